@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * sched_setaffinity(2) and sched_setattr(2), called here and nowhere else, so that what
+ * juggle can do to a thread is seen in one place.
+ *
+ * The raw system calls are used because glibc has no wrapper for sched_setattr, and its
+ * cpu_set_t macros need a heap allocation for large machines.
+ */
+#include "act.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int act_mask_count(const struct act_mask *mask)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+		count += __builtin_popcountll(mask->word[i]);
+	return count;
+}
+
+int act_mask_first(const struct act_mask *mask)
+{
+	for (int i = 0; i < ACT_MASK_WORDS; i++)
+		if (mask->word[i] != 0)
+			return i * 64 + __builtin_ctzll(mask->word[i]);
+	return -1;
+}
+
+int act_get_mask(pid_t tid, struct act_mask *out)
+{
+	memset(out, 0, sizeof *out);
+	if (syscall(SYS_sched_getaffinity, tid, sizeof *out, out) < 0)
+		return -errno;
+	return 0;
+}
+
+/* The kernel ignores what lies beyond its own number of CPUs. */
+static int set_words(pid_t tid, size_t words, const uint64_t *word)
+{
+	return syscall(SYS_sched_setaffinity, tid, words * sizeof *word, word) < 0 ? -errno : 0;
+}
+
+int act_set_mask(pid_t tid, const struct act_mask *mask)
+{
+	return set_words(tid, ACT_MASK_WORDS, mask->word);
+}
+
+int act_pin(pid_t tid, int os_cpu)
+{
+	struct act_mask mask;
+
+	if (os_cpu < 0 || os_cpu >= ACT_CPUS_MAX)
+		return -EINVAL;
+	size_t words = (size_t)os_cpu / 64 + 1;
+	memset(mask.word, 0, words * sizeof *mask.word);
+	act_mask_add(&mask, os_cpu);
+	return set_words(tid, words, mask.word);
+}
+
+/* struct sched_attr in its first version, which every kernel with the call takes. */
+struct attr {
+	uint32_t size;
+	uint32_t policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns; /* of SCHED_OTHER threads: the slice, since Linux 6.12 */
+	uint64_t deadline_ns;
+	uint64_t period_ns;
+};
+_Static_assert(sizeof(struct attr) == 48, "the kernel calls this SCHED_ATTR_SIZE_VER0");
+
+static int get_attr(pid_t tid, struct attr *attr)
+{
+	memset(attr, 0, sizeof *attr);
+	if (syscall(SYS_sched_getattr, tid, attr, (unsigned)sizeof *attr, 0u) < 0)
+		return -errno;
+	if (attr->policy != SCHED_OTHER && attr->policy != SCHED_BATCH)
+		return -ENOTSUP;
+	return 0;
+}
+
+int act_get_slice(pid_t tid, uint64_t *slice_ns)
+{
+	struct attr attr;
+	int r = get_attr(tid, &attr);
+
+	if (r < 0)
+		return r;
+	*slice_ns = attr.runtime_ns;
+	return 0;
+}
+
+int act_set_slice(pid_t tid, uint64_t slice_ns)
+{
+	struct attr attr;
+	int r = get_attr(tid, &attr);
+
+	if (r < 0)
+		return r;
+	attr.size = sizeof attr;
+	attr.runtime_ns = slice_ns;
+	return syscall(SYS_sched_setattr, tid, &attr, 0u) < 0 ? -errno : 0;
+}

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Which threads do no work of their own. A launcher that waits in join(), mpirun, or a
+ * progress thread must not be counted, or the distribution is uneven from the start.
+ */
+#include "policy.h"
+
+#define WINDOW_NS UINT64_C(50000000)
+#define SLEEPY 0.01
+#define AWAKE 0.05
+
+bool policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elapsed_ns)
+{
+	bool was = idle->idle;
+
+	idle->window_run_ns += run_ns;
+	idle->window_ns += elapsed_ns;
+	/* Awake as soon as it is certain, asleep only after a whole window: a compute
+	 * thread that waits for work costs more than an idle one that is counted. */
+	if ((double)idle->window_run_ns > AWAKE * (double)WINDOW_NS)
+		idle->idle = false;
+	if (idle->window_ns < WINDOW_NS)
+		return idle->idle != was;
+	double share = (double)idle->window_run_ns / (double)idle->window_ns;
+	if (share < SLEEPY)
+		idle->idle = true;
+	idle->window_run_ns = 0;
+	idle->window_ns = 0;
+	return idle->idle != was;
+}

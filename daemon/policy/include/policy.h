@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Decisions of the balancer: pure functions on plain structs.
+ *
+ * Nothing here does I/O, reads a clock, allocates or keeps state of its own: data and
+ * times come in, decisions go out, so that the daemon, a simulator and a replayed trace
+ * run the very same code. All times are nanoseconds. Every function is thread-safe on
+ * distinct objects. Section and equation numbers are those of Hofmeyr et al. (2012),
+ * "Juggle: addressing extrinsic load imbalances in SPMD applications".
+ */
+#ifndef JUGGLE_POLICY_H
+#define JUGGLE_POLICY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define POLICY_NO_CPU (-1)
+
+/* One CPU of a domain. Its index in the domain's array is what threads name. */
+struct policy_cpu {
+	int32_t os_cpu;
+	/* Worked out by policy_juggle(): */
+	uint32_t threads; /* placed here */
+	double idle_ns; /* of the last period */
+	double speed; /* mean progress of its threads, idle time discounted */
+	double mean_progress; /* total progress, mean over its threads */
+	uint32_t fast_slots; /* ahead threads here that a behind thread may replace */
+	bool fast;
+};
+
+/* One compute thread of a domain. */
+struct policy_thread {
+	int32_t cpu; /* index of its CPU, or POLICY_NO_CPU */
+	int64_t progress_ns; /* since the balancer met it: P in the paper */
+	uint64_t run_ns; /* time on a CPU in the last period: Delta P */
+	uint64_t wait_ns; /* time in the last period spent waiting for a CPU */
+	bool behind; /* worked out by policy_juggle() */
+	bool moved; /* this balancing point moves it */
+};
+
+struct policy_move {
+	uint32_t thread; /* index of the thread */
+	int32_t from, to; /* indices of CPUs */
+};
+
+/* ---- Placement (Section 2: "distributes them uniformly ... never more than one") ---- */
+
+/* Put every thread without a CPU on the CPU with the fewest threads, the lowest index
+ * first. Threads that have a CPU keep it. Writes a move (from POLICY_NO_CPU) for each.
+ * moves has room for n. Returns how many moves there are. */
+size_t policy_place(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m,
+	struct policy_move *moves);
+
+/* Threads ended: move as few as needed from the fullest CPUs to the emptiest, until no
+ * two differ by more than one. Those that are furthest behind move first, because they
+ * gain. moves has room for n. Returns how many moves there are. */
+size_t policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m,
+	struct policy_move *moves);
+
+/* Which domain a new thread goes to, so that domains hold threads in proportion to their CPUs and,
+ * for domains of one size, never differ by more than one (Section 2.4). threads[d] and
+ * cpus[d] count what domain d has. Returns the index of the domain; domains > 0. */
+size_t policy_pick_domain(const uint32_t *threads, const uint32_t *cpus, size_t domains);
+
+/* ---- One balancing point (Sections 2.1 to 2.3) ---- */
+
+struct policy_juggle_params {
+	int64_t margin_ns; /* xi: the error margin of the ahead/behind test */
+	double speed_margin; /* a CPU is fast when it is this much (relative) above the mean */
+	int64_t window_ns; /* progress further than this from the mean is forgotten; 0: never */
+};
+
+/* Classify CPUs as fast or slow and threads as ahead or behind, and swap behind threads
+ * on slow CPUs with ahead threads on fast ones (Fig. 3): slowest CPU first, fastest CPU
+ * first, cyclically. Swaps only, so that the number of threads of every CPU stays.
+ *
+ * elapsed_ns is the length of the period that run_ns and wait_ns cover. order is scratch
+ * for 2 * m indices; moves has room for n. Threads without a CPU are left alone. Updates threads[].cpu
+ * to the new placement. Returns the number of moves (always even); O(n * swaps + m^2).
+ *
+ * Beyond the paper: progress_ns is kept within window_ns of the mean, because a thread
+ * that once did serial work would otherwise count as ahead for the rest of the run. */
+size_t policy_juggle(const struct policy_juggle_params *params, uint64_t elapsed_ns,
+	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order,
+	struct policy_move *moves);
+
+/* ---- Idle threads (Section 2: "regard a particular thread as idle") ---- */
+
+/* Judge from CPU use alone whether a thread does work of its own. */
+struct policy_idle {
+	uint64_t window_run_ns;
+	uint64_t window_ns;
+	bool idle;
+};
+
+/* Take in what a thread ran during elapsed_ns. Over windows of 50 ms: under 1 % of a CPU
+ * makes a thread idle, over 5 % makes it a compute thread again. Returns whether
+ * the verdict changed. */
+bool policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elapsed_ns);
+
+/* ---- Whether moving threads pays (beyond the paper) ---- */
+
+enum policy_regime {
+	POLICY_ASIDE, /* the threads are left to the kernel, with the masks they had */
+	POLICY_BALANCE, /* the balancer places and moves them */
+};
+
+/* Why the regime is what it is: for reports. */
+enum policy_reason {
+	POLICY_REASON_START, /* nothing known yet */
+	POLICY_REASON_FEW, /* fewer compute threads than CPUs */
+	POLICY_REASON_NO_CONTEST, /* a CPU for each, and nobody waits for one */
+	POLICY_REASON_NEVER_IDLE, /* the threads do not block: no CPU time to lose */
+	POLICY_REASON_TRIAL, /* a trial of the other regime */
+	POLICY_REASON_SLOWER, /* trials: balancing does not keep the CPUs busier */
+	POLICY_REASON_FASTER, /* trials: balancing keeps the CPUs busier */
+};
+const char *policy_reason_text(enum policy_reason reason);
+
+/* What the job did during one window. */
+struct policy_window {
+	uint64_t elapsed_ns;
+	uint64_t run_ns; /* of all compute threads */
+	uint64_t wait_ns; /* of all compute threads, for a CPU */
+	double blocks; /* times a compute thread went to sleep, mean over the threads */
+	uint32_t threads; /* compute threads */
+	uint32_t cpus;
+};
+
+/* What is known of one regime. */
+struct policy_arm {
+	double busy; /* share of the CPUs' time that the job used, smoothed */
+	double variance; /* of one window's share, smoothed */
+	double weight; /* windows that the two above stand for */
+};
+
+struct policy_chooser {
+	struct policy_arm arm[2]; /* by enum policy_regime */
+	enum policy_regime regime; /* now */
+	enum policy_regime settled; /* between trials */
+	enum policy_reason reason;
+	uint32_t wait; /* windows until the next trial */
+	uint32_t gap; /* the wait that the next decision begins with */
+	uint32_t trial; /* windows left of the trial under way, 0: none */
+	double block_rate; /* of the window before, to notice a new part of the program */
+};
+
+void policy_regime_init(struct policy_chooser *chooser);
+
+/* Take in a window that ran under chooser->regime and choose the regime of the next.
+ *
+ * A job whose threads never sleep (long phases, barriers that spin or yield) leaves no
+ * CPU idle, and is balanced. For one whose threads block, the share of the CPUs' time
+ * that the job uses is its speed, so short trials of both regimes decide; the gap between trials
+ * grows while their outcome is clear. Windows should be 20 to 200 ms long and leave out the
+ * first moments after a change. Returns true when the regime changed. */
+bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One balancing point of Juggle: Sections 2.1 (idle discount), 2.2 (ahead and behind)
+ * and 2.3 (redistribution, Fig. 3).
+ */
+#include "policy.h"
+
+/* Section 2.1: per-CPU mean of the threads' progress, times t_real/(t_real - t_idle).
+ *
+ * A CPU is idle, for the job, while none of its threads could run there. That share is
+ * taken from the threads (a lower bound of the time that at least one was runnable is
+ * both the sum of what they ran and the longest of run plus wait), because the kernel
+ * tells the idle time of CPUs only in steps of 10 ms. */
+static void measure_cpus(uint64_t elapsed_ns, const struct policy_thread *threads, size_t n,
+	struct policy_cpu *cpus, size_t m)
+{
+	double elapsed = (double)elapsed_ns;
+
+	for (size_t j = 0; j < m; j++) {
+		uint32_t count = 0;
+		double ran = 0, progress = 0, runnable = 0;
+		for (size_t i = 0; i < n; i++) {
+			if (threads[i].cpu != (int32_t)j)
+				continue;
+			double active = (double)threads[i].run_ns + (double)threads[i].wait_ns;
+			count++;
+			ran += (double)threads[i].run_ns;
+			progress += (double)threads[i].progress_ns;
+			if (active > runnable)
+				runnable = active;
+		}
+		if (ran > runnable)
+			runnable = ran;
+		if (runnable > elapsed)
+			runnable = elapsed;
+		cpus[j].threads = count;
+		cpus[j].idle_ns = elapsed - runnable;
+		cpus[j].mean_progress = count > 0 ? progress / count : 0;
+		cpus[j].fast_slots = 0;
+		/* All its threads slept nearly all the time: what it could have given them. */
+		if (count > 0 && runnable < elapsed / 64)
+			cpus[j].speed = elapsed / count;
+		else
+			cpus[j].speed = count > 0 ? ran / count * (elapsed / runnable) : 0;
+	}
+}
+
+/* Section 2.2: behind means P < mean + xi. Returns the mean. */
+static void classify_threads(
+	const struct policy_juggle_params *params, struct policy_thread *threads, size_t n)
+{
+	double sum = 0;
+	size_t placed = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		threads[i].moved = false;
+		if (threads[i].cpu == POLICY_NO_CPU)
+			continue;
+		sum += (double)threads[i].progress_ns;
+		placed++;
+	}
+	int64_t mean = placed > 0 ? (int64_t)(sum / (double)placed) : 0;
+	for (size_t i = 0; i < n; i++) {
+		int64_t lead = threads[i].progress_ns - mean;
+		if (params->window_ns > 0 && lead > params->window_ns)
+			threads[i].progress_ns = mean + params->window_ns;
+		if (params->window_ns > 0 && lead < -params->window_ns)
+			threads[i].progress_ns = mean - params->window_ns;
+		threads[i].behind = threads[i].progress_ns < mean + params->margin_ns;
+	}
+}
+
+/* Section 2.3: fast CPUs are those above the mean speed. An empty CPU has no threads
+ * to swap and takes no part. */
+static void classify_cpus(const struct policy_juggle_params *params,
+	const struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
+{
+	double sum = 0;
+	size_t used = 0;
+
+	for (size_t j = 0; j < m; j++) {
+		sum += cpus[j].speed;
+		used += cpus[j].threads > 0;
+	}
+	double limit = used > 0 ? sum / (double)used * (1 + params->speed_margin) : 0;
+	for (size_t j = 0; j < m; j++)
+		cpus[j].fast = cpus[j].threads > 0 && cpus[j].speed > limit;
+	for (size_t i = 0; i < n; i++)
+		if (threads[i].cpu != POLICY_NO_CPU && cpus[threads[i].cpu].fast &&
+			!threads[i].behind)
+			cpus[threads[i].cpu].fast_slots++;
+}
+
+/* Sort the CPUs of one class by the mean progress of their threads: the slow from the
+ * least, the fast from the most. m is the size of a domain, so insertion sort. */
+static size_t order_cpus(const struct policy_cpu *cpus, size_t m, bool fast, uint32_t *order)
+{
+	size_t count = 0;
+
+	for (size_t j = 0; j < m; j++) {
+		if (cpus[j].threads == 0 || cpus[j].fast != fast)
+			continue;
+		size_t at = count++;
+		while (at > 0) {
+			double other = cpus[order[at - 1]].mean_progress;
+			bool before = fast ? cpus[j].mean_progress > other
+					   : cpus[j].mean_progress < other;
+			if (!before)
+				break;
+			order[at] = order[at - 1];
+			at--;
+		}
+		order[at] = (uint32_t)j;
+	}
+	return count;
+}
+
+/* The thread to move from a CPU: of its behind threads the furthest behind, of its ahead
+ * threads the furthest ahead. n when there is none. */
+static size_t pick_thread(const struct policy_thread *threads, size_t n, uint32_t cpu, bool behind)
+{
+	size_t pick = n;
+
+	for (size_t i = 0; i < n; i++) {
+		if (threads[i].cpu != (int32_t)cpu || threads[i].behind != behind ||
+			threads[i].moved)
+			continue;
+		if (pick == n || (behind ? threads[i].progress_ns < threads[pick].progress_ns
+					 : threads[i].progress_ns > threads[pick].progress_ns))
+			pick = i;
+	}
+	return pick;
+}
+
+static size_t move_thread(
+	struct policy_thread *threads, size_t i, uint32_t to, struct policy_move *move)
+{
+	*move = (struct policy_move){
+		.thread = (uint32_t)i, .from = threads[i].cpu, .to = (int32_t)to};
+	threads[i].cpu = (int32_t)to;
+	threads[i].moved = true;
+	return 1;
+}
+
+size_t policy_juggle(const struct policy_juggle_params *params, uint64_t elapsed_ns,
+	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order,
+	struct policy_move *moves)
+{
+	uint32_t *slow = order, *fast = order + m;
+	size_t count = 0;
+
+	if (n == 0 || m < 2 || elapsed_ns == 0)
+		return 0;
+	measure_cpus(elapsed_ns, threads, n, cpus, m);
+	classify_threads(params, threads, n);
+	classify_cpus(params, threads, n, cpus, m);
+	size_t slow_count = order_cpus(cpus, m, false, slow);
+	size_t fast_count = order_cpus(cpus, m, true, fast);
+
+	/* Fig. 3. A CPU without anything left to give is dropped from the cycle. */
+	size_t s = 0, f = 0;
+	while (slow_count > 0 && fast_count > 0) {
+		s %= slow_count;
+		f %= fast_count;
+		size_t behind = pick_thread(threads, n, slow[s], true);
+		if (behind == n) {
+			slow_count--;
+			for (size_t k = s; k < slow_count; k++)
+				slow[k] = slow[k + 1];
+			continue;
+		}
+		if (cpus[fast[f]].fast_slots == 0) {
+			fast_count--;
+			for (size_t k = f; k < fast_count; k++)
+				fast[k] = fast[k + 1];
+			continue;
+		}
+		size_t ahead = pick_thread(threads, n, fast[f], false);
+		count += move_thread(threads, behind, fast[f], &moves[count]);
+		count += move_thread(threads, ahead, slow[s], &moves[count]);
+		cpus[fast[f]].fast_slots--;
+		s++;
+		f++;
+	}
+	return count;
+}

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Knowing when not to help. Programs with a barrier every millisecond gain nothing from
+ * migration and can lose; what cannot be told from the outside is tried out.
+ */
+#include <math.h>
+
+#include "policy.h"
+
+#define WAIT_SHARE 0.02 /* of their time that threads wait, that makes a contest */
+#define RARE_BLOCKS_HZ 10.0 /* sleeps a second and thread that count as never */
+#define GAIN_LEAST 0.01 /* share of the CPUs' time that balancing must win */
+#define WEIGHT_MAX 16.0
+#define TRIAL_WINDOWS 2
+#define GAP_LEAST 4
+#define GAP_MOST 128
+
+void policy_regime_init(struct policy_chooser *chooser)
+{
+	*chooser = (struct policy_chooser){
+		.regime = POLICY_ASIDE,
+		.settled = POLICY_BALANCE,
+		.reason = POLICY_REASON_START,
+		.wait = TRIAL_WINDOWS,
+		.gap = GAP_LEAST,
+	};
+}
+
+const char *policy_reason_text(enum policy_reason reason)
+{
+	switch (reason) {
+	case POLICY_REASON_START:
+		return "starting";
+	case POLICY_REASON_FEW:
+		return "fewer compute threads than CPUs";
+	case POLICY_REASON_NO_CONTEST:
+		return "a CPU for each thread, and none waits";
+	case POLICY_REASON_NEVER_IDLE:
+		return "threads that seldom sleep";
+	case POLICY_REASON_TRIAL:
+		return "a trial";
+	case POLICY_REASON_SLOWER:
+		return "trials: balancing does not keep the CPUs busier";
+	case POLICY_REASON_FASTER:
+		return "trials: balancing keeps the CPUs busier";
+	}
+	return "unknown";
+}
+
+static void arm_update(struct policy_arm *arm, double busy)
+{
+	if (arm->weight < WEIGHT_MAX)
+		arm->weight += 1;
+	double step = 1 / arm->weight, off = busy - arm->busy;
+	arm->busy += step * off;
+	arm->variance = (1 - step) * (arm->variance + step * off * off);
+}
+
+static bool change(
+	struct policy_chooser *chooser, enum policy_regime regime, enum policy_reason reason)
+{
+	bool changed = chooser->regime != regime;
+
+	chooser->regime = regime;
+	chooser->reason = reason;
+	return changed;
+}
+
+/* What needs no trial; forgets what trials found, since the job is another one now. */
+static bool settle(
+	struct policy_chooser *chooser, enum policy_regime regime, enum policy_reason reason)
+{
+	bool changed = change(chooser, regime, reason);
+
+	policy_regime_init(chooser);
+	change(chooser, regime, reason);
+	return changed;
+}
+
+/* Both regimes were seen: which is better, and for how long is that to be believed? */
+static bool decide(struct policy_chooser *chooser)
+{
+	const struct policy_arm *aside = &chooser->arm[POLICY_ASIDE];
+	const struct policy_arm *balance = &chooser->arm[POLICY_BALANCE];
+	double gain = balance->busy - aside->busy;
+	double doubt = sqrt(aside->variance / aside->weight + balance->variance / balance->weight);
+	bool better = gain > fmax(GAIN_LEAST, doubt);
+	enum policy_regime before = chooser->settled;
+
+	chooser->settled = better ? POLICY_BALANCE : POLICY_ASIDE;
+	if (chooser->settled != before)
+		chooser->gap = GAP_LEAST;
+	else if (chooser->gap < GAP_MOST)
+		chooser->gap *= fabs(gain - GAIN_LEAST) > 2 * doubt ? 4 : 2;
+	chooser->wait = chooser->gap;
+	return change(
+		chooser, chooser->settled, better ? POLICY_REASON_FASTER : POLICY_REASON_SLOWER);
+}
+
+bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window)
+{
+	double elapsed = (double)window->elapsed_ns;
+
+	if (window->threads < window->cpus || window->threads == 0 || window->elapsed_ns == 0)
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
+	if (window->threads == window->cpus &&
+		(double)window->wait_ns < WAIT_SHARE * elapsed * window->threads)
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_NO_CONTEST);
+	double rate = window->blocks / elapsed * 1e9;
+	if (rate < RARE_BLOCKS_HZ)
+		return settle(chooser, POLICY_BALANCE, POLICY_REASON_NEVER_IDLE);
+
+	/* Another part of the program: what was learnt may not hold, look again soon. */
+	if (chooser->trial == 0 && chooser->block_rate > 0 &&
+		(rate > 4 * chooser->block_rate || rate < chooser->block_rate / 4)) {
+		chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
+		chooser->gap = GAP_LEAST;
+		if (chooser->wait > TRIAL_WINDOWS)
+			chooser->wait = TRIAL_WINDOWS;
+	}
+	chooser->block_rate = rate;
+
+	arm_update(
+		&chooser->arm[chooser->regime], (double)window->run_ns / (elapsed * window->cpus));
+	if (chooser->trial > 0) {
+		if (--chooser->trial > 0)
+			return false;
+		return decide(chooser);
+	}
+	if (chooser->regime != chooser->settled) /* it only just began to block */
+		return change(chooser, chooser->settled, POLICY_REASON_START);
+	if (chooser->wait > 0) {
+		chooser->wait--;
+		return false;
+	}
+	chooser->trial = TRIAL_WINDOWS;
+	return change(chooser, chooser->settled == POLICY_BALANCE ? POLICY_ASIDE : POLICY_BALANCE,
+		POLICY_REASON_TRIAL);
+}
