@@ -17,14 +17,15 @@ static void measure_cpus(uint64_t elapsed_ns, const struct policy_thread *thread
 	double elapsed = (double)elapsed_ns;
 
 	for (size_t j = 0; j < m; j++) {
-		uint32_t count = 0;
-		double ran = 0, progress = 0, runnable = 0;
+		uint32_t threads_here = 0;
+		double ran = 0, gained = 0, progress = 0, runnable = 0;
 		for (size_t i = 0; i < n; i++) {
 			if (threads[i].cpu != (int32_t)j)
 				continue;
 			double active = (double)threads[i].run_ns + (double)threads[i].wait_ns;
-			count++;
+			threads_here++;
 			ran += (double)threads[i].run_ns;
+			gained += (double)threads[i].gain_ns;
 			progress += (double)threads[i].progress_ns;
 			if (active > runnable)
 				runnable = active;
@@ -33,19 +34,20 @@ static void measure_cpus(uint64_t elapsed_ns, const struct policy_thread *thread
 			runnable = ran;
 		if (runnable > elapsed)
 			runnable = elapsed;
-		cpus[j].threads = count;
+		cpus[j].threads = threads_here;
 		cpus[j].idle_ns = elapsed - runnable;
-		cpus[j].mean_progress = count > 0 ? progress / count : 0;
+		cpus[j].mean_progress = threads_here > 0 ? progress / threads_here : 0;
 		cpus[j].fast_slots = 0;
 		/* All its threads slept nearly all the time: what it could have given them. */
-		if (count > 0 && runnable < elapsed / 64)
-			cpus[j].speed = elapsed / count;
+		if (threads_here > 0 && runnable < elapsed / 64)
+			cpus[j].speed = elapsed / threads_here;
 		else
-			cpus[j].speed = count > 0 ? ran / count * (elapsed / runnable) : 0;
+			cpus[j].speed =
+				threads_here > 0 ? gained / threads_here * (elapsed / runnable) : 0;
 	}
 }
 
-/* Section 2.2: behind means P < mean + xi. Returns the mean. */
+/* Section 2.2: behind means P < mean + xi. */
 static void classify_threads(
 	const struct policy_juggle_params *params, struct policy_thread *threads, size_t n)
 {

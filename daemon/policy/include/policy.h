@@ -33,7 +33,8 @@ struct policy_cpu {
 struct policy_thread {
 	int32_t cpu; /* index of its CPU, or POLICY_NO_CPU */
 	int64_t progress_ns; /* since the balancer met it: P in the paper */
-	uint64_t run_ns; /* time on a CPU in the last period: Delta P */
+	uint64_t gain_ns; /* progress in the last period: Delta P */
+	uint64_t run_ns; /* time on a CPU in the last period; often the same */
 	uint64_t wait_ns; /* time in the last period spent waiting for a CPU */
 	bool behind; /* worked out by policy_juggle() */
 	bool moved; /* this balancing point moves it */
@@ -75,7 +76,7 @@ struct policy_juggle_params {
  * on slow CPUs with ahead threads on fast ones (Fig. 3): slowest CPU first, fastest CPU
  * first, cyclically. Swaps only, so that the number of threads of every CPU stays.
  *
- * elapsed_ns is the length of the period that run_ns and wait_ns cover. order is scratch
+ * elapsed_ns is the length of the period that gain_ns, run_ns and wait_ns cover. order is scratch
  * for 2 * m indices; moves has room for n. Threads without a CPU are left alone. Updates threads[].cpu
  * to the new placement. Returns the number of moves (always even); O(n * swaps + m^2).
  *

@@ -45,6 +45,12 @@ ssize_t proc_parse_pids(const char *text, size_t bytes, pid_t *out, size_t max);
  * negative errno. */
 int proc_read_thread(pid_t pid, pid_t tid, struct proc_thread *out);
 
+/* How often thread tid of process pid went to sleep of its own accord (the field
+ * voluntary_ctxt_switches of status; yielding does not count). The parser returns 0 or
+ * -EBADMSG; the reader also -ESRCH, or another negative errno. */
+int proc_parse_blocks(const char *text, size_t bytes, uint64_t *out);
+int proc_read_blocks(pid_t pid, pid_t tid, uint64_t *out);
+
 /* Start time of a process, to tell it from a later one with the same pid.
  * Returns 0, -ESRCH, or another negative errno. */
 int proc_start_ticks(pid_t pid, uint64_t *out);

@@ -1,0 +1,558 @@
+/* SPDX-License-Identifier: MIT */
+#include "balancer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <fnmatch.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "proc.h"
+#include "team.h"
+
+#define EAGER_MS 2 /* between looks for new threads while the job is starting */
+#define EAGER_FOR_NS UINT64_C(1000000000)
+#define CALM_MS 100
+#define CPUS_CHECK_NS UINT64_C(500000000)
+#define SCAN_SHARE 50 /* a scan that took d is followed by at least this many d without */
+
+/* A thread that was met: kept sorted by tid, so that a scan finds it quickly. */
+struct known {
+	pid_t tid;
+	struct worker *worker;
+};
+
+struct scanner {
+	const struct balancer_setup *setup;
+	struct team_context context;
+	struct topology topology;
+	struct team **team;
+	uint32_t *load, *size; /* of each team: compute threads, CPUs */
+	size_t teams;
+	struct proc_watch watch; /* for new threads, while the job is starting */
+	struct act_mask usable; /* CPUs of -c that are online and in the cpuset now */
+	struct sampler *sampler; /* attaches slots */
+	struct proc_scan *scan;
+	struct known *known;
+	size_t known_count, known_capacity;
+	uint32_t slot_search;
+	uint64_t started_ns, last_cpus_ns, next_scan_ns;
+	bool warned_full;
+};
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+static void warn(const struct scanner *s, const char *text, int error)
+{
+	if (s->setup->options->quiet)
+		return;
+	if (error < 0)
+		fprintf(stderr, "juggle: %s: %s\n", text, strerror(-error));
+	else
+		fprintf(stderr, "juggle: %s\n", text);
+}
+
+/* ---- Known threads ---- */
+
+static struct known *find_known(const struct scanner *s, pid_t tid)
+{
+	size_t low = 0, high = s->known_count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (s->known[middle].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return &s->known[low];
+}
+
+static bool is_known(const struct scanner *s, const struct proc_thread *thread)
+{
+	const struct known *known = find_known(s, thread->tid);
+
+	return known < s->known + s->known_count && known->tid == thread->tid &&
+	       known->worker->start_ticks == thread->start_ticks;
+}
+
+static int remember(struct scanner *s, struct worker *worker)
+{
+	if (s->known_count == s->known_capacity) {
+		size_t capacity = s->known_capacity * 2 + 64;
+		void *known = realloc(s->known, capacity * sizeof *s->known);
+		if (known == NULL)
+			return -ENOMEM;
+		s->known = known;
+		s->known_capacity = capacity;
+	}
+	struct known *at = find_known(s, worker->slot.tid);
+	memmove(at + 1, at, (size_t)(s->known + s->known_count - at) * sizeof *at);
+	*at = (struct known){.tid = worker->slot.tid, .worker = worker};
+	s->known_count++;
+	return 0;
+}
+
+static void forget(struct scanner *s, struct worker *worker)
+{
+	struct known *at = find_known(s, worker->slot.tid);
+
+	/* A tid may be there twice, when it was reused before its first owner was noticed to
+	 * be gone. */
+	while (at < s->known + s->known_count && at->worker != worker)
+		at++;
+	if (at < s->known + s->known_count) {
+		memmove(at, at + 1, (size_t)(s->known + s->known_count - at - 1) * sizeof *at);
+		s->known_count--;
+	}
+	sampler_detach(s->sampler, &worker->slot);
+	ledger_forget(s->setup->ledger, worker->ledger);
+	if (worker->shown != NULL)
+		telemetry_set32(
+			&worker->shown->flags, TELEMETRY_THREAD_USED | TELEMETRY_THREAD_ENDED);
+	free(worker);
+}
+
+static void collect_ended(struct scanner *s)
+{
+	for (size_t d = 0; d < s->teams; d++) {
+		struct worker *list = team_take_ended(s->team[d]);
+		while (list != NULL) {
+			struct worker *next = list->next;
+			forget(s, list);
+			list = next;
+		}
+	}
+}
+
+/* ---- Meeting a thread ---- */
+
+/* A thread that is born of one that we have confined inherits that mask and slice. What
+ * it should have instead is what its process, or else its parent, had. */
+static const struct worker *confined_relative(
+	const struct scanner *s, const struct proc_thread *thread)
+{
+	const struct worker *parent = NULL;
+
+	for (size_t i = 0; i < s->known_count; i++) {
+		const struct worker *other = s->known[i].worker;
+		if (!atomic_load_explicit(&other->pinned, memory_order_acquire))
+			continue;
+		if (other->slot.pid == thread->pid)
+			return other;
+		if (other->slot.pid == thread->ppid)
+			parent = other;
+	}
+	return parent;
+}
+
+static int record_original(struct scanner *s, const struct proc_thread *thread, int *entry)
+{
+	struct act_mask mask;
+	uint64_t slice_ns = 0;
+	bool inherited = false;
+	int r = act_get_mask(thread->tid, &mask);
+
+	if (r < 0)
+		return r;
+	if (act_mask_count(&mask) == 1 && act_mask_has(&s->usable, act_mask_first(&mask))) {
+		const struct worker *relative = confined_relative(s, thread);
+		if (relative != NULL) {
+			ledger_mask(s->setup->ledger, relative->ledger, &mask);
+			inherited = true;
+		}
+	}
+	/* A slice of the default length is written down as "none asked for". */
+	if (s->context.default_slice_ns > 0 && !inherited &&
+		(act_get_slice(thread->tid, &slice_ns) < 0 ||
+			slice_ns == s->context.default_slice_ns))
+		slice_ns = 0;
+	r = ledger_record(
+		s->setup->ledger, thread->pid, thread->tid, thread->start_ticks, &mask, slice_ns);
+	if (r < 0)
+		return r;
+	*entry = r;
+	if (inherited)
+		(void)ledger_restore(s->setup->ledger, r,
+			s->setup->options->cpus_given ? &s->setup->options->cpus : NULL);
+	return 0;
+}
+
+static void apply_idle_rule(
+	const struct options *options, const struct proc_thread *thread, struct worker *worker)
+{
+	switch (options->idle) {
+	case IDLE_AUTO:
+		break;
+	case IDLE_MAIN:
+		worker->idle_by_rule = thread->pid == thread->tid;
+		worker->compute_by_rule = !worker->idle_by_rule;
+		break;
+	case IDLE_COMM:
+		worker->idle_by_rule = fnmatch(options->idle_glob, thread->comm, 0) == 0;
+		worker->compute_by_rule = !worker->idle_by_rule;
+		break;
+	case IDLE_NONE:
+		worker->compute_by_rule = true;
+		break;
+	}
+	worker->idle.idle = !worker->compute_by_rule;
+}
+
+static void list_thread(struct scanner *s, const struct proc_thread *thread, struct worker *worker)
+{
+	struct telemetry_thread *shown = telemetry_slot(s->setup->telemetry, &s->slot_search);
+
+	worker->shown = shown;
+	if (shown == NULL) {
+		telemetry_add(&s->setup->telemetry->unlisted, 1);
+		return;
+	}
+	telemetry_set32(&shown->flags, 0); /* readers skip it meanwhile */
+	shown->tid = thread->tid;
+	shown->pid = thread->pid;
+	shown->start_ticks = thread->start_ticks;
+	snprintf(shown->comm, sizeof shown->comm, "%.15s", thread->comm);
+	telemetry_set(&shown->progress_ns, 0);
+	telemetry_set(&shown->wait_ns, 0);
+	telemetry_set(&shown->migrations, 0);
+	atomic_store_explicit(&shown->os_cpu, -1, memory_order_relaxed);
+	atomic_store_explicit(&shown->flags, TELEMETRY_THREAD_USED, memory_order_release);
+}
+
+/* A thread that cannot be met (gone, another user's) is simply not balanced. */
+static struct worker *meet(struct scanner *s, const struct proc_thread *thread)
+{
+	struct worker *worker = calloc(1, sizeof *worker);
+
+	if (worker == NULL)
+		return NULL;
+	worker->slot.pid = thread->pid;
+	worker->slot.tid = thread->tid;
+	worker->start_ticks = thread->start_ticks;
+	int r = sampler_attach(s->sampler, &worker->slot);
+	if (r == 0)
+		r = record_original(s, thread, &worker->ledger);
+	if (r < 0) {
+		if (r == -ENOSPC && !s->warned_full) {
+			warn(s, "too many threads; the newest are left alone", 0);
+			s->warned_full = true;
+		}
+		sampler_detach(s->sampler, &worker->slot);
+		free(worker);
+		return NULL;
+	}
+	apply_idle_rule(s->setup->options, thread, worker);
+	list_thread(s, thread, worker);
+	if (remember(s, worker) < 0) {
+		forget(s, worker);
+		return NULL;
+	}
+	return worker;
+}
+
+/* ---- Scanning ---- */
+
+static void hand_to_team(struct scanner *s, struct worker *worker)
+{
+	size_t d = policy_pick_domain(s->load, s->size, s->teams);
+
+	s->load[d]++;
+	worker->next = NULL;
+	team_add(s->team[d], worker);
+}
+
+static void scan(struct scanner *s)
+{
+	const struct proc_thread *thread;
+	size_t n;
+	uint64_t begin = now_ns();
+
+	collect_ended(s);
+	if (proc_scan_run(s->scan, &thread, &n) < 0)
+		return;
+	for (size_t d = 0; d < s->teams; d++)
+		s->load[d] = team_threads(s->team[d]);
+	for (size_t i = 0; i < n; i++) {
+		if (is_known(s, &thread[i]))
+			continue;
+		struct proc_thread met = thread[i];
+		for (char *c = met.comm; *c != '\0'; c++)
+			if ((unsigned char)*c < ' ')
+				*c = '?'; /* names end up in lines of text */
+		struct worker *worker = meet(s, &met);
+		if (worker == NULL)
+			continue;
+		trace_begin(s->context.trace);
+		trace_line(s->context.trace, "birth %llu %d %d %s", (unsigned long long)begin,
+			met.tid, met.pid, met.comm);
+		trace_end(s->context.trace);
+		hand_to_team(s, worker);
+	}
+	uint64_t end = now_ns();
+	s->next_scan_ns = end + (end - begin) * SCAN_SHARE;
+}
+
+/* ---- Teams ---- */
+
+static void stop_teams(struct scanner *s, struct worker **workers)
+{
+	*workers = NULL;
+	for (size_t d = 0; d < s->teams; d++)
+		team_stop(s->team[d]);
+	for (size_t d = 0; d < s->teams; d++) {
+		struct worker *list = team_free(s->team[d]);
+		while (list != NULL) {
+			struct worker *next = list->next;
+			list->next = *workers;
+			*workers = list;
+			list = next;
+		}
+	}
+	free(s->team);
+	free(s->load);
+	free(s->size);
+	s->team = NULL;
+	s->load = s->size = NULL;
+	s->teams = 0;
+	topology_deinit(&s->topology);
+	telemetry_set32(&s->setup->telemetry->threads, 0);
+	telemetry_set32(&s->setup->telemetry->idle_threads, 0);
+}
+
+static void show_cpus(struct scanner *s)
+{
+	struct telemetry *t = s->setup->telemetry;
+	size_t count = s->topology.cpus < TELEMETRY_CPUS ? s->topology.cpus : TELEMETRY_CPUS;
+
+	for (size_t i = 0; i < count; i++)
+		telemetry_cpus(t)[i] = (struct telemetry_cpu){
+			.os_cpu = s->topology.cpu[i].os_cpu, .domain = s->topology.cpu[i].domain};
+	telemetry_set32(&t->cpus, (uint32_t)count);
+}
+
+static int start_teams(struct scanner *s)
+{
+	int r = topology_init(&s->topology, &s->usable, s->setup->options->joint);
+
+	if (r < 0)
+		return r;
+	s->team = calloc(s->topology.domains, sizeof *s->team);
+	s->load = calloc(s->topology.domains, sizeof *s->load);
+	s->size = calloc(s->topology.domains, sizeof *s->size);
+	if (s->team == NULL || s->load == NULL || s->size == NULL)
+		return -ENOMEM;
+	show_cpus(s);
+	if (s->setup->options->trace != NULL && s->context.trace == NULL)
+		r = trace_new(&s->context.trace, s->setup->options->trace, s->setup->telemetry);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < s->topology.cpus;) {
+		size_t count = 1;
+		while (i + count < s->topology.cpus &&
+			s->topology.cpu[i + count].domain == s->topology.cpu[i].domain)
+			count++;
+		r = team_new(&s->team[s->teams], &s->context, &s->topology.cpu[i], count);
+		if (r < 0)
+			return r;
+		s->size[s->teams++] = (uint32_t)count;
+		i += count;
+	}
+	return 0;
+}
+
+/* CPUs went offline, came back, or left or joined the cpuset: begin anew with those that
+ * can be used. The kernel shows by the mask of this very thread, which asked for all. */
+static int check_cpus(struct scanner *s)
+{
+	struct act_mask usable;
+	struct worker *workers;
+
+	s->last_cpus_ns = now_ns();
+	if (act_get_mask(0, &usable) < 0 || act_mask_count(&usable) == 0 ||
+		memcmp(&usable, &s->usable, sizeof usable) == 0)
+		return 0;
+	stop_teams(s, &workers);
+	s->usable = usable;
+	int r = start_teams(s);
+	if (r < 0)
+		return r;
+	while (workers != NULL) {
+		struct worker *next = workers->next;
+		if (workers->slot.error == -ESRCH)
+			forget(s, workers);
+		else
+			hand_to_team(s, workers);
+		workers = next;
+	}
+	return 0;
+}
+
+/* ---- The process ---- */
+
+static void raise_descriptor_limit(void)
+{
+	struct rlimit limit;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+	}
+}
+
+static void close_standard_streams(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	if (null >= 0) {
+		dup2(null, STDIN_FILENO);
+		dup2(null, STDOUT_FILENO);
+		close(null);
+	}
+}
+
+static int set_up(struct scanner *s)
+{
+	const struct options *options = s->setup->options;
+	struct proc_scan_options what = {
+		.root = options->pid != 0 ? options->pid : s->setup->keeper,
+		.include_root = options->pid != 0,
+		.except = getpid(),
+	};
+
+	s->started_ns = now_ns();
+	proc_watch_init(&s->watch);
+	s->context = (struct team_context){
+		.options = options,
+		.telemetry = s->setup->telemetry,
+		.ledger = s->setup->ledger,
+		.kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
+		.scan_on_birth = true,
+	};
+	if (s->context.kick_fd < 0)
+		return -errno;
+	if (act_set_slice(0, 0) == 0)
+		(void)act_get_slice(0, &s->context.default_slice_ns);
+	int r = act_set_mask(0, &options->cpus);
+	if (r == 0)
+		r = act_get_mask(0, &s->usable);
+	if (r == 0)
+		r = sampler_new(&s->sampler, options->sampler);
+	if (r < 0)
+		return r;
+	s->context.sampler = sampler_kind(s->sampler);
+	r = proc_scan_new(&s->scan, &what);
+	if (r == 0)
+		r = start_teams(s);
+	return r;
+}
+
+static void tear_down(struct scanner *s)
+{
+	struct worker *workers;
+
+	stop_teams(s, &workers);
+	ledger_restore_all(s->setup->ledger);
+	while (workers != NULL) {
+		struct worker *next = workers->next;
+		free(workers);
+		workers = next;
+	}
+	trace_free(s->context.trace);
+	proc_watch_deinit(&s->watch);
+	proc_scan_free(s->scan);
+	sampler_free(s->sampler);
+	free(s->known);
+	if (s->context.kick_fd >= 0)
+		close(s->context.kick_fd);
+}
+
+static void show_cost(struct scanner *s)
+{
+	struct rusage usage;
+
+	if (getrusage(RUSAGE_SELF, &usage) == 0)
+		telemetry_set(&s->setup->telemetry->balancer_cpu_ns,
+			((uint64_t)usage.ru_utime.tv_sec + (uint64_t)usage.ru_stime.tv_sec) *
+					1000000000u +
+				((uint64_t)usage.ru_utime.tv_usec +
+					(uint64_t)usage.ru_stime.tv_usec) *
+					1000u);
+}
+
+/* Returns 0 when told to finish, or a negative errno. */
+static int run(struct scanner *s)
+{
+	struct pollfd fds[2] = {
+		{.fd = s->setup->control_fd, .events = POLLIN},
+		{.fd = s->context.kick_fd, .events = POLLIN},
+	};
+	bool wanted = true;
+
+	for (;;) {
+		uint64_t now = now_ns();
+		bool eager = now - s->started_ns < EAGER_FOR_NS;
+		if (eager && proc_watch_changed(&s->watch))
+			wanted = true;
+		if (wanted && (eager || now >= s->next_scan_ns)) {
+			scan(s);
+			wanted = false;
+			now = now_ns();
+		}
+		if (now - s->last_cpus_ns >= CPUS_CHECK_NS) {
+			int r = check_cpus(s);
+			if (r < 0)
+				return r;
+			collect_ended(s);
+			show_cost(s);
+		}
+		int r = trace_flush(s->context.trace);
+		if (r < 0)
+			warn(s, "the trace stops here", r);
+		int wait_ms = eager ? EAGER_MS : CALM_MS;
+		if (wanted && s->next_scan_ns > now && (s->next_scan_ns - now) / 1000000 < CALM_MS)
+			wait_ms = (int)((s->next_scan_ns - now) / 1000000) + 1;
+		if (poll(fds, 2, wait_ms) < 0 && errno != EINTR)
+			return -errno;
+		if (fds[0].revents != 0)
+			return 0;
+		eventfd_t count;
+		if (fds[1].revents != 0 && eventfd_read(s->context.kick_fd, &count) == 0) {
+			wanted = true;
+			s->last_cpus_ns = 0;
+		}
+	}
+}
+
+int balancer_run(const struct balancer_setup *setup)
+{
+	struct scanner scanner = {.setup = setup};
+
+	prctl(PR_SET_NAME, "juggle/balance");
+	close_standard_streams();
+	raise_descriptor_limit();
+	int r = set_up(&scanner);
+	if (r == 0) {
+		telemetry_set32(&setup->telemetry->state, TELEMETRY_RUNNING);
+		r = run(&scanner);
+	}
+	if (r < 0)
+		warn(&scanner, "balancing ends, the job runs on", r);
+	tear_down(&scanner);
+	show_cost(&scanner);
+	telemetry_set32(&setup->telemetry->state, r < 0 ? TELEMETRY_LOST : TELEMETRY_ENDED);
+	return r < 0 ? EXIT_JUGGLE_FAILED : 0;
+}

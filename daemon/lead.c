@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * One balancing point, as the leader of a team sees it: who is there, how far they have
+ * come, whether to balance at all, and which threads change places.
+ */
+#include "team_internal.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+
+#include "proc.h"
+
+#define SLOW_NS UINT64_C(20000000) /* between looks at idle threads, and when aside */
+#define EAGER_NS UINT64_C(5000000) /* the same while the job is starting */
+#define EAGER_FOR_NS UINT64_C(1000000000)
+#define WINDOW_NS UINT64_C(50000000) /* what policy_regime_update() takes in at a time */
+#define SETTLE_NS UINT64_C(10000000) /* after a change of regime, before a window begins */
+#define TICK_NS UINT64_C(1000000)
+#define JOB_SLICE_NS UINT64_C(100000)
+#define BLOCKS_SAMPLE 8 /* threads whose sleeps are counted */
+#define SPEED_MARGIN 0.02
+#define PROGRESS_WINDOW_PERIODS 16
+
+static const struct options *options_of(const struct team *team)
+{
+	return team->context->options;
+}
+
+/* ---- Placing and releasing ---- */
+
+/* Confine a thread to its CPU for the first time since it was released. */
+static void confine(struct team *team, size_t i)
+{
+	struct worker *worker = team->worker[i];
+
+	atomic_store_explicit(&worker->pinned, true, memory_order_release);
+	if (act_pin(worker->slot.tid, team->cpu[team->thread[i].cpu].os_cpu) == -EINVAL)
+		eventfd_write(team->context->kick_fd, 1);
+	if (team->context->default_slice_ns > 0 && team->balancers > 1 &&
+		options_of(team)->policy == POLICY_NAME_JUGGLE)
+		(void)act_set_slice(worker->slot.tid, JOB_SLICE_NS);
+}
+
+/* Leave a thread to the kernel, with the mask it had (within -c). */
+static void release(struct team *team, size_t i)
+{
+	const struct options *options = options_of(team);
+
+	if (team->thread[i].cpu == POLICY_NO_CPU)
+		return;
+	team->thread[i].cpu = POLICY_NO_CPU;
+	(void)ledger_restore(team->context->ledger, team->worker[i]->ledger,
+		options->cpus_given ? &options->cpus : NULL);
+}
+
+/* Put every compute thread that has no CPU on one. */
+static void place(struct team *team)
+{
+	size_t count = policy_place(team->thread, team->active, team->cpu, team->m, team->move);
+
+	for (size_t k = 0; k < count; k++)
+		confine(team, team->move[k].thread);
+}
+
+/* After departures: never more than one apart. */
+static void even_out(struct team *team)
+{
+	size_t count = policy_even_out(team->thread, team->active, team->cpu, team->m, team->move);
+
+	for (size_t k = 0; k < count; k++) {
+		confine(team, team->move[k].thread);
+		team->worker[team->move[k].thread]->migrations++;
+		telemetry_add(&team->context->telemetry->migrations, 1);
+	}
+}
+
+void lead_release_all(struct team *team)
+{
+	for (size_t i = 0; i < team->n; i++)
+		release(team, i);
+}
+
+static void enter(struct team *team, enum policy_regime regime, uint64_t now)
+{
+	struct telemetry *t = team->context->telemetry;
+
+	if (regime == POLICY_BALANCE)
+		place(team);
+	else
+		lead_release_all(team);
+	team->regime = regime;
+	team->window.start_ns = now + SETTLE_NS;
+	telemetry_add(&t->regime_changes, 1);
+	trace_begin(team->context->trace);
+	trace_line(team->context->trace, "regime %llu %zu %s %s", (unsigned long long)now,
+		team->domain, regime == POLICY_BALANCE ? "balance" : "aside",
+		policy_reason_text(team->chooser.reason));
+	trace_end(team->context->trace);
+}
+
+/* ---- Membership ---- */
+
+static void swap(struct team *team, size_t i, size_t j)
+{
+	struct worker *worker = team->worker[i];
+	struct policy_thread thread = team->thread[i];
+
+	team->worker[i] = team->worker[j];
+	team->thread[i] = team->thread[j];
+	team->worker[j] = worker;
+	team->thread[j] = thread;
+}
+
+static void show_flags(const struct worker *worker, uint32_t flags)
+{
+	if (worker->shown != NULL)
+		telemetry_set32(&worker->shown->flags, TELEMETRY_THREAD_USED | flags);
+}
+
+static void show_cpu(const struct worker *worker, int32_t os_cpu)
+{
+	if (worker->shown != NULL)
+		atomic_store_explicit(&worker->shown->os_cpu, os_cpu, memory_order_relaxed);
+}
+
+static void remove_ended(struct team *team, size_t i)
+{
+	struct worker *worker = team->worker[i];
+
+	if (i < team->active) {
+		swap(team, i, --team->active);
+		i = team->active;
+	}
+	swap(team, i, --team->n);
+	show_flags(worker, TELEMETRY_THREAD_ENDED);
+	show_cpu(worker, -1);
+	pthread_mutex_lock(&team->lock);
+	worker->next = team->ended;
+	team->ended = worker;
+	pthread_mutex_unlock(&team->lock);
+}
+
+static int reserve(struct team *team, size_t capacity)
+{
+	if (capacity <= team->capacity)
+		return 0;
+	capacity += capacity / 2 + 16;
+	void *worker = realloc(team->worker, capacity * sizeof *team->worker);
+	if (worker != NULL)
+		team->worker = worker;
+	void *thread = realloc(team->thread, capacity * sizeof *team->thread);
+	if (thread != NULL)
+		team->thread = thread;
+	void *move = realloc(team->move, capacity * sizeof *team->move);
+	if (move != NULL)
+		team->move = move;
+	if (worker == NULL || thread == NULL || move == NULL)
+		return -ENOMEM;
+	for (uint32_t b = 0; b < team->balancers; b++) {
+		void *slot =
+			realloc(team->balancer[b].slot, capacity * sizeof *team->balancer->slot);
+		if (slot == NULL)
+			return -ENOMEM;
+		team->balancer[b].slot = slot;
+	}
+	team->capacity = capacity;
+	return 0;
+}
+
+static void activate(struct team *team, size_t i)
+{
+	int64_t sum = 0;
+
+	/* It joins in the middle of the others: neither ahead nor behind. */
+	for (size_t k = 0; k < team->active; k++)
+		sum += team->thread[k].progress_ns / (int64_t)team->active;
+	swap(team, i, team->active);
+	team->thread[team->active] =
+		(struct policy_thread){.cpu = POLICY_NO_CPU, .progress_ns = sum};
+	show_flags(team->worker[team->active], TELEMETRY_THREAD_COMPUTE);
+	team->active++;
+}
+
+static void deactivate(struct team *team, size_t i)
+{
+	release(team, i);
+	show_flags(team->worker[i], 0);
+	show_cpu(team->worker[i], -1);
+	swap(team, i, --team->active);
+}
+
+void lead_collect(struct team *team)
+{
+	pthread_mutex_lock(&team->lock);
+	struct worker *list = team->incoming;
+	team->incoming = NULL;
+	pthread_mutex_unlock(&team->lock);
+	while (list != NULL) {
+		struct worker *worker = list;
+		list = list->next;
+		if (reserve(team, team->n + 1) < 0) { /* it runs on, but unbalanced */
+			pthread_mutex_lock(&team->lock);
+			worker->next = team->ended;
+			team->ended = worker;
+			pthread_mutex_unlock(&team->lock);
+			continue;
+		}
+		team->worker[team->n] = worker;
+		team->thread[team->n++] = (struct policy_thread){.cpu = POLICY_NO_CPU};
+		show_flags(worker, 0);
+		if (worker->compute_by_rule)
+			activate(team, team->n - 1);
+	}
+}
+
+/* ---- Progress ---- */
+
+/* What a thread did since the last look, from its slot; false when it has ended. */
+static bool look(
+	struct worker *worker, uint64_t now, struct policy_thread *thread, uint64_t *elapsed_ns)
+{
+	struct sampler_slot *slot = &worker->slot;
+
+	thread->run_ns = thread->wait_ns = thread->gain_ns = 0;
+	*elapsed_ns = 0;
+	if (slot->error == -ESRCH)
+		return false;
+	if (slot->error != 0)
+		return true; /* no news: the same totals next time, or better */
+	if (worker->seen) {
+		thread->run_ns = slot->run_ns - worker->run_ns;
+		thread->wait_ns = slot->wait_ns - worker->wait_ns;
+		thread->gain_ns = slot->progress - worker->progress;
+		*elapsed_ns = now - worker->looked_ns;
+	}
+	worker->seen = true;
+	worker->run_ns = slot->run_ns;
+	worker->wait_ns = slot->wait_ns;
+	worker->progress = slot->progress;
+	worker->looked_ns = now;
+	if (worker->shown != NULL) {
+		telemetry_add(&worker->shown->progress_ns, thread->run_ns);
+		telemetry_add(&worker->shown->wait_ns, thread->wait_ns);
+		telemetry_set(&worker->shown->migrations, worker->migrations);
+	}
+	return true;
+}
+
+/* Where progress is counted in instructions, turn it into time at the mean rate, so that
+ * margins keep their meaning. */
+static void scale_gains(struct team *team)
+{
+	double run = 0, gain = 0;
+
+	if (team->context->sampler != SAMPLER_PERF)
+		return;
+	for (size_t i = 0; i < team->active; i++) {
+		run += (double)team->thread[i].run_ns;
+		gain += (double)team->thread[i].gain_ns;
+	}
+	for (size_t i = 0; i < team->active && gain > 0; i++)
+		team->thread[i].gain_ns = (uint64_t)((double)team->thread[i].gain_ns * run / gain);
+}
+
+/* Take in what the balancers have sampled of the compute threads. */
+static void look_at_active(struct team *team, uint64_t now)
+{
+	bool count_window = now >= team->window.start_ns;
+	bool left = false;
+
+	for (size_t i = 0; i < team->active;) {
+		struct worker *worker = team->worker[i];
+		struct policy_thread *thread = &team->thread[i];
+		uint64_t elapsed_ns;
+
+		if (!look(worker, now, thread, &elapsed_ns)) {
+			remove_ended(team, i);
+			left = true;
+			continue;
+		}
+		if (count_window) {
+			team->window.run_ns += thread->run_ns;
+			team->window.wait_ns += thread->wait_ns;
+		}
+		/* Waiting for a CPU is not sleeping. */
+		policy_idle_update(&worker->idle, thread->run_ns + thread->wait_ns, elapsed_ns);
+		i++;
+	}
+	scale_gains(team);
+	for (size_t i = 0; i < team->active; i++)
+		team->thread[i].progress_ns += (int64_t)team->thread[i].gain_ns;
+	if (left && team->regime == POLICY_BALANCE &&
+		options_of(team)->policy == POLICY_NAME_JUGGLE)
+		even_out(team);
+}
+
+/* Now and then: new threads, idle threads that woke up, compute threads that fell idle. */
+static void look_at_members(struct team *team, struct balancer *leader, uint64_t now)
+{
+	bool fewer = false, more = false;
+	size_t count = 0;
+
+	lead_collect(team);
+	for (size_t i = team->active; i < team->n; i++)
+		leader->slot[count++] = &team->worker[i]->slot;
+	sampler_read(leader->sampler, leader->slot, count);
+	for (size_t i = team->active; i < team->n;) {
+		struct worker *worker = team->worker[i];
+		struct policy_thread thread;
+		uint64_t elapsed_ns;
+
+		if (!look(worker, now, &thread, &elapsed_ns)) {
+			remove_ended(team, i);
+			continue;
+		}
+		policy_idle_update(&worker->idle, thread.run_ns, elapsed_ns);
+		if (!worker->idle_by_rule && !worker->idle.idle) {
+			activate(team, i);
+			more = true;
+			/* What was swapped to place i was looked at before. */
+		}
+		i++;
+	}
+	for (size_t i = 0; i < team->active;) {
+		struct worker *worker = team->worker[i];
+		if (worker->idle.idle && !worker->compute_by_rule) {
+			deactivate(team, i);
+			fewer = true;
+		} else {
+			i++;
+		}
+	}
+	if (team->regime == POLICY_BALANCE && more)
+		place(team);
+	if (team->regime == POLICY_BALANCE && fewer &&
+		options_of(team)->policy == POLICY_NAME_JUGGLE)
+		even_out(team);
+	atomic_store_explicit(&team->compute_threads, (uint32_t)team->active, memory_order_relaxed);
+	team->last_slow_ns = now;
+}
+
+/* ---- Regime ---- */
+
+static void begin_window(struct team *team, uint64_t start_ns)
+{
+	team->window.start_ns = start_ns;
+	team->window.run_ns = 0;
+	team->window.wait_ns = 0;
+	team->window.number++;
+	for (size_t i = 0; i < team->active && i < BLOCKS_SAMPLE; i++) {
+		struct worker *worker = team->worker[i];
+		if (proc_read_blocks(worker->slot.pid, worker->slot.tid, &worker->blocks) == 0)
+			worker->blocks_window = team->window.number;
+	}
+}
+
+static double window_blocks(const struct team *team)
+{
+	uint64_t sum = 0;
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < team->active; i++) {
+		const struct worker *worker = team->worker[i];
+		uint64_t blocks;
+		if (worker->blocks_window != team->window.number ||
+			proc_read_blocks(worker->slot.pid, worker->slot.tid, &blocks) < 0)
+			continue;
+		sum += blocks - worker->blocks;
+		count++;
+	}
+	return count > 0 ? (double)sum / count : 0;
+}
+
+/* Have the compute threads that -n announced been there? */
+static bool all_expected(struct team *team)
+{
+	uint32_t expected = options_of(team)->threads;
+
+	if (!team->expected)
+		team->expected =
+			expected == 0
+				? team->active > 0
+				: telemetry_get32(&team->context->telemetry->threads) >= expected;
+	return team->expected;
+}
+
+static enum policy_regime choose_simple(struct team *team)
+{
+	const struct options *options = options_of(team);
+
+	if (options->policy == POLICY_NAME_OBSERVE || !all_expected(team))
+		return POLICY_ASIDE;
+	/* Pinning a program before it has started its threads would show it one CPU. */
+	if (options->policy == POLICY_NAME_STATIC)
+		return team->regime == POLICY_BALANCE || team->active >= team->m ||
+				       options->threads > 0
+			       ? POLICY_BALANCE
+			       : POLICY_ASIDE;
+	return team->active >= team->m ? POLICY_BALANCE : POLICY_ASIDE;
+}
+
+static void choose_regime(struct team *team, uint64_t now)
+{
+	const struct options *options = options_of(team);
+
+	if (options->policy != POLICY_NAME_JUGGLE || options->always || !all_expected(team)) {
+		enum policy_regime regime = choose_simple(team);
+		if (regime != team->regime)
+			enter(team, regime, now);
+		return;
+	}
+	if (now < team->window.start_ns)
+		return;
+	if (team->window.number == 0 || team->window.start_ns + WINDOW_NS > now) {
+		if (team->window.number == 0)
+			begin_window(team, now);
+		return;
+	}
+	struct policy_window window = {
+		.elapsed_ns = now - team->window.start_ns,
+		.run_ns = team->window.run_ns,
+		.wait_ns = team->window.wait_ns,
+		.blocks = window_blocks(team),
+		.threads = (uint32_t)team->active,
+		.cpus = (uint32_t)team->m,
+	};
+	if (policy_regime_update(&team->chooser, &window))
+		enter(team, team->chooser.regime, now);
+	begin_window(team, team->window.start_ns > now ? team->window.start_ns : now);
+}
+
+/* ---- Showing ---- */
+
+static void show(struct team *team, uint64_t now, uint64_t elapsed_ns)
+{
+	struct telemetry *t = team->context->telemetry;
+	uint64_t cost = atomic_exchange_explicit(&team->cost_ns, 0, memory_order_relaxed);
+	uint32_t threads = (uint32_t)team->active, idle = (uint32_t)(team->n - team->active);
+
+	if (cost > 0) {
+		telemetry_add(&t->cycle_bucket[telemetry_bucket(cost)], 1);
+		if (cost > telemetry_get(&t->cycle_max_ns))
+			telemetry_set(&t->cycle_max_ns, cost);
+	}
+	telemetry_add(&t->cycles, 1);
+	telemetry_set(&t->heartbeat_ns, now);
+	telemetry_set32(&t->regime, team->regime);
+	telemetry_set32(&t->reason, team->chooser.reason);
+	if (team->domain == 0 && team->regime == POLICY_BALANCE)
+		telemetry_add(&t->balanced_ns, elapsed_ns);
+	/* Unsigned differences: several teams share the counts. */
+	uint32_t all = atomic_fetch_add(&t->threads, threads - team->shown_threads) + threads -
+		       team->shown_threads;
+	uint32_t all_idle = atomic_fetch_add(&t->idle_threads, idle - team->shown_idle) + idle -
+			    team->shown_idle;
+	team->shown_threads = threads;
+	team->shown_idle = idle;
+	if (all > telemetry_get32(&t->threads_most))
+		telemetry_set32(&t->threads_most, all);
+	if (all_idle > telemetry_get32(&t->idle_most))
+		telemetry_set32(&t->idle_most, all_idle);
+	for (size_t i = 0; i < team->active; i++) {
+		const struct policy_thread *thread = &team->thread[i];
+		show_flags(team->worker[i],
+			TELEMETRY_THREAD_COMPUTE | (thread->behind ? TELEMETRY_THREAD_BEHIND : 0));
+		show_cpu(team->worker[i],
+			thread->cpu == POLICY_NO_CPU ? -1 : team->cpu[thread->cpu].os_cpu);
+	}
+}
+
+static void trace_point(struct team *team, uint64_t now, uint64_t elapsed_ns)
+{
+	struct trace *trace = team->context->trace;
+
+	if (trace == NULL)
+		return;
+	trace_begin(trace);
+	trace_line(trace, "point %llu %zu %llu %zu %zu", (unsigned long long)now, team->domain,
+		(unsigned long long)elapsed_ns, team->active, team->moves);
+	for (size_t i = 0; i < team->active; i++) {
+		const struct policy_thread *thread = &team->thread[i];
+		int32_t cpu = thread->cpu;
+		/* Where it was while it ran, not where it goes. */
+		for (size_t k = 0; k < team->moves; k++)
+			if (team->move[k].thread == i)
+				cpu = team->move[k].from;
+		trace_line(trace, "thread %d %d %lld %llu %llu %c", team->worker[i]->slot.tid,
+			cpu == POLICY_NO_CPU ? -1 : team->cpu[cpu].os_cpu,
+			(long long)thread->progress_ns, (unsigned long long)thread->run_ns,
+			(unsigned long long)thread->wait_ns, thread->behind ? 'b' : 'a');
+	}
+	for (size_t k = 0; k < team->moves; k++)
+		trace_line(trace, "move %d %d %d", team->worker[team->move[k].thread]->slot.tid,
+			team->cpu[team->move[k].from].os_cpu, team->cpu[team->move[k].to].os_cpu);
+	trace_end(trace);
+}
+
+/* ---- The balancing point ---- */
+
+static uint64_t next_period_ns(struct team *team, uint64_t now)
+{
+	const struct options *options = options_of(team);
+	bool balancing = team->regime == POLICY_BALANCE && options->policy == POLICY_NAME_JUGGLE;
+	bool wanted = options->policy != POLICY_NAME_JUGGLE && !options->period_auto;
+	uint64_t period = options->period_ns;
+
+	if (!balancing && !wanted) {
+		bool eager = now - team->context->telemetry->start_ns < EAGER_FOR_NS;
+		uint64_t slow = eager ? EAGER_NS : SLOW_NS;
+		if (period < slow)
+			period = slow;
+	}
+	/* Wakes between balancing points share out the CPUs more finely than the kernel's
+	 * own tick: what spins at a barrier is off its CPU sooner. */
+	atomic_store_explicit(&team->tick_ns,
+		balancing && team->balancers > 1 && period > TICK_NS ? TICK_NS : 0,
+		memory_order_relaxed);
+	atomic_store_explicit(&team->period_ns, period, memory_order_relaxed);
+	telemetry_set(&team->context->telemetry->period_ns, options->period_ns);
+	double random = (double)rand_r(&team->random) / RAND_MAX;
+	return (uint64_t)((double)period * (1 + options->jitter * (2 * random - 1)));
+}
+
+void lead(struct team *team, struct balancer *leader)
+{
+	const struct options *options = options_of(team);
+	uint64_t now = team_now_ns();
+	uint64_t elapsed_ns = now - team->last_ns;
+
+	uint64_t slow =
+		now - team->context->telemetry->start_ns < EAGER_FOR_NS ? EAGER_NS : SLOW_NS;
+
+	team->last_ns = now;
+	look_at_active(team, now);
+	if (now - team->last_slow_ns >= slow) {
+		look_at_members(team, leader, now);
+		choose_regime(team, now);
+	}
+	/* Last, since the moves name threads by their place in the arrays. */
+	team->moves = 0;
+	if (team->regime == POLICY_BALANCE && options->policy == POLICY_NAME_JUGGLE) {
+		struct policy_juggle_params params = {
+			.margin_ns = options->margin_ns,
+			.speed_margin = SPEED_MARGIN,
+			.window_ns = PROGRESS_WINDOW_PERIODS * (int64_t)options->period_ns,
+		};
+		team->moves = policy_juggle(&params, elapsed_ns, team->thread, team->active,
+			team->cpu, team->m, team->order, team->move);
+	}
+	trace_point(team, now, elapsed_ns);
+	show(team, now, elapsed_ns);
+	if (team->watch != NULL && proc_watch_changed(team->watch))
+		eventfd_write(team->context->kick_fd, 1);
+
+	uint64_t deadline = atomic_load_explicit(&team->deadline_ns, memory_order_relaxed);
+	deadline += next_period_ns(team, now);
+	if (deadline <= now) /* late: do not try to catch up */
+		deadline = now + atomic_load_explicit(&team->period_ns, memory_order_relaxed);
+	atomic_store_explicit(&team->deadline_ns, deadline, memory_order_relaxed);
+}

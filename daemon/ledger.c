@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: MIT */
+#include "ledger.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "proc.h"
+
+/* More than the default pid_max of 32768; pages that are not used cost nothing. */
+#define ENTRIES 65536
+
+struct entry {
+	_Atomic int32_t tid; /* 0: free; stored last, with release */
+	int32_t pid;
+	uint64_t start_ticks;
+	uint64_t slice_ns;
+};
+
+struct ledger {
+	struct entry *entry; /* shared */
+	uint64_t *mask; /* shared: words per entry */
+	_Atomic uint32_t *used; /* shared: entries ever used */
+	size_t words;
+	size_t bytes;
+	uint32_t search; /* where to look for a free entry next */
+};
+
+int ledger_new(struct ledger **out)
+{
+	struct ledger *ledger = calloc(1, sizeof *ledger);
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (ledger == NULL)
+		return -ENOMEM;
+	/* CPU numbers can have gaps, so leave room; ACT_MASK_WORDS is the kernel's limit. */
+	ledger->words = cpus > 0 && cpus <= 512 ? 16 : ACT_MASK_WORDS;
+	size_t masks = ENTRIES * ledger->words * sizeof(uint64_t);
+	ledger->bytes = sizeof(uint64_t) + ENTRIES * sizeof(struct entry) + masks;
+	char *memory = mmap(NULL, ledger->bytes, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED) {
+		free(ledger);
+		return -ENOMEM;
+	}
+	ledger->used = (_Atomic uint32_t *)memory;
+	ledger->entry = (struct entry *)(memory + sizeof(uint64_t));
+	ledger->mask = (uint64_t *)(memory + sizeof(uint64_t) + ENTRIES * sizeof(struct entry));
+	*out = ledger;
+	return 0;
+}
+
+void ledger_free(struct ledger *ledger)
+{
+	if (ledger == NULL)
+		return;
+	munmap((void *)ledger->used, ledger->bytes);
+	free(ledger);
+}
+
+int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
+	const struct act_mask *mask, uint64_t slice_ns)
+{
+	for (uint32_t tries = 0; tries < ENTRIES; tries++) {
+		uint32_t i = ledger->search++ % ENTRIES;
+		struct entry *entry = &ledger->entry[i];
+		if (atomic_load_explicit(&entry->tid, memory_order_relaxed) != 0)
+			continue;
+		entry->pid = pid;
+		entry->start_ticks = start_ticks;
+		entry->slice_ns = slice_ns;
+		memcpy(ledger->mask + i * ledger->words, mask->word,
+			ledger->words * sizeof(uint64_t));
+		if (i >= atomic_load_explicit(ledger->used, memory_order_relaxed))
+			atomic_store_explicit(ledger->used, i + 1, memory_order_relaxed);
+		atomic_store_explicit(&entry->tid, tid, memory_order_release);
+		return (int)i;
+	}
+	return -ENOSPC;
+}
+
+void ledger_mask(const struct ledger *ledger, int entry, struct act_mask *out)
+{
+	memset(out, 0, sizeof *out);
+	memcpy(out->word, ledger->mask + (size_t)entry * ledger->words,
+		ledger->words * sizeof(uint64_t));
+}
+
+static void cut_down(struct act_mask *mask, const struct act_mask *within)
+{
+	uint64_t left = 0;
+
+	for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+		left |= mask->word[i] & within->word[i];
+	for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+		mask->word[i] = left != 0 ? mask->word[i] & within->word[i] : within->word[i];
+}
+
+int ledger_restore(const struct ledger *ledger, int i, const struct act_mask *within)
+{
+	struct entry *entry = &ledger->entry[i];
+	pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
+	struct proc_thread now;
+	struct act_mask mask;
+
+	if (tid == 0)
+		return -ESRCH;
+	int r = proc_read_thread(entry->pid, tid, &now);
+	if (r < 0)
+		return r;
+	if (now.start_ticks != entry->start_ticks)
+		return -ESRCH;
+	ledger_mask(ledger, i, &mask);
+	if (within != NULL)
+		cut_down(&mask, within);
+	r = act_set_mask(tid, &mask);
+	/* Kernels without slices, and threads of real-time classes, have none to restore. */
+	(void)act_set_slice(tid, entry->slice_ns);
+	return r;
+}
+
+void ledger_forget(struct ledger *ledger, int entry)
+{
+	atomic_store_explicit(&ledger->entry[entry].tid, 0, memory_order_release);
+}
+
+size_t ledger_restore_all(const struct ledger *ledger)
+{
+	uint32_t used = atomic_load_explicit(ledger->used, memory_order_relaxed);
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < used; i++)
+		if (atomic_load_explicit(&ledger->entry[i].tid, memory_order_acquire) != 0) {
+			ledger_restore(ledger, (int)i, NULL);
+			count++;
+		}
+	return count;
+}

@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT */
+/* juggle(1): run a parallel program and keep its threads at the same rate. */
+#include "keeper.h"
+
+int main(int argc, char **argv)
+{
+	struct options options;
+
+	options_parse(&options, argc, argv);
+	return keeper_run(&options);
+}

@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: MIT */
+#include "options.h"
+
+#include <argp.h>
+#include <argz.h>
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DEFAULT_JITTER 10
+#define DEFAULT_MARGIN_NS 100000
+#define PERIOD_LEAST_NS UINT64_C(100000)
+#define AUTO_PERIOD_NS UINT64_C(2000000)
+
+/* Keys of the options without a short name. */
+enum {
+	KEY_JITTER = 256,
+	KEY_DOMAINS,
+	KEY_IDLE,
+	KEY_SAMPLER,
+	KEY_BALANCERS,
+	KEY_MARGIN,
+	KEY_REPORT,
+	KEY_TRACE,
+	KEY_ALWAYS,
+};
+
+static const struct argp_option table[] = {
+	{"cpus", 'c', "LIST", 0, "CPUs to use, such as 0-5,8 (default: the caller's affinity mask)",
+		1},
+	{"pid", 'p', "PID", 0, "balance a running process and all below it, instead of a command",
+		1},
+	{"threads", 'n', "N", 0,
+		"compute threads to expect before the first distribution (default: found by "
+		"watching)",
+		1},
+	{"period", 'i', "TIME", 0,
+		"time between balancing points, such as 4ms, 0.01s, 500us (default: auto)", 2},
+	{"jitter", KEY_JITTER, "PCT", 0,
+		"random variation of each period, in percent (default: 10)", 2},
+	{"policy", 'P', "NAME", 0,
+		"juggle, static (distribute once, never move) or observe (touch nothing) "
+		"(default: juggle)",
+		2},
+	{"always", KEY_ALWAYS, 0, 0,
+		"balance whenever there are threads for it, without trials whether it pays", 2},
+	{"domains", KEY_DOMAINS, "MODE", 0,
+		"split (each NUMA domain on its own) or joint (one pool) (default: split)", 2},
+	{"idle", KEY_IDLE, "LIST", 0,
+		"threads to leave alone: auto, main, none, comm=GLOB (default: auto)", 2},
+	{"sampler", KEY_SAMPLER, "NAME", 0, "auto, schedstat, taskstats or perf (default: auto)",
+		2},
+	{"balancers", KEY_BALANCERS, "HOW", 0,
+		"domain (one balancer thread a domain) or cpu (one on each CPU) (default: cpu)", 2},
+	{"margin", KEY_MARGIN, "TIME", 0, "error margin of the ahead/behind test (default: 100us)",
+		2},
+	{"report", KEY_REPORT, "FILE", 0,
+		"write a JSON report at the end; - is standard error (default: none)", 3},
+	{"trace", KEY_TRACE, "FILE", 0, "write every balancing point (default: none)", 3},
+	{"quiet", 'q', 0, 0, "no warnings", 3},
+	{"verbose", 'v', 0, 0, "a summary on standard error at the end", 3},
+	{0},
+};
+
+const char *argp_program_version = "juggle " JUGGLE_VERSION;
+
+const char *options_policy_name(enum policy_name policy)
+{
+	static const char *const names[] = {"juggle", "static", "observe"};
+
+	return names[policy];
+}
+
+int options_parse_time(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *unit;
+		double ns;
+	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
+	char *end;
+
+	if (text[0] == '\0' || strchr("0123456789.", text[0]) == NULL)
+		return -EINVAL;
+	double value = strtod(text, &end);
+	if (end == text || !isfinite(value))
+		return -EINVAL;
+	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
+		if (strcmp(end, units[i].unit) == 0) {
+			if (value * units[i].ns > 3600e9)
+				return -ERANGE;
+			*ns = (uint64_t)llround(value * units[i].ns);
+			return 0;
+		}
+	return -EINVAL;
+}
+
+static int parse_number(const char **text, long most, long *out)
+{
+	char *end;
+
+	if (**text < '0' || **text > '9')
+		return -EINVAL;
+	errno = 0;
+	*out = strtol(*text, &end, 10);
+	if (errno != 0 || *out > most)
+		return -ERANGE;
+	*text = end;
+	return 0;
+}
+
+int options_parse_cpus(const char *text, struct act_mask *out)
+{
+	memset(out, 0, sizeof *out);
+	for (;;) {
+		long first, last;
+		int r = parse_number(&text, ACT_CPUS_MAX - 1, &first);
+		if (r < 0)
+			return r;
+		last = first;
+		if (*text == '-') {
+			text++;
+			r = parse_number(&text, ACT_CPUS_MAX - 1, &last);
+			if (r < 0)
+				return r;
+			if (last < first)
+				return -EINVAL;
+		}
+		for (long cpu = first; cpu <= last; cpu++)
+			act_mask_add(out, (int)cpu);
+		if (*text == '\0')
+			return 0;
+		if (*text++ != ',')
+			return -EINVAL;
+	}
+}
+
+static void parse_cpus(struct argp_state *state, struct options *o, const char *arg)
+{
+	int r = options_parse_cpus(arg, &o->cpus);
+
+	if (r == -ERANGE)
+		argp_error(state, "-c %s: CPU numbers end at %d", arg, ACT_CPUS_MAX - 1);
+	else if (r < 0)
+		argp_error(state, "-c '%s': expected a list of CPUs such as 0-5,8", arg);
+	o->cpus_given = true;
+}
+
+static uint64_t parse_time(struct argp_state *state, const char *name, const char *arg)
+{
+	uint64_t ns = 0;
+
+	if (options_parse_time(arg, &ns) < 0)
+		argp_error(
+			state, "%s '%s': expected a time such as 4ms, 0.01s or 500us", name, arg);
+	return ns;
+}
+
+static long parse_integer(
+	struct argp_state *state, const char *name, const char *arg, long least, long most)
+{
+	const char *text = arg;
+	long value = 0;
+
+	if (parse_number(&text, most, &value) < 0 || *text != '\0' || value < least)
+		argp_error(state, "%s '%s': expected a number from %ld to %ld", name, arg, least,
+			most);
+	return value;
+}
+
+static void parse_idle(struct argp_state *state, struct options *o, const char *arg)
+{
+	if (strcmp(arg, "auto") == 0) {
+		o->idle = IDLE_AUTO;
+	} else if (strcmp(arg, "main") == 0) {
+		o->idle = IDLE_MAIN;
+	} else if (strcmp(arg, "none") == 0) {
+		o->idle = IDLE_NONE;
+	} else if (strncmp(arg, "comm=", 5) == 0 && arg[5] != '\0') {
+		o->idle = IDLE_COMM;
+		o->idle_glob = arg + 5;
+	} else {
+		argp_error(state, "--idle '%s': expected auto, main, none or comm=GLOB", arg);
+	}
+}
+
+/* Which of the words it is: its index; an argp error otherwise. */
+static int parse_word(
+	struct argp_state *state, const char *name, const char *arg, const char *const *words)
+{
+	char list[128] = "";
+
+	for (int i = 0; words[i] != NULL; i++) {
+		if (strcmp(arg, words[i]) == 0)
+			return i;
+		if (i > 0)
+			strncat(list, words[i + 1] != NULL ? ", " : " or ",
+				sizeof list - strlen(list) - 1);
+		strncat(list, words[i], sizeof list - strlen(list) - 1);
+	}
+	argp_error(state, "%s '%s': expected %s", name, arg, list);
+	return 0;
+}
+
+static error_t parse_option(int key, char *arg, struct argp_state *state)
+{
+	static const char *const policies[] = {"juggle", "static", "observe", NULL};
+	static const char *const domains[] = {"split", "joint", NULL};
+	static const char *const balancers[] = {"domain", "cpu", NULL};
+	struct options *o = state->input;
+
+	switch (key) {
+	case 'c':
+		parse_cpus(state, o, arg);
+		return 0;
+	case 'p':
+		o->pid = (pid_t)parse_integer(state, "-p", arg, 1, INT32_MAX);
+		return 0;
+	case 'n':
+		o->threads = (uint32_t)parse_integer(state, "-n", arg, 1, 1000000);
+		return 0;
+	case 'i':
+		o->period_auto = strcmp(arg, "auto") == 0;
+		o->period_ns = o->period_auto ? AUTO_PERIOD_NS : parse_time(state, "-i", arg);
+		if (o->period_ns < PERIOD_LEAST_NS)
+			argp_error(state, "-i %s: the least period is 100us", arg);
+		return 0;
+	case KEY_JITTER:
+		o->jitter = (double)parse_integer(state, "--jitter", arg, 0, 90) / 100;
+		return 0;
+	case 'P':
+		o->policy = (enum policy_name)parse_word(state, "-P", arg, policies);
+		return 0;
+	case KEY_ALWAYS:
+		o->always = true;
+		return 0;
+	case KEY_DOMAINS:
+		o->joint = parse_word(state, "--domains", arg, domains) == 1;
+		return 0;
+	case KEY_IDLE:
+		parse_idle(state, o, arg);
+		return 0;
+	case KEY_SAMPLER:
+		if (sampler_kind_parse(arg, &o->sampler) < 0)
+			argp_error(state,
+				"--sampler '%s': expected auto, schedstat, taskstats or perf", arg);
+		return 0;
+	case KEY_BALANCERS:
+		o->balancer_per_cpu = parse_word(state, "--balancers", arg, balancers) == 1;
+		return 0;
+	case KEY_MARGIN:
+		o->margin_ns = (int64_t)parse_time(state, "--margin", arg);
+		return 0;
+	case KEY_REPORT:
+		o->report = arg;
+		return 0;
+	case KEY_TRACE:
+		o->trace = arg;
+		return 0;
+	case 'q':
+		o->quiet = true;
+		return 0;
+	case 'v':
+		o->verbose++;
+		return 0;
+	case ARGP_KEY_ARGS:
+		o->command = state->argv + state->next;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static const struct argp parser = {
+	.options = table,
+	.parser = parse_option,
+	.args_doc = "COMMAND [ARG...]\n-p PID",
+	.doc = "Run a parallel program and keep all its threads progressing at the same rate, by "
+	       "moving them between CPUs.\v"
+	       "JUGGLE_OPTIONS in the environment holds options, separated by blanks, that are "
+	       "read before those of the command line.\n\n"
+	       "Exit status: the command's own; 128+N when signal N killed it; 125 when juggle "
+	       "itself failed; 126 when the command can't be executed; 127 when it isn't found. "
+	       "With -p: 0.",
+};
+
+/* JUGGLE_OPTIONS as an argument vector of its own; lives as long as the program, since
+ * options point into it. */
+static void parse_environment(struct options *options, char *name)
+{
+	const char *text = getenv("JUGGLE_OPTIONS");
+	char *words = NULL;
+	size_t bytes = 0;
+
+	if (text == NULL || text[strspn(text, " ")] == '\0')
+		return;
+	if (argz_create_sep(text, ' ', &words, &bytes) != 0)
+		return;
+	size_t count = argz_count(words, bytes);
+	char **argv = calloc(count + 2, sizeof *argv);
+	if (argv == NULL)
+		return;
+	argv[0] = name;
+	argz_extract(words, bytes, argv + 1);
+	argp_parse(&parser, (int)count + 1, argv, ARGP_IN_ORDER, NULL, options);
+	if (options->command != NULL && options->command[0] != NULL) {
+		fprintf(stderr, "juggle: JUGGLE_OPTIONS: '%s' is not an option\n",
+			options->command[0]);
+		exit(EXIT_JUGGLE_FAILED);
+	}
+	options->command = NULL;
+}
+
+void options_parse(struct options *options, int argc, char **argv)
+{
+	*options = (struct options){
+		.period_ns = AUTO_PERIOD_NS,
+		.period_auto = true,
+		.jitter = DEFAULT_JITTER / 100.0,
+		.balancer_per_cpu = true,
+		.margin_ns = DEFAULT_MARGIN_NS,
+	};
+	argp_err_exit_status = EXIT_JUGGLE_FAILED;
+	parse_environment(options, argv[0]);
+	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, options);
+	bool command = options->command != NULL && options->command[0] != NULL;
+	if (command && options->pid != 0) {
+		fprintf(stderr, "juggle: give either a command or -p PID, not both\n");
+		exit(EXIT_JUGGLE_FAILED);
+	}
+	if (!command && options->pid == 0) {
+		fprintf(stderr, "juggle: nothing to run; try 'juggle --help'\n");
+		exit(EXIT_JUGGLE_FAILED);
+	}
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line of juggle(1): one table holds every option's name, default and help.
+ */
+#ifndef JUGGLE_OPTIONS_H
+#define JUGGLE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "act.h"
+#include "sampler.h"
+
+enum { /* exit statuses of juggle itself, as timeout(1) and env(1) have them */
+	EXIT_JUGGLE_FAILED = 125,
+	EXIT_CANNOT_EXECUTE = 126,
+	EXIT_NOT_FOUND = 127,
+};
+
+enum policy_name { POLICY_NAME_JUGGLE, POLICY_NAME_STATIC, POLICY_NAME_OBSERVE };
+enum idle_rule { IDLE_AUTO, IDLE_MAIN, IDLE_NONE, IDLE_COMM };
+
+struct options {
+	struct act_mask cpus; /* what to use: -c, else the caller's mask */
+	bool cpus_given;
+	uint32_t threads; /* compute threads to expect; 0: find out */
+	uint64_t period_ns;
+	bool period_auto;
+	double jitter; /* share of the period */
+	enum policy_name policy;
+	bool always; /* balance without trials */
+	bool joint; /* one pool instead of a domain per NUMA node */
+	enum idle_rule idle;
+	const char *idle_glob; /* for IDLE_COMM */
+	enum sampler_kind sampler;
+	bool balancer_per_cpu;
+	int64_t margin_ns;
+	const char *report; /* path, "-" for standard error, NULL for none */
+	const char *trace;
+	bool quiet;
+	int verbose;
+	pid_t pid; /* -p: attach; 0: run command */
+	char **command; /* NULL-terminated */
+};
+
+/* Parse $JUGGLE_OPTIONS and then the command line. Prints one line and exits with
+ * EXIT_JUGGLE_FAILED on an error; prints and exits with 0 on --help and --version.
+ * What it returns points into argv and into memory that lives as long as the program. */
+void options_parse(struct options *options, int argc, char **argv);
+
+const char *options_policy_name(enum policy_name policy);
+
+/* "100ms", "0.01s", "500us", "20ns"; a number needs its unit. Returns 0, -EINVAL, or
+ * -ERANGE beyond one hour. */
+int options_parse_time(const char *text, uint64_t *ns);
+/* "0-5,8". Returns 0, -EINVAL for what is not a list (or an empty one), -ERANGE for a
+ * CPU number beyond ACT_CPUS_MAX. */
+int options_parse_cpus(const char *text, struct act_mask *out);
+
+#endif

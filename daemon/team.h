@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A team balances one domain: its CPUs, the threads placed on them, and the balancer
+ * threads that do it (Section 2 and Fig. 2 of the Juggle paper).
+ */
+#ifndef JUGGLE_TEAM_H
+#define JUGGLE_TEAM_H
+
+#include "ledger.h"
+#include "options.h"
+#include "telemetry.h"
+#include "topology.h"
+#include "trace.h"
+#include "worker.h"
+
+struct team;
+
+/* What all teams share; outlives them. */
+struct team_context {
+	const struct options *options;
+	struct telemetry *telemetry;
+	struct ledger *ledger;
+	struct trace *trace; /* NULL: none */
+	enum sampler_kind sampler; /* never SAMPLER_AUTO */
+	uint64_t default_slice_ns; /* of threads that asked for none; 0: kernel has no slices */
+	int kick_fd; /* eventfd: written when the scanner has something to do */
+	int scan_on_birth; /* team 0 looks for new pids at each balancing point */
+};
+
+/* Start the balancers of a domain: CPUs cpu[0..count). Returns 0 or a negative errno. */
+int team_new(struct team **out, const struct team_context *context, const struct topology_cpu *cpu,
+	size_t count);
+
+/* Ask the balancers to end after what they are at; returns at once. Accepts NULL. */
+void team_stop(struct team *team);
+/* Wait for the balancers, give every thread its mask back, and free the team. Returns
+ * the list of workers that it had (the ended ones included), for the caller to own. Accepts NULL. */
+struct worker *team_free(struct team *team);
+
+/* Hand a new worker (or a list of them) over. Thread-safe. */
+void team_add(struct team *team, struct worker *workers);
+/* Take back the workers whose threads have ended. Thread-safe. */
+struct worker *team_take_ended(struct team *team);
+
+/* Compute threads that it has, and CPUs: for policy_pick_domain(). Thread-safe. */
+uint32_t team_threads(const struct team *team);
+uint32_t team_cpus(const struct team *team);
+/* Length of its present period, in ns. Thread-safe. */
+uint64_t team_period_ns(const struct team *team);
+
+#endif

@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: MIT */
+#include "telemetry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+#define TOTAL_BYTES                                                                                \
+	(sizeof(struct telemetry) + TELEMETRY_CPUS * sizeof(struct telemetry_cpu) +                \
+		TELEMETRY_THREADS * sizeof(struct telemetry_thread))
+
+static void segment_name(pid_t pid, char *out, size_t bytes)
+{
+	snprintf(out, bytes, "/juggle.%u.%d", (unsigned)getuid(), (int)pid);
+}
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec t;
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* A named segment with all its memory reserved, since writing to a page that a full
+ * /dev/shm cannot provide would be a SIGBUS. */
+static void *map_named(int *why_not)
+{
+	char name[64];
+
+	segment_name(getpid(), name, sizeof name);
+	/* A leftover of a dead process with our pid: nobody else can own the name. */
+	shm_unlink(name);
+	int fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
+	if (fd < 0) {
+		*why_not = errno;
+		return NULL;
+	}
+	int r = posix_fallocate(fd, 0, TOTAL_BYTES);
+	void *memory = NULL;
+	if (r == 0) {
+		memory = mmap(NULL, TOTAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+		if (memory == MAP_FAILED) {
+			r = errno;
+			memory = NULL;
+		}
+	}
+	if (r != 0) {
+		shm_unlink(name);
+		*why_not = r;
+	}
+	close(fd);
+	return memory;
+}
+
+int telemetry_create(struct telemetry **out, int *why_not)
+{
+	*why_not = 0;
+	struct telemetry *t = map_named(why_not);
+	if (t == NULL) {
+		t = mmap(NULL, TOTAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
+			0);
+		if (t == MAP_FAILED)
+			return -ENOMEM;
+	}
+	t->version = TELEMETRY_VERSION;
+	t->header_bytes = sizeof *t;
+	t->total_bytes = TOTAL_BYTES;
+	t->cpu_bytes = sizeof(struct telemetry_cpu);
+	t->thread_bytes = sizeof(struct telemetry_thread);
+	t->cpu_capacity = TELEMETRY_CPUS;
+	t->thread_capacity = TELEMETRY_THREADS;
+	t->pid = getpid();
+	t->start_realtime_ns = clock_ns(CLOCK_REALTIME);
+	t->start_ns = clock_ns(CLOCK_MONOTONIC);
+	atomic_thread_fence(memory_order_release);
+	t->magic = TELEMETRY_MAGIC;
+	*out = t;
+	return 0;
+}
+
+void telemetry_unlink(const struct telemetry *telemetry)
+{
+	char name[64];
+
+	segment_name(telemetry->pid, name, sizeof name);
+	shm_unlink(name);
+}
+
+void telemetry_unmap(struct telemetry *telemetry)
+{
+	munmap(telemetry, TOTAL_BYTES);
+}
+
+struct telemetry_cpu *telemetry_cpus(const struct telemetry *telemetry)
+{
+	return (struct telemetry_cpu *)((char *)telemetry + sizeof *telemetry);
+}
+
+struct telemetry_thread *telemetry_threads(const struct telemetry *telemetry)
+{
+	return (struct telemetry_thread *)(telemetry_cpus(telemetry) + TELEMETRY_CPUS);
+}
+
+struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, uint32_t *search)
+{
+	struct telemetry_thread *threads = telemetry_threads(telemetry);
+	uint32_t slots = telemetry_get32(&telemetry->slots);
+
+	if (slots < TELEMETRY_THREADS) {
+		telemetry_set32(&telemetry->slots, slots + 1);
+		return &threads[slots];
+	}
+	for (uint32_t tries = 0; tries < TELEMETRY_THREADS; tries++) {
+		struct telemetry_thread *slot = &threads[(*search)++ % TELEMETRY_THREADS];
+		if (telemetry_get32(&slot->flags) & TELEMETRY_THREAD_ENDED)
+			return slot;
+	}
+	return NULL;
+}
+
+uint32_t telemetry_bucket(uint64_t ns)
+{
+	if (ns < 16)
+		return (uint32_t)ns;
+	uint32_t power = 63 - (uint32_t)__builtin_clzll(ns);
+	uint32_t bucket = (power - 3) * 16 + (uint32_t)(ns >> (power - 4) & 15);
+	return bucket < TELEMETRY_BUCKETS ? bucket : TELEMETRY_BUCKETS - 1;
+}
+
+uint64_t telemetry_bucket_ns(uint32_t bucket)
+{
+	if (bucket < 16)
+		return bucket;
+	uint32_t shift = bucket / 16 - 1;
+	return ((uint64_t)(16 + bucket % 16) << shift) + (UINT64_C(1) << shift) / 2;
+}
+
+uint64_t telemetry_quantile_ns(const struct telemetry *telemetry, double share)
+{
+	uint64_t total = 0, below = 0;
+
+	for (uint32_t i = 0; i < TELEMETRY_BUCKETS; i++)
+		total += telemetry_get(&telemetry->cycle_bucket[i]);
+	for (uint32_t i = 0; i < TELEMETRY_BUCKETS; i++) {
+		below += telemetry_get(&telemetry->cycle_bucket[i]);
+		if (total > 0 && (double)below >= share * (double)total)
+			return telemetry_bucket_ns(i);
+	}
+	return 0;
+}

@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the balancer does, for others to see: the segment /dev/shm/juggle.<uid>.<pid>.
+ *
+ * A wire format: fixed widths, offsets pinned below, magic, version and sizes checked by
+ * whoever opens it. The keeper creates the segment, the balancer alone writes the live
+ * part, anybody may read. Every live field is a word that is read and written whole
+ * (relaxed); fields of one moment need not agree with each other. Readers trust
+ * nothing in it: all counts are bounded by the sizes that they mapped.
+ *
+ * The report at the end is written from it, too, so that it can be written even when the
+ * balancer was killed.
+ */
+#ifndef JUGGLE_TELEMETRY_H
+#define JUGGLE_TELEMETRY_H
+
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define TELEMETRY_MAGIC UINT64_C(0x656c6767756a0a01) /* "juggle" between two marks */
+#define TELEMETRY_VERSION 1
+#define TELEMETRY_CPUS 1024
+#define TELEMETRY_THREADS 16384
+#define TELEMETRY_BUCKETS 384
+
+enum telemetry_state {
+	TELEMETRY_STARTING,
+	TELEMETRY_RUNNING,
+	TELEMETRY_ENDED, /* the balancer let go in good order */
+	TELEMETRY_LOST, /* the balancer died */
+};
+
+enum { /* struct telemetry_thread, flags */
+	TELEMETRY_THREAD_USED = 1, /* the slot describes a thread */
+	TELEMETRY_THREAD_COMPUTE = 2, /* counted and balanced, else idle */
+	TELEMETRY_THREAD_BEHIND = 4,
+	TELEMETRY_THREAD_ENDED = 8,
+};
+
+struct telemetry_cpu {
+	int32_t os_cpu;
+	int32_t domain; /* index of the balancing domain */
+};
+
+struct telemetry_thread {
+	_Atomic uint32_t flags;
+	_Atomic int32_t os_cpu; /* where it is placed; -1: left to the kernel */
+	int32_t tid;
+	int32_t pid;
+	uint64_t start_ticks;
+	char comm[16];
+	_Atomic uint64_t progress_ns; /* CPU time since the balancer met it */
+	_Atomic uint64_t wait_ns; /* waiting for a CPU since then */
+	_Atomic uint64_t migrations;
+};
+
+struct telemetry {
+	/* Written before the segment gets its name, constant afterwards. */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_bytes; /* sizeof(struct telemetry) */
+	uint64_t total_bytes;
+	uint32_t cpu_bytes; /* sizes of one element of the arrays behind the header */
+	uint32_t thread_bytes;
+	uint32_t cpu_capacity;
+	uint32_t thread_capacity;
+	int32_t pid; /* of juggle */
+	int32_t attached; /* 1: -p */
+	uint64_t start_realtime_ns;
+	uint64_t start_ns; /* CLOCK_MONOTONIC */
+	char command[256];
+	char policy[16];
+	char sampler[16];
+	char balancers[16];
+	char domains[16];
+
+	/* Live. */
+	_Atomic int32_t job_pid; /* the command, or the process of -p */
+	_Atomic uint32_t state; /* enum telemetry_state */
+	_Atomic uint32_t regime; /* enum policy_regime */
+	_Atomic uint32_t reason; /* enum policy_reason */
+	_Atomic uint64_t period_ns;
+	_Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC of the last balancing point */
+	_Atomic uint32_t cpus;
+	_Atomic uint32_t threads; /* compute threads now */
+	_Atomic uint32_t idle_threads; /* now */
+	_Atomic uint32_t threads_most; /* largest number of compute threads at a time */
+	_Atomic uint32_t idle_most;
+	_Atomic uint32_t slots; /* thread slots ever used */
+	_Atomic uint64_t unlisted; /* threads for which there was no slot */
+	_Atomic uint64_t cycles; /* balancing points */
+	_Atomic uint64_t migrations;
+	_Atomic uint64_t regime_changes;
+	_Atomic uint64_t balanced_ns; /* time with threads placed by the balancer */
+	_Atomic uint64_t balancer_cpu_ns;
+	_Atomic uint64_t cycle_max_ns;
+	_Atomic uint64_t cycle_bucket[TELEMETRY_BUCKETS]; /* see telemetry_bucket() */
+	/* struct telemetry_cpu cpu[cpu_capacity]; struct telemetry_thread thread[...]; */
+};
+
+_Static_assert(sizeof(struct telemetry_cpu) == 8, "wire format");
+_Static_assert(sizeof(struct telemetry_thread) == 64, "wire format");
+_Static_assert(offsetof(struct telemetry, command) == 64, "wire format");
+_Static_assert(offsetof(struct telemetry, job_pid) == 384, "wire format");
+_Static_assert(offsetof(struct telemetry, cycle_bucket) == 496, "wire format");
+_Static_assert(sizeof(struct telemetry) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
+
+/* Create the segment of this process, all live fields zero, pid and times set; where
+ * /dev/shm cannot be used, memory without a name serves the report alone. *named tells
+ * which; *why_not is the errno for the latter. Children made by fork() share it.
+ * Returns 0 or -ENOMEM. */
+int telemetry_create(struct telemetry **out, int *why_not);
+/* Remove the name, if it has one. The mapping stays. */
+void telemetry_unlink(const struct telemetry *telemetry);
+void telemetry_unmap(struct telemetry *telemetry);
+
+struct telemetry_cpu *telemetry_cpus(const struct telemetry *telemetry);
+struct telemetry_thread *telemetry_threads(const struct telemetry *telemetry);
+
+/* A free slot for a thread, possibly that of one that ended; NULL when all are taken.
+ * *search is the caller's, begins at 0. */
+struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, uint32_t *search);
+
+/* The histogram of what balancing points cost: buckets of 1/16 of a power of two,
+ * exact below 16 ns. telemetry_bucket_ns() gives a bucket's middle. Pure. */
+uint32_t telemetry_bucket(uint64_t ns);
+uint64_t telemetry_bucket_ns(uint32_t bucket);
+/* The value below which share (0 to 1) of what was counted lies; 0 for none. */
+uint64_t telemetry_quantile_ns(const struct telemetry *telemetry, double share);
+
+static inline void telemetry_set(_Atomic uint64_t *field, uint64_t value)
+{
+	atomic_store_explicit(field, value, memory_order_relaxed);
+}
+
+static inline uint64_t telemetry_get(const _Atomic uint64_t *field)
+{
+	return atomic_load_explicit(field, memory_order_relaxed);
+}
+
+static inline void telemetry_set32(_Atomic uint32_t *field, uint32_t value)
+{
+	atomic_store_explicit(field, value, memory_order_relaxed);
+}
+
+static inline uint32_t telemetry_get32(const _Atomic uint32_t *field)
+{
+	return atomic_load_explicit(field, memory_order_relaxed);
+}
+
+static inline void telemetry_add(_Atomic uint64_t *field, uint64_t value)
+{
+	atomic_fetch_add_explicit(field, value, memory_order_relaxed);
+}
+
+#endif

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+#include "topology.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <stdlib.h>
+
+#define UNKNOWN_NODE INT32_MAX
+
+/* The first NUMA node of a CPU: memory-only nodes beside it change nothing. */
+static int32_t node_of(hwloc_topology_t machine, int os_cpu)
+{
+	hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(machine, (unsigned)os_cpu);
+
+	if (pu == NULL || pu->nodeset == NULL)
+		return UNKNOWN_NODE;
+	int node = hwloc_bitmap_first(pu->nodeset);
+	return node < 0 ? UNKNOWN_NODE : node;
+}
+
+static int by_domain(const void *a, const void *b)
+{
+	const struct topology_cpu *x = a, *y = b;
+
+	if (x->domain != y->domain)
+		return x->domain < y->domain ? -1 : 1;
+	return (x->os_cpu > y->os_cpu) - (x->os_cpu < y->os_cpu);
+}
+
+/* NUMA node numbers may have gaps; domains have none. */
+static void number_domains(struct topology *topology)
+{
+	int32_t node = -1, domain = -1;
+
+	qsort(topology->cpu, topology->cpus, sizeof *topology->cpu, by_domain);
+	for (size_t i = 0; i < topology->cpus; i++) {
+		if (domain < 0 || topology->cpu[i].domain != node) {
+			node = topology->cpu[i].domain;
+			domain++;
+		}
+		topology->cpu[i].domain = domain;
+	}
+	topology->domains = (size_t)domain + 1;
+}
+
+int topology_init(struct topology *topology, const struct act_mask *cpus, int joint)
+{
+	hwloc_topology_t machine = NULL;
+	int count = act_mask_count(cpus);
+
+	*topology = (struct topology){0};
+	if (count == 0)
+		return -EINVAL;
+	topology->cpu = calloc((size_t)count, sizeof *topology->cpu);
+	if (topology->cpu == NULL)
+		return -ENOMEM;
+	/* Without hwloc's answer all CPUs are one domain: balancing goes on. */
+	if (!joint && hwloc_topology_init(&machine) == 0 && hwloc_topology_load(machine) != 0) {
+		hwloc_topology_destroy(machine);
+		machine = NULL;
+	}
+	for (int os_cpu = 0; os_cpu < ACT_CPUS_MAX; os_cpu++)
+		if (act_mask_has(cpus, os_cpu))
+			topology->cpu[topology->cpus++] = (struct topology_cpu){.os_cpu = os_cpu,
+				.domain = machine != NULL ? node_of(machine, os_cpu) : 0};
+	if (machine != NULL)
+		hwloc_topology_destroy(machine);
+	number_domains(topology);
+	return 0;
+}
+
+void topology_deinit(struct topology *topology)
+{
+	free(topology->cpu);
+	*topology = (struct topology){0};
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread of the job as the balancer knows it. Made by the scanner, handed to a team,
+ * handed back when it has ended; at any time one of the two owns it.
+ */
+#ifndef JUGGLE_WORKER_H
+#define JUGGLE_WORKER_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "policy.h"
+#include "sampler.h"
+#include "telemetry.h"
+
+struct worker {
+	struct sampler_slot slot;
+	uint64_t start_ticks;
+	int ledger; /* its entry */
+	struct telemetry_thread *shown; /* NULL: there was no slot for it */
+	struct policy_idle idle;
+	bool idle_by_rule; /* --idle names it: always idle */
+	bool compute_by_rule; /* --idle excludes the test: never idle */
+	bool seen; /* the totals below are valid */
+	uint64_t run_ns; /* totals at the last look */
+	uint64_t wait_ns;
+	uint64_t progress;
+	uint64_t looked_ns; /* when that was */
+	uint64_t blocks; /* times it went to sleep, when window ... */
+	uint64_t blocks_window; /* ... of this number began */
+	uint64_t migrations;
+	_Atomic bool pinned; /* was ever confined by us; read by the scanner */
+	struct worker *next; /* in a list that changes hands */
+};
+
+#endif
