@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line of noise; see options.h.
+ */
+#include "options.h"
+
+#include "parse.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TIME_NS_MIN UINT64_C(1000)
+#define SCALE_MAX 1000.0
+
+enum {
+	KEY_PATTERN = 0x100,
+	KEY_BUSY,
+	KEY_PERIOD,
+	KEY_SCALE,
+	KEY_SEED,
+	KEY_CPU,
+	KEY_NICE,
+	KEY_TIME,
+	KEY_WITH_PARENT,
+	KEY_JSON,
+	KEY_HELP,
+	KEY_VERSION,
+};
+
+static const struct argp_option table[] = {
+	{"pattern", KEY_PATTERN, "NAME", 0, "plb, duty or hogs, see below (default: plb)", 0},
+	{"busy", KEY_BUSY, "TIME", 0,
+		"duty: CPU time to use in every period, 1us up to the period (default: 1ms)", 0},
+	{"period", KEY_PERIOD, "TIME", 0, "duty: the period, 1us or more (default: 10ms)", 0},
+	{"scale", KEY_SCALE, "F", 0,
+		"hogs: multiply its times, above 0 to 1000, as 0.01 for a test (default: 1)", 0},
+	{"seed", KEY_SEED, "N", 0,
+		"hogs: 0 or more; the same seed gives the same times (default: 1)", 0},
+	{"cpu", KEY_CPU, "LIST", 0,
+		"One hog on each CPU of the list, pinned: 0-2,5 (default: not pinned)", 0},
+	{"count", 'n', "COUNT", 0,
+		"Hogs, 1 to 4096; with --cpu they take its CPUs in turn (default: 1, or one for "
+		"each CPU of --cpu)",
+		0},
+	{"nice", KEY_NICE, "N[,N...]", 0,
+		"Nice value of the first hog, second ..., -20 to 19; the last one is also for all "
+		"further hogs (default: as noise was started)",
+		0},
+	{"time", KEY_TIME, "TIME", 0, "Stop after this time (default: when killed)", 0},
+	{"with-parent", KEY_WITH_PARENT, NULL, 0,
+		"Stop when the process that started noise ends (exactly: its thread)", 0},
+	{"json", KEY_JSON, "FILE", 0, "Where to write the result (default: -, standard output)", 0},
+	{"help", KEY_HELP, NULL, 0, "Print this help", -1},
+	/* argp's error messages point to it. */
+	{"usage", KEY_HELP, NULL, OPTION_HIDDEN | OPTION_ALIAS, NULL, -1},
+	{"version", KEY_VERSION, NULL, 0, "Print the version", -1},
+	{0},
+};
+
+static const char doc[] =
+	"Disturb other programs: take CPU time by a pattern.\v"
+	"Patterns: plb sleeps 200 us, then does 10000 steps of sum = sum * a + b, which slows "
+	"a thread on that CPU by about a fifth; duty uses --busy of CPU time in every --period; "
+	"hogs sleeps for a random time up to 5 s, then computes for 5 to 10 s of wall time.\n\n"
+	"Times have a unit: ns, us, ms, s, min. SIGINT and SIGTERM end noise as --time does: at "
+	"the end it prints a JSON object, with the CPU seconds used and their share of one CPU "
+	"in the mean of all hogs. Where autogroups are on, nice values count only among "
+	"programs of one session.\n\n"
+	"Exit status: 0, 1 when something is not possible or not permitted, 2 when the command "
+	"line is wrong.";
+
+struct parsing {
+	struct options options;
+	bool help;
+	bool version;
+};
+
+/* argp_failure() with status 0 prints one line and returns. */
+static error_t refuse(
+	struct argp_state *state, const char *option, const char *arg, const char *expected)
+{
+	argp_failure(state, 0, 0, "%s %s: expected %s", option, arg, expected);
+	return EINVAL;
+}
+
+static error_t read_time(
+	struct argp_state *state, const char *option, const char *arg, uint64_t *out_ns)
+{
+	/* 2^62 ns are 146 years: a sum of two can't overflow. */
+	if (parse_time_ns(arg, out_ns) < 0 || *out_ns < TIME_NS_MIN || *out_ns >> 62)
+		return refuse(state, option, arg, "a time with its unit from 1us, as 20ms");
+	return 0;
+}
+
+static error_t read_nices(struct argp_state *state, const char *arg, struct options *out)
+{
+	char text[OPTIONS_NICES_MAX * 4];
+	char *rest = NULL;
+
+	out->nice_count = 0;
+	if (strlen(arg) >= sizeof(text))
+		return refuse(state, "--nice", arg, "at most 64 numbers");
+	strcpy(text, arg);
+	for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
+		int64_t nice = 0;
+
+		if (out->nice_count == OPTIONS_NICES_MAX || parse_integer(word, -20, 19, &nice) < 0)
+			return refuse(state, "--nice", arg,
+				"numbers from -20 to 19, separated by commas");
+		out->nice[out->nice_count++] = (int)nice;
+	}
+	if (out->nice_count == 0)
+		return refuse(state, "--nice", arg, "numbers from -20 to 19, separated by commas");
+	return 0;
+}
+
+static error_t read_pattern(struct argp_state *state, const char *arg, struct options *out)
+{
+	for (int pattern = 0; pattern < HOG_PATTERNS; pattern++) {
+		if (strcmp(arg, hog_pattern_name((enum hog_pattern)pattern)) == 0) {
+			out->pattern = (enum hog_pattern)pattern;
+			return 0;
+		}
+	}
+	return refuse(state, "--pattern", arg, "plb, duty or hogs");
+}
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->input;
+	struct options *out = &parsing->options;
+	int64_t number = 0;
+
+	switch (key) {
+	case KEY_PATTERN:
+		return read_pattern(state, arg, out);
+	case KEY_BUSY:
+		return read_time(state, "--busy", arg, &out->busy_ns);
+	case KEY_PERIOD:
+		return read_time(state, "--period", arg, &out->period_ns);
+	case KEY_TIME:
+		return read_time(state, "--time", arg, &out->time_ns);
+	case KEY_SCALE:
+		if (parse_fraction(arg, SCALE_MAX, &out->scale) < 0 || out->scale <= 0)
+			return refuse(state, "--scale", arg, "a number above 0, up to 1000");
+		return 0;
+	case KEY_SEED:
+		if (parse_integer(arg, 0, INT64_MAX, &number) < 0)
+			return refuse(state, "--seed", arg, "a whole number from 0");
+		out->seed = (uint64_t)number;
+		return 0;
+	case KEY_CPU:
+		if (cpuset_parse(arg, &out->cpus) < 0)
+			return refuse(state, "--cpu", arg, "a list of CPUs, as 0-2,5");
+		out->pinned = true;
+		return 0;
+	case 'n':
+		if (parse_integer(arg, 1, OPTIONS_HOGS_MAX, &number) < 0)
+			return refuse(state, "--count", arg, "a whole number from 1 to 4096");
+		out->hogs = (int)number;
+		return 0;
+	case KEY_NICE:
+		return read_nices(state, arg, out);
+	case KEY_WITH_PARENT:
+		out->with_parent = true;
+		return 0;
+	case KEY_JSON:
+		out->json = arg;
+		return 0;
+	case KEY_HELP:
+		parsing->help = true;
+		return 0;
+	case KEY_VERSION:
+		parsing->version = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_failure(state, 0, 0, "%s: unexpected argument", arg);
+		return EINVAL;
+	case ARGP_KEY_END:
+		if (out->busy_ns > out->period_ns) {
+			argp_failure(state, 0, 0, "--busy is longer than --period");
+			return EINVAL;
+		}
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int options_parse(int argc, char **argv, struct options *out)
+{
+	struct parsing parsing = {
+		.options =
+			{
+				.pattern = HOG_PLB,
+				.busy_ns = UINT64_C(1000000),
+				.period_ns = UINT64_C(10000000),
+				.scale = 1,
+				.seed = 1,
+				.json = "-",
+			},
+	};
+	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
+
+	if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &parsing) != 0)
+		return -EINVAL;
+	if (parsing.help || parsing.version) {
+		if (parsing.help)
+			argp_help(&argp, stdout, ARGP_HELP_STD_HELP, (char *)"noise");
+		else
+			printf("noise (juggle) %s\n", JUGGLE_VERSION);
+		return 1;
+	}
+	if (parsing.options.hogs == 0)
+		parsing.options.hogs =
+			parsing.options.pinned ? cpuset_count(&parsing.options.cpus) : 1;
+	if (parsing.options.hogs > OPTIONS_HOGS_MAX) {
+		fprintf(stderr, "noise: --cpu: more than 4096 CPUs\n");
+		return -EINVAL;
+	}
+	*out = parsing.options;
+	return 0;
+}

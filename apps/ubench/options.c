@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line of the three programs; see options.h. argp's own --help is replaced,
+ * because it ends the process, and an MPI rank must not end without MPI_Finalize().
+ */
+#include "options.h"
+
+#include "parse.h"
+
+#include <argp.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#define PHASE_NS_MIN UINT64_C(1000)
+#define PHASE_NS_MAX UINT64_C(3600000000000)
+#define PHASES_MAX 1000000000
+#define RATE_MAX 1000000000
+#define IMBALANCE_MAX 10000.0
+#define MEMORY_MAX (UINT64_C(1) << 42)
+
+enum {
+	KEY_RATE = 0x100,
+	KEY_CALIBRATE,
+	KEY_PIN,
+	KEY_IMBALANCE,
+	KEY_JSON,
+	KEY_HELP,
+	KEY_VERSION,
+};
+
+static const struct argp_option table[] = {
+	{"threads", 't', "N", 0,
+		"Threads, 1 to 4096 (default: one for each CPU of the affinity mask; ubench-omp: "
+		"what OMP_NUM_THREADS says; ubench-mpi: the ranks, no other number is taken)",
+		0},
+	{"phase", 'e', "TIME", 0,
+		"Length of a phase on a CPU of its own: 500us, 20ms, 0.5s; 1us to 3600s "
+		"(default: 20ms)",
+		0},
+	{"phases", 'p', "N", 0, "Phases, 1 to 1000000000 (default: 100)", 0},
+	{"barrier", 'b', "NAME", 0, "The barrier after each phase, see below", 0},
+	{"memory", 'm', "BYTES", 0,
+		"Footprint of each thread, of which it reads and writes one cache line every 16 "
+		"steps; K, M, G may follow, up to 4T (default: 0, registers only)",
+		0},
+	{"imbalance", KEY_IMBALANCE, "PCT", 0,
+		"Thread 0 has that much more work, 0 to 10000 percent (default: 0)", 0},
+	{"pin", KEY_PIN, NULL, 0,
+		"Pin thread i to the i-th CPU of the affinity mask, modulo their number: "
+		"the static baseline",
+		0},
+	{"rate", KEY_RATE, "STEPS", 0,
+		"Steps of work in a millisecond, 1 to 1000000000 (default: measured at the start, "
+		"0.2 s). Runs that are to be compared need the same, measured with the same -m",
+		0},
+	{"calibrate", KEY_CALIBRATE, NULL, 0, "Measure the rate, print it as JSON and exit", 0},
+	{"json", KEY_JSON, "FILE", 0, "Where to write the result (default: -, standard output)", 0},
+	{"quiet", 'q', NULL, 0, "No remarks on standard error", 0},
+	{"help", KEY_HELP, NULL, 0, "Print this help", -1},
+	/* argp's error messages point to it. */
+	{"usage", KEY_HELP, NULL, OPTION_HIDDEN | OPTION_ALIAS, NULL, -1},
+	{"version", KEY_VERSION, NULL, 0, "Print the version", -1},
+	{0},
+};
+
+struct parsing {
+	const struct model *model;
+	struct options options;
+	bool help;
+	bool version;
+};
+
+/* argp_failure() with status 0 prints one line and returns, and heeds ARGP_NO_ERRS. */
+static error_t refuse(
+	struct argp_state *state, const char *option, const char *arg, const char *expected)
+{
+	argp_failure(state, 0, 0, "%s %s: expected %s", option, arg, expected);
+	return EINVAL;
+}
+
+static error_t read_integer(
+	struct argp_state *state, const char *option, const char *arg, int64_t max, int64_t *out)
+{
+	char expected[64];
+
+	if (parse_integer(arg, 1, max, out) == 0)
+		return 0;
+	snprintf(expected, sizeof(expected), "a whole number from 1 to %lld", (long long)max);
+	return refuse(state, option, arg, expected);
+}
+
+static error_t read_barrier(
+	struct argp_state *state, const struct model *model, const char *arg, struct options *out)
+{
+	char expected[128] = "";
+
+	for (int kind = 0; kind < BARRIER_KINDS; kind++) {
+		const char *name = barrier_name((enum barrier_kind)kind);
+
+		if (!(model->barriers >> kind & 1))
+			continue;
+		if (strcmp(arg, name) == 0) {
+			out->barrier = (enum barrier_kind)kind;
+			return 0;
+		}
+		snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "%s%s",
+			*expected ? " or " : "", name);
+	}
+	return refuse(state, "--barrier", arg, expected);
+}
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->input;
+	struct options *out = &parsing->options;
+	int64_t number = 0;
+	error_t error = 0;
+
+	switch (key) {
+	case 't':
+		error = read_integer(state, "--threads", arg, OPTIONS_THREADS_MAX, &number);
+		out->threads = (int)number;
+		return error;
+	case 'e':
+		if (parse_time_ns(arg, &out->phase_ns) < 0 || out->phase_ns < PHASE_NS_MIN ||
+			out->phase_ns > PHASE_NS_MAX)
+			return refuse(state, "--phase", arg,
+				"a time with its unit from 1us to 3600s, as 20ms");
+		return 0;
+	case 'p':
+		error = read_integer(state, "--phases", arg, PHASES_MAX, &number);
+		out->phases = (uint64_t)number;
+		return error;
+	case 'b':
+		return read_barrier(state, parsing->model, arg, out);
+	case 'm':
+		if (parse_size_bytes(arg, &out->memory_bytes) < 0 || out->memory_bytes > MEMORY_MAX)
+			return refuse(state, "--memory", arg, "bytes from 0 to 4T, as 4096 or 2M");
+		return 0;
+	case KEY_IMBALANCE:
+		if (parse_fraction(arg, IMBALANCE_MAX, &out->imbalance_pct) < 0)
+			return refuse(state, "--imbalance", arg, "a percentage from 0 to 10000");
+		return 0;
+	case KEY_RATE:
+		error = read_integer(state, "--rate", arg, RATE_MAX, &number);
+		out->rate_steps_per_ms = (uint64_t)number;
+		return error;
+	case KEY_PIN:
+		out->pin = true;
+		return 0;
+	case KEY_CALIBRATE:
+		out->calibrate = true;
+		return 0;
+	case KEY_JSON:
+		out->json = arg;
+		return 0;
+	case 'q':
+		out->quiet = true;
+		return 0;
+	case KEY_HELP:
+		parsing->help = true;
+		return 0;
+	case KEY_VERSION:
+		parsing->version = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		argp_failure(state, 0, 0, "%s: unexpected argument", arg);
+		return EINVAL;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int options_parse(
+	int argc, char **argv, const struct model *model, bool silent, struct options *out)
+{
+	struct parsing parsing = {
+		.model = model,
+		.options =
+			{
+				.phase_ns = UINT64_C(20000000),
+				.phases = 100,
+				.barrier = model->barrier_default,
+				.json = "-",
+			},
+	};
+	char doc[2048];
+	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
+	unsigned flags = ARGP_NO_EXIT | ARGP_NO_HELP | (silent ? ARGP_NO_ERRS : 0);
+
+	snprintf(doc, sizeof(doc),
+		"%s\vThe work is done in steps; the programs have the same, so equal options and "
+		"an equal --rate give an equal checksum. The result is a JSON object: elapsed_s "
+		"is wall time from the start barrier to the last, ideal_s what it would be with "
+		"the work spread evenly over the CPUs, phase_times_s the first 10000 phases as "
+		"thread 0 sees them.\n\n%s\n\nExit status: 0, 1 when the run failed, 2 when the "
+		"command line is wrong.",
+		model->doc, model->notes);
+
+	if (argp_parse(&argp, argc, argv, flags, NULL, &parsing) != 0)
+		return -EINVAL;
+	if (parsing.help || parsing.version) {
+		if (!silent && parsing.help)
+			argp_help(&argp, stdout, ARGP_HELP_STD_HELP, (char *)model->program);
+		else if (!silent)
+			printf("%s (juggle) %s\n", model->program, JUGGLE_VERSION);
+		return 1;
+	}
+	*out = parsing.options;
+	return 0;
+}

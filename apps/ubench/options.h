@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command line of ubench, ubench-omp and ubench-mpi: one table, three programs.
+ */
+#ifndef UBENCH_OPTIONS_H
+#define UBENCH_OPTIONS_H
+
+#include "barrier.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#define OPTIONS_THREADS_MAX 4096
+
+/* What sets one program apart from the others; constant. */
+struct model {
+	const char *program;
+	const char *doc; /* first line of --help */
+	const char *notes; /* last lines of --help */
+	unsigned barriers; /* bit 1 << kind for each that it has */
+	enum barrier_kind barrier_default;
+};
+
+struct options {
+	int threads; /* 0: not given */
+	uint64_t phase_ns;
+	uint64_t phases;
+	enum barrier_kind barrier;
+	uint64_t memory_bytes;
+	uint64_t rate_steps_per_ms; /* 0: not given */
+	double imbalance_pct;
+	bool calibrate;
+	bool pin;
+	bool quiet;
+	const char *json; /* points into argv, or is constant */
+};
+
+/* Read the command line. Errors go to standard error, one line each, help to standard
+ * output; with silent set nothing is printed (an MPI job needs one rank's word only).
+ * Returns 0 to go on, 1 when help or version was all that was wanted, -EINVAL. */
+int options_parse(
+	int argc, char **argv, const struct model *model, bool silent, struct options *out);
+
+#endif

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * From options to a job; see setup.h.
+ */
+#include "setup.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+int setup_failed(const char *program, const char *what, int error)
+{
+	fprintf(stderr, "%s: %s: %s\n", program, what, strerror(-error));
+	return 1;
+}
+
+int setup_rate(const char *program, const struct options *options, int threads,
+	uint64_t *rate_steps_per_ms)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+
+	/* Without this the kernel would grant it, and kill somebody when it is touched. */
+	if (pages > 0 && page_bytes > 0 &&
+		(double)options->memory_bytes * threads > (double)pages * (double)page_bytes) {
+		fprintf(stderr,
+			"%s: --memory %" PRIu64 " for each of %d threads is more than this machine "
+			"has\n",
+			program, options->memory_bytes, threads);
+		return 2;
+	}
+	*rate_steps_per_ms = options->rate_steps_per_ms;
+	if (*rate_steps_per_ms)
+		return 0;
+
+	int rc = work_calibrate(options->memory_bytes, rate_steps_per_ms);
+	if (rc < 0)
+		return setup_failed(program, "calibrating", rc);
+	if (!options->quiet && !options->calibrate)
+		fprintf(stderr, "%s: calibrated: --rate %" PRIu64 "\n", program,
+			*rate_steps_per_ms);
+	return 0;
+}
+
+void setup_job(struct job *job, const struct options *options, uint64_t rate_steps_per_ms,
+	const struct cpuset *cpus)
+{
+	double extra = options->imbalance_pct / 100;
+	uint64_t steps = work_steps(rate_steps_per_ms, options->phase_ns);
+
+	*job = (struct job){
+		.phases = options->phases,
+		.steps = steps,
+		.steps_first = (uint64_t)((double)steps * (1 + extra) + 0.5),
+		.memory_bytes = options->memory_bytes,
+		.pin = options->pin ? cpus : NULL,
+	};
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * ubench-omp: the same benchmark on an OpenMP runtime, whose barrier spins for a while,
+ * then sleeps, and does not see other processes: what most programs really wait with.
+ */
+#include "cpuset.h"
+#include "options.h"
+#include "setup.h"
+#include "team.h"
+
+#include <errno.h>
+#include <omp.h>
+#include <stdio.h>
+
+static void wait_omp(void *arg)
+{
+	(void)arg;
+#pragma omp barrier
+}
+
+static int run(struct team *team)
+{
+	int got = 0;
+
+	omp_set_dynamic(0);
+#pragma omp parallel num_threads(team->threads)
+	{
+		/* OMP_THREAD_LIMIT may have given fewer, for whom the barrier would wait. */
+		if (omp_get_num_threads() == team->threads)
+			team_member(team, omp_get_thread_num());
+#pragma omp master
+		got = omp_get_num_threads();
+	}
+	return got == team->threads ? 0 : -EAGAIN;
+}
+
+int main(int argc, char **argv)
+{
+	static const struct model model = {
+		.program = "ubench-omp",
+		.doc = "The ubench benchmark on OpenMP: phases of a fixed amount of work, a "
+		       "barrier after each.",
+		.notes =
+			"Barriers: omp is the runtime's (the default; OMP_WAIT_POLICY, "
+			"GOMP_SPINCOUNT "
+			"and the like apply); block sleeps (pthread_barrier_wait), yield polls and "
+			"calls sched_yield, spin polls. OMP_PROC_BIND and --pin exclude each "
+			"other.",
+		.barriers = 1 << BARRIER_OMP | 1 << BARRIER_BLOCK | 1 << BARRIER_YIELD |
+			    1 << BARRIER_SPIN,
+		.barrier_default = BARRIER_OMP,
+	};
+	struct options options;
+	struct cpuset mask;
+	int rc = options_parse(argc, argv, &model, false, &options);
+
+	if (rc)
+		return rc < 0 ? 2 : 0;
+	if (options.pin && omp_get_proc_bind() != omp_proc_bind_false) {
+		/* The runtime has shrunk our mask by now: there is nothing to pin to. */
+		fprintf(stderr, "%s: --pin: OMP_PROC_BIND already binds the threads\n",
+			model.program);
+		return 2;
+	}
+	rc = cpuset_of_caller(&mask);
+	if (rc < 0)
+		return setup_failed(model.program, "reading the affinity mask", rc);
+
+	int threads = omp_get_max_threads();
+	const struct team_launch launch = {
+		.threads = threads < OPTIONS_THREADS_MAX ? threads : OPTIONS_THREADS_MAX,
+		/* Not from the mask: OMP_PROC_BIND leaves it one CPU, and knows the others. */
+		.cpus = omp_get_num_procs(),
+		.mask = &mask,
+		.wait = wait_omp,
+		.run = run,
+	};
+	return team_main(&model, &options, &launch);
+}

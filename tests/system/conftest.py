@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: MIT
+"""Fixtures of the system tests. JUGGLE_BUILD names the build folder (default: build)."""
+
+import atexit
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import tempfile
+from pathlib import Path
+
+import pytest
+
+import helpers
+
+
+def pytest_configure(config):
+    config.addinivalue_line(
+        "markers", "timing: measures time or speed; not run in sanitizer builds")
+    config.addinivalue_line("markers", "slow: takes more than ten seconds")
+    config.addinivalue_line("markers", "needs_cpus(n): skipped where fewer CPUs are allowed")
+    config.addinivalue_line("markers", "needs_root: skipped when not run as root")
+    # tests/run ends its tests by SIGTERM: let the fixtures clean up, as for Ctrl-C.
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+
+
+def pytest_runtest_setup(item):
+    if item.get_closest_marker("timing") and helpers.SANITIZER:
+        pytest.skip("measures time, and this is a %s sanitizer build" % helpers.SANITIZER)
+    mark = item.get_closest_marker("needs_cpus")
+    if mark and len(helpers.cpus()) < mark.args[0]:
+        pytest.skip("needs %d CPUs, may use %d" % (mark.args[0], len(helpers.cpus())))
+    if item.get_closest_marker("needs_root") and os.geteuid() != 0:
+        pytest.skip("needs root")
+
+
+@pytest.fixture(scope="session")
+def build():
+    """The build folder."""
+    return helpers.BUILD
+
+
+@pytest.fixture(scope="session")
+def juggle():
+    """The path of the juggle executable; a build without one fails the test."""
+    path = helpers.juggle_path()
+    assert os.access(path, os.X_OK), "not built: " + path
+    return path
+
+
+@pytest.fixture(scope="session")
+def app():
+    """app("ubench") is the path of a workload; skips when it was left out of the build."""
+    def find(name):
+        path = helpers.app(name)
+        if not os.access(path, os.X_OK):
+            if name in ("ubench-omp", "ubench-mpi"):
+                pytest.skip("%s is not in this build (no OpenMP or MPI)" % name)
+            pytest.fail("not built: " + path)
+        return path
+    return find
+
+
+@pytest.fixture
+def run_juggle(juggle):
+    """run_juggle("-i", "10ms", "--", COMMAND...) runs juggle to its end (see helpers.run)."""
+    def run(*arguments, **options):
+        return helpers.run([juggle, *arguments], **options)
+    return run
+
+
+@pytest.fixture
+def background():
+    """background(COMMAND) starts a command; whatever is left of it ends with the test."""
+    started = []
+
+    def start(command, **options):
+        process = helpers.start(command, **options)
+        started.append(process)
+        return process
+    yield start
+    for process in reversed(started):
+        helpers.kill_session(process)
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            if pipe:
+                pipe.close()
+        process.wait(timeout=helpers.TIMEOUT_S)
+
+
+def _readable_by_others(path):
+    """Whether any user can read the file and enter all folders above it."""
+    if not path.stat().st_mode & stat.S_IROTH:
+        return False
+    return all(parent.stat().st_mode & stat.S_IXOTH for parent in path.parents)
+
+
+@pytest.fixture(scope="session")
+def unprivileged():
+    """Runs commands without privileges, whoever runs the tests.
+
+    .command([...]) is the command line to use, .juggle and .app(name) are paths that
+    this user can execute, and .dir is a folder that it can write to.
+    """
+    class Unprivileged:
+        uid = os.geteuid() or helpers.NOBODY
+        dir = Path(tempfile.mkdtemp(prefix="juggle-test."))
+        _build = helpers.BUILD
+
+        def command(self, command):
+            if os.geteuid() != 0:
+                return [str(part) for part in command]
+            return helpers.as_user(command, self.uid)
+
+        @property
+        def juggle(self):
+            return helpers.juggle_path(self._build)
+
+        def app(self, name):
+            return helpers.app(name, self._build)
+
+        def run(self, command, **options):
+            options.setdefault("cwd", str(self.dir))
+            return helpers.run(self.command(command), **options)
+
+    user = Unprivileged()
+    atexit.register(shutil.rmtree, user.dir, ignore_errors=True)
+    if os.geteuid() == 0:
+        if subprocess.run(user.command(["true"]), stdin=subprocess.DEVNULL,
+                          check=False).returncode != 0:
+            pytest.skip("setpriv cannot take privileges away here")
+        if not _readable_by_others(Path(helpers.juggle_path())):
+            # A checkout below root's home: give the user copies of the programs.
+            copy = user.dir / "build"
+            for folder in ("daemon", "apps"):
+                (copy / folder).mkdir(parents=True)
+                for file in (helpers.BUILD / folder).iterdir():
+                    if file.is_file() and os.access(file, os.X_OK):
+                        shutil.copy(file, copy / folder)
+            user._build = copy
+        for path in [user.dir, *user.dir.rglob("*")]:
+            path.chmod(0o755)
+        os.chown(user.dir, user.uid, user.uid)
+    return user

@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: MIT
+"""What the system tests share: paths, running juggle, looking into /proc, waiting.
+
+Nothing here sleeps to let something happen: wait_for() polls a condition until a
+deadline, and every wait has one.
+"""
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[2]
+BUILD = Path(os.environ.get("JUGGLE_BUILD", REPO / "build")).resolve()
+NOBODY = 65534
+# A sanitized program is several times slower; deadlines only bound a failure.
+SANITIZER = os.environ.get("JUGGLE_SANITIZER", "")
+TIMEOUT_S = 60 if SANITIZER else 20
+
+
+def app(name, build=BUILD):
+    """The path of one of the workloads: ubench, ubench-omp, ubench-mpi, noise."""
+    return str(Path(build) / "apps" / name)
+
+
+def juggle_path(build=BUILD):
+    return str(Path(build) / "daemon" / "juggle")
+
+
+def cpus():
+    """The CPUs that this process may use, ascending."""
+    return sorted(os.sched_getaffinity(0))
+
+
+def wait_for(condition, what, timeout_s=TIMEOUT_S, interval_s=0.005):
+    """Returns the first true value of condition(); fails with `what` at the deadline.
+
+    A process or thread that vanishes while it is looked at is not an error: the
+    condition is tried again.
+    """
+    deadline = time.monotonic() + timeout_s
+    while True:
+        with contextlib.suppress(ProcessLookupError, FileNotFoundError):
+            value = condition()
+            if value:
+                return value
+        if time.monotonic() > deadline:
+            raise AssertionError("not within %g s: %s" % (timeout_s, what))
+        time.sleep(interval_s)
+
+
+# --- /proc ---------------------------------------------------------------------------
+
+def parse_cpu_list(text):
+    """The set of CPUs in Linux's list format: "0-2,5"."""
+    found = set()
+    for part in filter(None, text.strip().split(",")):
+        first, _, last = part.partition("-")
+        found.update(range(int(first), int(last or first) + 1))
+    return found
+
+
+def status(pid, tid=None):
+    """/proc/PID/task/TID/status as a dictionary."""
+    path = "/proc/%d/task/%d/status" % (pid, tid or pid)
+    try:
+        with open(path, encoding="utf-8", errors="replace") as file:
+            return dict(line.rstrip("\n").split(":\t", 1) for line in file if ":\t" in line)
+    except ProcessLookupError:
+        raise
+    except FileNotFoundError as error:
+        raise ProcessLookupError(path) from error
+
+
+def threads(pid):
+    """The thread ids of a process, ascending; empty when it is gone."""
+    try:
+        return sorted(int(name) for name in os.listdir("/proc/%d/task" % pid))
+    except (FileNotFoundError, ProcessLookupError):
+        return []
+
+
+def mask(tid, pid=None):
+    """The CPUs that a thread may use."""
+    return parse_cpu_list(status(pid or tid, tid)["Cpus_allowed_list"])
+
+
+def masks(pid):
+    """{tid: set of CPUs} for a process's threads; threads that end meanwhile are left out."""
+    found = {}
+    for tid in threads(pid):
+        with contextlib.suppress(ProcessLookupError):
+            found[tid] = mask(tid, pid)
+    return found
+
+
+def children(pid):
+    """The processes whose parent is pid, ascending."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(ProcessLookupError, KeyError):
+            if int(status(int(name))["PPid"]) == pid:
+                found.append(int(name))
+    return sorted(found)
+
+
+def descendants(pid):
+    found = []
+    for child in children(pid):
+        found += [child] + descendants(child)
+    return found
+
+
+def alive(pid):
+    """True while a process exists and is no zombie."""
+    try:
+        return status(pid)["State"][0] not in "ZX"
+    except ProcessLookupError:
+        return False
+
+
+# --- running -------------------------------------------------------------------------
+
+def as_user(command, uid=NOBODY):
+    """The command line that runs a command as an unprivileged user without groups."""
+    return ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups",
+            "--"] + [str(part) for part in command]
+
+
+def run(command, timeout_s=TIMEOUT_S, env=None, **options):
+    """Runs a command to its end: the CompletedProcess, with text output, never a hang.
+
+    `env` is added to the environment. At the timeout the command and all that it
+    started in its session is killed, and the test fails.
+    """
+    options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("stdout", subprocess.PIPE)
+    options.setdefault("stderr", subprocess.PIPE)
+    options.setdefault("text", True)
+    command = [str(part) for part in command]
+    process = subprocess.Popen(command, env=dict(os.environ, **(env or {})),
+                               start_new_session=True, **options)
+    try:
+        out, err = process.communicate(timeout=timeout_s)
+    except BaseException as error:
+        kill_session(process)
+        out, err = process.communicate()
+        if isinstance(error, subprocess.TimeoutExpired):
+            raise AssertionError("still running after %g s: %s\n%s\n%s" % (
+                timeout_s, " ".join(command), out, err)) from None
+        raise
+    return subprocess.CompletedProcess(command, process.returncode, out, err)
+
+
+def start(command, env=None, **options):
+    """Starts a command in a session of its own and returns the Popen.
+
+    Use the `background` fixture in tests: it also ends what is left over.
+    """
+    options.setdefault("stdin", subprocess.DEVNULL)
+    options.setdefault("text", True)
+    return subprocess.Popen([str(part) for part in command],
+                            env=dict(os.environ, **(env or {})),
+                            start_new_session=True, **options)
+
+
+def session_members(sid):
+    """Processes of a session. Field 6 of stat; comm may hold blanks and parentheses."""
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        with contextlib.suppress(OSError, IndexError, ValueError):
+            with open("/proc/%s/stat" % name, encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+            if int(fields[3]) == sid and fields[0] not in "ZX":
+                found.append(int(name))
+    return found
+
+
+def kill_session(process):
+    """Kills all that is left of the session that start() or run() made."""
+    for pid in session_members(process.pid):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+
+
+def read_report(path):
+    with open(path, encoding="utf-8") as file:
+        return json.load(file)

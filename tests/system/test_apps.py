@@ -1,0 +1,349 @@
+# SPDX-License-Identifier: MIT
+"""The workloads as their users see them: options, JSON, signals.
+
+Nothing here asserts how fast anything is: the machine may be small, shared or slow. A
+share of CPU time is only checked against bounds that a starved machine meets as well.
+"""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+BUILD = pathlib.Path(
+    os.environ.get("JUGGLE_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
+RATE = "1000"  # steps per ms: far below any CPU's, so that phases are short
+PATIENCE_S = 60  # a test that takes longer hangs
+
+UBENCH_KEYS = {
+    "program", "version", "threads", "cpus", "phase_s", "phases", "barrier", "pin",
+    "imbalance_pct", "rate_steps_per_ms", "memory_bytes", "elapsed_s", "phase_times_s",
+    "phase_median_s", "ideal_s", "checksum",
+}
+
+
+def binary(name):
+    path = BUILD / "apps" / name
+    if not path.exists():
+        pytest.skip(f"{name} is not built")
+    return str(path)
+
+
+def run(name, *args, env=None, **kwargs):
+    return subprocess.run(
+        [binary(name), *args], capture_output=True, text=True, timeout=PATIENCE_S,
+        env={**os.environ, **(env or {})}, **kwargs)
+
+
+def result(name, *args, **kwargs):
+    done = run(name, *args, **kwargs)
+    assert done.returncode == 0, done.stderr
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def mpirun():
+    path = shutil.which("mpirun")
+    if not path:
+        pytest.skip("no mpirun")
+    command = [path]
+    version = subprocess.run([path, "--version"], capture_output=True, text=True)
+    if "Open MPI" in version.stdout or "Open MPI" in version.stderr:
+        command.append("--oversubscribe")
+    environment = {
+        **os.environ,
+        "OMPI_ALLOW_RUN_AS_ROOT": "1",
+        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+        # Containers forbid what it uses by default.
+        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+    }
+
+    def start(ranks, *args):
+        return subprocess.run(
+            [*command, "-n", str(ranks), binary("ubench-mpi"), *args],
+            capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
+
+    return start
+
+
+# ---- options
+
+@pytest.mark.parametrize("args", [
+    ["-t", "0"], ["-t", "-1"], ["-t", "4097"], ["-t", "99999999999999999999"], ["-t", "2x"],
+    ["-e", "20"], ["-e", "0s"], ["-e", "-1ms"], ["-e", "2h"], ["-e", "3601s"], ["-e", ""],
+    ["-e", "nan"], ["-p", "0"], ["-p", "1e3"], ["-p", "1000000001"],
+    ["-b", "sleep"], ["-b", "omp"], ["-b", "mpi"], ["-b", ""],
+    ["-m", "-1"], ["-m", "5T"], ["-m", "3X"], ["-m", "4T"],
+    ["--rate", "0"], ["--rate", "-5"], ["--rate", "1000000001"],
+    ["--imbalance", "-1"], ["--imbalance", "10001"], ["--imbalance", "5%"],
+    ["surplus"],
+])
+def test_ubench_refuses(args):
+    done = run("ubench", *args)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("ubench: ")
+
+
+@pytest.mark.parametrize("args", [
+    ["--pattern", "rain"], ["--busy", "5"], ["--busy", "20ms", "--period", "10ms"],
+    ["--period", "0s"], ["--scale", "0"], ["--scale", "-1"], ["--scale", "1001"],
+    ["--seed", "-1"], ["--cpu", ""], ["--cpu", "1-"], ["--cpu", "3-1"], ["--cpu", "9000"],
+    ["-n", "0"], ["-n", "4097"], ["--nice", "20"], ["--nice", "x"], ["--nice", ""],
+    ["--nice", ","], ["--nice", "1," * 300], ["--time", "5"], ["surplus"],
+])
+def test_noise_refuses(args):
+    done = run("noise", *args)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("noise: ")
+
+
+@pytest.mark.parametrize("name", ["ubench", "ubench-omp", "ubench-mpi", "noise"])
+def test_help_and_version(name):
+    done = run(name, "--help")
+    assert done.returncode == 0
+    assert "Exit status" in done.stdout and "--json" in done.stdout
+    done = run(name, "--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith(name)
+
+
+@pytest.mark.parametrize("name", ["ubench", "noise"])
+def test_unknown_option(name):
+    done = run(name, "--no-such-option")
+    assert done.returncode == 2
+    assert "no-such-option" in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("args", [
+    ["ubench", "-t1", "-p1", "-e1ms", "--rate", RATE], ["noise", "--time", "10ms"]])
+def test_result_that_cannot_be_written(args):
+    done = run(*args, "--json", "/dev/full")
+    assert done.returncode == 1
+    assert "/dev/full" in done.stderr
+
+
+# ---- ubench
+
+@pytest.mark.parametrize("barrier", ["block", "yield", "spin"])
+def test_ubench_result(barrier):
+    found = result("ubench", "-t", "3", "-e", "2ms", "-p", "7", "-b", barrier, "--rate", RATE)
+    assert UBENCH_KEYS <= set(found)
+    assert found["program"] == "ubench"
+    assert (found["threads"], found["phases"], found["barrier"]) == (3, 7, barrier)
+    assert found["phase_s"] == 0.002
+    assert found["rate_steps_per_ms"] == int(RATE)
+    assert len(found["phase_times_s"]) == 7
+    assert all(phase > 0 for phase in found["phase_times_s"])
+    assert found["phase_median_s"] == sorted(found["phase_times_s"])[3]
+    # Thread 0 sees no more than the span over all threads.
+    assert sum(found["phase_times_s"]) <= found["elapsed_s"] + 1e-6
+    assert found["cpus"] == len(os.sched_getaffinity(0))
+    assert found["ideal_s"] == pytest.approx(0.002 * 7 * max(1, 3 / found["cpus"]))
+
+
+def test_ubench_checksum_depends_on_the_work_alone():
+    def checksum(*args):
+        return result("ubench", "-e", "2ms", "--rate", RATE, *args)["checksum"]
+
+    first = checksum("-t", "3", "-p", "4")
+    assert checksum("-t", "3", "-p", "4", "-b", "yield", "--pin") == first
+    assert checksum("-t", "3", "-p", "5") != first
+    assert checksum("-t", "2", "-p", "4") != first
+    assert checksum("-t", "3", "-p", "4", "--imbalance", "50") != first
+    memory = checksum("-t", "3", "-p", "4", "-m", "10000")
+    assert memory != first
+    assert checksum("-t", "3", "-p", "4", "-m", "10000") == memory
+
+
+def test_ubench_imbalance_is_in_the_ideal():
+    found = result("ubench", "-t", "1", "-e", "1ms", "-p", "2", "--rate", RATE,
+                   "--imbalance", "25")
+    assert found["ideal_s"] == pytest.approx(0.0025)
+
+
+def test_ubench_uses_the_mask():
+    cpu = min(os.sched_getaffinity(0))
+    found = result("ubench", "-e", "1ms", "-p", "2", "--rate", RATE, "--pin",
+                   preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+    assert (found["threads"], found["cpus"]) == (1, 1)
+
+
+def test_ubench_pins():
+    cpus = sorted(os.sched_getaffinity(0))
+    process = subprocess.Popen(
+        [binary("ubench"), "-t", "3", "-e", "1s", "-p", "1000", "--pin", "--rate", "100000"],
+        stdout=subprocess.DEVNULL)
+    try:
+        wanted = sorted(cpus[i % len(cpus)] for i in range(3))
+        deadline = time.monotonic() + PATIENCE_S
+        found = None
+        while found != wanted and time.monotonic() < deadline:
+            time.sleep(0.02)
+            tids = [int(tid) for tid in os.listdir(f"/proc/{process.pid}/task")]
+            masks = [os.sched_getaffinity(tid) for tid in tids]
+            found = sorted(min(mask) for mask in masks if len(mask) == 1)
+        assert found == wanted
+    finally:
+        process.kill()
+        process.wait()
+
+
+def test_ubench_keeps_a_bounded_number_of_phase_times():
+    found = result("ubench", "-t", "1", "-e", "1us", "-p", "10005", "--rate", RATE)
+    assert found["phases"] == 10005
+    assert len(found["phase_times_s"]) == 10000
+
+
+def test_ubench_calibrates(tmp_path):
+    found = result("ubench", "--calibrate")
+    assert found["rate_steps_per_ms"] > 0
+    assert found["memory_bytes"] == 0
+    path = tmp_path / "result.json"
+    done = run("ubench", "-t", "1", "-e", "1ms", "-p", "1", "--json", str(path))
+    assert done.returncode == 0 and done.stdout == ""
+    rate = json.loads(path.read_text())["rate_steps_per_ms"]
+    assert f"--rate {rate}" in done.stderr
+    done = run("ubench", "-t", "1", "-e", "1ms", "-p", "1", "-q")
+    assert done.returncode == 0 and done.stderr == ""
+
+
+# ---- the other builds
+
+COMMON = ["-e", "2ms", "-p", "5", "--rate", RATE]
+
+
+@pytest.mark.parametrize("barrier", [None, "omp", "block", "yield", "spin"])
+def test_omp_does_the_same_work(barrier):
+    args = [*COMMON, "-t", "3"] + (["-b", barrier] if barrier else [])
+    found = result("ubench-omp", *args)
+    assert UBENCH_KEYS <= set(found)
+    assert found["barrier"] == (barrier or "omp")
+    assert found["checksum"] == result("ubench", *COMMON, "-t", "3")["checksum"]
+
+
+def test_omp_environment():
+    assert result("ubench-omp", *COMMON, env={"OMP_NUM_THREADS": "2"})["threads"] == 2
+    bound = {"OMP_PROC_BIND": "true"}
+    assert result("ubench-omp", *COMMON, env=bound)["cpus"] == len(os.sched_getaffinity(0))
+    assert run("ubench-omp", "--pin", env=bound).returncode == 2
+    done = run("ubench-omp", *COMMON, "-t", "3", env={"OMP_THREAD_LIMIT": "2"})
+    assert done.returncode == 1
+    assert done.stderr.count("ubench-omp: ") == 1  # LLVM's runtime adds its own lines
+
+
+def test_mpi_does_the_same_work(mpirun):
+    done = mpirun(3, *COMMON)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert UBENCH_KEYS <= set(found)
+    assert (found["threads"], found["barrier"], found["program"]) == (3, "mpi", "ubench-mpi")
+    assert len(found["phase_times_s"]) == 5
+    assert found["checksum"] == result("ubench", *COMMON, "-t", "3")["checksum"]
+
+
+def test_mpi_says_an_error_once(mpirun):
+    for args in (["-t", "3"], ["-b", "spin"]):
+        done = mpirun(2, *args)
+        assert done.returncode == 2
+        assert done.stderr.count("ubench-mpi: ") == 1
+        assert done.stdout == ""
+
+
+# ---- noise
+
+@pytest.mark.parametrize("args, most", [
+    # The share that is expected alone is 0.16 to 0.2; it varies with speed and timers.
+    (["--pattern", "plb"], 0.8),
+    (["--pattern", "duty", "--busy", "2ms", "--period", "20ms"], 0.2),
+    (["--pattern", "hogs", "--scale", "0.01"], 1.01),
+])
+def test_noise_share(args, most):
+    found = result("noise", *args, "--time", "1s")
+    assert found["pattern"] == args[1]
+    assert found["elapsed_s"] >= 1
+    assert found["cpu_s"] == pytest.approx(found["share"] * found["elapsed_s"], rel=1e-3)
+    assert 0 < found["share"] < most
+    assert len(found["hogs"]) == 1
+    assert found["hogs"][0]["cpu"] is None
+
+
+def test_noise_busy_all_the_time():
+    found = result("noise", "--pattern", "duty", "--busy", "5ms", "--period", "5ms",
+                   "--time", "500ms")
+    assert 0 < found["share"] < 1.01
+
+
+def test_noise_on_cpus():
+    cpus = sorted(os.sched_getaffinity(0))[:2]
+    found = result("noise", "--cpu", ",".join(map(str, cpus)), "--nice", "1,2", "--time",
+                   "100ms")
+    assert [hog["cpu"] for hog in found["hogs"]] == cpus
+    assert [hog["nice"] for hog in found["hogs"]] == [1, 2][:len(cpus)]
+    found = result("noise", "--cpu", str(cpus[0]), "-n", "3", "--nice", "5", "--time", "50ms")
+    assert [(hog["cpu"], hog["nice"]) for hog in found["hogs"]] == [(cpus[0], 5)] * 3
+
+
+def test_noise_on_a_cpu_that_is_not_there():
+    done = run("noise", "--cpu", "8191", "--time", "50ms")
+    assert done.returncode == 1
+    assert done.stderr == "noise: CPU 8191: not there, or not allowed\n"
+
+
+def test_noise_nice_not_permitted():
+    if os.geteuid() == 0:
+        done = run("noise", "--nice", "-3", "--time", "50ms", user=65534, group=65534)
+    else:
+        done = run("noise", "--nice", "-3", "--time", "50ms")
+    if done.returncode == 0:
+        pytest.skip("this user may lower nice values")
+    assert done.returncode == 1
+    assert done.stderr.startswith("noise: --nice -3: not permitted")
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("pattern", ["plb", "duty", "hogs"])
+def test_noise_ends_on_signals(number, pattern):
+    # Long times: only waking a sleeper can end it soon.
+    process = subprocess.Popen(
+        [binary("noise"), "--pattern", pattern, "--busy", "1ms", "--period", "100s", "--scale",
+         "1000", "-n", "3"], stdout=subprocess.PIPE, text=True)
+    time.sleep(0.3)
+    assert process.poll() is None
+    process.send_signal(number)
+    output, _ = process.communicate(timeout=PATIENCE_S / 2)
+    assert process.returncode == 0
+    assert json.loads(output)["pattern"] == pattern
+
+
+def test_noise_ends_with_its_parent(tmp_path):
+    path = tmp_path / "noise.json"
+    parent = subprocess.Popen(
+        [sys.executable, "-c",
+         "import subprocess, sys, time\n"
+         "print(subprocess.Popen(sys.argv[1:]).pid, flush=True)\n"
+         "time.sleep(1000)",
+         binary("noise"), "--with-parent", "--time", "90s", "--json", str(path)],
+        stdout=subprocess.PIPE, text=True)
+    int(parent.stdout.readline())
+    time.sleep(0.3)
+    parent.kill()
+    parent.wait()
+    parent.stdout.close()
+    # It is not our child, so its pid may be anybody's by now: its last word is the proof.
+    deadline = time.monotonic() + PATIENCE_S / 2
+    while time.monotonic() < deadline:
+        if path.exists() and path.read_text().endswith("}\n"):
+            break
+        time.sleep(0.02)
+    assert json.loads(path.read_text())["program"] == "noise"
