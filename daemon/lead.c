@@ -500,6 +500,10 @@ static void trace_point(struct team *team, uint64_t now, uint64_t elapsed_ns)
 
 /* ---- The balancing point ---- */
 
+/* How long until the next one. Between them, the balancers of CPUs that several threads share
+ * tick: the wake of a balancer makes the kernel choose anew whom to run, so that a thread
+ * that spins at a barrier is off its CPU after a millisecond instead of a scheduler tick
+ * (4 ms with HZ=250). */
 static uint64_t next_period_ns(struct team *team, uint64_t now)
 {
 	const struct options *options = options_of(team);
@@ -513,11 +517,10 @@ static uint64_t next_period_ns(struct team *team, uint64_t now)
 		if (period < slow)
 			period = slow;
 	}
-	/* Wakes between balancing points share out the CPUs more finely than the kernel's
-	 * own tick: what spins at a barrier is off its CPU sooner. */
-	atomic_store_explicit(&team->tick_ns,
-		balancing && team->balancers > 1 && period > TICK_NS ? TICK_NS : 0,
-		memory_order_relaxed);
+	bool tick = balancing && options->period_auto && period > TICK_NS;
+	for (uint32_t b = 0; b < team->balancers && team->balancers > 1; b++)
+		atomic_store_explicit(&team->balancer[b].tick_ns,
+			tick && team->cpu[b].threads > 1 ? TICK_NS : 0, memory_order_relaxed);
 	atomic_store_explicit(&team->period_ns, period, memory_order_relaxed);
 	telemetry_set(&team->context->telemetry->period_ns, options->period_ns);
 	double random = (double)rand_r(&team->random) / RAND_MAX;
