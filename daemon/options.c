@@ -65,7 +65,8 @@ static const struct argp_option table[] = {
 	{0},
 };
 
-const char *argp_program_version = "juggle " JUGGLE_VERSION;
+/* argp takes --version on only when it finds this, which -fvisibility=hidden would prevent. */
+__attribute__((visibility("default"))) const char *argp_program_version = "juggle " JUGGLE_VERSION;
 
 const char *options_policy_name(enum policy_name policy)
 {
