@@ -55,7 +55,7 @@ static void classify_threads(
 	size_t placed = 0;
 
 	for (size_t i = 0; i < n; i++) {
-		threads[i].moved = false;
+		threads[i].moved = threads[i].behind = false;
 		if (threads[i].cpu == POLICY_NO_CPU)
 			continue;
 		sum += (double)threads[i].progress_ns;
@@ -63,6 +63,8 @@ static void classify_threads(
 	}
 	int64_t mean = placed > 0 ? (int64_t)(sum / (double)placed) : 0;
 	for (size_t i = 0; i < n; i++) {
+		if (threads[i].cpu == POLICY_NO_CPU)
+			continue;
 		int64_t lead = threads[i].progress_ns - mean;
 		if (params->window_ns > 0 && lead > params->window_ns)
 			threads[i].progress_ns = mean + params->window_ns;

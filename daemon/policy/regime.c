@@ -90,8 +90,10 @@ static bool decide(struct policy_chooser *chooser)
 	chooser->settled = better ? POLICY_BALANCE : POLICY_ASIDE;
 	if (chooser->settled != before)
 		chooser->gap = GAP_LEAST;
-	else if (chooser->gap < GAP_MOST)
+	else
 		chooser->gap *= fabs(gain - GAIN_LEAST) > 2 * doubt ? 4 : 2;
+	if (chooser->gap > GAP_MOST)
+		chooser->gap = GAP_MOST;
 	chooser->wait = chooser->gap;
 	return change(
 		chooser, chooser->settled, better ? POLICY_REASON_FASTER : POLICY_REASON_SLOWER);
