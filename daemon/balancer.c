@@ -139,7 +139,7 @@ static void collect_ended(struct scanner *s)
 
 /* ---- Meeting a thread ---- */
 
-/* A thread that is born of one that we have confined inherits that mask and slice. What
+/* A thread that is born of one that we have confined inherits that mask. What
  * it should have instead is what its process, or else its parent, had. */
 static const struct worker *confined_relative(
 	const struct scanner *s, const struct proc_thread *thread)
@@ -161,7 +161,6 @@ static const struct worker *confined_relative(
 static int record_original(struct scanner *s, const struct proc_thread *thread, int *entry)
 {
 	struct act_mask mask;
-	uint64_t slice_ns = 0;
 	bool inherited = false;
 	int r = act_get_mask(thread->tid, &mask);
 
@@ -174,13 +173,7 @@ static int record_original(struct scanner *s, const struct proc_thread *thread, 
 			inherited = true;
 		}
 	}
-	/* A slice of the default length is written down as "none asked for". */
-	if (s->context.default_slice_ns > 0 && !inherited &&
-		(act_get_slice(thread->tid, &slice_ns) < 0 ||
-			slice_ns == s->context.default_slice_ns))
-		slice_ns = 0;
-	r = ledger_record(
-		s->setup->ledger, thread->pid, thread->tid, thread->start_ticks, &mask, slice_ns);
+	r = ledger_record(s->setup->ledger, thread->pid, thread->tid, thread->start_ticks, &mask);
 	if (r < 0)
 		return r;
 	*entry = r;
@@ -421,8 +414,6 @@ static int set_up(struct scanner *s)
 	};
 	if (s->context.kick_fd < 0)
 		return -errno;
-	if (act_set_slice(0, 0) == 0)
-		(void)act_get_slice(0, &s->context.default_slice_ns);
 	int r = act_set_mask(0, &options->cpus);
 	if (r == 0)
 		r = act_get_mask(0, &s->usable);

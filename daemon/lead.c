@@ -19,8 +19,6 @@
 #define WINDOW_NS UINT64_C(50000000) /* what policy_regime_update() takes in at a time */
 #define SETTLE_NS UINT64_C(10000000) /* after a change of regime, before a window begins */
 #define NAME_NS UINT64_C(50000000)
-#define TICK_NS UINT64_C(1000000)
-#define JOB_SLICE_NS UINT64_C(100000)
 #define BLOCKS_SAMPLE 8 /* threads whose sleeps are counted */
 #define SPEED_MARGIN 0.02
 #define PROGRESS_WINDOW_PERIODS 16
@@ -40,9 +38,6 @@ static void confine(struct team *team, size_t i)
 	atomic_store_explicit(&worker->pinned, true, memory_order_release);
 	if (act_pin(worker->slot.tid, team->cpu[team->thread[i].cpu].os_cpu) == -EINVAL)
 		eventfd_write(team->context->kick_fd, 1);
-	if (team->context->default_slice_ns > 0 && team->balancers > 1 &&
-		options_of(team)->policy == POLICY_NAME_JUGGLE)
-		(void)act_set_slice(worker->slot.tid, JOB_SLICE_NS);
 }
 
 /* Leave a thread to the kernel, with the mask it had (within -c). */
@@ -93,6 +88,7 @@ static void enter(struct team *team, enum policy_regime regime, uint64_t now)
 	else
 		lead_release_all(team);
 	team->regime = regime;
+	team->window.open = false;
 	team->window.start_ns = now + SETTLE_NS;
 	telemetry_add(&t->regime_changes, 1);
 	trace_begin(team->context->trace);
@@ -269,7 +265,6 @@ static void scale_gains(struct team *team)
 /* Take in what the balancers have sampled of the compute threads. */
 static void look_at_active(struct team *team, uint64_t now)
 {
-	bool count_window = now >= team->window.start_ns;
 	bool left = false;
 
 	for (size_t i = 0; i < team->active;) {
@@ -282,7 +277,7 @@ static void look_at_active(struct team *team, uint64_t now)
 			left = true;
 			continue;
 		}
-		if (count_window) {
+		if (team->window.open) {
 			team->window.run_ns += thread->run_ns;
 			team->window.wait_ns += thread->wait_ns;
 		}
@@ -362,9 +357,10 @@ static void look_at_members(struct team *team, struct balancer *leader, uint64_t
 
 /* ---- Regime ---- */
 
-static void begin_window(struct team *team, uint64_t start_ns)
+static void begin_window(struct team *team, uint64_t now)
 {
-	team->window.start_ns = start_ns;
+	team->window.open = true;
+	team->window.start_ns = now;
 	team->window.run_ns = 0;
 	team->window.wait_ns = 0;
 	team->window.number++;
@@ -405,38 +401,40 @@ static bool all_expected(struct team *team)
 	return team->expected;
 }
 
-static enum policy_regime choose_simple(struct team *team)
+/* --policy static and observe. */
+static enum policy_regime choose_by_option(struct team *team)
 {
 	const struct options *options = options_of(team);
 
+	team->chooser.reason = POLICY_REASON_OPTION;
 	if (options->policy == POLICY_NAME_OBSERVE || !all_expected(team))
 		return POLICY_ASIDE;
 	/* Pinning a program before it has started its threads would show it one CPU. */
-	if (options->policy == POLICY_NAME_STATIC)
-		return team->regime == POLICY_BALANCE || team->active >= team->m ||
-				       options->threads > 0
-			       ? POLICY_BALANCE
-			       : POLICY_ASIDE;
-	return team->active >= team->m ? POLICY_BALANCE : POLICY_ASIDE;
+	return team->regime == POLICY_BALANCE || team->active >= team->m || options->threads > 0
+		       ? POLICY_BALANCE
+		       : POLICY_ASIDE;
 }
 
 static void choose_regime(struct team *team, uint64_t now)
 {
-	const struct options *options = options_of(team);
-
-	if (options->policy != POLICY_NAME_JUGGLE || options->always || !all_expected(team)) {
-		enum policy_regime regime = choose_simple(team);
+	if (options_of(team)->policy != POLICY_NAME_JUGGLE) {
+		enum policy_regime regime = choose_by_option(team);
 		if (regime != team->regime)
 			enter(team, regime, now);
 		return;
 	}
+	if (!all_expected(team))
+		return;
+	if (policy_regime_count(&team->chooser, (uint32_t)team->active, (uint32_t)team->m))
+		enter(team, team->chooser.regime, now);
 	if (now < team->window.start_ns)
 		return;
-	if (team->window.number == 0 || team->window.start_ns + WINDOW_NS > now) {
-		if (team->window.number == 0)
-			begin_window(team, now);
+	if (!team->window.open) {
+		begin_window(team, now);
 		return;
 	}
+	if (now - team->window.start_ns < WINDOW_NS)
+		return;
 	struct policy_window window = {
 		.elapsed_ns = now - team->window.start_ns,
 		.run_ns = team->window.run_ns,
@@ -447,7 +445,8 @@ static void choose_regime(struct team *team, uint64_t now)
 	};
 	if (policy_regime_update(&team->chooser, &window))
 		enter(team, team->chooser.regime, now);
-	begin_window(team, team->window.start_ns > now ? team->window.start_ns : now);
+	else
+		begin_window(team, now);
 }
 
 /* ---- Showing ---- */
@@ -518,10 +517,18 @@ static void trace_point(struct team *team, uint64_t now, uint64_t elapsed_ns)
 
 /* ---- The balancing point ---- */
 
-/* How long until the next one. Between them, the balancers of CPUs that several threads share
- * tick: the wake of a balancer makes the kernel choose anew whom to run, so that a thread
- * that spins at a barrier is off its CPU after a millisecond instead of a scheduler tick
- * (4 ms with HZ=250). */
+/* Tick where threads share a CPU, unless they are known to sleep at their barriers: then
+ * nothing spins, and a tick is only a disturbance. */
+static void set_tickers(struct team *team)
+{
+	bool spins =
+		team->regime == POLICY_BALANCE && team->chooser.reason == POLICY_REASON_NEVER_IDLE;
+
+	for (size_t j = 0; j < team->m && team->ticker != NULL; j++)
+		ticker_set(&team->ticker[j], spins && team->cpu[j].threads > 1);
+}
+
+/* How long until the next one. */
 static uint64_t next_period_ns(struct team *team, uint64_t now)
 {
 	const struct options *options = options_of(team);
@@ -535,10 +542,6 @@ static uint64_t next_period_ns(struct team *team, uint64_t now)
 		if (period < slow)
 			period = slow;
 	}
-	bool tick = balancing && options->period_auto && period > TICK_NS;
-	for (uint32_t b = 0; b < team->balancers && team->balancers > 1; b++)
-		atomic_store_explicit(&team->balancer[b].tick_ns,
-			tick && team->cpu[b].threads > 1 ? TICK_NS : 0, memory_order_relaxed);
 	atomic_store_explicit(&team->period_ns, period, memory_order_relaxed);
 	telemetry_set(&team->context->telemetry->period_ns, options->period_ns);
 	double random = (double)rand_r(&team->random) / RAND_MAX;
@@ -571,6 +574,7 @@ void lead(struct team *team, struct balancer *leader)
 		team->moves = policy_juggle(&params, elapsed_ns, team->thread, team->active,
 			team->cpu, team->m, team->order, team->move);
 	}
+	set_tickers(team);
 	trace_point(team, now, elapsed_ns);
 	show(team, now, elapsed_ns);
 	if (team->watch != NULL && proc_watch_changed(team->watch))

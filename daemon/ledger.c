@@ -17,7 +17,6 @@ struct entry {
 	_Atomic int32_t tid; /* 0: free; stored last, with release */
 	int32_t pid;
 	uint64_t start_ticks;
-	uint64_t slice_ns;
 };
 
 struct ledger {
@@ -62,7 +61,7 @@ void ledger_free(struct ledger *ledger)
 }
 
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
-	const struct act_mask *mask, uint64_t slice_ns)
+	const struct act_mask *mask)
 {
 	for (uint32_t tries = 0; tries < ENTRIES; tries++) {
 		uint32_t i = ledger->search++ % ENTRIES;
@@ -71,7 +70,6 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 			continue;
 		entry->pid = pid;
 		entry->start_ticks = start_ticks;
-		entry->slice_ns = slice_ns;
 		memcpy(ledger->mask + i * ledger->words, mask->word,
 			ledger->words * sizeof(uint64_t));
 		if (i >= atomic_load_explicit(ledger->used, memory_order_relaxed))
@@ -116,10 +114,7 @@ int ledger_restore(const struct ledger *ledger, int i, const struct act_mask *wi
 	ledger_mask(ledger, i, &mask);
 	if (within != NULL)
 		cut_down(&mask, within);
-	r = act_set_mask(tid, &mask);
-	/* Kernels without slices, and threads of real-time classes, have none to restore. */
-	(void)act_set_slice(tid, entry->slice_ns);
-	return r;
+	return act_set_mask(tid, &mask);
 }
 
 void ledger_forget(struct ledger *ledger, int entry)

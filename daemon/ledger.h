@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What threads had before juggle touched them: affinity masks and time slices.
+ * What threads had before juggle touched them: affinity masks.
  *
  * The ledger lies in memory that the keeper (the process the user started) and the
  * balancer share, so that whichever of the two is killed, the other can put everything
@@ -23,11 +23,10 @@ int ledger_new(struct ledger **out);
 /* Unmaps; restores nothing. Accepts NULL. */
 void ledger_free(struct ledger *ledger);
 
-/* Write down what a thread has, before the first change to it. slice_ns 0: the default
- * one. Returns the entry's number, or -ENOSPC when the ledger is full: such a thread must be left
- * alone. Not thread-safe. */
+/* Write down what a thread has, before the first change to it. Returns the entry's number,
+ * or -ENOSPC when the ledger is full: such a thread must be left alone. Not thread-safe. */
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
-	const struct act_mask *mask, uint64_t slice_ns);
+	const struct act_mask *mask);
 
 /* The mask that was written down. */
 void ledger_mask(const struct ledger *ledger, int entry, struct act_mask *out);

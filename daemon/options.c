@@ -54,7 +54,8 @@ static const struct argp_option table[] = {
 	{"sampler", KEY_SAMPLER, "NAME", 0, "auto, schedstat, taskstats or perf (default: auto)",
 		2},
 	{"balancers", KEY_BALANCERS, "HOW", 0,
-		"domain (one balancer thread a domain) or cpu (one on each CPU) (default: cpu)", 2},
+		"domain (one balancer thread a domain) or cpu (one on each CPU) (default: domain)",
+		2},
 	{"margin", KEY_MARGIN, "TIME", 0, "error margin of the ahead/behind test (default: 100us)",
 		2},
 	{"report", KEY_REPORT, "FILE", 0,
@@ -364,7 +365,6 @@ void options_parse(struct options *options, int argc, char **argv)
 		.period_ns = AUTO_PERIOD_NS,
 		.period_auto = true,
 		.jitter = DEFAULT_JITTER / 100.0,
-		.balancer_per_cpu = true,
 		.margin_ns = DEFAULT_MARGIN_NS,
 		.idle = IDLE_AUTO,
 	};

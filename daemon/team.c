@@ -2,20 +2,21 @@
 #include "team_internal.h"
 
 #include <errno.h>
-#include <linux/futex.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "futex.h"
 #include "proc.h"
 
 /* Balancers ask for the shortest slice that the kernel gives: then they run at once when
  * they wake, whatever runs on their CPU, and finish their decision undisturbed. */
 #define BALANCER_SLICE_NS 100000
+/* A quarter of the tick of kernels with HZ=250, and as much as those with HZ=1000 have. */
+#define TICK_NS 1000000
 
 static uint64_t clock_ns(clockid_t clock)
 {
@@ -30,20 +31,10 @@ uint64_t team_now_ns(void)
 	return clock_ns(CLOCK_MONOTONIC);
 }
 
-/* Sleep until an absolute time, or until *word is no longer `seen`. */
-static void futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t until_ns)
-{
-	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
-		.tv_nsec = (long)(until_ns % 1000000000u)};
-
-	syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen, &until, NULL,
-		FUTEX_BITSET_MATCH_ANY);
-}
-
 static void signal_balancer(struct balancer *balancer)
 {
 	atomic_fetch_add_explicit(&balancer->signal, 1, memory_order_release);
-	syscall(SYS_futex, &balancer->signal, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);
+	futex_wake(&balancer->signal);
 }
 
 /* Whether a thread is for this balancer to sample: with one balancer a CPU those placed
@@ -110,7 +101,6 @@ static bool wait_for_next(struct balancer *balancer)
 		if (atomic_exchange_explicit(&balancer->work, false, memory_order_acquire))
 			push(balancer);
 		uint64_t now = team_now_ns();
-		uint64_t tick = atomic_load_explicit(&balancer->tick_ns, memory_order_relaxed);
 		uint64_t until;
 		if (atomic_load_explicit(&team->done, memory_order_acquire) == balancer->cycle) {
 			uint64_t deadline =
@@ -118,12 +108,9 @@ static bool wait_for_next(struct balancer *balancer)
 			if (now >= deadline)
 				return true;
 			until = deadline;
-			/* Ticks count back from the deadline, so they coincide on all CPUs. */
-			if (tick > 0 && deadline - now > tick)
-				until = deadline - (deadline - now - 1) / tick * tick;
 		} else {
 			/* Not all have arrived yet. */
-			until = now + (tick > 0 ? tick : team_period_ns(team));
+			until = now + team_period_ns(team);
 		}
 		futex_wait_until(&balancer->signal, seen, until);
 	}
@@ -156,7 +143,7 @@ static void set_up_balancer(struct balancer *balancer)
 		balancer->index & 0xfff);
 	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_TIMERSLACK, 1);
-	(void)act_set_slice(0, BALANCER_SLICE_NS); /* older kernels: without */
+	(void)act_set_own_slice(BALANCER_SLICE_NS); /* at the worst, without */
 	if (team->balancers > 1)
 		(void)act_pin(0, team->cpu[balancer->index].os_cpu);
 }
@@ -225,6 +212,9 @@ static void free_memory(struct team *team)
 		sampler_free(team->balancer[i].sampler);
 		free(team->balancer[i].slot);
 	}
+	for (size_t j = 0; j < team->m && team->ticker != NULL; j++)
+		ticker_deinit(&team->ticker[j]);
+	free(team->ticker);
 	free(team->balancer);
 	free(team->cpu);
 	free(team->order);
@@ -236,6 +226,19 @@ static void free_memory(struct team *team)
 	free(team->watch);
 	pthread_mutex_destroy(&team->lock);
 	free(team);
+}
+
+static int start_tickers(struct team *team)
+{
+	team->ticker = calloc(team->m, sizeof *team->ticker);
+	if (team->ticker == NULL)
+		return -ENOMEM;
+	for (size_t j = 0; j < team->m; j++) {
+		int r = ticker_init(&team->ticker[j], team->cpu[j].os_cpu, TICK_NS);
+		if (r < 0)
+			return r;
+	}
+	return 0;
 }
 
 static int start_balancers(struct team *team)
@@ -290,12 +293,15 @@ int team_new(struct team **out, const struct team_context *context, const struct
 		team->balancer[i].index = i;
 	}
 	team->regime = POLICY_ASIDE;
-	policy_regime_init(&team->chooser);
+	policy_regime_init(&team->chooser, options->always);
 	team->last_ns = team_now_ns();
 	team->random = (unsigned)team->last_ns;
 	atomic_store(&team->period_ns, options->period_ns);
 	atomic_store(&team->deadline_ns, team->last_ns + options->period_ns);
-	int r = start_balancers(team);
+	int r = options->period_auto && options->policy == POLICY_NAME_JUGGLE ? start_tickers(team)
+									      : 0;
+	if (r == 0)
+		r = start_balancers(team);
 	if (r < 0) {
 		free_memory(team);
 		return r;

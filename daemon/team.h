@@ -22,7 +22,6 @@ struct team_context {
 	struct ledger *ledger;
 	struct trace *trace; /* NULL: none */
 	enum sampler_kind sampler; /* never SAMPLER_AUTO */
-	uint64_t default_slice_ns; /* of threads that asked for none; 0: kernel has no slices */
 	int kick_fd; /* eventfd: written when the scanner has something to do */
 	int scan_on_birth; /* team 0 looks for new pids at each balancing point */
 };

@@ -15,6 +15,7 @@
 #include <pthread.h>
 
 #include "team.h"
+#include "ticker.h"
 
 struct balancer {
 	struct team *team;
@@ -25,7 +26,6 @@ struct balancer {
 	uint64_t cycle; /* the last balancing point it took part in */
 	_Atomic uint32_t signal; /* futex: changes when there is something to do */
 	_Atomic bool work; /* the leader has moves for it */
-	_Atomic uint64_t tick_ns; /* wake this often between balancing points; 0: don't */
 };
 
 struct team {
@@ -35,6 +35,7 @@ struct team {
 	size_t m;
 	struct balancer *balancer;
 	uint32_t balancers; /* 1, or m */
+	struct ticker *ticker; /* one for each CPU, or NULL */
 
 	/* Arrivals and departures. */
 	_Atomic uint32_t arrived;
@@ -64,6 +65,7 @@ struct team {
 	struct policy_chooser chooser;
 	enum policy_regime regime;
 	struct {
+		bool open; /* else one begins at start_ns */
 		uint64_t start_ns, run_ns, wait_ns;
 		uint64_t number;
 	} window;

@@ -74,35 +74,16 @@ struct attr {
 };
 _Static_assert(sizeof(struct attr) == 48, "the kernel calls this SCHED_ATTR_SIZE_VER0");
 
-static int get_attr(pid_t tid, struct attr *attr)
+int act_set_own_slice(uint64_t slice_ns)
 {
-	memset(attr, 0, sizeof *attr);
-	if (syscall(SYS_sched_getattr, tid, attr, (unsigned)sizeof *attr, 0u) < 0)
+	struct attr attr = {0};
+
+	/* Read first, to keep nice value and flags as they are. */
+	if (syscall(SYS_sched_getattr, 0, &attr, (unsigned)sizeof attr, 0u) < 0)
 		return -errno;
-	if (attr->policy != SCHED_OTHER && attr->policy != SCHED_BATCH)
+	if (attr.policy != SCHED_OTHER && attr.policy != SCHED_BATCH)
 		return -ENOTSUP;
-	return 0;
-}
-
-int act_get_slice(pid_t tid, uint64_t *slice_ns)
-{
-	struct attr attr;
-	int r = get_attr(tid, &attr);
-
-	if (r < 0)
-		return r;
-	*slice_ns = attr.runtime_ns;
-	return 0;
-}
-
-int act_set_slice(pid_t tid, uint64_t slice_ns)
-{
-	struct attr attr;
-	int r = get_attr(tid, &attr);
-
-	if (r < 0)
-		return r;
 	attr.size = sizeof attr;
 	attr.runtime_ns = slice_ns;
-	return syscall(SYS_sched_setattr, tid, &attr, 0u) < 0 ? -errno : 0;
+	return syscall(SYS_sched_setattr, 0, &attr, 0u) < 0 ? -errno : 0;
 }

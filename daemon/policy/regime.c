@@ -15,9 +15,10 @@
 #define GAP_LEAST 4
 #define GAP_MOST 128
 
-void policy_regime_init(struct policy_chooser *chooser)
+void policy_regime_init(struct policy_chooser *chooser, bool always)
 {
 	*chooser = (struct policy_chooser){
+		.always = always,
 		.regime = POLICY_ASIDE,
 		.settled = POLICY_BALANCE,
 		.reason = POLICY_REASON_START,
@@ -43,6 +44,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "trials: balancing does not keep the CPUs busier";
 	case POLICY_REASON_FASTER:
 		return "trials: balancing keeps the CPUs busier";
+	case POLICY_REASON_OPTION:
+		return "as the options want it";
 	}
 	return "unknown";
 }
@@ -72,7 +75,7 @@ static bool settle(
 {
 	bool changed = change(chooser, regime, reason);
 
-	policy_regime_init(chooser);
+	policy_regime_init(chooser, chooser->always);
 	change(chooser, regime, reason);
 	return changed;
 }
@@ -99,18 +102,34 @@ static bool decide(struct policy_chooser *chooser)
 		chooser, chooser->settled, better ? POLICY_REASON_FASTER : POLICY_REASON_SLOWER);
 }
 
+bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
+{
+	if (threads < cpus || threads == 0)
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
+	/* More threads than CPUs have just come together: every millisecond that they
+	 * are spread unevenly is lost, and a trial follows soon enough. */
+	if (threads > cpus && chooser->regime == POLICY_ASIDE &&
+		(chooser->reason == POLICY_REASON_START || chooser->reason == POLICY_REASON_FEW))
+		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
+	return false;
+}
+
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window)
 {
 	double elapsed = (double)window->elapsed_ns;
 
-	if (window->threads < window->cpus || window->threads == 0 || window->elapsed_ns == 0)
+	if (window->elapsed_ns == 0)
+		return false;
+	if (window->threads < window->cpus || window->threads == 0)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
-	if (window->threads == window->cpus &&
+	if (!chooser->always && window->threads == window->cpus &&
 		(double)window->wait_ns < WAIT_SHARE * elapsed * window->threads)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_NO_CONTEST);
 	double rate = window->blocks / elapsed * 1e9;
 	if (rate < RARE_BLOCKS_HZ)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_NEVER_IDLE);
+	if (chooser->always)
+		return settle(chooser, POLICY_BALANCE, POLICY_REASON_OPTION);
 
 	/* Another part of the program: what was learnt may not hold, look again soon. */
 	if (chooser->trial == 0 && chooser->block_rate > 0 &&

@@ -96,7 +96,7 @@ static struct run start(uint64_t seed)
 {
 	struct run run = {.seed = seed};
 
-	policy_regime_init(&run.chooser);
+	policy_regime_init(&run.chooser, false);
 	return run;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carrying decisions out: the one place that sets affinity masks and time slices.
+ * Carrying decisions out: the one place that sets affinity masks (and its own time slice).
  *
  * Masks are those of sched_setaffinity(2), sized for any number of CPUs the kernel
  * was built for. Functions return 0 or a negative errno and are thread-safe.
@@ -48,11 +48,10 @@ int act_set_mask(pid_t tid, const struct act_mask *mask);
  * reading back. */
 int act_pin(pid_t tid, int os_cpu);
 
-/* The time slice a SCHED_OTHER thread asks for (Linux 6.12 and later), in ns; 0 means
- * the scheduler's default. act_set_slice keeps policy, nice value and flags as they are.
- * Return 0, -ESRCH, -EPERM, -ENOTSUP for threads of other scheduling classes, and where
- * the kernel does not take slices. */
-int act_get_slice(pid_t tid, uint64_t *slice_ns);
-int act_set_slice(pid_t tid, uint64_t slice_ns);
+/* Ask for a time slice (Linux 6.12 and later) for the calling thread, in ns; 0 asks for the
+ * scheduler's default. A short slice makes a thread run sooner when it wakes. Needs no
+ * privilege. Returns 0, or -ENOTSUP for threads of other scheduling classes than SCHED_OTHER;
+ * older kernels accept it without effect. */
+int act_set_own_slice(uint64_t slice_ns);
 
 #endif

@@ -116,6 +116,7 @@ enum policy_reason {
 	POLICY_REASON_TRIAL, /* a trial of the other regime */
 	POLICY_REASON_SLOWER, /* trials: balancing does not keep the CPUs busier */
 	POLICY_REASON_FASTER, /* trials: balancing keeps the CPUs busier */
+	POLICY_REASON_OPTION, /* the user wants it so */
 };
 const char *policy_reason_text(enum policy_reason reason);
 
@@ -137,6 +138,7 @@ struct policy_arm {
 };
 
 struct policy_chooser {
+	bool always;
 	struct policy_arm arm[2]; /* by enum policy_regime */
 	enum policy_regime regime; /* now */
 	enum policy_regime settled; /* between trials */
@@ -147,7 +149,13 @@ struct policy_chooser {
 	double block_rate; /* of the window before, to notice a new part of the program */
 };
 
-void policy_regime_init(struct policy_chooser *chooser);
+/* With `always` the chooser balances whenever there is a thread for each CPU, and only
+ * finds out whether they sleep. */
+void policy_regime_init(struct policy_chooser *chooser, bool always);
+
+/* Take in how many compute threads there are, at any time, for what need not wait for a
+ * window to end. Returns true when the regime changed. */
+bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus);
 
 /* Take in a window that ran under chooser->regime and choose the regime of the next.
  *
