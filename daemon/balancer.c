@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <fnmatch.h>
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -191,27 +190,6 @@ static int record_original(struct scanner *s, const struct proc_thread *thread, 
 	return 0;
 }
 
-static void apply_idle_rule(
-	const struct options *options, const struct proc_thread *thread, struct worker *worker)
-{
-	switch (options->idle) {
-	case IDLE_AUTO:
-		break;
-	case IDLE_MAIN:
-		worker->idle_by_rule = thread->pid == thread->tid;
-		worker->compute_by_rule = !worker->idle_by_rule;
-		break;
-	case IDLE_COMM:
-		worker->idle_by_rule = fnmatch(options->idle_glob, thread->comm, 0) == 0;
-		worker->compute_by_rule = !worker->idle_by_rule;
-		break;
-	case IDLE_NONE:
-		worker->compute_by_rule = true;
-		break;
-	}
-	worker->idle.idle = !worker->compute_by_rule;
-}
-
 static void list_thread(struct scanner *s, const struct proc_thread *thread, struct worker *worker)
 {
 	struct telemetry_thread *shown = telemetry_slot(s->setup->telemetry, &s->slot_search);
@@ -225,7 +203,7 @@ static void list_thread(struct scanner *s, const struct proc_thread *thread, str
 	shown->tid = thread->tid;
 	shown->pid = thread->pid;
 	shown->start_ticks = thread->start_ticks;
-	snprintf(shown->comm, sizeof shown->comm, "%.15s", thread->comm);
+	worker_show_comm(worker, thread->comm);
 	telemetry_set(&shown->progress_ns, 0);
 	telemetry_set(&shown->wait_ns, 0);
 	telemetry_set(&shown->migrations, 0);
@@ -255,7 +233,9 @@ static struct worker *meet(struct scanner *s, const struct proc_thread *thread)
 		free(worker);
 		return NULL;
 	}
-	apply_idle_rule(s->setup->options, thread, worker);
+	worker_apply_idle_rule(worker, s->setup->options, thread->comm);
+	worker->idle.idle = !worker->compute_by_rule;
+	worker->met_ns = now_ns();
 	list_thread(s, thread, worker);
 	if (remember(s, worker) < 0) {
 		forget(s, worker);
@@ -289,16 +269,13 @@ static void scan(struct scanner *s)
 	for (size_t i = 0; i < n; i++) {
 		if (is_known(s, &thread[i]))
 			continue;
-		struct proc_thread met = thread[i];
-		for (char *c = met.comm; *c != '\0'; c++)
-			if ((unsigned char)*c < ' ')
-				*c = '?'; /* names end up in lines of text */
-		struct worker *worker = meet(s, &met);
+		struct worker *worker = meet(s, &thread[i]);
 		if (worker == NULL)
 			continue;
 		trace_begin(s->context.trace);
 		trace_line(s->context.trace, "birth %llu %d %d %s", (unsigned long long)begin,
-			met.tid, met.pid, met.comm);
+			thread[i].tid, thread[i].pid,
+			worker->shown != NULL ? worker->shown->comm : "?");
 		trace_end(s->context.trace);
 		hand_to_team(s, worker);
 	}

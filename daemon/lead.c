@@ -18,6 +18,7 @@
 #define EAGER_FOR_NS UINT64_C(1000000000)
 #define WINDOW_NS UINT64_C(50000000) /* what policy_regime_update() takes in at a time */
 #define SETTLE_NS UINT64_C(10000000) /* after a change of regime, before a window begins */
+#define NAME_NS UINT64_C(50000000)
 #define TICK_NS UINT64_C(1000000)
 #define JOB_SLICE_NS UINT64_C(100000)
 #define BLOCKS_SAMPLE 8 /* threads whose sleeps are counted */
@@ -297,6 +298,21 @@ static void look_at_active(struct team *team, uint64_t now)
 		even_out(team);
 }
 
+/* A program that forks, execs: what it is called, and so what --idle says of it, is seen
+ * only some time after it was met. */
+static void look_at_name(struct team *team, struct worker *worker, uint64_t now)
+{
+	struct proc_thread thread;
+
+	if (worker->renamed || now - worker->met_ns < NAME_NS)
+		return;
+	worker->renamed = true;
+	if (proc_read_thread(worker->slot.pid, worker->slot.tid, &thread) < 0)
+		return;
+	worker_show_comm(worker, thread.comm);
+	worker_apply_idle_rule(worker, options_of(team), thread.comm);
+}
+
 /* Now and then: new threads, idle threads that woke up, compute threads that fell idle. */
 static void look_at_members(struct team *team, struct balancer *leader, uint64_t now)
 {
@@ -316,8 +332,9 @@ static void look_at_members(struct team *team, struct balancer *leader, uint64_t
 			remove_ended(team, i);
 			continue;
 		}
+		look_at_name(team, worker, now);
 		policy_idle_update(&worker->idle, thread.run_ns, elapsed_ns);
-		if (!worker->idle_by_rule && !worker->idle.idle) {
+		if (!worker->idle_by_rule && (!worker->idle.idle || worker->compute_by_rule)) {
 			activate(team, i);
 			more = true;
 			/* What was swapped to place i was looked at before. */
@@ -326,7 +343,8 @@ static void look_at_members(struct team *team, struct balancer *leader, uint64_t
 	}
 	for (size_t i = 0; i < team->active;) {
 		struct worker *worker = team->worker[i];
-		if (worker->idle.idle && !worker->compute_by_rule) {
+		look_at_name(team, worker, now);
+		if (worker->idle_by_rule || (worker->idle.idle && !worker->compute_by_rule)) {
 			deactivate(team, i);
 			fewer = true;
 		} else {
@@ -500,6 +518,10 @@ static void trace_point(struct team *team, uint64_t now, uint64_t elapsed_ns)
 
 /* ---- The balancing point ---- */
 
+/* How long until the next one. Between them, the balancers of CPUs that several threads share
+ * tick: the wake of a balancer makes the kernel choose anew whom to run, so that a thread
+ * that spins at a barrier is off its CPU after a millisecond instead of a scheduler tick
+ * (4 ms with HZ=250). */
 static uint64_t next_period_ns(struct team *team, uint64_t now)
 {
 	const struct options *options = options_of(team);
@@ -513,11 +535,10 @@ static uint64_t next_period_ns(struct team *team, uint64_t now)
 		if (period < slow)
 			period = slow;
 	}
-	/* Wakes between balancing points share out the CPUs more finely than the kernel's
-	 * own tick: what spins at a barrier is off its CPU sooner. */
-	atomic_store_explicit(&team->tick_ns,
-		balancing && team->balancers > 1 && period > TICK_NS ? TICK_NS : 0,
-		memory_order_relaxed);
+	bool tick = balancing && options->period_auto && period > TICK_NS;
+	for (uint32_t b = 0; b < team->balancers && team->balancers > 1; b++)
+		atomic_store_explicit(&team->balancer[b].tick_ns,
+			tick && team->cpu[b].threads > 1 ? TICK_NS : 0, memory_order_relaxed);
 	atomic_store_explicit(&team->period_ns, period, memory_order_relaxed);
 	telemetry_set(&team->context->telemetry->period_ns, options->period_ns);
 	double random = (double)rand_r(&team->random) / RAND_MAX;

@@ -4,6 +4,7 @@
 #include <argp.h>
 #include <argz.h>
 #include <errno.h>
+#include <fnmatch.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -64,7 +65,8 @@ static const struct argp_option table[] = {
 	{0},
 };
 
-const char *argp_program_version = "juggle " JUGGLE_VERSION;
+/* argp takes --version on only when it finds this, which -fvisibility=hidden would prevent. */
+__attribute__((visibility("default"))) const char *argp_program_version = "juggle " JUGGLE_VERSION;
 
 const char *options_policy_name(enum policy_name policy)
 {
@@ -169,20 +171,64 @@ static long parse_integer(
 	return value;
 }
 
+/* The comma-separated words of a list, one after the other; *at begins as the list.
+ * Returns the word's length, or -1 at the end. */
+static int next_word(const char **at, const char **word)
+{
+	if (*at == NULL)
+		return -1;
+	*word = *at;
+	size_t length = strcspn(*at, ",");
+	*at = (*at)[length] == ',' ? *at + length + 1 : NULL;
+	return (int)length;
+}
+
+static bool is_word(const char *word, int length, const char *expected)
+{
+	return (size_t)length == strlen(expected) && strncmp(word, expected, (size_t)length) == 0;
+}
+
+bool options_idle_comm(const struct options *options, const char *comm)
+{
+	const char *at = options->idle & IDLE_COMM ? options->idle_list : NULL, *word;
+	char glob[64];
+	int length;
+
+	while ((length = next_word(&at, &word)) >= 0) {
+		if (length <= 5 || strncmp(word, "comm=", 5) != 0)
+			continue;
+		snprintf(glob, sizeof glob, "%.*s", length - 5, word + 5);
+		if (fnmatch(glob, comm, 0) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void parse_idle(struct argp_state *state, struct options *o, const char *arg)
 {
-	if (strcmp(arg, "auto") == 0) {
-		o->idle = IDLE_AUTO;
-	} else if (strcmp(arg, "main") == 0) {
-		o->idle = IDLE_MAIN;
-	} else if (strcmp(arg, "none") == 0) {
-		o->idle = IDLE_NONE;
-	} else if (strncmp(arg, "comm=", 5) == 0 && arg[5] != '\0') {
-		o->idle = IDLE_COMM;
-		o->idle_glob = arg + 5;
-	} else {
-		argp_error(state, "--idle '%s': expected auto, main, none or comm=GLOB", arg);
+	const char *at = arg, *word;
+	int length;
+	bool none = false;
+
+	o->idle = 0;
+	o->idle_list = arg;
+	while ((length = next_word(&at, &word)) >= 0) {
+		if (is_word(word, length, "auto"))
+			o->idle |= IDLE_AUTO;
+		else if (is_word(word, length, "main"))
+			o->idle |= IDLE_MAIN;
+		else if (is_word(word, length, "none"))
+			none = true;
+		else if (length > 5 && length < 64 && strncmp(word, "comm=", 5) == 0)
+			o->idle |= IDLE_COMM;
+		else
+			argp_error(state,
+				"--idle '%s': expected auto, main, none or comm=GLOB, or several "
+				"of them with commas between",
+				arg);
 	}
+	if (none && o->idle != 0)
+		argp_error(state, "--idle '%s': none excludes the others", arg);
 }
 
 /* Which of the words it is: its index; an argp error otherwise. */
@@ -320,6 +366,7 @@ void options_parse(struct options *options, int argc, char **argv)
 		.jitter = DEFAULT_JITTER / 100.0,
 		.balancer_per_cpu = true,
 		.margin_ns = DEFAULT_MARGIN_NS,
+		.idle = IDLE_AUTO,
 	};
 	argp_err_exit_status = EXIT_JUGGLE_FAILED;
 	parse_environment(options, argv[0]);

@@ -19,7 +19,7 @@ enum { /* exit statuses of juggle itself, as timeout(1) and env(1) have them */
 };
 
 enum policy_name { POLICY_NAME_JUGGLE, POLICY_NAME_STATIC, POLICY_NAME_OBSERVE };
-enum idle_rule { IDLE_AUTO, IDLE_MAIN, IDLE_NONE, IDLE_COMM };
+enum { IDLE_AUTO = 1, IDLE_MAIN = 2, IDLE_COMM = 4 }; /* none: 0 */
 
 struct options {
 	struct act_mask cpus; /* what to use: -c, else the caller's mask */
@@ -31,8 +31,8 @@ struct options {
 	enum policy_name policy;
 	bool always; /* balance without trials */
 	bool joint; /* one pool instead of a domain per NUMA node */
-	enum idle_rule idle;
-	const char *idle_glob; /* for IDLE_COMM */
+	unsigned idle; /* what --idle names */
+	const char *idle_list; /* its text, for the globs in it */
 	enum sampler_kind sampler;
 	bool balancer_per_cpu;
 	int64_t margin_ns;
@@ -57,5 +57,8 @@ int options_parse_time(const char *text, uint64_t *ns);
 /* "0-5,8". Returns 0, -EINVAL for what is not a list (or an empty one), -ERANGE for a
  * CPU number beyond ACT_CPUS_MAX. */
 int options_parse_cpus(const char *text, struct act_mask *out);
+
+/* Does --idle name a thread by its comm? */
+bool options_idle_comm(const struct options *options, const char *comm);
 
 #endif

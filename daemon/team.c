@@ -110,7 +110,7 @@ static bool wait_for_next(struct balancer *balancer)
 		if (atomic_exchange_explicit(&balancer->work, false, memory_order_acquire))
 			push(balancer);
 		uint64_t now = team_now_ns();
-		uint64_t tick = atomic_load_explicit(&team->tick_ns, memory_order_relaxed);
+		uint64_t tick = atomic_load_explicit(&balancer->tick_ns, memory_order_relaxed);
 		uint64_t until;
 		if (atomic_load_explicit(&team->done, memory_order_acquire) == balancer->cycle) {
 			uint64_t deadline =

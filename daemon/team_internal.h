@@ -25,6 +25,7 @@ struct balancer {
 	uint64_t cycle; /* the last balancing point it took part in */
 	_Atomic uint32_t signal; /* futex: changes when there is something to do */
 	_Atomic bool work; /* the leader has moves for it */
+	_Atomic uint64_t tick_ns; /* wake this often between balancing points; 0: don't */
 };
 
 struct team {
@@ -39,7 +40,6 @@ struct team {
 	_Atomic uint32_t arrived;
 	_Atomic uint64_t done; /* the last balancing point that was led */
 	_Atomic uint64_t deadline_ns; /* of the one after it */
-	_Atomic uint64_t tick_ns; /* wake this often in between; 0: don't */
 	_Atomic uint64_t cost_ns; /* CPU time of the balancers since the last */
 	_Atomic bool stop;
 

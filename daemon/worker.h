@@ -10,6 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "options.h"
 #include "policy.h"
 #include "sampler.h"
 #include "telemetry.h"
@@ -22,6 +23,8 @@ struct worker {
 	struct policy_idle idle;
 	bool idle_by_rule; /* --idle names it: always idle */
 	bool compute_by_rule; /* --idle excludes the test: never idle */
+	uint64_t met_ns;
+	bool renamed; /* its name was looked at again, after the exec that may follow a fork */
 	bool seen; /* the totals below are valid */
 	uint64_t run_ns; /* totals at the last look */
 	uint64_t wait_ns;
@@ -33,5 +36,11 @@ struct worker {
 	_Atomic bool pinned; /* was ever confined by us; read by the scanner */
 	struct worker *next; /* in a list that changes hands */
 };
+
+/* What --idle says of a thread of that name: sets idle_by_rule and compute_by_rule. */
+void worker_apply_idle_rule(struct worker *worker, const struct options *options, const char *comm);
+
+/* Show its name, with anything that would break a line of text replaced. */
+void worker_show_comm(struct worker *worker, const char *comm);
 
 #endif

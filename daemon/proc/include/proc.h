@@ -19,11 +19,11 @@
 /* One thread of the job. start_ticks (clock ticks since boot) with tid identifies
  * it: tids are reused. */
 struct proc_thread {
-	pid_t pid;            /* thread group, what users call the process */
+	pid_t pid; /* thread group, what users call the process */
 	pid_t tid;
-	pid_t ppid;           /* parent process of the group */
+	pid_t ppid; /* parent process of the group */
 	uint64_t start_ticks; /* field 22 of stat */
-	char state;           /* R, S, D, T, t, Z, X ... */
+	char state; /* R, S, D, T, t, Z, X ... */
 	char comm[PROC_COMM_BYTES];
 };
 
@@ -51,7 +51,7 @@ int proc_read_thread(pid_t pid, pid_t tid, struct proc_thread *out);
 int proc_parse_blocks(const char *text, size_t bytes, uint64_t *out);
 int proc_read_blocks(pid_t pid, pid_t tid, uint64_t *out);
 
-/* Start time of a process, to tell it from a later one with the same pid.
+/* Start time of a process (of its leader), to tell it from a later one with the same pid.
  * Returns 0, -ESRCH, or another negative errno. */
 int proc_start_ticks(pid_t pid, uint64_t *out);
 
@@ -65,30 +65,48 @@ struct proc_scan_options {
 	pid_t root;
 	bool include_root;
 	pid_t except;
+	bool by_ppid; /* read the parent of every process in /proc instead of the job's
+	               * lists of children: what kernels without those get anyway */
 };
 
-/* Make a scanner; it keeps its buffers between runs. Returns 0 or -ENOMEM. */
+/* Make a scanner; it keeps its buffers and a descriptor of /proc between runs. Returns
+ * 0, -ENOMEM, or what opening /proc failed with. */
 int proc_scan_new(struct proc_scan **out, const struct proc_scan_options *options);
 /* Accepts NULL. */
 void proc_scan_free(struct proc_scan *scan);
 
-/* Scan. *threads points into the scanner and holds until its next run or free;
- * zombie and dead threads are left out. Threads and processes that vanish meanwhile
- * are routine. Returns 0 (also with *n == 0: the job is gone) or a negative errno.
+/* Scan. *threads points into the scanner and holds until its next run or free; each
+ * tid stands there once, parents before their children, and in a process the leader
+ * first. Zombie and dead threads are left out (the other threads of a process whose
+ * leader ended are not). Threads and processes that vanish meanwhile are routine; the
+ * scan then looks again a few times, as the children of what vanished have moved to
+ * another parent. Returns 0 (also with *n == 0: the job is gone) or a negative errno,
+ * which leaves *threads and *n as they were but what *threads pointed to invalid.
  * Cost: a few microseconds per process and thread. */
 int proc_scan_run(struct proc_scan *scan, const struct proc_thread **threads, size_t *n);
 
+/* False when processes of the job ended throughout the last run, however often it
+ * looked: what it found is right, but it may have missed some. Scan again soon. */
+bool proc_scan_settled(const struct proc_scan *scan);
+
 /* The cheap test whether a scan is due: about a microsecond, whatever the size of
  * the job. Watches the newest pid in /proc/loadavg; where that file is not the
- * kernel's own (lxcfs), or cannot be read, it always answers yes, and so makes the caller scan.
- * Ends of threads do not count: the sampler reports those. */
+ * kernel's own (lxcfs), or cannot be read, it always answers yes, and so makes the
+ * caller scan. Ends of threads do not count: the sampler reports those. */
 struct proc_watch {
-	int fd;         /* of /proc/loadavg; -1: not to be trusted */
+	bool trusted; /* there is a file that tells; else each answer is yes */
+	int fd; /* of /proc/loadavg, -1 unless trusted */
 	pid_t last_pid;
+	int settling; /* calls left in which a late birth is looked for */
 };
+/* Always succeeds: without a trustworthy file each answer is yes. */
 void proc_watch_init(struct proc_watch *watch);
+/* Accepts a zeroed one. */
 void proc_watch_deinit(struct proc_watch *watch);
-/* True when threads may have been born since the last call (true the first time). */
+/* True when threads may have been born since the last call (true the first time), and
+ * on the first and the eighth call after that, for threads whose birth took its time.
+ * Call it before the scan, not after. A caller that scans once in a while whatever the
+ * answer is safe even against a birth that was held up for longer. */
 bool proc_watch_changed(struct proc_watch *watch);
 
 #endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arbitrary bytes for the parsers of /proc text. The programs of a job choose the names
+ * of their threads, so that part of this text is in a stranger's hand.
+ */
+#undef NDEBUG
+#include <assert.h>
+#include <string.h>
+
+#include "proc.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void fuzz_stat(const char *text, size_t bytes)
+{
+	struct proc_thread thread = {.pid = 7};
+
+	if (proc_parse_stat(text, bytes, &thread) < 0)
+		return;
+	assert(thread.pid == 7);
+	assert(thread.tid > 0 && thread.ppid >= 0);
+	assert(memchr(thread.comm, '\0', sizeof(thread.comm)));
+}
+
+static void fuzz_last_pid(const char *text, size_t bytes)
+{
+	pid_t last_pid;
+
+	if (proc_parse_last_pid(text, bytes, &last_pid) == 0)
+		assert(last_pid > 0);
+}
+
+static void fuzz_pids(const char *text, size_t bytes)
+{
+	pid_t pids[4];
+	ssize_t n = proc_parse_pids(text, bytes, pids, 4);
+
+	for (ssize_t i = 0; i < n && i < 4; i++)
+		assert(pids[i] > 0);
+	assert(proc_parse_pids(text, bytes, NULL, 0) == n);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	const char *text;
+
+	if (bytes == 0)
+		return 0;
+	text = (const char *)data + 1;
+	switch (data[0] % 3) {
+	case 0:
+		fuzz_stat(text, bytes - 1);
+		break;
+	case 1:
+		fuzz_last_pid(text, bytes - 1);
+		break;
+	case 2:
+		fuzz_pids(text, bytes - 1);
+		break;
+	}
+	return 0;
+}

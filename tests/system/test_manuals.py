@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: MIT
+"""The manual pages against the programs: options, defaults, keys of the JSON output.
+
+A page has an option as `.It Fl x , Fl -name Ns = Ns Ar ARG`, and its default in the text
+below in the words of --help: `(default: ...)`.
+"""
+
+import json
+import re
+import shutil
+import subprocess
+
+import pytest
+
+import helpers
+
+PAGES = helpers.REPO / "man"
+PROGRAMS = ["juggle", "ubench", "noise"]
+ALL_PAGES = ["juggle.1", "juggle.7", "noise.1", "ubench.1"]
+
+
+@pytest.fixture
+def program(request, juggle, app):
+    return juggle if request.param == "juggle" else app(request.param)
+
+
+def source(page):
+    """The source of a page without its comments."""
+    return re.sub(r'^\.\\".*\n', "", (PAGES / page).read_text(encoding="utf-8"),
+                  flags=re.MULTILINE)
+
+
+def default_of(text):
+    """What stands in `(default: ...)`; None without one, a list when there are several."""
+    found = re.findall(r"\(default: ([^()]*)\)", " ".join(text.split()))
+    return found[0] if len(found) == 1 else found or None
+
+
+# --- what the programs say -----------------------------------------------------------
+
+def options_of_help(text):
+    """{long name: (short name, argument, default)} from argp's --help."""
+    found, name, words = {}, None, {}
+    for line in text.splitlines():
+        option = re.match(r"  (?:-(\S), |    )--([a-z-]+)(?:=(\S+))?(?:\s+(.*))?$", line)
+        if option:
+            name = option.group(2)
+            found[name] = [option.group(1), option.group(3)]
+            words[name] = [option.group(4) or ""]
+        elif name and line.startswith(" " * 20):
+            words[name].append(line)
+        else:
+            name = None
+    return {name: (*found[name], default_of(" ".join(words[name]))) for name in found}
+
+
+# --- what the pages say --------------------------------------------------------------
+
+def options_of_page(page):
+    """The same from a page's source."""
+    found = {}
+    items = re.split(r"^\.(?=It |El$|Sh |Ss )", source(page), flags=re.MULTILINE)
+    name = None
+    for item in items:
+        head, _, text = item.partition("\n")
+        option = re.fullmatch(
+            r"It (?:Fl (\S+) , )?Fl -([a-z-]+)(?: Ns = Ns Ar (\S+))?", head)
+        if option:
+            name = option.group(2)
+            assert name not in found, "twice in %s: --%s" % (page, name)
+            short = option.group(1) and option.group(1).replace("\\&", "")
+            found[name] = [short, option.group(3), ""]
+        elif head.startswith(("Sh ", "Ss ")):
+            name = None
+        if name:  # an item in a list below an option's is text of that option
+            plain = re.sub(r"^\.[A-Z][a-z] ?", "", text, flags=re.MULTILINE)
+            found[name][2] += plain.replace("\\&", "").replace("\\-", "-") + "\n"
+    return {name: (short, arg, default_of(text))
+            for name, (short, arg, text) in found.items()}
+
+
+def flags_in(page):
+    """All that the source of a page calls an option: {"c", "-cpus", ...}."""
+    found = set()
+    for line in source(page).splitlines():
+        if line.startswith("."):
+            found |= set(re.findall(r"\bFl (\S+)", line))
+    return {flag.replace("\\&", "") for flag in found} - {"-"}
+
+
+def keys_of_page(page, section):
+    """Keys that a section lists: the tags of its list, and those of the list in its last item."""
+    text = source(page).partition(".Sh %s\n" % section)[2].partition("\n.Sh ")[0]
+    assert text, "no section %s in %s" % (section, page)
+    outer, inner, depth = set(), set(), 0
+    for line in text.splitlines():
+        depth += line.startswith(".Bl ") - (line == ".El")
+        if line.startswith(".It Va "):
+            (outer if depth == 1 else inner).add(line.split()[2])
+    return outer, inner
+
+
+# --- the comparison ------------------------------------------------------------------
+
+@pytest.mark.parametrize("program", PROGRAMS, indirect=True)
+def test_page_has_the_options_of_the_program(program, request):
+    page = request.node.callspec.params["program"] + ".1"
+    shown = helpers.run([program, "--help"])
+    assert shown.returncode == 0, shown.stderr
+    in_help, in_page = options_of_help(shown.stdout), options_of_page(page)
+    assert len(in_help) > 5, "cannot read this --help:\n" + shown.stdout
+    assert set(in_page) == set(in_help)
+    for name, option in in_help.items():
+        assert in_page[name] == option, "--%s (short name, argument, default)" % name
+
+
+@pytest.mark.parametrize("program", PROGRAMS, indirect=True)
+def test_each_option_of_the_page_is_taken(program, request):
+    """argp knows options before it looks at --help, so nothing is run."""
+    page = request.node.callspec.params["program"] + ".1"
+    for name, (_, argument, _) in options_of_page(page).items():
+        # Without a value an option that wants one is refused with a message of its own.
+        done = helpers.run([program, "--" + name, *([] if argument else ["--help"])])
+        assert "unrecognized option" not in done.stderr, done.stderr
+        if argument:
+            assert "requires an argument" in done.stderr, done.stderr
+        else:
+            assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("page", ALL_PAGES)
+def test_text_names_no_other_option(page):
+    program = page.partition(".")[0]
+    known = set()
+    for name, (short, _, _) in options_of_page(program + ".1").items():
+        known |= {"-" + name} | ({short} if short else set())
+    assert flags_in(page) <= known
+
+
+# --- output --------------------------------------------------------------------------
+
+@pytest.fixture
+def observed(run_juggle, tmp_path):
+    """(report, lines of the trace) of a command that runs until it was seen."""
+    trace = tmp_path / "trace"
+    done = run_juggle(
+        "-P", "observe", "--report", tmp_path / "report", "--trace", trace, "--",
+        "sh", "-c", 'until grep -q ^birth "$0"; do sleep 0.02; done', trace)
+    assert done.returncode == 0, done.stderr
+    return helpers.read_report(tmp_path / "report"), trace.read_text("utf-8").splitlines()
+
+
+def test_report_keys(observed):
+    report, _ = observed
+    keys, thread_keys = keys_of_page("juggle.1", "REPORT FORMAT")
+    assert keys == set(report)
+    assert thread_keys == set(report["thread"][0])
+
+
+def test_trace_records(observed):
+    _, lines = observed
+    section = source("juggle.1").partition(".Sh TRACE FORMAT\n")[2].partition("\n.Sh ")[0]
+    first, *words = re.findall(r"^\.It Li (\S+|\".*\") Ar ", section, flags=re.MULTILINE)
+    assert lines[0].startswith(first.strip('"') + " {")
+    json.loads(lines[0][len(first) - 1:])
+    assert {"birth", "point"} <= {line.split()[0] for line in lines[1:]} <= set(words)
+
+
+def test_ubench_keys(app):
+    done = helpers.run([app("ubench"), "-t", "1", "-p", "1", "-e", "1us", "--rate", "1000"])
+    assert done.returncode == 0, done.stderr
+    assert keys_of_page("ubench.1", "RESULT FORMAT") == (set(json.loads(done.stdout)), set())
+
+
+def test_noise_keys(app):
+    done = helpers.run([app("noise"), "--time", "1ms"])
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert keys_of_page("noise.1", "RESULT FORMAT") == (set(result), set(result["hogs"][0]))
+
+
+# --- form ----------------------------------------------------------------------------
+
+def test_all_pages_are_installed():
+    """The list here, that of meson.build, and the folder are the same."""
+    assert sorted(path.name for path in PAGES.glob("*.[1-9]")) == ALL_PAGES
+    listed = re.search(r"^pages = \[(.*)\]$", (PAGES / "meson.build").read_text(), re.MULTILINE)
+    assert sorted(re.findall(r"'([^']+)'", listed.group(1))) == ALL_PAGES
+
+
+@pytest.mark.parametrize("page", ALL_PAGES)
+def test_mandoc_finds_nothing(page):
+    mandoc = shutil.which("mandoc")
+    if not mandoc:
+        pytest.skip("mandoc is not installed")
+    # Below "warning" mandoc also tells which other pages this machine lacks.
+    done = subprocess.run([mandoc, "-T", "lint", "-W", "warning", str(PAGES / page)],
+                          capture_output=True, text=True, timeout=helpers.TIMEOUT_S)
+    assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
