@@ -84,10 +84,10 @@ int options_parse_time(const char *text, uint64_t *ns)
 	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
 	char *end;
 
-	if (text[0] == '\0' || strchr("0123456789.", text[0]) == NULL)
-		return -EINVAL;
+	/* strtod() reads more than is meant: blanks, signs, hexadecimals, exponents. */
+	size_t length = strspn(text, "0123456789.");
 	double value = strtod(text, &end);
-	if (end == text || !isfinite(value))
+	if (length == 0 || end != text + length)
 		return -EINVAL;
 	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
 		if (strcmp(end, units[i].unit) == 0) {

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -31,7 +32,13 @@ static uint64_t clock_ns(clockid_t clock)
 static void *map_named(int *why_not)
 {
 	char name[64];
+	struct rlimit limit;
 
+	/* Beyond this limit the kernel sends SIGXFSZ, which would end us. */
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < TOTAL_BYTES) {
+		*why_not = EFBIG;
+		return NULL;
+	}
 	segment_name(getpid(), name, sizeof name);
 	/* A leftover of a dead process with our pid: nobody else can own the name. */
 	shm_unlink(name);

@@ -47,10 +47,12 @@ static int write_all(int fd, const char *text, size_t bytes)
 
 static int write_header(int fd, const struct telemetry *t)
 {
-	json_t *header = json_pack("{s:s, s:s, s:I, s:s, s:s, s:s, s:f}", "version", JUGGLE_VERSION,
-		"command", t->command, "start_ns", (json_int_t)t->start_ns, "policy", t->policy,
-		"sampler", t->sampler, "balancers", t->balancers, "period_s",
-		(double)telemetry_get(&t->period_ns) * 1e-9);
+	/* The command can hold any bytes, JSON strings cannot. */
+	json_t *command = json_string(t->command);
+	json_t *header = json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:f}", "version", JUGGLE_VERSION,
+		"command", command != NULL ? command : json_string("?"), "start_ns",
+		(json_int_t)t->start_ns, "policy", t->policy, "sampler", t->sampler, "balancers",
+		t->balancers, "period_s", (double)telemetry_get(&t->period_ns) * 1e-9);
 	json_t *cpus = json_array();
 	const struct telemetry_cpu *cpu = telemetry_cpus(t);
 	uint32_t count = telemetry_get32(&t->cpus);
@@ -104,6 +106,7 @@ void trace_free(struct trace *trace)
 	if (trace == NULL)
 		return;
 	if (trace->dropped > 0) {
+		(void)trace_flush(trace); /* makes room */
 		trace_begin(trace);
 		trace_line(trace, "dropped %llu", (unsigned long long)trace->dropped);
 		trace_end(trace);
