@@ -71,8 +71,8 @@ static int start_balancer(struct keeper *k)
 		close(control[1]); /* so that the keeper's death closes the last one */
 		close(k->signal_fd);
 		int status = balancer_run(&setup);
-		if (getppid() != keeper) /* nobody else is left to do it */
-			telemetry_unlink(k->telemetry);
+		/* The keeper does so, too, if it still lives; that cannot be told for sure. */
+		telemetry_unlink(k->telemetry);
 		_exit(status);
 	}
 	close(control[0]);
@@ -132,9 +132,8 @@ static void balancer_ended(struct keeper *k, int status)
 	telemetry_set32(&k->telemetry->regime, POLICY_ASIDE);
 	if (WIFSIGNALED(status) && !k->options->quiet)
 		fprintf(stderr,
-			"juggle: the balancer was killed (%s); %zu threads have their affinity "
-			"back, "
-			"the job runs on\n",
+			"juggle: the balancer was killed (%s); the job runs on, its %zu threads "
+			"with the affinity that they had\n",
 			strsignal(WTERMSIG(status)), count);
 }
 
@@ -331,9 +330,10 @@ static int check_pid(struct keeper *k)
 	return r;
 }
 
+/* Can the file be written? Found out before the command runs, not after. */
 static int check_output(const char *path, const char *option)
 {
-	if (path == NULL || strcmp(path, "-") == 0)
+	if (path == NULL)
 		return 0;
 	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
 	if (fd < 0) {
@@ -403,7 +403,9 @@ static int set_up(struct keeper *k, struct options *options)
 	if (r == 0 && options->pid != 0)
 		r = check_pid(k);
 	if (r == 0)
-		r = check_output(options->report, "--report");
+		r = options->report == NULL || strcmp(options->report, "-") == 0
+			    ? 0
+			    : check_output(options->report, "--report");
 	if (r == 0)
 		r = check_output(options->trace, "--trace");
 	if (r < 0)

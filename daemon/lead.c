@@ -475,10 +475,10 @@ static void show(struct team *team, uint64_t now, uint64_t elapsed_ns)
 			    team->shown_idle;
 	team->shown_threads = threads;
 	team->shown_idle = idle;
-	if (all > telemetry_get32(&t->threads_most))
+	if (all > 0 && all >= telemetry_get32(&t->threads_most)) {
 		telemetry_set32(&t->threads_most, all);
-	if (all_idle > telemetry_get32(&t->idle_most))
-		telemetry_set32(&t->idle_most, all_idle);
+		telemetry_set32(&t->idle_then, all_idle);
+	}
 	for (size_t i = 0; i < team->active; i++) {
 		const struct policy_thread *thread = &team->thread[i];
 		show_flags(team->worker[i],

@@ -10,8 +10,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define DEFAULT_JITTER 10
-#define DEFAULT_MARGIN_NS 100000
+/* Defaults, once: they are parsed like options, and stand in the help text. */
+#define DEFAULT_PERIOD "auto"
+#define DEFAULT_JITTER "10"
+#define DEFAULT_POLICY "juggle"
+#define DEFAULT_DOMAINS "split"
+#define DEFAULT_IDLE "auto"
+#define DEFAULT_SAMPLER "auto"
+#define DEFAULT_BALANCERS "domain"
+#define DEFAULT_MARGIN "100us"
+
 #define PERIOD_LEAST_NS UINT64_C(100000)
 #define AUTO_PERIOD_NS UINT64_C(2000000)
 
@@ -38,26 +46,33 @@ static const struct argp_option table[] = {
 		"watching)",
 		1},
 	{"period", 'i', "TIME", 0,
-		"time between balancing points, such as 4ms, 0.01s, 500us (default: auto)", 2},
+		"time between balancing points, such as 4ms, 0.01s, 500us (default: " DEFAULT_PERIOD
+		")",
+		2},
 	{"jitter", KEY_JITTER, "PCT", 0,
-		"random variation of each period, in percent (default: 10)", 2},
+		"random variation of each period, in percent (default: " DEFAULT_JITTER ")", 2},
 	{"policy", 'P', "NAME", 0,
 		"juggle, static (distribute once, never move) or observe (touch nothing) "
-		"(default: juggle)",
+		"(default: " DEFAULT_POLICY ")",
 		2},
 	{"always", KEY_ALWAYS, 0, 0,
 		"balance whenever there are threads for it, without trials whether it pays", 2},
 	{"domains", KEY_DOMAINS, "MODE", 0,
-		"split (each NUMA domain on its own) or joint (one pool) (default: split)", 2},
+		"split (each NUMA domain on its own) or joint (one pool) (default: " DEFAULT_DOMAINS
+		")",
+		2},
 	{"idle", KEY_IDLE, "LIST", 0,
-		"threads to leave alone: auto, main, none, comm=GLOB (default: auto)", 2},
-	{"sampler", KEY_SAMPLER, "NAME", 0, "auto, schedstat, taskstats or perf (default: auto)",
+		"threads to leave alone: auto, main, none, comm=GLOB, or several of them with "
+		"commas between (default: " DEFAULT_IDLE ")",
 		2},
+	{"sampler", KEY_SAMPLER, "NAME", 0,
+		"auto, schedstat, taskstats or perf (default: " DEFAULT_SAMPLER ")", 2},
 	{"balancers", KEY_BALANCERS, "HOW", 0,
-		"domain (one balancer thread a domain) or cpu (one on each CPU) (default: domain)",
+		"domain (one balancer thread a domain) or cpu (one on each CPU) "
+		"(default: " DEFAULT_BALANCERS ")",
 		2},
-	{"margin", KEY_MARGIN, "TIME", 0, "error margin of the ahead/behind test (default: 100us)",
-		2},
+	{"margin", KEY_MARGIN, "TIME", 0,
+		"error margin of the ahead/behind test (default: " DEFAULT_MARGIN ")", 2},
 	{"report", KEY_REPORT, "FILE", 0,
 		"write a JSON report at the end; - is standard error (default: none)", 3},
 	{"trace", KEY_TRACE, "FILE", 0, "write every balancing point (default: none)", 3},
@@ -154,7 +169,10 @@ static uint64_t parse_time(struct argp_state *state, const char *name, const cha
 {
 	uint64_t ns = 0;
 
-	if (options_parse_time(arg, &ns) < 0)
+	int r = options_parse_time(arg, &ns);
+	if (r == -ERANGE)
+		argp_error(state, "%s %s: the longest time is one hour", name, arg);
+	else if (r < 0)
 		argp_error(
 			state, "%s '%s': expected a time such as 4ms, 0.01s or 500us", name, arg);
 	return ns;
@@ -361,14 +379,15 @@ static void parse_environment(struct options *options, char *name)
 
 void options_parse(struct options *options, int argc, char **argv)
 {
-	*options = (struct options){
-		.period_ns = AUTO_PERIOD_NS,
-		.period_auto = true,
-		.jitter = DEFAULT_JITTER / 100.0,
-		.margin_ns = DEFAULT_MARGIN_NS,
-		.idle = IDLE_AUTO,
-	};
+	char *defaults[] = {argv[0], "-i" DEFAULT_PERIOD, "--jitter=" DEFAULT_JITTER,
+		"-P" DEFAULT_POLICY, "--domains=" DEFAULT_DOMAINS, "--idle=" DEFAULT_IDLE,
+		"--sampler=" DEFAULT_SAMPLER, "--balancers=" DEFAULT_BALANCERS,
+		"--margin=" DEFAULT_MARGIN, NULL};
+
+	*options = (struct options){0};
 	argp_err_exit_status = EXIT_JUGGLE_FAILED;
+	argp_parse(&parser, sizeof defaults / sizeof defaults[0] - 1, defaults, ARGP_IN_ORDER, NULL,
+		options);
 	parse_environment(options, argv[0]);
 	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, options);
 	bool command = options->command != NULL && options->command[0] != NULL;

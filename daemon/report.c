@@ -59,14 +59,12 @@ static json_t *thread_list(const struct telemetry *t)
 	json_t *list = json_array();
 
 	for (uint32_t i = 0; i < telemetry_get32(&t->slots); i++) {
-		/* comm can hold any bytes, JSON strings cannot. */
-		json_t *comm = json_string(thread[i].comm);
 		json_array_append_new(list,
-			json_pack("{s:i, s:i, s:o, s:f, s:f, s:I}", "tid", thread[i].tid, "pid",
-				thread[i].pid, "comm", comm != NULL ? comm : json_string("?"),
-				"progress_s", (double)telemetry_get(&thread[i].progress_ns) * 1e-9,
-				"wait_s", (double)telemetry_get(&thread[i].wait_ns) * 1e-9,
-				"migrations", (json_int_t)telemetry_get(&thread[i].migrations)));
+			json_pack("{s:i, s:i, s:s, s:f, s:f, s:I}", "tid", thread[i].tid, "pid",
+				thread[i].pid, "comm", thread[i].comm, "progress_s",
+				(double)telemetry_get(&thread[i].progress_ns) * 1e-9, "wait_s",
+				(double)telemetry_get(&thread[i].wait_ns) * 1e-9, "migrations",
+				(json_int_t)telemetry_get(&thread[i].migrations)));
 	}
 	return list;
 }
@@ -80,6 +78,7 @@ static json_t *cycle_costs(const struct telemetry *t)
 
 static json_t *build(const struct telemetry *t, int exit_status, double elapsed_s)
 {
+	/* The command can hold any bytes, JSON strings cannot. */
 	json_t *command = json_string(t->command);
 
 	return json_pack("{s:s, s:o, s:i, s:f, s:s, s:s, s:f, s:s, s:o, s:o, s:I, s:I, s:I, s:I, "
@@ -89,7 +88,7 @@ static json_t *build(const struct telemetry *t, int exit_status, double elapsed_
 		t->sampler, "period_s", (double)telemetry_get(&t->period_ns) * 1e-9, "balancers",
 		t->balancers, "cpus", cpu_list(t), "domains", domain_list(t), "threads",
 		(json_int_t)telemetry_get32(&t->threads_most), "idle_threads",
-		(json_int_t)telemetry_get32(&t->idle_most), "cycles",
+		(json_int_t)telemetry_get32(&t->idle_then), "cycles",
 		(json_int_t)telemetry_get(&t->cycles), "migrations",
 		(json_int_t)telemetry_get(&t->migrations), "balancer_cpu_s",
 		(double)telemetry_get(&t->balancer_cpu_ns) * 1e-9, "cycle_us", cycle_costs(t),
@@ -129,7 +128,7 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 	fprintf(out, "  elapsed      %.3f s, %.0f %% of it balanced; balancer %s\n", elapsed_s,
 		elapsed_s > 0 ? 100 * balanced_s / elapsed_s : 0, state_text(t));
 	fprintf(out, "  threads      %u compute, %u idle, on %u CPUs\n",
-		telemetry_get32(&t->threads_most), telemetry_get32(&t->idle_most),
+		telemetry_get32(&t->threads_most), telemetry_get32(&t->idle_then),
 		telemetry_get32(&t->cpus));
 	fprintf(out, "  policy       %s, period %.3g ms, sampler %s, a balancer for each %s\n",
 		t->policy, (double)telemetry_get(&t->period_ns) * 1e-6, t->sampler,

@@ -87,7 +87,7 @@ struct telemetry {
 	_Atomic uint32_t threads; /* compute threads now */
 	_Atomic uint32_t idle_threads; /* now */
 	_Atomic uint32_t threads_most; /* largest number of compute threads at a time */
-	_Atomic uint32_t idle_most;
+	_Atomic uint32_t idle_then; /* idle ones when there last were so many */
 	_Atomic uint32_t slots; /* thread slots ever used */
 	_Atomic uint64_t unlisted; /* threads for which there was no slot */
 	_Atomic uint64_t cycles; /* balancing points */

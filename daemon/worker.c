@@ -20,6 +20,6 @@ void worker_show_comm(struct worker *worker, const char *comm)
 		return;
 	snprintf(shown->comm, sizeof shown->comm, "%.15s", comm);
 	for (char *c = shown->comm; *c != '\0'; c++)
-		if ((unsigned char)*c < ' ')
+		if (*c < ' ' || *c > '~')
 			*c = '?';
 }

@@ -40,7 +40,7 @@ struct worker {
 /* What --idle says of a thread of that name: sets idle_by_rule and compute_by_rule. */
 void worker_apply_idle_rule(struct worker *worker, const struct options *options, const char *comm);
 
-/* Show its name, with anything that would break a line of text replaced. */
+/* Show its name, with what could break a line of text, or JSON, replaced. */
 void worker_show_comm(struct worker *worker, const char *comm);
 
 #endif

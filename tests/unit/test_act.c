@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Masks and time slices, on threads made for it: the test's own keep what they have. With
+ * Masks, on threads made for it: the test's own keep what they have. With
  * one CPU there is less to see, but nothing fails.
  */
 #undef NDEBUG
@@ -197,16 +197,12 @@ static void test_absent_cpus(void **state)
 static void test_gone(void **state)
 {
 	struct act_mask mask;
-	uint64_t slice_ns = 77;
 	(void)state;
 
 	pid_t pid = dead_pid();
 	assert_int_equal(act_get_mask(0, &mask), 0);
 	assert_int_equal(act_set_mask(pid, &mask), -ESRCH);
 	assert_int_equal(act_pin(pid, act_mask_first(&mask)), -ESRCH);
-	assert_int_equal(act_get_slice(pid, &slice_ns), -ESRCH);
-	assert_int_equal(act_set_slice(pid, 1000000), -ESRCH);
-	assert_int_equal(slice_ns, 77);
 
 	struct sleeper s; /* a thread of a process that lives on */
 	begin(&s);
@@ -214,80 +210,37 @@ static void test_gone(void **state)
 	assert_int_equal(act_pin(s.tid, act_mask_first(&mask)), -ESRCH);
 }
 
-/* ---- Time slices ---- */
+/* ---- The caller's time slice ---- */
 
-/* Whether the kernel takes slices, which shows in that it tells one. */
-static bool slices_work(pid_t tid)
+/* In a process of its own, so that the test's threads keep what they have. */
+static int own_slice_in_child(int policy)
 {
-	uint64_t slice_ns = 0;
-
-	return act_get_slice(tid, &slice_ns) == 0 && slice_ns > 0;
-}
-
-static void test_slice(void **state)
-{
-	uint64_t before, slice_ns;
-	struct sleeper s;
-	(void)state;
-
-	begin(&s);
-	if (!slices_work(s.tid)) {
-		finish(&s);
-		SKIP("this kernel has no time slices of threads\n");
-	}
-	assert_int_equal(act_get_slice(s.tid, &before), 0);
-	assert_int_equal(act_set_slice(s.tid, 1500000), 0);
-	assert_int_equal(act_get_slice(s.tid, &slice_ns), 0);
-	assert_int_equal(slice_ns, 1500000);
-	assert_int_equal(act_set_slice(s.tid, 700000), 0);
-	assert_int_equal(act_get_slice(s.tid, &slice_ns), 0);
-	assert_int_equal(slice_ns, 700000);
-	assert_int_equal(act_set_slice(s.tid, 0), 0); /* the default */
-	assert_int_equal(act_get_slice(s.tid, &slice_ns), 0);
-	assert_int_equal(slice_ns, before);
-	finish(&s);
-}
-
-static void test_slice_keeps_the_rest(void **state)
-{
-	static const int policies[] = {SCHED_OTHER, SCHED_BATCH};
 	const struct sched_param none = {0};
-	(void)state;
+	int status;
+	pid_t pid = fork();
 
-	for (size_t i = 0; i < 2; i++) {
-		int policy = policies[i] | SCHED_RESET_ON_FORK;
-		struct sleeper s;
-		begin(&s);
-		assert_int_equal(sched_setscheduler(s.tid, policy, &none), 0);
-		assert_int_equal(setpriority(PRIO_PROCESS, (id_t)s.tid, 19), 0);
-		int r = act_set_slice(s.tid, 2000000);
-		assert_true(r == 0 || r == -ENOTSUP);
-		assert_int_equal(sched_getscheduler(s.tid), policy);
-		assert_int_equal(getpriority(PRIO_PROCESS, (id_t)s.tid), 19);
-		finish(&s);
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (sched_setscheduler(0, policy, &none) < 0 ||
+			setpriority(PRIO_PROCESS, 0, 19) < 0)
+			_exit(100);
+		int r = act_set_own_slice(300000);
+		if (sched_getscheduler(0) != policy || getpriority(PRIO_PROCESS, 0) != 19)
+			_exit(101);
+		_exit(-r);
 	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return -WEXITSTATUS(status);
 }
 
-static void test_slice_of_other_classes(void **state)
+static void test_own_slice(void **state)
 {
-	const struct sched_param none = {0}, least = {.sched_priority = 1};
-	uint64_t slice_ns = 77;
-	struct sleeper s;
 	(void)state;
 
-	begin(&s);
-	assert_int_equal(sched_setscheduler(s.tid, SCHED_IDLE, &none), 0);
-	assert_int_equal(act_set_slice(s.tid, 1000000), -ENOTSUP);
-	assert_int_equal(act_get_slice(s.tid, &slice_ns), -ENOTSUP);
-	assert_int_equal(slice_ns, 77);
-	assert_int_equal(sched_getscheduler(s.tid), SCHED_IDLE);
-	if (sched_setscheduler(s.tid, SCHED_FIFO, &least) == 0) {
-		assert_int_equal(act_set_slice(s.tid, 1000000), -ENOTSUP);
-		assert_int_equal(sched_getscheduler(s.tid), SCHED_FIFO);
-	} else {
-		print_message("real-time classes need privileges: left out\n");
-	}
-	finish(&s);
+	assert_int_equal(own_slice_in_child(SCHED_OTHER), 0);
+	assert_int_equal(own_slice_in_child(SCHED_BATCH | SCHED_RESET_ON_FORK), 0);
+	assert_int_equal(own_slice_in_child(SCHED_IDLE), -ENOTSUP);
 }
 
 int main(void)
@@ -298,9 +251,7 @@ int main(void)
 		cmocka_unit_test(test_pin),
 		cmocka_unit_test(test_absent_cpus),
 		cmocka_unit_test(test_gone),
-		cmocka_unit_test(test_slice),
-		cmocka_unit_test(test_slice_keeps_the_rest),
-		cmocka_unit_test(test_slice_of_other_classes),
+		cmocka_unit_test(test_own_slice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

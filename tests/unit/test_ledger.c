@@ -119,7 +119,7 @@ static int last_cpu(const struct act_mask *mask)
 
 static int record(struct ledger *ledger, const struct sleeper *s)
 {
-	int entry = ledger_record(ledger, s->pid, s->tid, s->start_ticks, &s->mask, 0);
+	int entry = ledger_record(ledger, s->pid, s->tid, s->start_ticks, &s->mask);
 
 	assert_in_range(entry, 0, ENTRIES - 1);
 	return entry;
@@ -146,32 +146,6 @@ static void test_restore(void **state)
 	ledger_free(ledger);
 }
 
-static void test_restore_slice(void **state)
-{
-	struct ledger *ledger = new_ledger();
-	uint64_t before = 0, slice_ns;
-	struct sleeper s;
-	(void)state;
-
-	begin(&s);
-	if (act_get_slice(s.tid, &before) < 0 || before == 0) {
-		finish(&s);
-		ledger_free(ledger);
-		SKIP("this kernel has no time slices of threads\n");
-	}
-	int own = ledger_record(ledger, s.pid, s.tid, s.start_ticks, &s.mask, 1700000);
-	int none = record(ledger, &s);
-	assert_int_equal(act_set_slice(s.tid, 500000), 0);
-	assert_int_equal(ledger_restore(ledger, own, NULL), 0);
-	assert_int_equal(act_get_slice(s.tid, &slice_ns), 0);
-	assert_int_equal(slice_ns, 1700000);
-	assert_int_equal(ledger_restore(ledger, none, NULL), 0);
-	assert_int_equal(act_get_slice(s.tid, &slice_ns), 0);
-	assert_int_equal(slice_ns, before);
-	finish(&s);
-	ledger_free(ledger);
-}
-
 /* -c limits what is given back while juggle lives. */
 static void test_restore_within(void **state)
 {
@@ -189,13 +163,13 @@ static void test_restore_within(void **state)
 	act_mask_add(&one, here);
 
 	struct act_mask had = mask_of(here, 1000);
-	int entry = ledger_record(ledger, s.pid, s.tid, s.start_ticks, &had, 0);
+	int entry = ledger_record(ledger, s.pid, s.tid, s.start_ticks, &had);
 	within = mask_of(here, 1001);
 	assert_int_equal(ledger_restore(ledger, entry, &within), 0);
 	assert_mask(s.tid, &one);
 	/* Nothing would be left: all of them. */
 	had = mask_of(1000, 1000);
-	entry = ledger_record(ledger, s.pid, s.tid, s.start_ticks, &had, 0);
+	entry = ledger_record(ledger, s.pid, s.tid, s.start_ticks, &had);
 	assert_int_equal(act_set_mask(s.tid, &s.mask), 0);
 	assert_int_equal(ledger_restore(ledger, entry, &within), 0);
 	assert_mask(s.tid, &one);
@@ -225,17 +199,13 @@ static void test_reused_tid(void **state)
 
 	begin(&s);
 	act_mask_add(&one, last_cpu(&s.mask));
-	int older = ledger_record(ledger, s.pid, s.tid, s.start_ticks - 1, &s.mask, 1700000);
-	int newer = ledger_record(ledger, s.pid, s.tid, s.start_ticks + 1, &s.mask, 1700000);
-	uint64_t before = 0, slice_ns = 0;
+	int older = ledger_record(ledger, s.pid, s.tid, s.start_ticks - 1, &s.mask);
+	int newer = ledger_record(ledger, s.pid, s.tid, s.start_ticks + 1, &s.mask);
 	assert_int_equal(act_pin(s.tid, last_cpu(&s.mask)), 0);
-	assert_int_equal(act_get_slice(s.tid, &before), 0);
 	assert_int_equal(ledger_restore(ledger, older, NULL), -ESRCH);
 	assert_int_equal(ledger_restore(ledger, newer, NULL), -ESRCH);
 	assert_int_equal(ledger_restore_all(ledger), 2);
 	assert_mask(s.tid, &one);
-	assert_int_equal(act_get_slice(s.tid, &slice_ns), 0);
-	assert_int_equal(slice_ns, before);
 	finish(&s);
 	ledger_free(ledger);
 }
@@ -281,14 +251,14 @@ static void test_full(void **state)
 
 	for (int i = 0; i < ENTRIES; i++) {
 		mask = mask_of(i % 1000, 7);
-		assert_int_equal(ledger_record(ledger, 1, i + 1, 5, &mask, 0), i);
+		assert_int_equal(ledger_record(ledger, 1, i + 1, 5, &mask), i);
 	}
 	mask = mask_of(3, 999);
-	assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask, 0), -ENOSPC);
+	assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), -ENOSPC);
 	for (int i = 0; i < 3; i++) {
 		ledger_forget(ledger, forgotten[i]);
-		assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask, 0), forgotten[i]);
-		assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask, 0), -ENOSPC);
+		assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), forgotten[i]);
+		assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), -ENOSPC);
 		ledger_mask(ledger, forgotten[i], &back);
 		assert_memory_equal(&back, &mask, sizeof mask);
 	}
@@ -316,8 +286,8 @@ static void test_survives_the_writer(void **state)
 	assert_true(balancer >= 0);
 	if (balancer == 0) {
 		for (int i = 0; i < 2; i++)
-			if (ledger_record(ledger, s[i].pid, s[i].tid, s[i].start_ticks, &s[i].mask,
-				    0) < 0 ||
+			if (ledger_record(
+				    ledger, s[i].pid, s[i].tid, s[i].start_ticks, &s[i].mask) < 0 ||
 				act_pin(s[i].tid, last_cpu(&s[i].mask)) < 0)
 				_exit(1);
 		raise(SIGKILL);
@@ -346,7 +316,6 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_restore),
-		cmocka_unit_test(test_restore_slice),
 		cmocka_unit_test(test_restore_within),
 		cmocka_unit_test(test_reused_tid),
 		cmocka_unit_test(test_restore_all),

@@ -141,7 +141,6 @@ static void test_no_trial_needed(void **state)
 		{{WINDOW_NS, 2 * WINDOW_NS, 0, 5, 2, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
 		{{WINDOW_NS, 0, 0, 0, 0, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
 		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 3, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{0, 0, 0, 0, 6, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
 		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 4, 4}, POLICY_ASIDE,
 			POLICY_REASON_NO_CONTEST},
 		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 4, 4}, POLICY_BALANCE,
@@ -169,11 +168,11 @@ static void test_no_trial_needed(void **state)
 static void test_reason_texts(void **state)
 {
 	(void)state;
-	for (int a = POLICY_REASON_START; a <= POLICY_REASON_FASTER; a++)
-		for (int b = POLICY_REASON_START; b <= POLICY_REASON_FASTER + 1; b++)
+	for (int a = POLICY_REASON_START; a <= POLICY_REASON_OPTION; a++)
+		for (int b = POLICY_REASON_START; b <= POLICY_REASON_OPTION + 1; b++)
 			assert_true((a == b) ==
 				    (strcmp(policy_reason_text(a), policy_reason_text(b)) == 0));
-	assert_string_equal(policy_reason_text(POLICY_REASON_FASTER + 1), "unknown");
+	assert_string_equal(policy_reason_text(POLICY_REASON_OPTION + 1), "unknown");
 }
 
 /* The share of windows that a job spends in its worse regime. */

@@ -67,7 +67,7 @@ static void test_layout(void **state)
 	AT(threads, 420);
 	AT(idle_threads, 424);
 	AT(threads_most, 428);
-	AT(idle_most, 432);
+	AT(idle_then, 432);
 	AT(slots, 436);
 	AT(unlisted, 440);
 	AT(cycles, 448);
