@@ -189,3 +189,38 @@ def kill_session(process):
 def read_report(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)
+
+
+# --- juggle --------------------------------------------------------------------------
+
+BALANCER = "juggle/balance"
+
+
+def comm(pid):
+    """The name of a process; None when it is gone."""
+    try:
+        return status(pid)["Name"]
+    except ProcessLookupError:
+        return None
+
+
+def balancer(juggle_pid):
+    """The pid of the balancer process of a running juggle, None while there is none."""
+    for child in children(juggle_pid):
+        if comm(child) == BALANCER:
+            return child
+    return None
+
+
+def job(juggle_pid):
+    """The pid of the command of a running juggle, once it has been executed."""
+    for child in children(juggle_pid):
+        if comm(child) not in (None, BALANCER, "juggle"):
+            return child
+    return None
+
+
+def segment(juggle_pid, uid=None):
+    """The path of the telemetry segment of a running juggle."""
+    uid = os.geteuid() if uid is None else uid
+    return Path("/dev/shm/juggle.%d.%d" % (uid, juggle_pid))

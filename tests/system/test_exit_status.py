@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: MIT
+"""What juggle returns: the command's own status, or 125, 126, 127 as env(1) has them."""
+import os
+
+import pytest
+
+import helpers
+
+
+def other_cpu():
+    """A CPU number that does not exist here, or is not allowed."""
+    return os.sysconf("SC_NPROCESSORS_CONF") + 100
+
+
+@pytest.mark.parametrize("script, expected", [
+    ("exit 0", 0),
+    ("exit 3", 3),
+    ("exit 255", 255),
+    ("kill -TERM $$", 128 + 15),
+    ("kill -KILL $$", 128 + 9),
+])
+def test_the_commands_own(run_juggle, script, expected):
+    done = run_juggle("sh", "-c", script)
+    assert done.returncode == expected
+    assert done.stderr == ""
+
+
+@pytest.mark.parametrize("arguments, message", [
+    ([], "nothing to run"),
+    (["--"], "nothing to run"),
+    (["-v"], "nothing to run"),
+    (["--no-such-option", "true"], "no-such-option"),
+    (["-P", "magic", "true"], "juggle, static or observe"),
+    (["-i", "10", "true"], "a time such as"),
+    (["-i", "1us", "true"], "100us"),
+    (["-i", "-1ms", "true"], "a time such as"),
+    (["--jitter", "91", "true"], "from 0 to 90"),
+    (["-n", "0", "true"], "from 1 to"),
+    (["-n", "2x", "true"], "from 1 to"),
+    (["--idle", "comm=", "true"], "comm=GLOB"),
+    (["--sampler", "guess", "true"], "schedstat"),
+    (["--domains", "both", "true"], "split or joint"),
+    (["--balancers", "none", "true"], "domain or cpu"),
+    (["-c", "", "true"], "list of CPUs"),
+    (["-c", "1-0", "true"], "list of CPUs"),
+    (["-c", "0,", "true"], "list of CPUs"),
+    (["-c", "0,,1", "true"], "list of CPUs"),
+    (["-c", "99999999", "true"], "CPU numbers end"),
+    (["-p", "1", "true"], "not both"),
+    (["-p", "0"], "-p"),
+    (["-p", "x"], "-p"),
+    (["-p", str(2 ** 22 + 1)], "no process"),
+])
+def test_a_wrong_command_line_is_125(run_juggle, arguments, message):
+    done = run_juggle(*arguments)
+    assert done.returncode == 125
+    assert message in done.stderr
+    assert done.stdout == ""
+
+
+@pytest.mark.parametrize("cpus", ["other", "mixed"])
+def test_cpus_that_cannot_be_used_are_125(run_juggle, cpus, tmp_path):
+    ran = tmp_path / "ran"
+    listed = {"other": "%d" % other_cpu(),
+              "mixed": "%d,%d" % (helpers.cpus()[0], other_cpu())}[cpus]
+    done = run_juggle("-c", listed, "touch", ran)
+    assert done.returncode == 125
+    assert "choose from" in done.stderr
+    assert not ran.exists(), "the command ran all the same"
+
+
+@pytest.mark.parametrize("option", ["--report", "--trace"])
+def test_an_output_that_cannot_be_written_is_125(run_juggle, option, tmp_path):
+    ran = tmp_path / "ran"
+    for path in [tmp_path / "none" / "file", tmp_path]:
+        done = run_juggle(option, path, "touch", ran)
+        assert done.returncode == 125
+        assert option in done.stderr and str(path) in done.stderr
+        assert not ran.exists()
+
+
+def test_what_cannot_be_executed_is_126(run_juggle, tmp_path):
+    plain = tmp_path / "plain"
+    plain.write_text("no program\n")
+    for command in [plain, tmp_path, plain / "below"]:
+        done = run_juggle(command)
+        assert done.returncode == 126
+        assert "cannot execute " + str(command) in done.stderr
+
+
+def test_what_is_not_found_is_127(run_juggle, tmp_path):
+    for command in [tmp_path / "none", "no-such-command-anywhere", ""]:
+        done = run_juggle(command)
+        assert done.returncode == 127
+        assert "command not found" in done.stderr
+
+
+def test_the_commands_options_are_its_own(run_juggle):
+    done = run_juggle("-q", "echo", "-n", "-v", "--report", "x")
+    assert (done.returncode, done.stdout) == (0, "-v --report x")
+    done = run_juggle("--", "sh", "-c", "exit 4")
+    assert done.returncode == 4
+
+
+def test_options_from_the_environment(run_juggle, tmp_path):
+    report = tmp_path / "r.json"
+    words = "  -P static   --report %s -i 7ms --" % report
+    done = run_juggle("-i", "9ms", "true", env={"JUGGLE_OPTIONS": words})
+    assert done.returncode == 0
+    found = helpers.read_report(report)
+    assert found["policy"] == "static"
+    assert found["period_s"] == pytest.approx(0.009), "the command line comes last"
+
+
+@pytest.mark.parametrize("words, message", [
+    ("-q true", "'true' is not an option"),
+    ("-- true", "'true' is not an option"),
+    ("--bad", "bad"),
+    ("-i", "requires an argument"),
+])
+def test_wrong_options_from_the_environment_are_125(run_juggle, words, message, tmp_path):
+    ran = tmp_path / "ran"
+    done = run_juggle("touch", ran, env={"JUGGLE_OPTIONS": words})
+    assert done.returncode == 125
+    assert message in done.stderr
+    assert not ran.exists()
+
+
+def test_help_and_version(run_juggle):
+    done = run_juggle("--help")
+    assert done.returncode == 0
+    assert "--report" in done.stdout
+    done = run_juggle("--version")
+    assert done.returncode == 0
+    assert done.stdout.startswith("juggle ")
