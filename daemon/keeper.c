@@ -322,7 +322,7 @@ static int check_pid(struct keeper *k)
 			"juggle: process %d is another user's; only that user or root can balance "
 			"it\n",
 			(int)pid);
-	else if (r == -EINVAL)
+	else if (r == -EINVAL || r == -ENOENT) /* ENOENT since Linux 6.16 */
 		fprintf(stderr, "juggle: %d is a thread, not a process\n", (int)pid);
 	else if (r < 0)
 		fprintf(stderr, "juggle: cannot attach to process %d: %s\n", (int)pid,

@@ -79,6 +79,17 @@ def test_an_output_that_cannot_be_written_is_125(run_juggle, option, tmp_path):
         assert not ran.exists()
 
 
+def test_a_thread_is_no_process(run_juggle, background):
+    sleeper = background(["python3", "-c",
+                          "import threading, time\n"
+                          "threading.Thread(target=time.sleep, args=(60,)).start()"])
+    tids = helpers.wait_for(
+        lambda: [t for t in helpers.threads(sleeper.pid) if t != sleeper.pid], "a thread")
+    done = run_juggle("-p", tids[0])
+    assert done.returncode == 125
+    assert "is a thread, not a process" in done.stderr
+
+
 def test_what_cannot_be_executed_is_126(run_juggle, tmp_path):
     plain = tmp_path / "plain"
     plain.write_text("no program\n")
