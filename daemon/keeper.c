@@ -27,6 +27,7 @@ struct keeper {
 	struct telemetry *telemetry;
 	struct ledger *ledger;
 	sigset_t inherited_mask; /* what the command gets */
+	struct sigaction inherited_sigchld; /* likewise */
 	int signal_fd;
 	int control_fd; /* write end: tells the balancer to finish; it ends with us */
 	int job_fd; /* -p: pidfd of the process */
@@ -99,6 +100,7 @@ static int start_command(struct keeper *k)
 	if (pid == 0) {
 		if (k->options->cpus_given)
 			(void)act_set_mask(0, &k->options->cpus); /* was checked before */
+		sigaction(SIGCHLD, &k->inherited_sigchld, NULL);
 		sigprocmask(SIG_SETMASK, &k->inherited_mask, NULL);
 		execvp(command[0], command);
 		error = errno;
@@ -422,6 +424,8 @@ static int set_up(struct keeper *k, struct options *options)
 			"juggle: no telemetry for jugglectl, since /dev/shm cannot be used (%s)\n",
 			strerror(why_not));
 	describe(k, sampler);
+	/* A caller that ignores SIGCHLD would have us never hear of the command's end. */
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &k->inherited_sigchld);
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &k->inherited_mask);
 	k->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);

@@ -83,6 +83,10 @@ def test_blocked_and_ignored_signals_are(juggle):
     compare(juggle, prepare)
 
 
+def test_ignored_sigchld_is(juggle):
+    compare(juggle, lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN))
+
+
 def test_limits_priority_and_umask_are(juggle):
     def prepare():
         resource.setrlimit(resource.RLIMIT_NOFILE, (64, 1024))
