@@ -238,6 +238,19 @@ static void finish_balancer(struct keeper *k)
 
 /* ---- Checks before anything starts ---- */
 
+/* No descriptor of ours may get the number of a standard stream that the caller closed:
+ * the balancer replaces its own, and messages go to 2. The command finds them closed. */
+static void hold_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
 static void format_cpus(const struct act_mask *mask, char *out, size_t bytes)
 {
 	size_t used = 0;
@@ -447,6 +460,7 @@ int keeper_run(const struct options *options)
 	double start = now_s();
 	int status = EXIT_JUGGLE_FAILED;
 
+	hold_standard_streams();
 	if (set_up(&k, &checked) < 0)
 		return EXIT_JUGGLE_FAILED;
 	int r = start_balancer(&k);

@@ -101,6 +101,31 @@ def test_variables_of_juggle_reach_the_command(run_juggle):
     assert done.stdout == "-q -i 5ms\n"
 
 
+@pytest.mark.parametrize("closed", [(0,), (1,), (2,), (0, 1), (0, 1, 2)])
+def test_closed_streams_stay_closed_and_harm_nothing(juggle, app, closed, tmp_path):
+    def prepare():
+        for fd in closed:
+            os.close(fd)
+
+    def opened(prefix):
+        script = "ls -l /proc/$$/fd > %s; exec %s -q -t 3 -e 5ms -p 20 --rate 100000 --json %s" % (
+            tmp_path / "fds", app("ubench"), tmp_path / "out.json")
+        process = subprocess.Popen([*prefix, "sh", "-c", script], preexec_fn=prepare,
+                                   stdin=subprocess.DEVNULL, start_new_session=True)
+        try:
+            assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+        finally:
+            helpers.kill_session(process)
+        lines = (tmp_path / "fds").read_text().splitlines()
+        return sorted(line.partition(":")[2][3:] for line in lines if " -> " in line)
+
+    report = tmp_path / "r.json"
+    assert opened([juggle, "--always", "--report", report, "--"]) == opened([])
+    found = helpers.read_report(report)
+    assert found["balancer"] == "ended"
+    assert found["threads"] == 3, "nobody looked for threads"
+
+
 def test_binary_data_passes_unchanged(juggle):
     data = bytes(range(256)) * 4096 + os.urandom(65536)
     done = subprocess.run([juggle, "cat"], input=data, capture_output=True,
