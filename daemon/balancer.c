@@ -21,6 +21,8 @@
 #define CALM_MS 100
 #define CPUS_CHECK_NS UINT64_C(500000000)
 #define SCAN_SHARE 50 /* a scan that took d is followed by at least this many d without */
+#define EAGER_SHARE 4 /* the same while the job is starting */
+#define SCAN_ANYWAY_NS UINT64_C(1000000000) /* births can be missed: look again so often */
 
 /* A thread that was met: kept sorted by tid, so that a scan finds it quickly. */
 struct known {
@@ -32,9 +34,7 @@ struct scanner {
 	const struct balancer_setup *setup;
 	struct team_context context;
 	struct topology topology;
-	struct team **team;
-	uint32_t *load, *size; /* of each team: compute threads, CPUs */
-	size_t teams;
+	struct team_exchange exchange; /* the teams */
 	struct proc_watch watch; /* for new threads, while the job is starting */
 	struct act_mask usable; /* CPUs of -c that are online and in the cpuset now */
 	struct sampler *sampler; /* attaches slots */
@@ -42,7 +42,7 @@ struct scanner {
 	struct known *known;
 	size_t known_count, known_capacity;
 	uint32_t slot_search;
-	uint64_t started_ns, last_cpus_ns, next_scan_ns;
+	uint64_t started_ns, last_cpus_ns, next_scan_ns, next_eager_ns;
 	bool warned_full;
 };
 
@@ -127,8 +127,8 @@ static void forget(struct scanner *s, struct worker *worker)
 
 static void collect_ended(struct scanner *s)
 {
-	for (size_t d = 0; d < s->teams; d++) {
-		struct worker *list = team_take_ended(s->team[d]);
+	for (size_t d = 0; d < s->exchange.teams; d++) {
+		struct worker *list = team_take_ended(s->exchange.team[d]);
 		while (list != NULL) {
 			struct worker *next = list->next;
 			forget(s, list);
@@ -239,15 +239,6 @@ static struct worker *meet(struct scanner *s, const struct proc_thread *thread)
 
 /* ---- Scanning ---- */
 
-static void hand_to_team(struct scanner *s, struct worker *worker)
-{
-	size_t d = policy_pick_domain(s->load, s->size, s->teams);
-
-	s->load[d]++;
-	worker->next = NULL;
-	team_add(s->team[d], worker);
-}
-
 static void scan(struct scanner *s)
 {
 	const struct proc_thread *thread;
@@ -257,8 +248,6 @@ static void scan(struct scanner *s)
 	collect_ended(s);
 	if (proc_scan_run(s->scan, &thread, &n) < 0)
 		return;
-	for (size_t d = 0; d < s->teams; d++)
-		s->load[d] = team_threads(s->team[d]);
 	for (size_t i = 0; i < n; i++) {
 		if (is_known(s, &thread[i]))
 			continue;
@@ -270,21 +259,33 @@ static void scan(struct scanner *s)
 			thread[i].tid, thread[i].pid,
 			worker->shown != NULL ? worker->shown->comm : "?");
 		trace_end(s->context.trace);
-		hand_to_team(s, worker);
+		/* Any team will do: it finds the right one when the thread begins to compute. */
+		worker->next = NULL;
+		team_add(s->exchange.team[0], worker);
 	}
 	uint64_t end = now_ns();
 	s->next_scan_ns = end + (end - begin) * SCAN_SHARE;
+	s->next_eager_ns = end + (end - begin) * EAGER_SHARE;
 }
 
 /* ---- Teams ---- */
 
+/* May threads pass between the teams? Only while all of them are there. */
+static void open_exchange(struct scanner *s, bool open)
+{
+	pthread_mutex_lock(&s->exchange.lock);
+	s->exchange.open = open;
+	pthread_mutex_unlock(&s->exchange.lock);
+}
+
 static void stop_teams(struct scanner *s, struct worker **workers)
 {
 	*workers = NULL;
-	for (size_t d = 0; d < s->teams; d++)
-		team_stop(s->team[d]);
-	for (size_t d = 0; d < s->teams; d++) {
-		struct worker *list = team_free(s->team[d]);
+	open_exchange(s, false);
+	for (size_t d = 0; d < s->exchange.teams; d++)
+		team_stop(s->exchange.team[d]);
+	for (size_t d = 0; d < s->exchange.teams; d++) {
+		struct worker *list = team_free(s->exchange.team[d]);
 		while (list != NULL) {
 			struct worker *next = list->next;
 			list->next = *workers;
@@ -292,12 +293,12 @@ static void stop_teams(struct scanner *s, struct worker **workers)
 			list = next;
 		}
 	}
-	free(s->team);
-	free(s->load);
-	free(s->size);
-	s->team = NULL;
-	s->load = s->size = NULL;
-	s->teams = 0;
+	free(s->exchange.team);
+	free(s->exchange.threads);
+	free(s->exchange.cpus);
+	s->exchange.team = NULL;
+	s->exchange.threads = s->exchange.cpus = NULL;
+	s->exchange.teams = 0;
 	topology_deinit(&s->topology);
 	telemetry_set32(&s->setup->telemetry->threads, 0);
 	telemetry_set32(&s->setup->telemetry->idle_threads, 0);
@@ -320,10 +321,10 @@ static int start_teams(struct scanner *s)
 
 	if (r < 0)
 		return r;
-	s->team = calloc(s->topology.domains, sizeof *s->team);
-	s->load = calloc(s->topology.domains, sizeof *s->load);
-	s->size = calloc(s->topology.domains, sizeof *s->size);
-	if (s->team == NULL || s->load == NULL || s->size == NULL)
+	s->exchange.team = calloc(s->topology.domains, sizeof *s->exchange.team);
+	s->exchange.threads = calloc(s->topology.domains, sizeof *s->exchange.threads);
+	s->exchange.cpus = calloc(s->topology.domains, sizeof *s->exchange.cpus);
+	if (s->exchange.team == NULL || s->exchange.threads == NULL || s->exchange.cpus == NULL)
 		return -ENOMEM;
 	show_cpus(s);
 	if (s->setup->options->trace != NULL && s->context.trace == NULL)
@@ -335,13 +336,29 @@ static int start_teams(struct scanner *s)
 		while (i + count < s->topology.cpus &&
 			s->topology.cpu[i + count].domain == s->topology.cpu[i].domain)
 			count++;
-		r = team_new(&s->team[s->teams], &s->context, &s->topology.cpu[i], count);
+		r = team_new(&s->exchange.team[s->exchange.teams], &s->context, &s->topology.cpu[i],
+			count);
 		if (r < 0)
 			return r;
-		s->size[s->teams++] = (uint32_t)count;
+		s->exchange.cpus[s->exchange.teams++] = (uint32_t)count;
 		i += count;
 	}
+	open_exchange(s, true);
 	return 0;
+}
+
+/* The header of the trace tells the CPUs of the start; here they are others. */
+static void trace_cpus(struct scanner *s)
+{
+	char list[1024] = "";
+	size_t used = 0;
+
+	for (size_t i = 0; i < s->topology.cpus && used + 32 < sizeof list; i++)
+		used += (size_t)snprintf(list + used, sizeof list - used, " %d:%d",
+			s->topology.cpu[i].os_cpu, s->topology.cpu[i].domain);
+	trace_begin(s->context.trace);
+	trace_line(s->context.trace, "cpus %llu%s", (unsigned long long)now_ns(), list);
+	trace_end(s->context.trace);
 }
 
 /* CPUs went offline, came back, or left or joined the cpuset: begin anew with those that
@@ -360,12 +377,16 @@ static int check_cpus(struct scanner *s)
 	int r = start_teams(s);
 	if (r < 0)
 		return r;
+	trace_cpus(s);
 	while (workers != NULL) {
 		struct worker *next = workers->next;
 		if (workers->slot.error == -ESRCH)
 			forget(s, workers);
-		else
-			hand_to_team(s, workers);
+		else {
+			workers->next = NULL;
+			workers->chosen = false;
+			team_add(s->exchange.team[0], workers);
+		}
 		workers = next;
 	}
 	return 0;
@@ -405,10 +426,12 @@ static int set_up(struct scanner *s)
 
 	s->started_ns = now_ns();
 	proc_watch_init(&s->watch);
+	pthread_mutex_init(&s->exchange.lock, NULL);
 	s->context = (struct team_context){
 		.options = options,
 		.telemetry = s->setup->telemetry,
 		.ledger = s->setup->ledger,
+		.exchange = &s->exchange,
 		.kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 		.scan_on_birth = true,
 	};
@@ -441,6 +464,7 @@ static void tear_down(struct scanner *s)
 	}
 	trace_free(s->context.trace);
 	proc_watch_deinit(&s->watch);
+	pthread_mutex_destroy(&s->exchange.lock);
 	proc_scan_free(s->scan);
 	sampler_free(s->sampler);
 	free(s->known);
@@ -473,11 +497,12 @@ static int run(struct scanner *s)
 	for (;;) {
 		uint64_t now = now_ns();
 		bool eager = now - s->started_ns < EAGER_FOR_NS;
-		if (eager && proc_watch_changed(&s->watch))
+		if ((eager && proc_watch_changed(&s->watch)) ||
+			now >= s->next_scan_ns + SCAN_ANYWAY_NS)
 			wanted = true;
-		if (wanted && (eager || now >= s->next_scan_ns)) {
+		if (wanted && now >= (eager ? s->next_eager_ns : s->next_scan_ns)) {
 			scan(s);
-			wanted = false;
+			wanted = !proc_scan_settled(s->scan);
 			now = now_ns();
 		}
 		if (now - s->last_cpus_ns >= CPUS_CHECK_NS) {

@@ -36,8 +36,11 @@ static void confine(struct team *team, size_t i)
 	struct worker *worker = team->worker[i];
 
 	atomic_store_explicit(&worker->pinned, true, memory_order_release);
-	if (act_pin(worker->slot.tid, team->cpu[team->thread[i].cpu].os_cpu) == -EINVAL)
+	int r = act_pin(worker->slot.tid, team->cpu[team->thread[i].cpu].os_cpu);
+	if (r == -EINVAL)
 		eventfd_write(team->context->kick_fd, 1);
+	else if (r == -EPERM) /* it has become another user's: leave it alone from now on */
+		worker->off_limits = true;
 }
 
 /* Leave a thread to the kernel, with the mask it had (within -c). */
@@ -123,6 +126,42 @@ static void show_cpu(const struct worker *worker, int32_t os_cpu)
 		atomic_store_explicit(&worker->shown->os_cpu, os_cpu, memory_order_relaxed);
 }
 
+/* Before a thread becomes a compute thread here: should another domain have it? Hands it
+ * over and returns true if so. */
+static bool goes_elsewhere(struct team *team, size_t i)
+{
+	struct team_exchange *exchange = team->context->exchange;
+	struct worker *worker = team->worker[i];
+	size_t to = team->domain;
+
+	pthread_mutex_lock(&exchange->lock);
+	if (!worker->chosen && exchange->open)
+		to = policy_pick_domain(exchange->threads, exchange->cpus, exchange->teams);
+	if (!worker->chosen)
+		exchange->threads[to]++;
+	worker->chosen = true;
+	if (to != team->domain) {
+		swap(team, i, --team->n);
+		worker->next = NULL;
+		team_add(exchange->team[to], worker);
+	}
+	pthread_mutex_unlock(&exchange->lock);
+	return to != team->domain;
+}
+
+/* It is no compute thread of this domain any more. */
+static void give_up_place(struct team *team, struct worker *worker)
+{
+	struct team_exchange *exchange = team->context->exchange;
+
+	if (!worker->chosen)
+		return;
+	worker->chosen = false;
+	pthread_mutex_lock(&exchange->lock);
+	exchange->threads[team->domain]--;
+	pthread_mutex_unlock(&exchange->lock);
+}
+
 static void remove_ended(struct team *team, size_t i)
 {
 	struct worker *worker = team->worker[i];
@@ -132,6 +171,7 @@ static void remove_ended(struct team *team, size_t i)
 		i = team->active;
 	}
 	swap(team, i, --team->n);
+	give_up_place(team, worker);
 	show_flags(worker, TELEMETRY_THREAD_ENDED);
 	show_cpu(worker, -1);
 	pthread_mutex_lock(&team->lock);
@@ -183,6 +223,7 @@ static void activate(struct team *team, size_t i)
 
 static void deactivate(struct team *team, size_t i)
 {
+	give_up_place(team, team->worker[i]);
 	release(team, i);
 	show_flags(team->worker[i], 0);
 	show_cpu(team->worker[i], -1);
@@ -208,7 +249,7 @@ void lead_collect(struct team *team)
 		team->worker[team->n] = worker;
 		team->thread[team->n++] = (struct policy_thread){.cpu = POLICY_NO_CPU};
 		show_flags(worker, 0);
-		if (worker->compute_by_rule)
+		if (worker->chosen)
 			activate(team, team->n - 1);
 	}
 }
@@ -329,7 +370,10 @@ static void look_at_members(struct team *team, struct balancer *leader, uint64_t
 		}
 		look_at_name(team, worker, now);
 		policy_idle_update(&worker->idle, thread.run_ns, elapsed_ns);
-		if (!worker->idle_by_rule && (!worker->idle.idle || worker->compute_by_rule)) {
+		if (!worker->off_limits && !worker->idle_by_rule &&
+			(!worker->idle.idle || worker->compute_by_rule)) {
+			if (goes_elsewhere(team, i))
+				continue;
 			activate(team, i);
 			more = true;
 			/* What was swapped to place i was looked at before. */
@@ -339,7 +383,8 @@ static void look_at_members(struct team *team, struct balancer *leader, uint64_t
 	for (size_t i = 0; i < team->active;) {
 		struct worker *worker = team->worker[i];
 		look_at_name(team, worker, now);
-		if (worker->idle_by_rule || (worker->idle.idle && !worker->compute_by_rule)) {
+		if (worker->off_limits || worker->idle_by_rule ||
+			(worker->idle.idle && !worker->compute_by_rule)) {
 			deactivate(team, i);
 			fewer = true;
 		} else {
@@ -351,7 +396,6 @@ static void look_at_members(struct team *team, struct balancer *leader, uint64_t
 	if (team->regime == POLICY_BALANCE && fewer &&
 		options_of(team)->policy == POLICY_NAME_JUGGLE)
 		even_out(team);
-	atomic_store_explicit(&team->compute_threads, (uint32_t)team->active, memory_order_relaxed);
 	team->last_slow_ns = now;
 }
 

@@ -170,16 +170,6 @@ static void *balancer_main(void *argument)
 	return NULL;
 }
 
-uint32_t team_threads(const struct team *team)
-{
-	return atomic_load_explicit(&team->compute_threads, memory_order_relaxed);
-}
-
-uint32_t team_cpus(const struct team *team)
-{
-	return (uint32_t)team->m;
-}
-
 uint64_t team_period_ns(const struct team *team)
 {
 	return atomic_load_explicit(&team->period_ns, memory_order_relaxed);

@@ -6,6 +6,8 @@
 #ifndef JUGGLE_TEAM_H
 #define JUGGLE_TEAM_H
 
+#include <pthread.h>
+
 #include "ledger.h"
 #include "options.h"
 #include "telemetry.h"
@@ -15,6 +17,17 @@
 
 struct team;
 
+/* Where a thread that begins to compute finds the domain with room for it (Section 2.4:
+ * never more than one thread difference between domains). */
+struct team_exchange {
+	pthread_mutex_t lock; /* of what follows */
+	bool open; /* else threads stay in the team that they are in */
+	struct team **team;
+	uint32_t *threads; /* compute threads of each team */
+	uint32_t *cpus; /* CPUs of each team */
+	size_t teams;
+};
+
 /* What all teams share; outlives them. */
 struct team_context {
 	const struct options *options;
@@ -22,6 +35,7 @@ struct team_context {
 	struct ledger *ledger;
 	struct trace *trace; /* NULL: none */
 	enum sampler_kind sampler; /* never SAMPLER_AUTO */
+	struct team_exchange *exchange;
 	int kick_fd; /* eventfd: written when the scanner has something to do */
 	int scan_on_birth; /* team 0 looks for new pids at each balancing point */
 };
@@ -41,9 +55,6 @@ void team_add(struct team *team, struct worker *workers);
 /* Take back the workers whose threads have ended. Thread-safe. */
 struct worker *team_take_ended(struct team *team);
 
-/* Compute threads that it has, and CPUs: for policy_pick_domain(). Thread-safe. */
-uint32_t team_threads(const struct team *team);
-uint32_t team_cpus(const struct team *team);
 /* Length of its present period, in ns. Thread-safe. */
 uint64_t team_period_ns(const struct team *team);
 

@@ -48,7 +48,6 @@ struct team {
 	pthread_mutex_t lock;
 	struct worker *incoming;
 	struct worker *ended;
-	_Atomic uint32_t compute_threads;
 	_Atomic uint64_t period_ns;
 
 	/* The leader's. worker[i] and thread[i] are one thread; the first `active` are

@@ -25,6 +25,8 @@ struct worker {
 	bool compute_by_rule; /* --idle excludes the test: never idle */
 	uint64_t met_ns;
 	bool renamed; /* its name was looked at again, after the exec that may follow a fork */
+	bool off_limits; /* we may not touch it */
+	bool chosen; /* its team was picked for it: it is a compute thread there */
 	bool seen; /* the totals below are valid */
 	uint64_t run_ns; /* totals at the last look */
 	uint64_t wait_ns;
