@@ -76,6 +76,19 @@ def test_killed_balancer_is_quiet_when_asked(held):
     assert job.juggle.stderr.read() == ""
 
 
+def test_killed_balancer_and_nobody_to_hear_of_it(held):
+    """The message that the balancer was killed goes to a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    job = held(stderr=writer)
+    os.close(writer)
+    os.close(reader)
+    os.kill(job.balancer, signal.SIGKILL)
+    job.restored()
+    job.runs()
+    job.end()
+    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+
+
 def test_killed_juggle(held):
     job = held()
     segment = helpers.segment(job.juggle.pid)
