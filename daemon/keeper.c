@@ -166,7 +166,8 @@ static void reap(struct keeper *k)
 
 /* Signals that reach juggle are the command's. What the terminal sends goes to the whole
  * foreground group, and so has reached the command already; what the command itself
- * sends to its group, too. */
+ * sends to its group, too. What comes of our own doing (SIGPIPE: nobody reads our
+ * messages) is not meant for it. */
 static void pass_on(struct keeper *k, const struct signalfd_siginfo *info)
 {
 	int number = (int)info->ssi_signo;
@@ -178,7 +179,8 @@ static void pass_on(struct keeper *k, const struct signalfd_siginfo *info)
 			follow_stop();
 		return;
 	}
-	if (k->command == 0 || info->ssi_code == SI_KERNEL || (pid_t)info->ssi_pid == k->command)
+	if (k->command == 0 || info->ssi_code == SI_KERNEL ||
+		(pid_t)info->ssi_pid == k->command || (pid_t)info->ssi_pid == getpid())
 		return;
 	kill(k->command, number);
 }

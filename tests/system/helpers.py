@@ -224,3 +224,33 @@ def segment(juggle_pid, uid=None):
     """The path of the telemetry segment of a running juggle."""
     uid = os.geteuid() if uid is None else uid
     return Path("/dev/shm/juggle.%d.%d" % (uid, juggle_pid))
+
+
+def find(root, name):
+    """The pid of a process called name below root; None while there is none."""
+    for pid in descendants(root):
+        if comm(pid) == name:
+            return pid
+    return None
+
+
+def held_job(threads=3, status=7, phase="5ms", barrier="yield"):
+    """A command that computes until its standard input ends, and then exits with status.
+
+    Its threads are those of the process called ubench below it.
+    """
+    script = 'exec 2>/dev/null; "$@" >/dev/null & read line; kill $!; wait $!; exit %d' % status
+    return ["sh", "-c", script, "sh", app("ubench"), "-q", "-t", str(threads), "-e", phase,
+            "-p", "1000000000", "-b", barrier, "--rate", "100000"]
+
+
+def is_pinned(pid, threads=3):
+    """Whether a process has that many threads, and each of them one CPU."""
+    found = masks(pid)
+    return len(found) == threads and all(len(mask) == 1 for mask in found.values())
+
+
+def has_masks(pid, expected, threads=3):
+    """Whether a process has that many threads, and each of them these CPUs."""
+    found = masks(pid)
+    return len(found) == threads and all(mask == set(expected) for mask in found.values())

@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: MIT
+"""Whatever happens to juggle, the job runs on, ends with its own status, and has its
+affinity masks back."""
+import os
+import signal
+import subprocess
+
+import pytest
+
+import helpers
+
+pytestmark = pytest.mark.needs_cpus(2)
+
+
+@pytest.fixture
+def held(juggle, background, app, tmp_path):
+    """held() starts juggle with a job that it balances; attributes as below."""
+    app("ubench")
+
+    class Held:
+        def __init__(self, *options, **popen):
+            two = "%d,%d" % tuple(helpers.cpus()[:2])
+            self.report = tmp_path / "report.json"
+            self.cpus = helpers.cpus()[:2]
+            popen.setdefault("stderr", subprocess.PIPE)
+            self.juggle = background(
+                ["taskset", "-c", two, juggle, "--always",
+                 "--report", self.report, *options, "--", *helpers.held_job()],
+                stdin=subprocess.PIPE, **popen)
+            self.ubench = helpers.wait_for(
+                lambda: helpers.find(self.juggle.pid, "ubench"), "the job has started")
+            self.balancer = helpers.wait_for(
+                lambda: helpers.balancer(self.juggle.pid), "the balancer has started")
+            self.shell = helpers.job(self.juggle.pid)
+            helpers.wait_for(lambda: helpers.is_pinned(self.ubench), "all threads are pinned")
+
+        def restored(self):
+            helpers.wait_for(lambda: helpers.has_masks(self.ubench, self.cpus),
+                             "the masks are back")
+
+        def runs(self):
+            """The job makes progress."""
+            def used():
+                with open("/proc/%d/stat" % self.ubench, encoding="utf-8") as file:
+                    return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
+            before = used()
+            helpers.wait_for(lambda: used() > before + 5, "the job runs on")
+
+        def end(self):
+            self.juggle.stdin.close()
+    return Held
+
+
+def test_killed_balancer(held):
+    job = held()
+    os.kill(job.balancer, signal.SIGKILL)
+    job.restored()
+    job.runs()
+    assert job.juggle.poll() is None
+    job.end()
+    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+    assert "the balancer was killed (Killed)" in job.juggle.stderr.read()
+    report = helpers.read_report(job.report)
+    assert report["balancer"] == "lost"
+    assert report["exit_status"] == 7
+    assert report["threads"] == 3
+    assert len(report["thread"]) >= 3
+
+
+def test_killed_balancer_is_quiet_when_asked(held):
+    job = held("-q")
+    os.kill(job.balancer, signal.SIGKILL)
+    job.restored()
+    job.end()
+    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+    assert job.juggle.stderr.read() == ""
+
+
+def test_killed_balancer_and_nobody_to_hear_of_it(held):
+    """The message that the balancer was killed goes to a pipe that nobody reads."""
+    reader, writer = os.pipe()
+    job = held(stderr=writer)
+    os.close(writer)
+    os.close(reader)
+    os.kill(job.balancer, signal.SIGKILL)
+    job.restored()
+    job.runs()
+    job.end()
+    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+
+
+def test_killed_juggle(held):
+    job = held()
+    segment = helpers.segment(job.juggle.pid)
+    assert segment.exists()
+    job.juggle.kill()
+    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == -signal.SIGKILL
+    job.restored()
+    helpers.wait_for(lambda: not helpers.alive(job.balancer), "the balancer ends")
+    assert not segment.exists()
+    job.runs()
+    assert helpers.alive(job.shell)
+    job.end()
+    helpers.wait_for(lambda: not helpers.alive(job.shell), "the job ends")
+
+
+def test_killed_juggle_that_was_attached(juggle, background):
+    two = helpers.cpus()[:2]
+    alone = background(["taskset", "-c", "%d,%d" % tuple(two), *helpers.held_job()],
+                       stdin=subprocess.PIPE)
+    ubench = helpers.wait_for(lambda: helpers.find(alone.pid, "ubench"), "the job has started")
+    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "all threads have started")
+    attached = background(
+        [juggle, "-c", "%d,%d" % tuple(two), "--always", "-p", str(ubench)])
+    helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned")
+    attached.kill()
+    attached.wait(timeout=helpers.TIMEOUT_S)
+    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "the masks are back")
+    assert alone.poll() is None
+    alone.stdin.close()
+    assert alone.wait(timeout=helpers.TIMEOUT_S) == 7
+
+
+def test_killed_both(held):
+    """Nobody is left who knows the masks; the job runs on all the same."""
+    job = held()
+    os.kill(job.juggle.pid, signal.SIGSTOP)
+    os.kill(job.balancer, signal.SIGKILL)
+    job.juggle.kill()
+    job.juggle.wait(timeout=helpers.TIMEOUT_S)
+    job.runs()
+    job.end()
+    helpers.wait_for(lambda: not helpers.alive(job.shell), "the job ends")
+    helpers.segment(job.juggle.pid).unlink()
+
+
+def test_stopped_balancer_does_not_hold_up_the_end(held):
+    job = held()
+    os.kill(job.balancer, signal.SIGSTOP)
+    job.runs()
+    job.end()
+    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+    assert not helpers.alive(job.balancer)
+    assert helpers.read_report(job.report)["balancer"] == "lost"
+
+
+def test_stopped_balancer_catches_up(held):
+    job = held()
+    os.kill(job.balancer, signal.SIGSTOP)
+    job.runs()
+    os.kill(job.balancer, signal.SIGCONT)
+    job.runs()
+    job.end()
+    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+    assert helpers.read_report(job.report)["balancer"] == "ended"
+
+
+def test_stopped_juggle_and_killed_balancer(held):
+    """The keeper puts the masks back as soon as it can run again."""
+    job = held()
+    os.kill(job.juggle.pid, signal.SIGSTOP)
+    os.kill(job.balancer, signal.SIGKILL)
+    job.runs()
+    os.kill(job.juggle.pid, signal.SIGCONT)
+    job.restored()
+    job.end()
+    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+
+
+def test_orphans_of_the_job_keep_no_pinned_mask(juggle, app, background, tmp_path):
+    """The command ends before what it left behind, which nobody balances any more."""
+    two = helpers.cpus()[:2]
+    pid_file = tmp_path / "pid"
+    script = ('"$@" >/dev/null 2>&1 & echo $! > %s; read line' % pid_file)
+    process = background(
+        ["taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "--", "sh", "-c", script,
+         "sh", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "1000000000", "-b", "yield",
+         "--rate", "100000"], stdin=subprocess.PIPE)
+    ubench = helpers.wait_for(lambda: helpers.find(process.pid, "ubench"), "the job started")
+    helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned")
+    process.stdin.close()
+    process.wait(timeout=helpers.TIMEOUT_S)
+    assert int(pid_file.read_text()) == ubench
+    assert helpers.alive(ubench)
+    assert helpers.has_masks(ubench, two)
