@@ -576,7 +576,8 @@ static void set_tickers(struct team *team)
 static uint64_t next_period_ns(struct team *team, uint64_t now)
 {
 	const struct options *options = options_of(team);
-	bool balancing = team->regime == POLICY_BALANCE && options->policy == POLICY_NAME_JUGGLE;
+	bool balancing = team->regime == POLICY_BALANCE && options->policy == POLICY_NAME_JUGGLE &&
+			 team->m > 1;
 	bool wanted = options->policy != POLICY_NAME_JUGGLE && !options->period_auto;
 	uint64_t period = options->period_ns;
 

@@ -18,7 +18,7 @@
 #define DEFAULT_IDLE "auto"
 #define DEFAULT_SAMPLER "auto"
 #define DEFAULT_BALANCERS "domain"
-#define DEFAULT_MARGIN "100us"
+#define DEFAULT_MARGIN "500us"
 
 #define PERIOD_LEAST_NS UINT64_C(100000)
 #define AUTO_PERIOD_NS UINT64_C(2000000)
