@@ -164,6 +164,14 @@ static void reap(struct keeper *k)
 	}
 }
 
+/* Blocked signals arrive even where the caller (nohup, a shell's &) ignores them. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /* Signals that reach juggle are the command's. What the terminal sends goes to the whole
  * foreground group, and so has reached the command already; what the command itself
  * sends to its group, too. What comes of our own doing (SIGPIPE: nobody reads our
@@ -173,6 +181,8 @@ static void pass_on(struct keeper *k, const struct signalfd_siginfo *info)
 	int number = (int)info->ssi_signo;
 
 	if (k->options->pid != 0) {
+		if (is_ignored(number))
+			return;
 		if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
 			k->detach = true;
 		else if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)

@@ -95,6 +95,28 @@ def test_detaches(attached, number):
     assert job.poll() is None
 
 
+def test_attached_under_nohup_stays(attached):
+    """A signal that the caller has made juggle ignore is ignored."""
+    def ignore():
+        signal.signal(signal.SIGHUP, signal.SIG_IGN)
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+    job, process = attached(ignore)
+    # Of these the pipe to the balancer is closed first when juggle lets go.
+    descriptors = os.listdir("/proc/%d/fd" % process.pid)
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGINT)
+
+    def asleep():
+        status = helpers.status(process.pid)
+        return int(status["ShdPnd"], 16) == 0 and status["State"][0] in "SZ"
+    helpers.wait_for(asleep, "the signals are dealt with")
+    assert helpers.alive(process.pid), "it let go of the job"
+    assert os.listdir("/proc/%d/fd" % process.pid) == descriptors, "it lets go of the job"
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert job.poll() is None
+
+
 def test_attached_ends_with_the_job(attached):
     job, process = attached()
     job.kill()
