@@ -224,3 +224,54 @@ def test_threads_born_of_pinned_ones_are_not(juggle, background, two):
         process.stdin.flush()
         tid = int(process.stdout.readline())
         helpers.wait_for(lambda: helpers.mask(tid, job) == set(two), "the new thread is free")
+
+
+# Ever new threads, born of busy ones, which live for a moment.
+CHURN = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *brief(void *unused) { (void)unused; usleep(400000); return NULL; }
+static void *busy(void *unused)
+{
+	for (;;) {
+		pthread_t thread;
+		for (volatile int i = 0; i < 2000000; i++)
+			;
+		if (pthread_create(&thread, NULL, brief, NULL) == 0)
+			pthread_detach(thread);
+	}
+	return unused;
+}
+int main(void)
+{
+	pthread_t thread;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, busy, NULL);
+	pause();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def churn(tmp_path_factory):
+    return helpers.compile_c(tmp_path_factory.mktemp("churn"), CHURN, "-pthread")
+
+
+@pytest.mark.parametrize("end", ["detach", "kill"])
+def test_threads_born_at_the_end_are_not_left_pinned(juggle, background, two, churn, end):
+    """Also those that nobody has met when juggle lets go of the job."""
+    job = background(["taskset", "-c", "%d,%d" % tuple(two), churn])
+    for _ in range(3):
+        process = background([juggle, "-q", "-c", "%d,%d" % tuple(two), "--always", "-i",
+                              "5ms", "-p", job.pid])
+        helpers.wait_for(
+            lambda: sum(len(mask) == 1 for mask in helpers.masks(job.pid).values()) >= 3,
+            "the busy threads are pinned")
+        if end == "kill":
+            os.kill(helpers.balancer(process.pid), signal.SIGKILL)
+            helpers.wait_for(lambda: helpers.balancer(process.pid) is None, "it is dead")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+        left = {tid: mask for tid, mask in helpers.masks(job.pid).items() if mask != set(two)}
+        assert not left
