@@ -457,6 +457,8 @@ static void tear_down(struct scanner *s)
 
 	stop_teams(s, &workers);
 	ledger_restore_all(s->setup->ledger);
+	if (s->scan != NULL)
+		ledger_restore_born(s->setup->ledger, s->scan);
 	while (workers != NULL) {
 		struct worker *next = workers->next;
 		free(workers);

@@ -124,12 +124,28 @@ static int start_command(struct keeper *k)
 
 /* ---- Minding them ---- */
 
+/* What the balancer would have done at its end. */
+static size_t restore(const struct keeper *k)
+{
+	bool attached = k->options->pid != 0;
+	struct proc_scan_options what = {
+		.root = attached ? k->options->pid : getpid(), .include_root = attached};
+	struct proc_scan *scan;
+	size_t count = ledger_restore_all(k->ledger);
+
+	if (proc_scan_new(&scan, &what) == 0) {
+		ledger_restore_born(k->ledger, scan);
+		proc_scan_free(scan);
+	}
+	return count;
+}
+
 static void balancer_ended(struct keeper *k, int status)
 {
 	k->balancer = 0;
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
 		return;
-	size_t count = ledger_restore_all(k->ledger);
+	size_t count = restore(k);
 	telemetry_set32(&k->telemetry->state, TELEMETRY_LOST);
 	telemetry_set32(&k->telemetry->regime, POLICY_ASIDE);
 	if (WIFSIGNALED(status) && !k->options->quiet)
@@ -164,6 +180,14 @@ static void reap(struct keeper *k)
 	}
 }
 
+/* Blocked signals arrive even where the caller (nohup, a shell's &) ignores them. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
 /* Signals that reach juggle are the command's. What the terminal sends goes to the whole
  * foreground group, and so has reached the command already; what the command itself
  * sends to its group, too. What comes of our own doing (SIGPIPE: nobody reads our
@@ -173,14 +197,16 @@ static void pass_on(struct keeper *k, const struct signalfd_siginfo *info)
 	int number = (int)info->ssi_signo;
 
 	if (k->options->pid != 0) {
+		if (is_ignored(number))
+			return;
 		if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
 			k->detach = true;
 		else if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
 			follow_stop();
 		return;
 	}
-	if (k->command == 0 || info->ssi_code == SI_KERNEL ||
-		(pid_t)info->ssi_pid == k->command || (pid_t)info->ssi_pid == getpid())
+	if (k->command == 0 || info->ssi_code == SI_KERNEL || (pid_t)info->ssi_pid == k->command ||
+		(pid_t)info->ssi_pid == getpid())
 		return;
 	kill(k->command, number);
 }

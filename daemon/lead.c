@@ -36,6 +36,7 @@ static void confine(struct team *team, size_t i)
 	struct worker *worker = team->worker[i];
 
 	atomic_store_explicit(&worker->pinned, true, memory_order_release);
+	ledger_confined(team->context->ledger, worker->ledger);
 	int r = act_pin(worker->slot.tid, team->cpu[team->thread[i].cpu].os_cpu);
 	if (r == -EINVAL)
 		eventfd_write(team->context->kick_fd, 1);

@@ -8,8 +8,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "proc.h"
-
 /* More than the default pid_max of 32768; pages that are not used cost nothing. */
 #define ENTRIES 65536
 
@@ -17,6 +15,7 @@ struct entry {
 	_Atomic int32_t tid; /* 0: free; stored last, with release */
 	int32_t pid;
 	uint64_t start_ticks;
+	_Atomic bool confined; /* at some time */
 };
 
 struct ledger {
@@ -70,6 +69,7 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 			continue;
 		entry->pid = pid;
 		entry->start_ticks = start_ticks;
+		atomic_store_explicit(&entry->confined, false, memory_order_relaxed);
 		memcpy(ledger->mask + i * ledger->words, mask->word,
 			ledger->words * sizeof(uint64_t));
 		if (i >= atomic_load_explicit(ledger->used, memory_order_relaxed))
@@ -78,6 +78,11 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 		return (int)i;
 	}
 	return -ENOSPC;
+}
+
+void ledger_confined(struct ledger *ledger, int entry)
+{
+	atomic_store_explicit(&ledger->entry[entry].confined, true, memory_order_relaxed);
 }
 
 void ledger_mask(const struct ledger *ledger, int entry, struct act_mask *out)
@@ -133,4 +138,52 @@ size_t ledger_restore_all(const struct ledger *ledger)
 			count++;
 		}
 	return count;
+}
+
+/* The entry that tells what a thread should have instead of its one CPU: that of a confined
+ * thread of its process, or else of its parent. -1: there is none, or the thread was met
+ * itself. */
+static int find_heritage(const struct ledger *ledger, const struct proc_thread *thread)
+{
+	uint32_t used = atomic_load_explicit(ledger->used, memory_order_relaxed);
+	int own = -1, parent = -1;
+
+	for (uint32_t i = 0; i < used; i++) {
+		const struct entry *entry = &ledger->entry[i];
+		pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
+		if (tid == thread->tid && entry->start_ticks == thread->start_ticks)
+			return -1;
+		if (tid == 0 || !atomic_load_explicit(&entry->confined, memory_order_relaxed))
+			continue;
+		if (entry->pid == thread->pid)
+			own = (int)i;
+		else if (entry->pid == thread->ppid)
+			parent = (int)i;
+	}
+	return own >= 0 ? own : parent;
+}
+
+void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
+{
+	const struct proc_thread *thread;
+	bool again = true;
+	size_t n;
+
+	/* They may have had children themselves, which the scan that found them did not. */
+	for (int round = 0; round < 4 && again; round++) {
+		again = false;
+		if (proc_scan_run(scan, &thread, &n) < 0)
+			return;
+		for (size_t i = 0; i < n; i++) {
+			struct act_mask mask;
+			if (act_get_mask(thread[i].tid, &mask) < 0 || act_mask_count(&mask) != 1)
+				continue;
+			int heritage = find_heritage(ledger, &thread[i]);
+			if (heritage < 0)
+				continue;
+			ledger_mask(ledger, heritage, &mask);
+			(void)act_set_mask(thread[i].tid, &mask);
+			again = again || act_mask_count(&mask) > 1;
+		}
+	}
 }

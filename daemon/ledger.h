@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "act.h"
+#include "proc.h"
 
 struct ledger;
 
@@ -28,6 +29,9 @@ void ledger_free(struct ledger *ledger);
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
 	const struct act_mask *mask);
 
+/* The thread gets one CPU from now on, and what is born of it inherits that. */
+void ledger_confined(struct ledger *ledger, int entry);
+
 /* The mask that was written down. */
 void ledger_mask(const struct ledger *ledger, int entry, struct act_mask *out);
 
@@ -39,5 +43,9 @@ int ledger_restore(const struct ledger *ledger, int entry, const struct act_mask
 void ledger_forget(struct ledger *ledger, int entry);
 /* Restore all that is written down. Returns how many threads there were. */
 size_t ledger_restore_all(const struct ledger *ledger);
+/* Threads that were born of confined ones, but not met before those were restored, are left
+ * with one CPU: give them what their process, or else its parent, had. Call it after
+ * ledger_restore_all(): what is born from then on inherits the right mask. */
+void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan);
 
 #endif

@@ -254,3 +254,13 @@ def has_masks(pid, expected, threads=3):
     """Whether a process has that many threads, and each of them these CPUs."""
     found = masks(pid)
     return len(found) == threads and all(mask == set(expected) for mask in found.values())
+
+
+def compile_c(folder, source, *flags, compiler="cc"):
+    """Compiles a small C program; the path of the executable."""
+    path = Path(folder) / "program"
+    code = Path(folder) / "program.c"
+    code.write_text(source)
+    subprocess.run([compiler, "-O1", "-o", path, code, *flags], check=True,
+                   timeout=TIMEOUT_S * 3)
+    return path

@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: MIT
+"""Where juggle puts threads, which it leaves alone, and that they get back what they had."""
+import collections
+import ctypes
+import os
+import platform
+import signal
+import struct
+import subprocess
+
+import pytest
+
+import helpers
+
+pytestmark = pytest.mark.needs_cpus(2)
+BUSY = ["-q", "-e", "5ms", "-p", "1000000000", "-b", "yield", "--rate", "100000"]
+
+
+@pytest.fixture
+def two():
+    """The two CPUs that these tests use."""
+    return helpers.cpus()[:2]
+
+
+@pytest.fixture
+def wrapped(juggle, app, background, two):
+    """wrapped(THREADS, OPTION...) is (juggle, ubench): a job under juggle on two CPUs."""
+    def start(threads, *options):
+        process = background(
+            ["taskset", "-c", "%d,%d" % tuple(two), juggle, *options, "--", app("ubench"),
+             *BUSY, "-t", str(threads)], stdout=subprocess.DEVNULL)
+        ubench = helpers.wait_for(lambda: helpers.job(process.pid), "the job has started")
+        helpers.wait_for(lambda: len(helpers.threads(ubench)) >= threads, "its threads, too")
+        return process, ubench
+    return start
+
+
+@pytest.fixture
+def alone(app, background, two):
+    """alone(THREADS) is a job on two CPUs, without juggle."""
+    def start(threads):
+        process = background(
+            ["taskset", "-c", "%d,%d" % tuple(two), app("ubench"), *BUSY, "-t", str(threads)],
+            stdout=subprocess.DEVNULL)
+        helpers.wait_for(lambda: len(helpers.threads(process.pid)) >= threads, "its threads")
+        return process
+    return start
+
+
+def look(ubench, times, threads):
+    """Masks as they are seen many times, each time of all threads."""
+    found = []
+
+    def once():
+        masks = helpers.masks(ubench)
+        if len(masks) == threads:
+            found.append(masks)
+        return len(found) >= times
+    helpers.wait_for(once, "%d looks" % times, interval_s=0.003)
+    return found
+
+
+def apart(masks):
+    """How far the fullest of the CPUs in use is from the emptiest."""
+    counts = collections.Counter(cpu for mask in masks.values() for cpu in mask)
+    return max(counts.values()) - min(counts.values())
+
+
+@pytest.mark.parametrize("balancers", ["cpu", "domain"])
+@pytest.mark.parametrize("threads", [3, 5])
+def test_never_more_than_one_apart(wrapped, two, balancers, threads):
+    _, ubench = wrapped(threads, "--always", "-i", "5ms", "--balancers", balancers)
+    helpers.wait_for(lambda: helpers.is_pinned(ubench, threads), "all threads are pinned")
+    seen = look(ubench, 150, threads)
+    for masks in seen:
+        assert all(len(mask) == 1 for mask in masks.values())
+        assert set().union(*masks.values()) <= set(two)
+    # The masks of one look are read one after the other, between which threads may swap.
+    odd = [masks for masks in seen if len(set().union(*masks.values())) < 2 or apart(masks) > 1]
+    assert len(odd) < len(seen) / 4, odd
+    placed = {tuple(sorted((tid, *mask) for tid, mask in masks.items())) for masks in seen}
+    assert len(placed) > 1, "no thread ever moved"
+
+
+def test_fewer_threads_than_cpus_are_left_alone(wrapped, two):
+    process, ubench = wrapped(1, "--always", "-i", "5ms")
+    for masks in look(ubench, 100, 1):
+        assert all(mask == set(two) for mask in masks.values())
+    assert process.poll() is None
+
+
+def test_observe_changes_nothing(wrapped, two):
+    _, ubench = wrapped(3, "-P", "observe", "-i", "5ms")
+    for masks in look(ubench, 100, 3):
+        assert all(mask == set(two) for mask in masks.values())
+
+
+def test_static_stays(wrapped, two):
+    _, ubench = wrapped(3, "-P", "static", "-i", "5ms")
+    helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned")
+    seen = look(ubench, 100, 3)
+    assert all(masks == seen[0] for masks in seen)
+    assert apart(seen[0]) == 1
+    assert set().union(*seen[0].values()) == set(two)
+
+
+def test_cpus_confine_the_job(juggle, app, background, two):
+    """With -c all threads stay within, those that are not balanced as well."""
+    process = background(
+        [juggle, "-c", str(two[1]), "-P", "observe", "--", app("ubench"), *BUSY, "-t", "2"],
+        stdout=subprocess.DEVNULL)
+    ubench = helpers.wait_for(lambda: helpers.job(process.pid), "the job has started")
+    for masks in look(ubench, 20, 2):
+        assert all(mask == {two[1]} for mask in masks.values())
+
+
+def give_masks(ubench, two):
+    """Gives each thread of a process a mask of its own; returns them."""
+    choices = [set(two), {two[0]}, {two[1]}]
+    expected = {tid: choices[i % 3] for i, tid in enumerate(helpers.threads(ubench))}
+    for tid, mask in expected.items():
+        os.sched_setaffinity(tid, mask)
+    assert helpers.masks(ubench) == expected
+    return expected
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=str)
+@pytest.mark.parametrize("balancers", ["cpu", "domain"])
+def test_detaching_restores_each_mask(juggle, alone, background, two, number, balancers):
+    job = alone(4)
+    expected = give_masks(job.pid, two)
+    process = background([juggle, "-c", "%d,%d" % tuple(two), "--always", "-i", "5ms",
+                          "--balancers", balancers, "-p", job.pid])
+    helpers.wait_for(lambda: helpers.is_pinned(job.pid, 4), "all threads are pinned")
+    look(job.pid, 50, 4)
+    process.send_signal(number)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert helpers.masks(job.pid) == expected
+    assert job.poll() is None
+
+
+def test_detaching_restores_masks_outside_of_c(juggle, alone, background, two):
+    """Threads that are confined to -c meanwhile get back what is beyond it."""
+    job = alone(2)
+    expected = {tid: set(two) for tid in helpers.threads(job.pid)}
+    process = background([juggle, "-c", str(two[0]), "--always", "-p", job.pid])
+    helpers.wait_for(lambda: helpers.is_pinned(job.pid, 2), "all threads are pinned")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert helpers.masks(job.pid) == expected
+
+
+# --- time slices
+
+SCHED_GETATTR = {"x86_64": 315, "aarch64": 275, "ppc64le": 356, "riscv64": 275}
+SCHED_SETATTR = {"x86_64": 314, "aarch64": 274, "ppc64le": 355, "riscv64": 274}
+ATTR = struct.Struct("=IIQiIQQQ")  # size policy flags nice priority runtime deadline period
+
+
+def get_attr(tid):
+    buffer = ctypes.create_string_buffer(ATTR.size)
+    libc = ctypes.CDLL(None, use_errno=True)
+    number = SCHED_GETATTR.get(platform.machine())
+    if number is None:
+        pytest.skip("number of sched_getattr unknown on " + platform.machine())
+    if libc.syscall(number, tid, buffer, ATTR.size, 0) != 0:
+        pytest.skip("no sched_getattr: " + os.strerror(ctypes.get_errno()))
+    return list(ATTR.unpack(buffer.raw))
+
+
+def set_slice(tid, slice_ns):
+    attr = get_attr(tid)
+    attr[5] = slice_ns
+    libc = ctypes.CDLL(None, use_errno=True)
+    if libc.syscall(SCHED_SETATTR[platform.machine()], tid, ATTR.pack(*attr), 0) != 0:
+        pytest.skip("no sched_setattr: " + os.strerror(ctypes.get_errno()))
+    if get_attr(tid)[5] != slice_ns:
+        pytest.skip("this kernel has no slices (before Linux 6.12)")
+
+
+def test_time_slices_are_what_they_were(juggle, alone, background, two):
+    job = alone(3)
+    tids = helpers.threads(job.pid)
+    set_slice(tids[0], 500000)
+    set_slice(tids[1], 20000000)
+    before = {tid: get_attr(tid) for tid in tids}
+    process = background([juggle, "-c", "%d,%d" % tuple(two), "--always", "-p", job.pid])
+    helpers.wait_for(lambda: helpers.is_pinned(job.pid), "all threads are pinned")
+    look(job.pid, 20, 3)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert {tid: get_attr(tid) for tid in tids} == before
+
+
+# --- threads that are born of pinned ones
+
+# Keeps three threads busy, and at each line of input starts one more that sleeps; prints
+# its tid.
+LATE = r"""
+import hashlib, sys, threading, time
+data = bytes(1 << 20)
+def busy():
+    while True:
+        hashlib.sha256(data).digest()  # without the interpreter's lock
+def idle():
+    print(threading.get_native_id(), flush=True)
+    time.sleep(1000)
+for _ in range(3):
+    threading.Thread(target=busy, daemon=True).start()
+for line in sys.stdin:
+    threading.Thread(target=idle, daemon=True).start()
+"""
+
+
+def test_threads_born_of_pinned_ones_are_not(juggle, background, two):
+    process = background(
+        ["taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "/usr/bin/python3", "-c",
+         LATE], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    job = helpers.wait_for(lambda: helpers.job(process.pid), "the job has started")
+    helpers.wait_for(lambda: sum(len(mask) == 1 for mask in helpers.masks(job).values()) >= 3,
+                     "the busy threads are pinned")
+    for _ in range(5):
+        process.stdin.write("\n")
+        process.stdin.flush()
+        tid = int(process.stdout.readline())
+        helpers.wait_for(lambda: helpers.mask(tid, job) == set(two), "the new thread is free")
+
+
+# Ever new threads, born of busy ones, which live for a moment.
+CHURN = r"""
+#include <pthread.h>
+#include <stdlib.h>
+#include <unistd.h>
+static void *brief(void *unused) { (void)unused; usleep(400000); return NULL; }
+static void *busy(void *unused)
+{
+	for (;;) {
+		pthread_t thread;
+		for (volatile int i = 0; i < 2000000; i++)
+			;
+		if (pthread_create(&thread, NULL, brief, NULL) == 0)
+			pthread_detach(thread);
+	}
+	return unused;
+}
+int main(void)
+{
+	pthread_t thread;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, busy, NULL);
+	pause();
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def churn(tmp_path_factory):
+    return helpers.compile_c(tmp_path_factory.mktemp("churn"), CHURN, "-pthread")
+
+
+@pytest.mark.parametrize("end", ["detach", "kill"])
+def test_threads_born_at_the_end_are_not_left_pinned(juggle, background, two, churn, end):
+    """Also those that nobody has met when juggle lets go of the job."""
+    job = background(["taskset", "-c", "%d,%d" % tuple(two), churn])
+    for _ in range(3):
+        process = background([juggle, "-q", "-c", "%d,%d" % tuple(two), "--always", "-i",
+                              "5ms", "-p", job.pid])
+        helpers.wait_for(
+            lambda: sum(len(mask) == 1 for mask in helpers.masks(job.pid).values()) >= 3,
+            "the busy threads are pinned")
+        if end == "kill":
+            os.kill(helpers.balancer(process.pid), signal.SIGKILL)
+            helpers.wait_for(lambda: helpers.balancer(process.pid) is None, "it is dead")
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+        left = {tid: mask for tid, mask in helpers.masks(job.pid).items() if mask != set(two)}
+        assert not left

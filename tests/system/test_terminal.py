@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: MIT
+"""The terminal belongs to the command: keys, job control and window sizes work as if
+juggle were not there. Under a pseudo-terminal."""
+import contextlib
+import fcntl
+import os
+import pty
+import select
+import signal
+import struct
+import subprocess
+import termios
+import time
+
+import pytest
+
+import helpers
+
+
+class Terminal:
+    """A process that leads a session on a pseudo-terminal of its own."""
+
+    def __init__(self, command, env=None):
+        self.fd, slave = pty.openpty()
+        self.text = ""
+
+        def take_terminal():
+            os.setsid()
+            fcntl.ioctl(slave, termios.TIOCSCTTY, 0)
+        self.process = subprocess.Popen(
+            [str(part) for part in command], stdin=slave, stdout=slave, stderr=slave,
+            preexec_fn=take_terminal, env=dict(os.environ, PS1="", ENV="", **(env or {})))
+        os.close(slave)
+
+    def type(self, text):
+        os.write(self.fd, text.encode())
+
+    def expect(self, text):
+        """Waits for the output to show text, and forgets all up to its end."""
+        deadline = time.monotonic() + helpers.TIMEOUT_S
+        while text not in self.text:
+            left = deadline - time.monotonic()
+            assert left > 0, "%r does not show in %r" % (text, self.text)
+            if not select.select([self.fd], [], [], left)[0]:
+                continue
+            with contextlib.suppress(OSError):  # EIO: all have closed the other end
+                data = os.read(self.fd, 4096)
+                self.text += data.decode(errors="replace")
+                continue
+            assert text in self.text, "%r does not show in %r" % (text, self.text)
+        self.text = self.text.partition(text)[2]
+
+    def rest(self):
+        """What is shown until all have closed the terminal."""
+        deadline = time.monotonic() + helpers.TIMEOUT_S
+        with contextlib.suppress(OSError):
+            while select.select([self.fd], [], [], max(0, deadline - time.monotonic()))[0]:
+                data = os.read(self.fd, 4096)
+                if not data:
+                    break
+                self.text += data.decode(errors="replace")
+        return self.text
+
+    def close(self):
+        helpers.kill_session(self.process)
+        os.close(self.fd)
+        self.process.wait(timeout=helpers.TIMEOUT_S)
+
+
+@pytest.fixture
+def terminal():
+    opened = []
+
+    def open_terminal(command, **options):
+        opened.append(Terminal(command, **options))
+        return opened[-1]
+    yield open_terminal
+    for each in opened:
+        each.close()
+
+
+COUNTER = r"""
+import signal, sys
+signals = {signal.SIGINT, signal.SIGQUIT, signal.SIGWINCH, signal.SIGUSR1}
+signal.pthread_sigmask(signal.SIG_BLOCK, signals)
+print("ready", flush=True)
+while True:
+    number = signal.sigwaitinfo(signals).si_signo
+    if number == signal.SIGUSR1:
+        break
+    print("got", int(number), flush=True)
+print("over", flush=True)
+"""
+
+
+@pytest.mark.parametrize("key, number", [("\x03", signal.SIGINT), ("\x1c", signal.SIGQUIT)],
+                         ids=["ctrl-c", "ctrl-backslash"])
+def test_a_key_reaches_the_command_exactly_once(terminal, juggle, key, number):
+    screen = terminal([juggle, "/usr/bin/python3", "-S", "-c", COUNTER])
+    screen.expect("ready")
+    for _ in range(3):
+        screen.type(key)
+        screen.expect("got %d" % number)
+    # Nothing comes after: whatever juggle passes on, it passes on in order.
+    os.kill(screen.process.pid, signal.SIGUSR1)
+    screen.expect("over")
+    assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 0
+
+
+def test_ctrl_c_kills(terminal, juggle):
+    screen = terminal([juggle, "sh", "-c", "echo ready; exec sleep 100"])
+    screen.expect("ready")
+    screen.type("\x03")
+    assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 128 + signal.SIGINT
+
+
+def test_window_size_reaches_the_command_once(terminal, juggle):
+    screen = terminal([juggle, "/usr/bin/python3", "-S", "-c", COUNTER])
+    screen.expect("ready")
+    fcntl.ioctl(screen.fd, termios.TIOCSWINSZ, struct.pack("HHHH", 40, 100, 0, 0))
+    screen.expect("got %d" % signal.SIGWINCH)
+    os.kill(screen.process.pid, signal.SIGUSR1)
+    screen.expect("over")
+
+
+def test_isatty_and_reading(terminal, juggle):
+    screen = terminal([juggle, "sh", "-c",
+                       "test -t 0 && test -t 1 && test -t 2 && echo tty; "
+                       'read line; echo "line: $line"'])
+    screen.expect("tty")
+    screen.type("hello\n")
+    screen.expect("line: hello")
+    assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 0
+
+
+def test_ctrl_z_and_fg_under_a_shell(terminal, juggle):
+    screen = terminal(["bash", "--norc", "--noprofile", "-i"])
+    screen.type("echo re''ady\n")
+    screen.expect("ready")
+    screen.type("'%s' sh -c 'echo star''ted; read line; echo \"li''ne: $line\"; exit 9'\n"
+                % juggle)
+    screen.expect("started")
+    screen.type("\x1a")
+    screen.expect("Stopped")
+    outer = helpers.children(screen.process.pid)[0]
+    assert helpers.status(outer)["State"][0] == "T"
+    assert helpers.status(helpers.job(outer))["State"][0] == "T"
+    screen.type("fg\n")
+    helpers.wait_for(lambda: helpers.status(outer)["State"][0] != "T", "juggle continues")
+    screen.type("again\n")
+    screen.expect("line: again")
+    screen.type("echo sta''tus $?\n")
+    screen.expect("status 9")
+    screen.type("exit\n")
+    assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 0
+
+
+def test_ctrl_z_and_sigcont_to_juggle_alone(terminal, juggle):
+    screen = terminal(["bash", "--norc", "--noprofile", "-i"])
+    screen.type("'%s' sh -c 'echo star''ted; exec sleep 0.3'\n" % juggle)
+    screen.expect("started")
+    screen.type("\x1a")
+    screen.expect("Stopped")
+    outer = helpers.children(screen.process.pid)[0]
+    os.kill(outer, signal.SIGCONT)
+    helpers.wait_for(lambda: not helpers.alive(outer), "the command continues and ends")
+
+
+def test_background_job_that_reads_stops(terminal, juggle):
+    screen = terminal(["bash", "--norc", "--noprofile", "-i"])
+    screen.type("'%s' cat &\n" % juggle)
+    outer = helpers.wait_for(
+        lambda: [pid for pid in helpers.children(screen.process.pid)
+                 if helpers.status(pid)["State"][0] == "T"], "juggle stops")[0]
+    assert helpers.status(helpers.job(outer))["State"][0] == "T"
+    screen.type("fg\n")
+    helpers.wait_for(lambda: helpers.status(outer)["State"][0] != "T", "juggle continues")
+    screen.type("hello\n\x04")
+    screen.expect("hello")
+    helpers.wait_for(lambda: not helpers.alive(outer), "cat ends")
+
+
+def test_nohup_outlives_the_terminal(terminal, juggle, tmp_path):
+    pids = tmp_path / "pids"
+    screen = terminal(["bash", "--norc", "--noprofile", "-i"])
+    screen.type("cd '%s'; nohup '%s' sh -c 'echo $$ > pids; exec sleep 100' &\n"
+                % (tmp_path, juggle))
+    job = int(helpers.wait_for(lambda: pids.exists() and pids.read_text().strip(), "the job"))
+    outer = int(helpers.status(job)["PPid"])
+    helpers.wait_for(lambda: helpers.comm(job) == "sleep", "the job is executed")
+    os.kill(screen.process.pid, signal.SIGHUP)  # an interactive bash passes it to its jobs
+    screen.process.wait(timeout=helpers.TIMEOUT_S)
+    os.kill(outer, signal.SIGHUP)
+    os.kill(outer, signal.SIGUSR1)  # comes after, and is the end of the command
+    helpers.wait_for(lambda: not helpers.alive(job), "the job ends")
+    assert "SIGHUP" not in (tmp_path / "nohup.out").read_text()
+
+
+def test_ctrl_c_lets_go_of_an_attached_job(terminal, juggle, background):
+    job = background(["sleep", "100"])
+    screen = terminal([juggle, "-p", job.pid])
+    helpers.wait_for(lambda: helpers.balancer(screen.process.pid), "juggle has attached")
+    screen.type("\x03")
+    assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert job.poll() is None
