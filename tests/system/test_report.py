@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: MIT
+"""The report at the end and the trace of all balancing points."""
+import collections
+import json
+import os
+import re
+import subprocess
+
+import pytest
+
+import helpers
+
+NUMBER = (int, float)
+KEYS = {
+    "version": str, "command": str, "exit_status": int, "elapsed_s": NUMBER, "policy": str,
+    "sampler": str, "period_s": NUMBER, "balancers": str, "cpus": list, "domains": list,
+    "threads": int, "idle_threads": int, "cycles": int, "migrations": int,
+    "balancer_cpu_s": NUMBER, "cycle_us": dict, "thread": list,
+}
+THREAD_KEYS = {"tid": int, "pid": int, "comm": str, "progress_s": NUMBER, "migrations": int}
+
+
+def ubench(app, *more):
+    return [app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "200", "-b", "yield", "--rate",
+            "100000", *more]
+
+
+@pytest.mark.parametrize("balancers", ["cpu", "domain"])
+def test_all_keys(run_juggle, app, tmp_path, balancers):
+    path = tmp_path / "r.json"
+    done = run_juggle("--always", "-i", "5ms", "--balancers", balancers, "--report", path, "--",
+                      *ubench(app))
+    assert done.returncode == 0
+    assert done.stderr == ""
+    report = helpers.read_report(path)
+    for key, kind in KEYS.items():
+        assert isinstance(report[key], kind) and not isinstance(report[key], bool), key
+    assert set(report["cycle_us"]) >= {"median", "p99", "max"}
+    costs = report["cycle_us"]
+    assert 0 < costs["median"] <= costs["p99"] and costs["max"] > 0
+    assert report["command"].startswith(app("ubench") + " -q -t 3")
+    assert report["exit_status"] == 0
+    assert report["policy"] == "juggle"
+    assert report["sampler"] in ("schedstat", "taskstats", "perf")
+    assert report["period_s"] == pytest.approx(0.005)
+    assert report["balancers"] == balancers
+    assert report["cpus"] == helpers.cpus()
+    assert sorted(cpu for domain in report["domains"] for cpu in domain) == helpers.cpus()
+    assert report["threads"] == 3
+    assert report["cycles"] > 0
+    assert 0 < report["balancer_cpu_s"] < report["elapsed_s"] * len(helpers.cpus())
+    assert report["balancer"] == "ended"
+    assert len({thread["tid"] for thread in report["thread"]}) == len(report["thread"])
+    for thread in report["thread"]:
+        for key, kind in THREAD_KEYS.items():
+            assert isinstance(thread[key], kind), key
+        assert 0 <= thread["progress_s"] <= report["elapsed_s"]
+    assert sum(t["migrations"] for t in report["thread"]) <= report["migrations"]
+
+
+def test_replaces_an_older_report(run_juggle, tmp_path):
+    path = tmp_path / "r.json"
+    path.write_text("x" * 100000)
+    assert run_juggle("--report", path, "sh", "-c", "exit 3").returncode == 3
+    assert helpers.read_report(path)["exit_status"] == 3
+
+
+def test_on_standard_error(run_juggle):
+    done = run_juggle("--report", "-", "sh", "-c", "kill -TERM $$")
+    assert json.loads(done.stderr)["exit_status"] == 128 + 15
+    assert done.stdout == ""
+
+
+def test_words_that_are_no_text(juggle, tmp_path):
+    """Arguments and thread names hold any bytes, JSON does not."""
+    path = tmp_path / "r.json"
+    done = subprocess.run(
+        [juggle, "--report", path, "--trace", tmp_path / "t", "--", "sh", "-c",
+         "printf '\\377\\n\"' > /proc/self/comm; sleep 0.1; :", b"\xff\xfe"],
+        timeout=helpers.TIMEOUT_S, check=False)
+    assert done.returncode == 0
+    helpers.read_report(path)
+
+
+def test_long_command_line(run_juggle, tmp_path):
+    path = tmp_path / "r.json"
+    assert run_juggle("--report", path, "true", *["\u00e4" * 50] * 50).returncode == 0
+    assert helpers.read_report(path)["command"].startswith("true \u00e4")
+
+
+def test_written_below_the_callers_folder(run_juggle, tmp_path):
+    done = run_juggle("--report", "r.json", "--trace", "t", "sh", "-c", "cd /; exit 3",
+                      cwd=tmp_path)
+    assert done.returncode == 3
+    assert helpers.read_report(tmp_path / "r.json")["exit_status"] == 3
+    assert (tmp_path / "t").exists()
+
+
+def test_full_disk(run_juggle):
+    done = run_juggle("--report", "/dev/full", "sh", "-c", "exit 3")
+    assert done.returncode == 3
+    assert "--report /dev/full: No space left on device" in done.stderr
+
+
+def test_summary(run_juggle, app):
+    done = run_juggle("-v", "--always", "--", *ubench(app))
+    assert done.returncode == 0
+    assert re.search(r"threads +3 compute", done.stderr)
+    assert len(done.stderr.splitlines()) < 24, "more than a screen"
+
+
+# --- the trace
+
+Thread = collections.namedtuple("Thread", "tid cpu progress_ns run_ns wait_ns behind")
+Point = collections.namedtuple("Point", "time_ns domain elapsed_ns threads moves")
+
+
+def read_trace(path):
+    """(header, points, other lines by their first word)"""
+    lines = path.read_text().splitlines()
+    start, mark, header = lines[0].partition("# juggle trace 1 ")
+    assert (start, mark) == ("", "# juggle trace 1 ")
+    points, others = [], collections.defaultdict(list)
+    i = 1
+    while i < len(lines):
+        word, *fields = lines[i].split(" ")
+        i += 1
+        if word != "point":
+            assert word in ("birth", "regime"), lines[i - 1]
+            others[word].append(fields)
+            continue
+        time_ns, domain, elapsed_ns, n, moves = map(int, fields)
+        threads = []
+        for line in lines[i:i + n]:
+            word, *fields = line.split(" ")
+            assert word == "thread" and fields[5] in "ab" and len(fields) == 6
+            threads.append(Thread(*map(int, fields[:5]), fields[5] == "b"))
+        i += n
+        moved = []
+        for line in lines[i:i + moves]:
+            word, *fields = line.split(" ")
+            assert word == "move"
+            moved.append(tuple(map(int, fields)))
+        i += moves
+        points.append(Point(time_ns, domain, elapsed_ns, threads, moved))
+    return json.loads(header), points, others
+
+
+@pytest.mark.needs_cpus(2)
+@pytest.mark.parametrize("threads", [3, 5])
+@pytest.mark.parametrize("balancers", ["cpu", "domain"])
+def test_trace(juggle, app, tmp_path, balancers, threads):
+    trace, report = tmp_path / "trace", tmp_path / "r.json"
+    two = "%d,%d" % tuple(helpers.cpus()[:2])
+    done = helpers.run(
+        [juggle, "-c", two, "--always", "-i", "5ms", "--balancers", balancers, "--trace", trace,
+         "--report", report, "--", *ubench(app, "-t", str(threads))])
+    assert done.returncode == 0
+    header, points, others = read_trace(trace)
+    assert header["policy"] == "juggle"
+    assert [cpu for cpu, _ in header["cpus"]] == helpers.cpus()[:2]
+    assert len({fields[1] for fields in others["birth"]}) >= threads
+    assert any(fields[2] == "balance" for fields in others["regime"])
+
+    placed = [point for point in points if len(point.threads) == threads
+              and all(thread.cpu >= 0 for thread in point.threads)]
+    assert len(placed) > 10
+    assert any(point.moves for point in placed)
+    for point in placed:
+        where = {thread.tid: thread.cpu for thread in point.threads}
+        assert len(where) == threads
+        assert set(where.values()) <= set(helpers.cpus()[:2])
+        before = collections.Counter(where.values())
+        assert max(before.values()) - min(before.values()) <= 1 and len(before) == 2
+        for tid, origin, target in point.moves:
+            assert where[tid] == origin != target
+            where[tid] = target
+        assert collections.Counter(where.values()) == before, "not a swap"
+        assert len({tid for tid, _, _ in point.moves}) == len(point.moves)
+        behind = {thread.tid: thread.behind for thread in point.threads}
+        assert sum(behind[tid] for tid, _, _ in point.moves) * 2 == len(point.moves)
+        for thread in point.threads:
+            assert thread.run_ns >= 0 and thread.wait_ns >= 0
+
+    for first, second in zip(points, points[1:]):
+        assert first.time_ns < second.time_ns
+        assert second.elapsed_ns <= second.time_ns - first.time_ns + 1
+        earlier = {thread.tid: thread.progress_ns for thread in first.threads}
+        for thread in second.threads:
+            if thread.tid in earlier:
+                assert thread.progress_ns >= earlier[thread.tid]
+    moves = sum(len(point.moves) for point in points)
+    assert moves >= helpers.read_report(report)["migrations"] * 0.5
+
+
+def test_trace_of_static_has_no_moves(run_juggle, app, tmp_path):
+    trace = tmp_path / "trace"
+    assert run_juggle("-P", "static", "-i", "5ms", "--trace", trace, "--",
+                      *ubench(app)).returncode == 0
+    _, points, _ = read_trace(trace)
+    assert points and not any(point.moves for point in points)
+
+
+def test_trace_is_a_file_of_the_user(run_juggle, tmp_path):
+    trace = tmp_path / "trace"
+    assert run_juggle("--trace", trace, "true", umask=0o027).returncode == 0
+    assert trace.stat().st_mode & 0o777 == 0o640
+    assert trace.stat().st_uid == os.geteuid()

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""The shared-memory segment: there while juggle runs, for its user alone, gone afterwards."""
+import os
+import struct
+import subprocess
+
+import pytest
+
+import helpers
+
+# struct telemetry, from its begin up to and including job_pid and state
+HEAD = struct.Struct("=QIIQIIIIiiQQ256s16s16s16s16siI")
+
+
+@pytest.fixture
+def running(juggle, background):
+    """A juggle whose command ends with its standard input."""
+    process = background([juggle, "-P", "observe", "cat"], stdin=subprocess.PIPE,
+                         stdout=subprocess.DEVNULL)
+    helpers.wait_for(lambda: helpers.job(process.pid), "the command has started")
+    return process
+
+
+def segments():
+    return {name for name in os.listdir("/dev/shm") if name.startswith("juggle.")}
+
+
+def test_name_mode_and_end(running):
+    path = helpers.segment(running.pid)
+    status = path.stat()
+    assert status.st_mode & 0o7777 == 0o600
+    assert status.st_uid == os.geteuid()
+    running.stdin.close()
+    assert running.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert not path.exists()
+
+
+def test_contents(running):
+    path = helpers.segment(running.pid)
+    helpers.wait_for(lambda: HEAD.unpack(path.read_bytes()[:HEAD.size])[-1] == 1,
+                     "the state is: running")
+    data = path.read_bytes()
+    (magic, version, header_bytes, total_bytes, cpu_bytes, thread_bytes, cpus, threads, pid,
+     attached, realtime_ns, start_ns, command, policy, sampler, balancers, domains, job_pid,
+     state) = HEAD.unpack(data[:HEAD.size])
+    assert magic == 0x656C6767756A0A01
+    assert version == 1
+    assert total_bytes == len(data) == header_bytes + cpus * cpu_bytes + threads * thread_bytes
+    assert pid == running.pid
+    assert job_pid == helpers.job(running.pid)
+    assert attached == 0
+    assert command.rstrip(b"\0") == b"cat"
+    assert policy.rstrip(b"\0") == b"observe"
+    assert sampler.rstrip(b"\0") in (b"schedstat", b"taskstats", b"perf")
+    assert balancers.rstrip(b"\0") in (b"cpu", b"domain")
+    assert domains.rstrip(b"\0") == b"split"
+    assert state == 1
+    assert realtime_ns > 10 ** 18 and start_ns > 0
+
+
+def test_nothing_is_left_whatever_the_end(run_juggle):
+    before = segments()
+    for command in (["true"], ["no-such-command"], ["/"], ["sh", "-c", "kill -9 $$"],
+                    ["-p", str(2 ** 22 + 1)], ["--sampler", "guess", "true"]):
+        run_juggle(*command)
+    assert segments() <= before
+
+
+@pytest.mark.parametrize("how", ["read-only", "full", "absent"])
+def test_without_dev_shm(juggle, app, tmp_path, how):
+    """The run is otherwise normal, and is told of."""
+    prepare = {
+        "read-only": "mount -t tmpfs -o ro none /dev/shm",
+        "full": "mount -t tmpfs -o size=4096 none /dev/shm",
+        "absent": "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3",
+    }[how]
+    report = tmp_path / "r.json"
+    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+    if helpers.run([*unshare, "sh", "-c", prepare]).returncode != 0:
+        pytest.skip("no mount namespace, or mount(2) is forbidden")
+    done = helpers.run(
+        [*unshare, "sh", "-c", prepare + ' && exec "$0" "$@"', juggle, "--always", "--report",
+         report, "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "200", "-b", "yield",
+         "--rate", "100000"])
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("\n") == 1
+    assert "/dev/shm cannot be used" in done.stderr
+    found = helpers.read_report(report)
+    assert found["balancer"] == "ended"
+    assert found["threads"] == 3
