@@ -44,6 +44,7 @@ struct scanner {
 	uint32_t slot_search;
 	uint64_t started_ns, last_cpus_ns, next_scan_ns, next_eager_ns;
 	bool warned_full;
+	bool untraceable; /* the trace could not be begun */
 };
 
 static uint64_t now_ns(void)
@@ -327,10 +328,12 @@ static int start_teams(struct scanner *s)
 	if (s->exchange.team == NULL || s->exchange.threads == NULL || s->exchange.cpus == NULL)
 		return -ENOMEM;
 	show_cpus(s);
-	if (s->setup->options->trace != NULL && s->context.trace == NULL)
+	if (s->setup->options->trace != NULL && s->context.trace == NULL && !s->untraceable) {
 		r = trace_new(&s->context.trace, s->setup->options->trace, s->setup->telemetry);
-	if (r < 0)
-		return r;
+		s->untraceable = r < 0;
+		if (r < 0)
+			warn(s, "there will be no trace", r);
+	}
 	for (size_t i = 0; i < s->topology.cpus;) {
 		size_t count = 1;
 		while (i + count < s->topology.cpus &&

@@ -102,6 +102,17 @@ def test_full_disk(run_juggle):
     assert "--report /dev/full: No space left on device" in done.stderr
 
 
+def test_full_disk_under_the_trace(run_juggle, app, tmp_path):
+    path = tmp_path / "r.json"
+    done = run_juggle("--always", "--trace", "/dev/full", "--report", path, "--", *ubench(app))
+    assert done.returncode == 0
+    assert done.stderr.count("trace") == 1
+    assert "No space left on device" in done.stderr
+    report = helpers.read_report(path)
+    assert report["balancer"] == "ended"
+    assert report["threads"] == 3, "nothing was balanced"
+
+
 def test_summary(run_juggle, app):
     done = run_juggle("-v", "--always", "--", *ubench(app))
     assert done.returncode == 0
