@@ -37,7 +37,7 @@ def test_all_keys(run_juggle, app, tmp_path, balancers):
         assert isinstance(report[key], kind) and not isinstance(report[key], bool), key
     assert set(report["cycle_us"]) >= {"median", "p99", "max"}
     costs = report["cycle_us"]
-    assert 0 < costs["median"] <= costs["p99"] and costs["max"] > 0
+    assert 0 < costs["median"] <= costs["p99"] <= costs["max"]
     assert report["command"].startswith(app("ubench") + " -q -t 3")
     assert report["exit_status"] == 0
     assert report["policy"] == "juggle"
