@@ -67,7 +67,8 @@ static void warn(const struct scanner *s, const char *text, int error)
 
 /* ---- Known threads ---- */
 
-static struct known *find_known(const struct scanner *s, pid_t tid)
+/* Where a tid stands, or would stand. */
+static size_t find_known(const struct scanner *s, pid_t tid)
 {
 	size_t low = 0, high = s->known_count;
 
@@ -78,15 +79,15 @@ static struct known *find_known(const struct scanner *s, pid_t tid)
 		else
 			high = middle;
 	}
-	return &s->known[low];
+	return low;
 }
 
 static bool is_known(const struct scanner *s, const struct proc_thread *thread)
 {
-	const struct known *known = find_known(s, thread->tid);
+	size_t i = find_known(s, thread->tid);
 
-	return known < s->known + s->known_count && known->tid == thread->tid &&
-	       known->worker->start_ticks == thread->start_ticks;
+	return i < s->known_count && s->known[i].tid == thread->tid &&
+	       s->known[i].worker->start_ticks == thread->start_ticks;
 }
 
 static int remember(struct scanner *s, struct worker *worker)
@@ -99,24 +100,24 @@ static int remember(struct scanner *s, struct worker *worker)
 		s->known = known;
 		s->known_capacity = capacity;
 	}
-	struct known *at = find_known(s, worker->slot.tid);
-	memmove(at + 1, at, (size_t)(s->known + s->known_count - at) * sizeof *at);
-	*at = (struct known){.tid = worker->slot.tid, .worker = worker};
+	size_t i = find_known(s, worker->slot.tid);
+	memmove(&s->known[i + 1], &s->known[i], (s->known_count - i) * sizeof *s->known);
+	s->known[i] = (struct known){.tid = worker->slot.tid, .worker = worker};
 	s->known_count++;
 	return 0;
 }
 
 static void forget(struct scanner *s, struct worker *worker)
 {
-	struct known *at = find_known(s, worker->slot.tid);
+	size_t i = find_known(s, worker->slot.tid);
 
 	/* A tid may be there twice, when it was reused before its first owner was noticed to
 	 * be gone. */
-	while (at < s->known + s->known_count && at->worker != worker)
-		at++;
-	if (at < s->known + s->known_count) {
-		memmove(at, at + 1, (size_t)(s->known + s->known_count - at - 1) * sizeof *at);
+	while (i < s->known_count && s->known[i].worker != worker)
+		i++;
+	if (i < s->known_count) {
 		s->known_count--;
+		memmove(&s->known[i], &s->known[i + 1], (s->known_count - i) * sizeof *s->known);
 	}
 	sampler_detach(s->sampler, &worker->slot);
 	ledger_forget(s->setup->ledger, worker->ledger);
