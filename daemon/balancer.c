@@ -250,6 +250,10 @@ static void scan(struct scanner *s)
 	collect_ended(s);
 	if (proc_scan_run(s->scan, &thread, &n) < 0)
 		return;
+	/* Without the time of meeting threads, which is spent once for each. */
+	uint64_t end = now_ns();
+	s->next_scan_ns = end + (end - begin) * SCAN_SHARE;
+	s->next_eager_ns = end + (end - begin) * EAGER_SHARE;
 	for (size_t i = 0; i < n; i++) {
 		if (is_known(s, &thread[i]))
 			continue;
@@ -265,9 +269,6 @@ static void scan(struct scanner *s)
 		worker->next = NULL;
 		team_add(s->exchange.team[0], worker);
 	}
-	uint64_t end = now_ns();
-	s->next_scan_ns = end + (end - begin) * SCAN_SHARE;
-	s->next_eager_ns = end + (end - begin) * EAGER_SHARE;
 }
 
 /* ---- Teams ---- */

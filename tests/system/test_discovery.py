@@ -145,6 +145,26 @@ def test_late_threads(balanced):
     assert report["threads"] == 3
 
 
+HUNDREDS = r"""
+import sys, threading, time
+end = threading.Event()
+time.sleep(float(sys.argv[1]))
+for _ in range(300):
+    threading.Thread(target=end.wait).start()
+time.sleep(0.4)
+end.set()
+"""
+
+
+@pytest.mark.timing
+@pytest.mark.parametrize("after_s", [0, 1.1])
+def test_hundreds_of_idle_threads(balanced, after_s):
+    """Also after the first second, when the looks for new threads are rarer."""
+    report = balanced("/usr/bin/python3", "-c", HUNDREDS, after_s)
+    assert len(report["thread"]) == 301
+    assert report["threads"] <= 1
+
+
 def test_hundreds_of_busy_threads(balanced, app):
     report = balanced(app("ubench"), "-q", "-t", "200", "-e", "5ms", "-p", "10", "-b", "block",
                       "--rate", "100000", options=["--idle", "none"])
