@@ -7,5 +7,7 @@ int main(int argc, char **argv)
 	struct options options;
 
 	options_parse(&options, argc, argv);
-	return keeper_run(&options);
+	int status = keeper_run(&options);
+	options_deinit(&options);
+	return status;
 }

@@ -350,24 +350,22 @@ static const struct argp parser = {
 	       "With -p: 0.",
 };
 
-/* JUGGLE_OPTIONS as an argument vector of its own; lives as long as the program, since
- * options point into it. */
+/* JUGGLE_OPTIONS as an argument vector of its own, into whose words options may point. */
 static void parse_environment(struct options *options, char *name)
 {
 	const char *text = getenv("JUGGLE_OPTIONS");
-	char *words = NULL;
 	size_t bytes = 0;
 
 	if (text == NULL || text[strspn(text, " ")] == '\0')
 		return;
-	if (argz_create_sep(text, ' ', &words, &bytes) != 0)
+	if (argz_create_sep(text, ' ', &options->environment, &bytes) != 0)
 		return;
-	size_t count = argz_count(words, bytes);
+	size_t count = argz_count(options->environment, bytes);
 	char **argv = calloc(count + 2, sizeof *argv);
 	if (argv == NULL)
 		return;
 	argv[0] = name;
-	argz_extract(words, bytes, argv + 1);
+	argz_extract(options->environment, bytes, argv + 1);
 	argp_parse(&parser, (int)count + 1, argv, ARGP_IN_ORDER, NULL, options);
 	if (options->command != NULL && options->command[0] != NULL) {
 		fprintf(stderr, "juggle: JUGGLE_OPTIONS: '%s' is not an option\n",
@@ -375,6 +373,13 @@ static void parse_environment(struct options *options, char *name)
 		exit(EXIT_JUGGLE_FAILED);
 	}
 	options->command = NULL;
+	free(argv);
+}
+
+void options_deinit(struct options *options)
+{
+	free(options->environment);
+	options->environment = NULL;
 }
 
 void options_parse(struct options *options, int argc, char **argv)

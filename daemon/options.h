@@ -42,12 +42,14 @@ struct options {
 	int verbose;
 	pid_t pid; /* -p: attach; 0: run command */
 	char **command; /* NULL-terminated */
+	char *environment; /* words of JUGGLE_OPTIONS, owned */
 };
 
 /* Parse $JUGGLE_OPTIONS and then the command line. Prints one line and exits with
  * EXIT_JUGGLE_FAILED on an error; prints and exits with 0 on --help and --version.
- * What it returns points into argv and into memory that lives as long as the program. */
+ * What it returns points into argv, and has to be given to options_deinit(). */
 void options_parse(struct options *options, int argc, char **argv);
+void options_deinit(struct options *options);
 
 const char *options_policy_name(enum policy_name policy);
 

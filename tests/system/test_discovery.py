@@ -47,6 +47,12 @@ def pids(report, comm):
     return {thread["pid"] for thread in report["thread"] if thread["comm"] == comm}
 
 
+def assert_processes(report, comm, count):
+    """So many processes of that name; LeakSanitizer forks another at their end."""
+    found = len(pids(report, comm))
+    assert found >= count if helpers.SANITIZER else found == count
+
+
 def computed(report, comm):
     """Threads of that name which have used CPU time since juggle met them."""
     return [thread for thread in report["thread"]
@@ -57,7 +63,7 @@ def test_pthreads(balanced, app):
     report = balanced(app("ubench"), *SHORT, "-t", "5", "-p", "200")
     assert report["threads"] == 5
     assert len(computed(report, "ubench")) == 5
-    assert len(pids(report, "ubench")) == 1
+    assert_processes(report, "ubench", 1)
 
 
 def test_openmp_built_with_gcc(balanced, app):
@@ -106,7 +112,7 @@ def test_openmp_program(balanced, tmp_path, compiler):
 def test_forked_children(balanced, app):
     one = " ".join([app("ubench"), *SHORT, "-t", "1", "-p", "200", ">/dev/null"])
     report = balanced("sh", "-c", "%s & %s & wait" % (one, one))
-    assert len(pids(report, "ubench")) == 2
+    assert_processes(report, "ubench", 2)
     assert len(computed(report, "ubench")) == 2
     assert report["threads"] == 2, "the shell that waits is counted"
 
@@ -205,7 +211,7 @@ def test_attached_process_and_what_is_below(juggle, app, background, tmp_path):
 def test_juggle_runs_mpirun(balanced, app, mpirun):
     report = balanced(*mpirun, "-n", "3", app("ubench-mpi"), *SHORT[:-2], "-b", "mpi", "-p", "200",
                       env=MPI_ENVIRONMENT)
-    assert len(pids(report, "ubench-mpi")) == 3
+    assert_processes(report, "ubench-mpi", 3)
     working = sorted(report["thread"], key=lambda thread: -thread["progress_s"])[:3]
     assert {thread["comm"] for thread in working} == {"ubench-mpi"}
     assert report["threads"] >= 3
