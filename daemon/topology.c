@@ -43,9 +43,26 @@ static void number_domains(struct topology *topology)
 	topology->domains = (size_t)domain + 1;
 }
 
+/* hwloc's view of the machine; NULL when it has none. */
+static hwloc_topology_t load(void)
+{
+	hwloc_topology_t machine;
+
+	if (hwloc_topology_init(&machine) < 0)
+		return NULL;
+#if HWLOC_API_VERSION >= 0x00020500
+	/* It would bind us to each CPU in turn, to wait there behind all that is busy: for
+	 * seconds at times. What it learns so is not needed. */
+	(void)hwloc_topology_set_flags(machine, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
+#endif
+	if (hwloc_topology_load(machine) == 0)
+		return machine;
+	hwloc_topology_destroy(machine);
+	return NULL;
+}
+
 int topology_init(struct topology *topology, const struct act_mask *cpus, int joint)
 {
-	hwloc_topology_t machine = NULL;
 	int count = act_mask_count(cpus);
 
 	*topology = (struct topology){0};
@@ -55,10 +72,7 @@ int topology_init(struct topology *topology, const struct act_mask *cpus, int jo
 	if (topology->cpu == NULL)
 		return -ENOMEM;
 	/* Without hwloc's answer all CPUs are one domain: balancing goes on. */
-	if (!joint && hwloc_topology_init(&machine) == 0 && hwloc_topology_load(machine) != 0) {
-		hwloc_topology_destroy(machine);
-		machine = NULL;
-	}
+	hwloc_topology_t machine = joint ? NULL : load();
 	for (int os_cpu = 0; os_cpu < ACT_CPUS_MAX; os_cpu++)
 		if (act_mask_has(cpus, os_cpu))
 			topology->cpu[topology->cpus++] = (struct topology_cpu){.os_cpu = os_cpu,

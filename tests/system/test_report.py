@@ -137,7 +137,7 @@ def read_trace(path):
         word, *fields = lines[i].split(" ")
         i += 1
         if word != "point":
-            assert word in ("birth", "regime"), lines[i - 1]
+            assert word in ("birth", "regime", "cpus"), lines[i - 1]
             others[word].append(fields)
             continue
         time_ns, domain, elapsed_ns, n, moves = map(int, fields)

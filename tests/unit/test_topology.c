@@ -7,12 +7,20 @@
 #include "topology.h"
 
 #include <errno.h>
+#include <hwloc.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -164,6 +172,50 @@ static void test_empty(void **state)
 	}
 }
 
+/* From now on the kernel kills this process at its first sched_setaffinity(). */
+static int forbid_binding(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setaffinity, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof filter / sizeof filter[0], .filter = filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? -errno : 0;
+}
+
+/* A balancer that binds itself to each CPU in turn waits in turn behind what runs there. */
+static void test_no_binding(void **state)
+{
+	struct act_mask mask;
+	int status;
+	(void)state;
+
+#if HWLOC_API_VERSION < 0x00020500
+	skip(); /* hwloc cannot be told */
+#endif
+	assert_int_equal(act_get_mask(0, &mask), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct topology topology;
+		if (forbid_binding() < 0)
+			_exit(77);
+		_exit(topology_init(&topology, &mask, 0) == 0 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		print_message("SKIPPED: no seccomp filters here\n");
+		skip();
+	}
+	assert_false(WIFSIGNALED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -176,6 +228,7 @@ int main(void)
 		cmocka_unit_test(test_no_answer),
 		cmocka_unit_test(test_this_machine),
 		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_no_binding),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""CPUs that others use as well, and what balancing is for: speed."""
+import json
+import statistics
+import subprocess
+
+import pytest
+
+import helpers
+
+pytestmark = pytest.mark.needs_cpus(2)
+
+
+@pytest.fixture
+def two():
+    return "%d,%d" % tuple(helpers.cpus()[:2])
+
+
+@pytest.mark.parametrize("pattern", [
+    ["--pattern", "hogs", "--scale", "0.01"],
+    ["--pattern", "duty", "--period", "20ms", "--busy", "14ms"]], ids=["hogs", "duty"])
+def test_as_many_threads_as_cpus_under_load(juggle, app, background, two, tmp_path, pattern):
+    """The thread whose CPU is shared falls behind, and changes places with the other."""
+    background([app("noise"), *pattern, "--cpu", helpers.cpus()[0], "--with-parent"],
+               stdout=subprocess.DEVNULL)
+    report = tmp_path / "r.json"
+    done = helpers.run([juggle, "-c", two, "--always", "-i", "5ms", "--report", report, "--",
+                        app("ubench"), "-q", "-t", "2", "-e", "20ms", "-p", "100", "-b", "yield",
+                        "--rate", "100000"])
+    assert done.returncode == 0, done.stderr
+    found = helpers.read_report(report)
+    assert found["threads"] == 2
+    assert found["migrations"] > 0
+    first, second = (t["progress_s"] for t in found["thread"] if t["progress_s"] > 0.01)
+    assert min(first, second) > 0.5 * max(first, second)
+
+
+def test_two_jobs_at_once(juggle, app, background, two, tmp_path):
+    jobs = [background([juggle, "-c", two, "--always", "-i", "5ms", "--report",
+                        tmp_path / str(i), "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p",
+                        "150", "-b", "yield", "--rate", "100000"], stdout=subprocess.DEVNULL)
+            for i in range(2)]
+    for i, job in enumerate(jobs):
+        assert job.wait(timeout=helpers.TIMEOUT_S) == 0
+        report = helpers.read_report(tmp_path / str(i))
+        assert report["threads"] == 3
+        assert report["balancer"] == "ended"
+
+
+def test_juggle_below_juggle(juggle, app, two, tmp_path):
+    """Two balancers for the same threads: nothing sensible comes of it, but it ends well."""
+    done = helpers.run([juggle, "-c", two, "--always", "--", juggle, "--always", "--report",
+                        tmp_path / "r", "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p",
+                        "100", "-b", "yield", "--rate", "100000"])
+    assert done.returncode == 0, done.stderr
+    assert helpers.read_report(tmp_path / "r")["balancer"] == "ended"
+
+
+@pytest.mark.timing
+def test_faster_than_a_static_distribution(juggle, app, two):
+    """Three threads on two CPUs: at most 1.33 times as fast, and 1.08 on a noisy machine."""
+    rate = json.loads(helpers.run([app("ubench"), "--calibrate"]).stdout)["rate_steps_per_ms"]
+
+    def elapsed_s(*options):
+        done = helpers.run([juggle, "-c", two, *options, "--", app("ubench"), "-q", "-t", "3",
+                            "-e", "20ms", "-p", "20", "-b", "yield", "--rate", str(int(rate))])
+        assert done.returncode == 0, done.stderr
+        return json.loads(done.stdout)["elapsed_s"]
+    ratios = []
+    for _ in range(2):
+        runs = [(elapsed_s("-P", "static"), elapsed_s()) for _ in range(3)]
+        static, balanced = (statistics.median(times) for times in zip(*runs))
+        ratios.append(static / balanced)
+        if ratios[-1] >= 1.08:
+            return
+    pytest.fail("only %s times as fast" % ratios)

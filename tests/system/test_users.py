@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""Ordinary users: all works on their own processes, and what does not is said clearly."""
+import os
+import signal
+import subprocess
+
+import pytest
+
+import helpers
+
+UBENCH = ["-q", "-t", "3", "-e", "5ms", "-p", "200", "-b", "yield", "--rate", "100000"]
+
+
+def test_plain_run(unprivileged):
+    user = unprivileged
+    report, trace = user.dir / "plain.json", user.dir / "plain.trace"
+    done = user.run([user.juggle, "--always", "--report", report, "--trace", trace, "--",
+                     user.app("ubench"), *UBENCH])
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == "", "auto falls back without a word"
+    found = helpers.read_report(report)
+    assert found["threads"] == 3
+    assert found["balancer"] == "ended"
+    assert found["sampler"] in ("schedstat", "perf")
+    assert trace.stat().st_uid == user.uid
+
+
+def test_taskstats_needs_a_privilege(unprivileged):
+    user = unprivileged
+    done = user.run([user.juggle, "--sampler", "taskstats", "--", "touch", user.dir / "ran"])
+    assert done.returncode == 125
+    assert "taskstats does not work here" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+    assert not (user.dir / "ran").exists()
+
+
+@pytest.mark.needs_cpus(2)
+def test_own_process(unprivileged, background):
+    user = unprivileged
+    two = helpers.cpus()[:2]
+    job = background(user.command(
+        ["taskset", "-c", "%d,%d" % tuple(two), user.app("ubench"), *UBENCH[:-2], "-p",
+         "1000000000"]), stdout=subprocess.DEVNULL, cwd=user.dir)
+    helpers.wait_for(lambda: helpers.has_masks(job.pid, two), "the threads have started")
+    process = background(user.command([user.juggle, "-c", "%d,%d" % tuple(two), "--always",
+                                       "-p", job.pid]), cwd=user.dir)
+    helpers.wait_for(lambda: helpers.is_pinned(job.pid), "all threads are pinned")
+    assert helpers.segment(process.pid, user.uid).stat().st_uid == user.uid
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert helpers.has_masks(job.pid, two)
+    assert not helpers.segment(process.pid, user.uid).exists()
+
+
+def test_another_users_process(unprivileged, background):
+    user = unprivileged
+    if os.geteuid() == 0:
+        pid = background(["sleep", "100"]).pid
+    else:
+        pid = 1
+    done = user.run([user.juggle, "-p", pid])
+    assert done.returncode == 125
+    assert "another user's" in done.stderr
+
+
+@pytest.mark.needs_root
+def test_root_balances_a_users_process(unprivileged, juggle, background):
+    user = unprivileged
+    job = background(user.command(["sleep", "100"]), cwd=user.dir)
+    helpers.wait_for(lambda: helpers.comm(job.pid) == "sleep", "the job has started")
+    process = background([juggle, "-p", job.pid])
+    helpers.wait_for(lambda: helpers.balancer(process.pid), "juggle has attached")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+
+
+def test_few_descriptors(unprivileged):
+    """More threads than descriptors: those that can be sampled are balanced, all run."""
+    user = unprivileged
+    report = user.dir / "few.json"
+    done = user.run(
+        ["prlimit", "--nofile=24:24", user.juggle, "--always", "--report", report, "--",
+         user.app("ubench"), "-q", "-t", "60", "-e", "5ms", "-p", "10", "-b", "block",
+         "--rate", "100000"])
+    assert done.returncode == 0, done.stderr
+    assert helpers.read_report(report)["exit_status"] == 0
+
+
+def test_few_processes(unprivileged):
+    """Where juggle cannot start its processes or threads, it fails as juggle."""
+    user = unprivileged
+    done = user.run(["prlimit", "--nproc=1:1", user.juggle, "true"])
+    assert done.returncode in (0, 125)
+    if done.returncode:
+        assert "juggle: " in done.stderr
