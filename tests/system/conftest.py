@@ -25,10 +25,13 @@ def pytest_configure(config):
     signal.signal(signal.SIGTERM, signal.default_int_handler)
 
 
+COUNTING_THREADS = {"test_affinity", "test_discovery", "test_domains", "test_kill", "test_sharing", "test_users"}
+
+
 def pytest_runtest_setup(item):
     if item.get_closest_marker("timing") and helpers.SANITIZER:
         pytest.skip("measures time, and this is a %s sanitizer build" % helpers.SANITIZER)
-    if helpers.SANITIZER == "thread" and item.module.__name__ in ("test_affinity", "test_discovery"):
+    if helpers.SANITIZER == "thread" and item.module.__name__ in COUNTING_THREADS:
         pytest.skip("counts threads, and ThreadSanitizer adds one to each process")
     mark = item.get_closest_marker("needs_cpus")
     if mark and len(helpers.cpus()) < mark.args[0]:
