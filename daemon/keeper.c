@@ -21,6 +21,7 @@
 #include "report.h"
 
 #define FINISH_MS 3000 /* how long the balancer may take to let go of the job */
+#define KILLED_MS 1000 /* and to die, when it has not */
 
 struct keeper {
 	const struct options *options;
@@ -251,12 +252,18 @@ static void finish_balancer(struct keeper *k)
 	double until = now_s() + FINISH_MS / 1000.0;
 
 	close(k->control_fd);
+	bool killed = false;
 	while (k->balancer != 0) {
 		int left_ms = (int)((until - now_s()) * 1000);
+		if (left_ms <= 0 && killed) { /* frozen, perhaps; it will do nothing more */
+			balancer_ended(k, SIGKILL);
+			break;
+		}
 		if (left_ms <= 0) {
 			kill(k->balancer, SIGKILL);
-			left_ms = 100;
-			until = now_s() + 1;
+			killed = true;
+			left_ms = KILLED_MS;
+			until = now_s() + KILLED_MS / 1000.0;
 		}
 		if (poll(&fd, 1, left_ms) < 0 && errno != EINTR)
 			break;

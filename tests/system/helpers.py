@@ -13,12 +13,15 @@ import subprocess
 import time
 from pathlib import Path
 
+import pytest
+
 REPO = Path(__file__).resolve().parents[2]
 BUILD = Path(os.environ.get("JUGGLE_BUILD", REPO / "build")).resolve()
 NOBODY = 65534
 # A sanitized program is several times slower; deadlines only bound a failure.
 SANITIZER = os.environ.get("JUGGLE_SANITIZER", "")
-TIMEOUT_S = 60 if SANITIZER else 20
+TIMEOUT_S = 60 if SANITIZER else 30
+ADDED_THREADS = 1 if SANITIZER == "thread" else 0
 
 
 def app(name, build=BUILD):
@@ -76,9 +79,15 @@ def status(pid, tid=None):
 
 
 def threads(pid):
-    """The thread ids of a process, ascending; empty when it is gone."""
+    """The thread ids of a process, ascending; empty when it is gone.
+
+    Without the thread that ThreadSanitizer adds to our programs, right after the first.
+    """
     try:
-        return sorted(int(name) for name in os.listdir("/proc/%d/task" % pid))
+        tids = sorted(int(name) for name in os.listdir("/proc/%d/task" % pid))
+        if ADDED_THREADS and os.readlink("/proc/%d/exe" % pid).startswith(str(BUILD)):
+            del tids[1:1 + ADDED_THREADS]
+        return tids
     except (FileNotFoundError, ProcessLookupError):
         return []
 
@@ -264,3 +273,24 @@ def compile_c(folder, source, *flags, compiler="cc"):
     subprocess.run([compiler, "-O1", "-o", path, code, *flags], check=True,
                    timeout=TIMEOUT_S * 3)
     return path
+
+
+@contextlib.contextmanager
+def cgroup(controller):
+    """A new group of a controller of control groups, version 1; empty when left."""
+    root = Path("/sys/fs/cgroup") / controller
+    folder = root / ("juggle-test.%d" % os.getpid())
+    try:
+        if not (root / "tasks").exists():
+            raise FileNotFoundError(root / "tasks")
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip("no control groups (version 1, %s): %s" % (controller, error))
+    try:
+        yield folder
+    finally:
+        for pid in (folder / "cgroup.procs").read_text().split():
+            with contextlib.suppress(OSError):
+                (root / "cgroup.procs").write_text(pid)
+        wait_for(lambda: not (folder / "tasks").read_text(), "the group is empty")
+        folder.rmdir()

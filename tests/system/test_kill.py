@@ -144,6 +144,24 @@ def test_stopped_balancer_does_not_hold_up_the_end(held):
     assert helpers.read_report(job.report)["balancer"] == "lost"
 
 
+@pytest.mark.needs_root
+def test_frozen_balancer_does_not_hold_up_the_end(held):
+    """Not even SIGKILL ends it: as when it waits for a device, or for a busy CPU."""
+    job = held()
+    with helpers.cgroup("freezer") as folder:
+        (folder / "cgroup.procs").write_text(str(job.balancer))
+        try:
+            (folder / "freezer.state").write_text("FROZEN")
+            helpers.wait_for(lambda: (folder / "freezer.state").read_text() == "FROZEN\n",
+                             "it is frozen")
+            job.end()
+            assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+        finally:
+            (folder / "freezer.state").write_text("THAWED")
+        helpers.wait_for(lambda: not helpers.alive(job.balancer), "it dies in the end")
+    assert helpers.read_report(job.report)["balancer"] == "lost"
+
+
 def test_stopped_balancer_catches_up(held):
     job = held()
     os.kill(job.balancer, signal.SIGSTOP)
