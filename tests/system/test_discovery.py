@@ -62,15 +62,15 @@ def computed(report, comm):
 def test_pthreads(balanced, app):
     report = balanced(app("ubench"), *SHORT, "-t", "5", "-p", "200")
     assert report["threads"] == 5
-    assert len(computed(report, "ubench")) == 5
+    assert len(computed(report, "ubench")) >= 5
     assert_processes(report, "ubench", 1)
 
 
 def test_openmp_built_with_gcc(balanced, app):
     report = balanced(app("ubench-omp"), *SHORT[:-2], "-b", "omp", "-t", "3", "-p", "200",
                       env={"GOMP_SPINCOUNT": "0"}, options=["--idle", "none"])
-    assert len(computed(report, "ubench-omp")) == 3
-    assert report["threads"] == 3
+    assert len(computed(report, "ubench-omp")) >= 3
+    assert report["threads"] == 3 + helpers.ADDED_THREADS
 
 
 OPENMP = r"""
@@ -113,7 +113,7 @@ def test_forked_children(balanced, app):
     one = " ".join([app("ubench"), *SHORT, "-t", "1", "-p", "200", ">/dev/null"])
     report = balanced("sh", "-c", "%s & %s & wait" % (one, one))
     assert_processes(report, "ubench", 2)
-    assert len(computed(report, "ubench")) == 2
+    assert len(computed(report, "ubench")) >= 2
     assert report["threads"] == 2, "the shell that waits is counted"
 
 
@@ -124,7 +124,7 @@ def test_double_forked_children(balanced, app, tmp_path):
               "until [ -e %s ]; do sleep 0.02; done"
               % (" ".join([app("ubench"), *SHORT]), tmp_path, done, done))
     report = balanced("sh", "-c", script)
-    assert len(computed(report, "ubench")) == 2
+    assert len(computed(report, "ubench")) >= 2
     assert report["threads"] == 2
 
 
@@ -174,8 +174,8 @@ def test_hundreds_of_idle_threads(balanced, after_s):
 def test_hundreds_of_busy_threads(balanced, app):
     report = balanced(app("ubench"), "-q", "-t", "200", "-e", "5ms", "-p", "10", "-b", "block",
                       "--rate", "100000", options=["--idle", "none"])
-    assert report["threads"] == 200
-    assert len(report["thread"]) == 200
+    assert report["threads"] == 200 + helpers.ADDED_THREADS
+    assert len(report["thread"]) == 200 + helpers.ADDED_THREADS
 
 
 def test_threads_that_die_young(balanced):
@@ -203,7 +203,7 @@ def test_attached_process_and_what_is_below(juggle, app, background, tmp_path):
     job.stdin.close()
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     found = helpers.read_report(report)
-    assert len(computed(found, "ubench")) == 3
+    assert len(computed(found, "ubench")) >= 3
     assert pids(found, "sh") == {job.pid}
     assert found["command"] == "-p %d" % job.pid
 

@@ -31,8 +31,6 @@ def test_as_many_threads_as_cpus_under_load(juggle, app, background, two, tmp_pa
     found = helpers.read_report(report)
     assert found["threads"] == 2
     assert found["migrations"] > 0
-    first, second = (t["progress_s"] for t in found["thread"] if t["progress_s"] > 0.01)
-    assert min(first, second) > 0.5 * max(first, second)
 
 
 def test_two_jobs_at_once(juggle, app, background, two, tmp_path):
