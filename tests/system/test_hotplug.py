@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: MIT
+"""CPUs that go and come back while a job runs: hot-plug, and cpusets that change."""
+import contextlib
+import os
+import pathlib
+import signal
+import subprocess
+
+import pytest
+
+import helpers
+
+pytestmark = [pytest.mark.needs_root, pytest.mark.needs_cpus(2)]
+
+
+@pytest.fixture
+def two():
+    """Two CPUs; the second is the one that goes."""
+    return [helpers.cpus()[0], helpers.cpus()[-1]]
+
+
+@pytest.fixture
+def hotplug(two):
+    """hotplug(False) takes the second CPU offline; it is back after the test."""
+    file = pathlib.Path("/sys/devices/system/cpu/cpu%d/online" % two[1])
+    if not os.access(file, os.W_OK):
+        pytest.skip("%s cannot be written" % file)
+    own = os.sched_getaffinity(0)
+
+    def set_online(online):
+        try:
+            file.write_text("1" if online else "0")
+        except OSError as error:
+            pytest.skip("%s: %s" % (file, error))
+        helpers.wait_for(lambda: file.read_text() == ("1\n" if online else "0\n"),
+                         "the CPU is %s" % ("online" if online else "offline"))
+    try:
+        yield set_online
+    finally:
+        if file.read_text() != "1\n":
+            file.write_text("1")
+        os.sched_setaffinity(0, own)  # in case the kernel has rewritten it
+
+
+@pytest.fixture
+def held(juggle, app, background, two, tmp_path):
+    """held(PREFIX...) starts a job of three threads under juggle, on the two CPUs."""
+    class Held:
+        def __init__(self, *prefix):
+            app("ubench")
+            self.report = tmp_path / "report.json"
+            self.juggle = background(
+                [*prefix, "taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "-i", "5ms",
+                 "--report", self.report, "--trace", tmp_path / "trace", "--",
+                 *helpers.held_job()], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.ubench = helpers.wait_for(
+                lambda: helpers.find(self.juggle.pid, "ubench"), "the job has started")
+            self.balanced_on(two)
+
+        def balanced_on(self, cpus):
+            def balanced():
+                masks = helpers.masks(self.ubench)
+                return (helpers.is_pinned(self.ubench)
+                        and set().union(*masks.values()) == set(cpus))
+            helpers.wait_for(balanced, "the threads are pinned to CPUs %s" % cpus)
+
+        def runs(self):
+            def used():
+                with open("/proc/%d/stat" % self.ubench, encoding="utf-8") as file:
+                    return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
+            before = used()
+            helpers.wait_for(lambda: used() > before + 5, "the job makes progress")
+
+        def end(self):
+            self.juggle.stdin.close()
+            assert self.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+            assert self.juggle.stderr.read() == ""
+            return helpers.read_report(self.report)
+    return Held
+
+
+def test_cpu_goes_offline_and_comes_back(held, hotplug, two):
+    job = held()
+    hotplug(False)
+    job.balanced_on(two[:1])
+    job.runs()
+    hotplug(True)
+    job.balanced_on(two)
+    job.runs()
+    report = job.end()
+    assert report["balancer"] == "ended"
+    assert report["cpus"] == two
+    assert report["threads"] == 3
+
+
+def test_end_while_a_cpu_is_offline(held, hotplug, two):
+    job = held()
+    hotplug(False)
+    job.balanced_on(two[:1])
+    assert job.end()["cpus"] == two[:1]
+
+
+def test_masks_after_a_cpu_has_come_back(juggle, background, hotplug, two):
+    """What a thread had before includes the CPU that was away when juggle let go."""
+    job = background(["taskset", "-c", "%d,%d" % tuple(two), *helpers.held_job()],
+                     stdin=subprocess.PIPE)
+    ubench = helpers.wait_for(lambda: helpers.find(job.pid, "ubench"), "the job has started")
+    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "its threads, too")
+    process = background([juggle, "--always", "-c", "%d,%d" % tuple(two), "-p", ubench])
+    helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned")
+    hotplug(False)
+    helpers.wait_for(
+        lambda: all(mask == {two[0]} for mask in helpers.masks(ubench).values()),
+        "all threads are on the CPU that is left")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    hotplug(True)
+    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "the masks are back")
+
+
+@contextlib.contextmanager
+def cpuset(cpus):
+    """A cpuset (control groups, version 1) with these CPUs."""
+    with helpers.cgroup("cpuset") as folder:
+        (folder / "cpuset.mems").write_text((folder.parent / "cpuset.mems").read_text())
+        (folder / "cpuset.cpus").write_text(",".join(map(str, cpus)))
+        yield folder
+
+
+def test_cpuset_shrinks_and_grows(held, two):
+    with cpuset(two) as folder:
+        job = held("sh", "-c", 'echo $$ > %s/cgroup.procs && exec "$0" "$@"' % folder)
+        (folder / "cpuset.cpus").write_text(str(two[0]))
+        job.balanced_on(two[:1])
+        job.runs()
+        (folder / "cpuset.cpus").write_text(",".join(map(str, two)))
+        if tuple(map(int, os.uname().release.split(".")[:2])) >= (6, 2):
+            job.balanced_on(two)  # older kernels forget what a thread had asked for
+        job.runs()
+        report = job.end()
+    assert report["balancer"] == "ended"
+    assert report["threads"] == 3
+
+
+def test_cpus_outside_of_the_cpuset(juggle, two):
+    with cpuset(two[:1]) as folder:
+        done = helpers.run(["sh", "-c", 'echo $$ > %s/cgroup.procs && exec "$0" "$@"' % folder,
+                            juggle, "-c", "%d,%d" % tuple(two), "true"])
+    assert done.returncode == 125
+    assert done.stderr == ("juggle: -c names CPUs that cannot be used here; choose from %d\n"
+                           % two[0])
