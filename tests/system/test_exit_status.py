@@ -101,7 +101,8 @@ def test_what_cannot_be_executed_is_126(run_juggle, tmp_path):
 
 def test_what_is_not_found_is_127(run_juggle, tmp_path):
     for command in [tmp_path / "none", "no-such-command-anywhere", ""]:
-        done = run_juggle(command)
+        # A folder in PATH that the user may not read would make it 126, as for env(1).
+        done = run_juggle(command, env={"PATH": "/usr/bin:/bin"})
         assert done.returncode == 127
         assert "command not found" in done.stderr
 
