@@ -171,8 +171,9 @@ def test_hundreds_of_idle_threads(balanced, after_s):
     assert report["threads"] <= 1
 
 
+@pytest.mark.timing
 def test_hundreds_of_busy_threads(balanced, app):
-    report = balanced(app("ubench"), "-q", "-t", "200", "-e", "5ms", "-p", "10", "-b", "block",
+    report = balanced(app("ubench"), "-q", "-t", "200", "-e", "5ms", "-p", "20", "-b", "block",
                       "--rate", "100000", options=["--idle", "none"])
     assert report["threads"] == 200 + helpers.ADDED_THREADS
     assert len(report["thread"]) == 200 + helpers.ADDED_THREADS
