@@ -142,25 +142,34 @@ static void collect_ended(struct scanner *s)
 /* ---- Meeting a thread ---- */
 
 /* A thread that is born of one that we have confined inherits that mask. What
- * it should have instead is what its process, or else its parent, had. */
+ * it should have instead is what its process had, or, when that is new, its parent. When
+ * that was never met, or has ended, any confined thread may be an ancestor.
+ * ledger_restore_born() has the same rule. */
 static const struct worker *confined_relative(
 	const struct scanner *s, const struct proc_thread *thread)
 {
-	const struct worker *parent = NULL;
+	const struct worker *own = NULL, *parent = NULL, *any = NULL;
+	bool own_met = false, parent_met = false;
 
 	for (size_t i = 0; i < s->known_count; i++) {
 		const struct worker *other = s->known[i].worker;
-		if (!atomic_load_explicit(&other->pinned, memory_order_acquire))
-			continue;
-		if (other->slot.pid == thread->pid)
-			return other;
-		if (other->slot.pid == thread->ppid)
-			parent = other;
+		bool pinned = atomic_load_explicit(&other->pinned, memory_order_acquire);
+		if (other->slot.pid == thread->pid) {
+			own_met = true;
+			own = pinned ? other : own;
+		} else if (other->slot.pid == thread->ppid) {
+			parent_met = true;
+			parent = pinned ? other : parent;
+		}
+		any = pinned ? other : any;
 	}
-	return parent;
+	if (own_met)
+		return own;
+	return parent_met ? parent : any;
 }
 
-static int record_original(struct scanner *s, const struct proc_thread *thread, int *entry)
+static int record_original(
+	struct scanner *s, const struct proc_thread *thread, struct worker *worker)
 {
 	struct act_mask mask;
 	bool inherited = false;
@@ -178,10 +187,14 @@ static int record_original(struct scanner *s, const struct proc_thread *thread, 
 	r = ledger_record(s->setup->ledger, thread->pid, thread->tid, thread->start_ticks, &mask);
 	if (r < 0)
 		return r;
-	*entry = r;
-	if (inherited)
+	worker->ledger = r;
+	if (inherited) {
+		/* So may be what was born of it until now. */
+		atomic_store_explicit(&worker->pinned, true, memory_order_release);
+		ledger_confined(s->setup->ledger, r);
 		(void)ledger_restore(s->setup->ledger, r,
 			s->setup->options->cpus_given ? &s->setup->options->cpus : NULL);
+	}
 	return 0;
 }
 
@@ -218,7 +231,7 @@ static struct worker *meet(struct scanner *s, const struct proc_thread *thread)
 	worker->start_ticks = thread->start_ticks;
 	int r = sampler_attach(s->sampler, &worker->slot);
 	if (r == 0)
-		r = record_original(s, thread, &worker->ledger);
+		r = record_original(s, thread, worker);
 	if (r < 0) {
 		if (r == -ENOSPC && !s->warned_full) {
 			warn(s, "too many threads; the newest are left alone", 0);

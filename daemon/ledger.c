@@ -141,26 +141,34 @@ size_t ledger_restore_all(const struct ledger *ledger)
 }
 
 /* The entry that tells what a thread should have instead of its one CPU: that of a confined
- * thread of its process, or else of its parent. -1: there is none, or the thread was met
- * itself. */
+ * thread of its process, or, when that is new, of its parent, or, when that is not known
+ * either, of any. -1: there is none, or the thread was met itself. */
 static int find_heritage(const struct ledger *ledger, const struct proc_thread *thread)
 {
 	uint32_t used = atomic_load_explicit(ledger->used, memory_order_relaxed);
-	int own = -1, parent = -1;
+	bool own_met = false, parent_met = false;
+	int own = -1, parent = -1, any = -1;
 
 	for (uint32_t i = 0; i < used; i++) {
 		const struct entry *entry = &ledger->entry[i];
 		pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
+		if (tid == 0)
+			continue;
 		if (tid == thread->tid && entry->start_ticks == thread->start_ticks)
 			return -1;
-		if (tid == 0 || !atomic_load_explicit(&entry->confined, memory_order_relaxed))
-			continue;
-		if (entry->pid == thread->pid)
-			own = (int)i;
-		else if (entry->pid == thread->ppid)
-			parent = (int)i;
+		bool confined = atomic_load_explicit(&entry->confined, memory_order_relaxed);
+		if (entry->pid == thread->pid) {
+			own_met = true;
+			own = confined ? (int)i : own;
+		} else if (entry->pid == thread->ppid) {
+			parent_met = true;
+			parent = confined ? (int)i : parent;
+		}
+		any = confined ? (int)i : any;
 	}
-	return own >= 0 ? own : parent;
+	if (own_met)
+		return own;
+	return parent_met ? parent : any;
 }
 
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)

@@ -29,7 +29,7 @@ void ledger_free(struct ledger *ledger);
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
 	const struct act_mask *mask);
 
-/* The thread gets one CPU from now on, and what is born of it inherits that. */
+/* The thread has one CPU, for now, and what is born of it inherits that. */
 void ledger_confined(struct ledger *ledger, int entry);
 
 /* The mask that was written down. */
@@ -44,8 +44,9 @@ void ledger_forget(struct ledger *ledger, int entry);
 /* Restore all that is written down. Returns how many threads there were. */
 size_t ledger_restore_all(const struct ledger *ledger);
 /* Threads that were born of confined ones, but not met before those were restored, are left
- * with one CPU: give them what their process, or else its parent, had. Call it after
- * ledger_restore_all(): what is born from then on inherits the right mask. */
+ * with one CPU: give them what their process had, or else its parent, or, when neither was
+ * met, any confined thread. Call it after ledger_restore_all(): what is born from then on
+ * inherits the right mask. */
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan);
 
 #endif

@@ -35,7 +35,7 @@ struct worker {
 	uint64_t blocks; /* times it went to sleep, when window ... */
 	uint64_t blocks_window; /* ... of this number began */
 	uint64_t migrations;
-	_Atomic bool pinned; /* was ever confined by us; read by the scanner */
+	_Atomic bool pinned; /* was ever confined, by us or from birth; read by the scanner */
 	struct worker *next; /* in a list that changes hands */
 };
 

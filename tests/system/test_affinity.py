@@ -226,6 +226,62 @@ def test_threads_born_of_pinned_ones_are_not(juggle, background, two):
         helpers.wait_for(lambda: helpers.mask(tid, job) == set(two), "the new thread is free")
 
 
+# Computes in three threads, and at each line of input forks a child that forks one that
+# sleeps, and ends; prints the sleeper's pid.
+FORKS = r"""
+#include <pthread.h>
+#include <stdio.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static void *busy(void *unused)
+{
+	for (volatile int i = 0;; i++)
+		;
+	return unused;
+}
+int main(void)
+{
+	pthread_t thread;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, busy, NULL);
+	for (volatile long i = 0; i < 300000000; i++)
+		;
+	while (getchar() != EOF) {
+		pid_t child = fork();
+		if (child == 0) {
+			pid_t sleeper = fork();
+			if (sleeper == 0) {
+				pause();
+				_exit(0);
+			}
+			printf("%d\n", (int)sleeper);
+			fflush(stdout);
+			_exit(0);
+		}
+		waitpid(child, NULL, 0);
+		for (volatile long i = 0; i < 30000000; i++)
+			; /* the main thread computes as well, and so is pinned */
+	}
+}
+"""
+
+
+def test_orphans_of_pinned_processes_are_not(juggle, background, two, tmp_path):
+    """Their parents, of which they could have inherited, were not met, or are forgotten."""
+    program = helpers.compile_c(tmp_path, FORKS, "-pthread")
+    process = background(["taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "--idle",
+                          "none", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    job = helpers.wait_for(lambda: helpers.job(process.pid), "the job has started")
+    helpers.wait_for(lambda: helpers.is_pinned(job, 4), "all four threads are pinned")
+    process.stdin.write("x" * 10)
+    process.stdin.flush()
+    sleepers = [int(process.stdout.readline()) for _ in range(10)]
+    process.stdin.close()
+    process.wait(timeout=helpers.TIMEOUT_S)
+    left = {pid: helpers.mask(pid) for pid in sleepers if helpers.mask(pid) != set(two)}
+    assert not left
+
+
 # Ever new threads, born of busy ones, which live for a moment.
 CHURN = r"""
 #include <pthread.h>
