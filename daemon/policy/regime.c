@@ -8,7 +8,9 @@
 #include "policy.h"
 
 #define WAIT_SHARE 0.02 /* of their time that threads wait, that makes a contest */
-#define RARE_BLOCKS_HZ 10.0 /* sleeps a second and thread that count as never */
+#define NEVER_HZ 0.5 /* sleeps a second and thread that count as none */
+#define SELDOM_HZ 10.0 /* too few for a window to show what they cost */
+#define SLEEP_WINDOWS 8
 #define GAIN_LEAST 0.01 /* share of the CPUs' time that balancing must win */
 #define WEIGHT_MAX 16.0
 #define TRIAL_WINDOWS 2
@@ -37,7 +39,9 @@ const char *policy_reason_text(enum policy_reason reason)
 	case POLICY_REASON_NO_CONTEST:
 		return "a CPU for each thread, and none waits";
 	case POLICY_REASON_NEVER_IDLE:
-		return "threads that seldom sleep";
+		return "threads that do not sleep";
+	case POLICY_REASON_LONG:
+		return "threads that sleep, but seldom";
 	case POLICY_REASON_TRIAL:
 		return "a trial";
 	case POLICY_REASON_SLOWER:
@@ -74,8 +78,12 @@ static bool settle(
 	struct policy_chooser *chooser, enum policy_regime regime, enum policy_reason reason)
 {
 	bool changed = change(chooser, regime, reason);
+	double sleep_rate = chooser->sleep_rate;
+	uint32_t sleep_windows = chooser->sleep_windows;
 
 	policy_regime_init(chooser, chooser->always);
+	chooser->sleep_rate = sleep_rate;
+	chooser->sleep_windows = sleep_windows;
 	change(chooser, regime, reason);
 	return changed;
 }
@@ -126,10 +134,15 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		(double)window->wait_ns < WAIT_SHARE * elapsed * window->threads)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_NO_CONTEST);
 	double rate = window->blocks / elapsed * 1e9;
-	if (rate < RARE_BLOCKS_HZ)
+	if (chooser->sleep_windows < SLEEP_WINDOWS)
+		chooser->sleep_windows++;
+	chooser->sleep_rate += (rate - chooser->sleep_rate) / chooser->sleep_windows;
+	if (chooser->sleep_rate < NEVER_HZ)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_NEVER_IDLE);
 	if (chooser->always)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_OPTION);
+	if (chooser->sleep_rate < SELDOM_HZ)
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_LONG);
 
 	/* Another part of the program: what was learnt may not hold, look again soon. */
 	if (chooser->trial == 0 && chooser->block_rate > 0 &&

@@ -113,6 +113,7 @@ enum policy_reason {
 	POLICY_REASON_FEW, /* fewer compute threads than CPUs */
 	POLICY_REASON_NO_CONTEST, /* a CPU for each, and nobody waits for one */
 	POLICY_REASON_NEVER_IDLE, /* the threads do not block: no CPU time to lose */
+	POLICY_REASON_LONG, /* they sleep, but seldom: the kernel shares out long phases well */
 	POLICY_REASON_TRIAL, /* a trial of the other regime */
 	POLICY_REASON_SLOWER, /* trials: balancing does not keep the CPUs busier */
 	POLICY_REASON_FASTER, /* trials: balancing keeps the CPUs busier */
@@ -146,6 +147,8 @@ struct policy_chooser {
 	uint32_t wait; /* windows until the next trial */
 	uint32_t gap; /* the wait that the next decision begins with */
 	uint32_t trial; /* windows left of the trial under way, 0: none */
+	double sleep_rate; /* sleeps a second and thread, smoothed over ... */
+	uint32_t sleep_windows; /* ... so many windows, at most */
 	double block_rate; /* of the window before, to notice a new part of the program */
 };
 
@@ -159,8 +162,9 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 
 /* Take in a window that ran under chooser->regime and choose the regime of the next.
  *
- * A job whose threads never sleep (long phases, barriers that spin or yield) leaves no
- * CPU idle, and is balanced. For one whose threads block, the share of the CPUs' time
+ * A job whose threads never sleep (barriers that spin or yield) leaves no CPU idle, and is
+ * balanced. One whose threads sleep seldom has long phases behind barriers that block; these
+ * the kernel balances by itself, and is left to it. For one whose threads block, the share of the CPUs' time
  * that the job uses is its speed, so short trials of both regimes decide; the gap between trials
  * grows while their outcome is clear. Windows should be 20 to 200 ms long and leave out the
  * first moments after a change. Returns true when the regime changed. */
