@@ -279,6 +279,7 @@ static bool look(
 	worker->run_ns = slot->run_ns;
 	worker->wait_ns = slot->wait_ns;
 	worker->progress = slot->progress;
+	worker->slices = slot->slices;
 	worker->looked_ns = now;
 	if (worker->shown != NULL) {
 		telemetry_add(&worker->shown->progress_ns, thread->run_ns);
@@ -312,7 +313,7 @@ static void look_at_active(struct team *team, uint64_t now)
 	for (size_t i = 0; i < team->active;) {
 		struct worker *worker = team->worker[i];
 		struct policy_thread *thread = &team->thread[i];
-		uint64_t elapsed_ns;
+		uint64_t elapsed_ns, slices = worker->slices;
 
 		if (!look(worker, now, thread, &elapsed_ns)) {
 			remove_ended(team, i);
@@ -322,6 +323,7 @@ static void look_at_active(struct team *team, uint64_t now)
 		if (team->window.open) {
 			team->window.run_ns += thread->run_ns;
 			team->window.wait_ns += thread->wait_ns;
+			team->window.slices += worker->slices - slices;
 		}
 		/* Waiting for a CPU is not sleeping. */
 		policy_idle_update(&worker->idle, thread->run_ns + thread->wait_ns, elapsed_ns);
@@ -408,6 +410,7 @@ static void begin_window(struct team *team, uint64_t now)
 	team->window.start_ns = now;
 	team->window.run_ns = 0;
 	team->window.wait_ns = 0;
+	team->window.slices = 0;
 	team->window.number++;
 	for (size_t i = 0; i < team->active && i < BLOCKS_SAMPLE; i++) {
 		struct worker *worker = team->worker[i];
@@ -484,6 +487,7 @@ static void choose_regime(struct team *team, uint64_t now)
 		.elapsed_ns = now - team->window.start_ns,
 		.run_ns = team->window.run_ns,
 		.wait_ns = team->window.wait_ns,
+		.slices = team->window.slices,
 		.blocks = window_blocks(team),
 		.threads = (uint32_t)team->active,
 		.cpus = (uint32_t)team->m,
@@ -562,12 +566,11 @@ static void trace_point(struct team *team, uint64_t now, uint64_t elapsed_ns)
 
 /* ---- The balancing point ---- */
 
-/* Tick where threads share a CPU, unless they are known to sleep at their barriers: then
- * nothing spins, and a tick is only a disturbance. */
+/* Tick where threads share a CPU and may spin there: what sleeps or yields gives way by
+ * itself, and a tick is only a disturbance. */
 static void set_tickers(struct team *team)
 {
-	bool spins =
-		team->regime == POLICY_BALANCE && team->chooser.reason == POLICY_REASON_NEVER_IDLE;
+	bool spins = team->regime == POLICY_BALANCE && team->chooser.spins;
 
 	for (size_t j = 0; j < team->m && team->ticker != NULL; j++)
 		ticker_set(&team->ticker[j], spins && team->cpu[j].threads > 1);

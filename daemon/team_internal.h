@@ -65,7 +65,7 @@ struct team {
 	enum policy_regime regime;
 	struct {
 		bool open; /* else one begins at start_ns */
-		uint64_t start_ns, run_ns, wait_ns;
+		uint64_t start_ns, run_ns, wait_ns, slices;
 		uint64_t number;
 	} window;
 	unsigned random;

@@ -30,6 +30,7 @@ struct worker {
 	bool seen; /* the totals below are valid */
 	uint64_t run_ns; /* totals at the last look */
 	uint64_t wait_ns;
+	uint64_t slices;
 	uint64_t progress;
 	uint64_t looked_ns; /* when that was */
 	uint64_t blocks; /* times it went to sleep, when window ... */

@@ -138,18 +138,18 @@ static void test_no_trial_needed(void **state)
 		enum policy_regime regime;
 		enum policy_reason reason;
 	} examples[] = {
-		{{WINDOW_NS, 2 * WINDOW_NS, 0, 5, 2, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 0, 0, 0, 0, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 3, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 4, 4}, POLICY_ASIDE,
+		{{WINDOW_NS, 2 * WINDOW_NS, 0, 0, 5, 2, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 0, 0, 0, 0, 0, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 0, 3, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 0, 4, 4}, POLICY_ASIDE,
 			POLICY_REASON_NO_CONTEST},
-		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 4, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 0, 4, 4}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0.01, 6, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.01, 6, 4}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0.1, 6, 4}, POLICY_ASIDE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.1, 6, 4}, POLICY_ASIDE,
 			POLICY_REASON_LONG},
-		{{WINDOW_NS, WINDOW_NS, WINDOW_NS, 0, 2, 1}, POLICY_BALANCE,
+		{{WINDOW_NS, WINDOW_NS, WINDOW_NS, 0, 0, 2, 1}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
 	};
 	(void)state;
@@ -170,6 +170,25 @@ static void test_no_trial_needed(void **state)
 			assert_true(changed == (regime != examples[i].regime));
 			assert_false(policy_regime_update(&run.chooser, &examples[i].window));
 		}
+}
+
+/* Threads that spin are told from those that yield by how often CPUs switch. */
+static void test_spins(void **state)
+{
+	struct run run = start(1);
+	struct policy_window window = {WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0, 6, 4};
+	(void)state;
+
+	window.slices = 4 * 1400 / 20; /* a window is 50 ms */
+	policy_regime_update(&run.chooser, &window);
+	assert_true(run.chooser.spins);
+	window.slices = 4 * 6000 / 20;
+	policy_regime_update(&run.chooser, &window);
+	assert_false(run.chooser.spins);
+	window.slices = 0;
+	window.blocks = 5;
+	policy_regime_update(&run.chooser, &window);
+	assert_false(run.chooser.spins);
 }
 
 static void test_reason_texts(void **state)
@@ -325,6 +344,7 @@ int main(void)
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_idle_when),
 		cmocka_unit_test(test_no_trial_needed),
+		cmocka_unit_test(test_spins),
 		cmocka_unit_test(test_reason_texts),
 		cmocka_unit_test(test_settles),
 		cmocka_unit_test(test_noisy),
