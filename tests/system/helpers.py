@@ -189,10 +189,16 @@ def session_members(sid):
 
 
 def kill_session(process):
-    """Kills all that is left of the session that start() or run() made."""
+    """Kills all that is left of the session that start() or run() made.
+
+    Nobody is left then to remove the telemetry segment of a juggle among them.
+    """
     for pid in session_members(process.pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+        for path in Path("/dev/shm").glob("juggle.*.%d" % pid):
+            with contextlib.suppress(OSError):
+                path.unlink()
 
 
 def read_report(path):
