@@ -171,7 +171,10 @@ static void reap(struct keeper *k)
 
 	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
 		if (pid == k->command && WIFSTOPPED(status)) {
-			follow_stop();
+			/* SIGSTOP is somebody's who stops the command alone, and will continue it
+			 * alone; the terminal's signals are for both. */
+			if (WSTOPSIG(status) != SIGSTOP)
+				follow_stop();
 		} else if (pid == k->command && !WIFSTOPPED(status)) {
 			k->command = 0;
 			k->status = status;

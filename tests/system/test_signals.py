@@ -63,14 +63,14 @@ def test_death_by_signal_is_128_plus_n(juggle, background, number):
     assert process.wait(timeout=helpers.TIMEOUT_S) == 128 + number
 
 
-def test_juggle_stops_and_continues_with_its_command(juggle, background):
+def test_command_that_is_stopped_alone_continues_alone(juggle, background):
     process = background([juggle, "sh", "-c", "echo ready; kill -STOP $$; exit 6"],
                          stdout=subprocess.PIPE)
     assert process.stdout.readline() == "ready\n"
-    helpers.wait_for(lambda: helpers.status(process.pid)["State"][0] == "T", "juggle stops")
-    child = helpers.job(process.pid)
-    assert helpers.status(child)["State"][0] == "T"
-    process.send_signal(signal.SIGCONT)
+    job = helpers.wait_for(lambda: helpers.job(process.pid), "the job")
+    helpers.wait_for(lambda: helpers.status(job)["State"][0] == "T", "the command is stopped")
+    assert helpers.status(process.pid)["State"][0] != "T"
+    os.kill(job, signal.SIGCONT)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 6
 
 
