@@ -86,6 +86,7 @@ def test_few_descriptors(unprivileged):
     assert helpers.read_report(report)["exit_status"] == 0
 
 
+@pytest.mark.skipif(helpers.SANITIZER == "address", reason="LeakSanitizer needs to fork")
 def test_few_processes(unprivileged):
     """Where juggle cannot start its processes or threads, it fails as juggle."""
     user = unprivileged
