@@ -43,11 +43,12 @@ static void fuzz_pids(const char *text, size_t bytes)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	const char *text;
+	uint64_t blocks;
 
 	if (bytes == 0)
 		return 0;
 	text = (const char *)data + 1;
-	switch (data[0] % 3) {
+	switch (data[0] % 4) {
 	case 0:
 		fuzz_stat(text, bytes - 1);
 		break;
@@ -56,6 +57,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		break;
 	case 2:
 		fuzz_pids(text, bytes - 1);
+		break;
+	default:
+		(void)proc_parse_blocks(text, bytes - 1, &blocks);
 		break;
 	}
 	return 0;

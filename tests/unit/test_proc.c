@@ -8,6 +8,7 @@
 #undef NDEBUG
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -924,9 +925,38 @@ static void test_watch_in_namespace(void **unused)
 	job_end(&job);
 }
 
+static int parse_blocks(const char *text, uint64_t *out)
+{
+	return proc_parse_blocks(text, strlen(text), out);
+}
+
+static void test_parse_blocks(void **unused)
+{
+	uint64_t blocks = 77;
+
+	(void)unused;
+	assert_int_equal(parse_blocks("Name:\tx\nvoluntary_ctxt_switches:\t150\n"
+				      "nonvoluntary_ctxt_switches:\t545\n",
+				 &blocks),
+		0);
+	assert_int_equal(blocks, 150);
+	/* Cut short, without digits, too large, and the other field alone. */
+	assert_int_equal(parse_blocks("Name:\tx\nvoluntary_ctxt_switches:\t15", &blocks), -EBADMSG);
+	assert_int_equal(parse_blocks("Name:\tx\nvoluntary_ctxt_switches:\t\n", &blocks), -EBADMSG);
+	assert_int_equal(
+		parse_blocks("\nvoluntary_ctxt_switches:\t99999999999999999999\n", &blocks),
+		-EBADMSG);
+	assert_int_equal(parse_blocks("\nnonvoluntary_ctxt_switches:\t5\n", &blocks), -EBADMSG);
+	assert_int_equal(parse_blocks("", &blocks), -EBADMSG);
+	assert_int_equal(blocks, 150);
+	assert_int_equal(proc_read_blocks(getpid(), getpid(), &blocks), 0);
+	assert_int_equal(proc_read_blocks(1, INT_MAX, &blocks), -ESRCH);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parse_blocks),
 		cmocka_unit_test(test_parse_stat),
 		cmocka_unit_test(test_parse_stat_largest),
 		cmocka_unit_test(test_parse_stat_bad),
