@@ -53,6 +53,12 @@ def assert_processes(report, comm, count):
     assert found >= count if helpers.SANITIZER else found == count
 
 
+def assert_threads(report, count):
+    """So many compute threads; LeakSanitizer adds its own when the program ends."""
+    most = count + 1 if helpers.SANITIZER == "address" else count
+    assert count <= report["threads"] <= most
+
+
 def computed(report, comm):
     """Threads of that name which have used CPU time since juggle met them."""
     return [thread for thread in report["thread"]
@@ -61,7 +67,7 @@ def computed(report, comm):
 
 def test_pthreads(balanced, app):
     report = balanced(app("ubench"), *SHORT, "-t", "5", "-p", "200")
-    assert report["threads"] == 5
+    assert_threads(report, 5)
     assert len(computed(report, "ubench")) >= 5
     assert_processes(report, "ubench", 1)
 
@@ -70,7 +76,7 @@ def test_openmp_built_with_gcc(balanced, app):
     report = balanced(app("ubench-omp"), *SHORT[:-2], "-b", "omp", "-t", "3", "-p", "200",
                       env={"GOMP_SPINCOUNT": "0"}, options=["--idle", "none"])
     assert len(computed(report, "ubench-omp")) >= 3
-    assert report["threads"] == 3 + helpers.ADDED_THREADS
+    assert_threads(report, 3 + helpers.ADDED_THREADS)
 
 
 OPENMP = r"""
@@ -105,7 +111,7 @@ def test_openmp_program(balanced, tmp_path, compiler):
     except subprocess.CalledProcessError:
         pytest.skip(compiler + " has no OpenMP here")
     report = balanced(program)
-    assert report["threads"] == 3
+    assert_threads(report, 3)
     assert len(computed(report, "program")) >= 3
 
 
@@ -114,7 +120,7 @@ def test_forked_children(balanced, app):
     report = balanced("sh", "-c", "%s & %s & wait" % (one, one))
     assert_processes(report, "ubench", 2)
     assert len(computed(report, "ubench")) >= 2
-    assert report["threads"] == 2, "the shell that waits is counted"
+    assert_threads(report, 2)  # the shell that waits is not counted
 
 
 def test_double_forked_children(balanced, app, tmp_path):
@@ -125,7 +131,7 @@ def test_double_forked_children(balanced, app, tmp_path):
               % (" ".join([app("ubench"), *SHORT]), tmp_path, done, done))
     report = balanced("sh", "-c", script)
     assert len(computed(report, "ubench")) >= 2
-    assert report["threads"] == 2
+    assert_threads(report, 2)
 
 
 # Works in one thread, then starts two more that work as well.
@@ -148,7 +154,7 @@ for each in others:
 
 def test_late_threads(balanced):
     report = balanced("/usr/bin/python3", "-c", LATE)
-    assert report["threads"] == 3
+    assert_threads(report, 3)
 
 
 HUNDREDS = r"""
@@ -175,7 +181,7 @@ def test_hundreds_of_idle_threads(balanced, after_s):
 def test_hundreds_of_busy_threads(balanced, app):
     report = balanced(app("ubench"), "-q", "-t", "200", "-e", "5ms", "-p", "20", "-b", "block",
                       "--rate", "100000", options=["--idle", "none"])
-    assert report["threads"] == 200 + helpers.ADDED_THREADS
+    assert_threads(report, 200 + helpers.ADDED_THREADS)
     assert len(report["thread"]) == 200 + helpers.ADDED_THREADS
 
 
@@ -271,7 +277,7 @@ def test_idle_threads_are_not_counted(balanced, tmp_path, idle, threads):
         int(line.split()[4]) for line in trace.read_text().splitlines()
         if line.startswith("point "))
     assert counts.most_common(1)[0][0] == threads
-    assert report["threads"] == max(counts)
+    assert_threads(report, max(counts))
     if idle == "none":
         assert report["idle_threads"] == 0
     elif idle == "auto":
