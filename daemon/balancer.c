@@ -451,7 +451,6 @@ static int set_up(struct scanner *s)
 		.ledger = s->setup->ledger,
 		.exchange = &s->exchange,
 		.kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
-		.scan_on_birth = true,
 	};
 	if (s->context.kick_fd < 0)
 		return -errno;

@@ -268,7 +268,7 @@ int team_new(struct team **out, const struct team_context *context, const struct
 	team->cpu = calloc(count, sizeof *team->cpu);
 	team->order = calloc(2 * count, sizeof *team->order);
 	team->balancer = calloc(team->balancers, sizeof *team->balancer);
-	if (team->domain == 0 && context->scan_on_birth)
+	if (team->domain == 0)
 		team->watch = calloc(1, sizeof *team->watch);
 	if (team->cpu == NULL || team->order == NULL || team->balancer == NULL) {
 		free_memory(team);

@@ -37,7 +37,6 @@ struct team_context {
 	enum sampler_kind sampler; /* never SAMPLER_AUTO */
 	struct team_exchange *exchange;
 	int kick_fd; /* eventfd: written when the scanner has something to do */
-	int scan_on_birth; /* team 0 looks for new pids at each balancing point */
 };
 
 /* Start the balancers of a domain: CPUs cpu[0..count). Returns 0 or a negative errno. */
