@@ -17,10 +17,12 @@
 #define EAGER_NS UINT64_C(5000000) /* the same while the job is starting */
 #define EAGER_FOR_NS UINT64_C(1000000000)
 #define WINDOW_NS UINT64_C(50000000) /* what policy_regime_update() takes in at a time */
+#define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
 #define SETTLE_NS UINT64_C(10000000) /* after a change of regime, before a window begins */
 #define NAME_NS UINT64_C(50000000)
-#define BLOCKS_SAMPLE 8 /* threads whose sleeps are counted */
+#define BLOCKS_SAMPLE 4 /* threads whose sleeps are counted; a look costs 10 samples */
 #define SPEED_MARGIN 0.02
+#define SPEED_PERIODS 64
 #define PROGRESS_WINDOW_PERIODS 16
 
 static const struct options *options_of(const struct team *team)
@@ -93,6 +95,7 @@ static void enter(struct team *team, enum policy_regime regime, uint64_t now)
 		lead_release_all(team);
 	team->regime = regime;
 	team->window.open = false;
+	team->window.number++; /* the looks of the last one are too old to begin with */
 	team->window.start_ns = now + SETTLE_NS;
 	telemetry_add(&t->regime_changes, 1);
 	trace_begin(team->context->trace);
@@ -263,7 +266,7 @@ static bool look(
 {
 	struct sampler_slot *slot = &worker->slot;
 
-	thread->run_ns = thread->wait_ns = thread->gain_ns = 0;
+	thread->run_ns = thread->wait_ns = thread->gain_ns = thread->left_ns = 0;
 	*elapsed_ns = 0;
 	if (slot->error == -ESRCH)
 		return false;
@@ -273,6 +276,10 @@ static bool look(
 		thread->run_ns = slot->run_ns - worker->run_ns;
 		thread->wait_ns = slot->wait_ns - worker->wait_ns;
 		thread->gain_ns = slot->progress - worker->progress;
+		if (worker->left_run_ns > worker->run_ns) {
+			thread->left_ns = worker->left_run_ns - worker->run_ns;
+			thread->left_cpu = worker->left_cpu;
+		}
 		*elapsed_ns = now - worker->looked_ns;
 	}
 	worker->seen = true;
@@ -414,23 +421,27 @@ static void begin_window(struct team *team, uint64_t now)
 	team->window.number++;
 	for (size_t i = 0; i < team->active && i < BLOCKS_SAMPLE; i++) {
 		struct worker *worker = team->worker[i];
-		if (proc_read_blocks(worker->slot.pid, worker->slot.tid, &worker->blocks) == 0)
+		if (worker->blocks_window != team->window.number &&
+			proc_read_blocks(worker->slot.pid, worker->slot.tid, &worker->blocks) == 0)
 			worker->blocks_window = team->window.number;
 	}
 }
 
-static double window_blocks(const struct team *team)
+/* What the window that ends here counted; the next one may begin with the same looks. */
+static double window_blocks(struct team *team)
 {
 	uint64_t sum = 0;
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < team->active; i++) {
-		const struct worker *worker = team->worker[i];
+		struct worker *worker = team->worker[i];
 		uint64_t blocks;
 		if (worker->blocks_window != team->window.number ||
 			proc_read_blocks(worker->slot.pid, worker->slot.tid, &blocks) < 0)
 			continue;
 		sum += blocks - worker->blocks;
+		worker->blocks = blocks;
+		worker->blocks_window = team->window.number + 1;
 		count++;
 	}
 	return count > 0 ? (double)sum / count : 0;
@@ -481,7 +492,8 @@ static void choose_regime(struct team *team, uint64_t now)
 		begin_window(team, now);
 		return;
 	}
-	if (now - team->window.start_ns < WINDOW_NS)
+	bool calm = team->chooser.reason == POLICY_REASON_NEVER_IDLE;
+	if (now - team->window.start_ns < (calm ? CALM_WINDOW_NS : WINDOW_NS))
 		return;
 	struct policy_window window = {
 		.elapsed_ns = now - team->window.start_ns,
@@ -618,6 +630,7 @@ void lead(struct team *team, struct balancer *leader)
 		struct policy_juggle_params params = {
 			.margin_ns = options->margin_ns,
 			.speed_margin = SPEED_MARGIN,
+			.speed_periods = SPEED_PERIODS,
 			.window_ns = PROGRESS_WINDOW_PERIODS * (int64_t)options->period_ns,
 		};
 		team->moves = policy_juggle(&params, elapsed_ns, team->thread, team->active,

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "team_internal.h"
 
+#include <assert.h>
 #include <errno.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/eventfd.h>
@@ -68,6 +70,7 @@ static void push(struct balancer *balancer)
 {
 	struct team *team = balancer->team;
 	int here = team->balancers == 1 ? sched_getcpu() : -1;
+	size_t moved = 0;
 
 	for (int last = 0; last <= 1; last++)
 		for (size_t k = 0; k < team->moves; k++) {
@@ -85,7 +88,16 @@ static void push(struct balancer *balancer)
 				continue;
 			worker->migrations++;
 			telemetry_add(&team->context->telemetry->migrations, 1);
+			worker->left_cpu = move->from;
+			balancer->slot[moved++] = &worker->slot;
 		}
+	static_assert(offsetof(struct worker, slot) == 0, "a worker's slot tells the worker");
+	/* A move brings a thread's times up to date: what it ran until now was on the old CPU. */
+	sampler_read(balancer->sampler, balancer->slot, moved);
+	for (size_t k = 0; k < moved; k++) {
+		struct worker *worker = (struct worker *)balancer->slot[k];
+		worker->left_run_ns = worker->slot.run_ns;
+	}
 }
 
 /* Sleep until the next balancing point is due, carrying out moves when told to.

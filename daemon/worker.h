@@ -32,6 +32,8 @@ struct worker {
 	uint64_t wait_ns;
 	uint64_t slices;
 	uint64_t progress;
+	uint64_t left_run_ns; /* total when it was last moved, away from the CPU with index ... */
+	int32_t left_cpu;
 	uint64_t looked_ns; /* when that was */
 	uint64_t blocks; /* times it went to sleep, when window ... */
 	uint64_t blocks_window; /* ... of this number began */

@@ -5,45 +5,68 @@
  */
 #include "policy.h"
 
+static uint32_t one_more(uint32_t periods, const struct policy_juggle_params *params)
+{
+	return periods < params->speed_periods || periods == 0 ? periods + 1 : periods;
+}
+
 /* Section 2.1: per-CPU mean of the threads' progress, times t_real/(t_real - t_idle).
  *
  * A CPU is idle, for the job, while none of its threads could run there. That share is
  * taken from the threads (a lower bound of the time that at least one was runnable is
  * both the sum of what they ran and the longest of run plus wait), because the kernel
  * tells the idle time of CPUs only in steps of 10 ms. */
-static void measure_cpus(uint64_t elapsed_ns, const struct policy_thread *threads, size_t n,
-	struct policy_cpu *cpus, size_t m)
+static void measure_cpus(const struct policy_juggle_params *params, uint64_t elapsed_ns,
+	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {
 	double elapsed = (double)elapsed_ns;
 
 	for (size_t j = 0; j < m; j++) {
-		uint32_t threads_here = 0;
-		double ran = 0, gained = 0, progress = 0, runnable = 0;
-		for (size_t i = 0; i < n; i++) {
-			if (threads[i].cpu != (int32_t)j)
-				continue;
-			double active = (double)threads[i].run_ns + (double)threads[i].wait_ns;
-			threads_here++;
-			ran += (double)threads[i].run_ns;
-			gained += (double)threads[i].gain_ns;
-			progress += (double)threads[i].progress_ns;
-			if (active > runnable)
-				runnable = active;
-		}
-		if (ran > runnable)
-			runnable = ran;
-		if (runnable > elapsed)
-			runnable = elapsed;
-		cpus[j].threads = threads_here;
-		cpus[j].idle_ns = elapsed - runnable;
-		cpus[j].mean_progress = threads_here > 0 ? progress / threads_here : 0;
+		cpus[j].threads = 0;
+		cpus[j].mean_progress = 0;
 		cpus[j].fast_slots = 0;
+		cpus[j].runnable = 0;
+		cpus[j].periods = one_more(cpus[j].periods, params);
+		cpus[j].ran -= cpus[j].ran / cpus[j].periods;
+		cpus[j].gained -= cpus[j].gained / cpus[j].periods;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct policy_thread *thread = &threads[i];
+		if (thread->cpu == POLICY_NO_CPU)
+			continue;
+		double run = (double)thread->run_ns / elapsed;
+		double gain = (double)thread->gain_ns / elapsed;
+		double want = run + (double)thread->wait_ns / elapsed;
+		double left =
+			thread->run_ns > 0 ? (double)thread->left_ns / (double)thread->run_ns : 0;
+		struct policy_cpu *cpu = &cpus[thread->cpu];
+
+		thread->periods = one_more(thread->periods, params);
+		thread->runnable += (want - thread->runnable) / thread->periods;
+		cpu->threads++;
+		cpu->mean_progress += (double)thread->progress_ns;
+		cpu->ran += run * (1 - left) / cpu->periods;
+		cpu->gained += gain * (1 - left) / cpu->periods;
+		if (thread->runnable > cpu->runnable)
+			cpu->runnable = thread->runnable;
+		if (left > 0) {
+			cpu = &cpus[thread->left_cpu];
+			cpu->ran += run * left / cpu->periods;
+			cpu->gained += gain * left / cpu->periods;
+		}
+	}
+	for (size_t j = 0; j < m; j++) {
+		struct policy_cpu *cpu = &cpus[j];
+		if (cpu->threads > 0)
+			cpu->mean_progress /= cpu->threads;
+		if (cpu->runnable > 1)
+			cpu->runnable = 1;
+		if (cpu->ran > cpu->runnable)
+			cpu->runnable = cpu->ran;
 		/* All its threads slept nearly all the time: what it could have given them. */
-		if (threads_here > 0 && runnable < elapsed / 64)
-			cpus[j].speed = elapsed / threads_here;
-		else
-			cpus[j].speed =
-				threads_here > 0 ? gained / threads_here * (elapsed / runnable) : 0;
+		double share = cpu->runnable < 1.0 / 64 ? 1 : cpu->gained / cpu->runnable;
+		cpu->speed = cpu->threads > 0 ? elapsed * share / cpu->threads : 0;
+		cpu->idle_ns = cpu->runnable < 1 ? elapsed * (1 - cpu->runnable) : 0;
 	}
 }
 
@@ -155,7 +178,7 @@ size_t policy_juggle(const struct policy_juggle_params *params, uint64_t elapsed
 
 	if (n == 0 || m < 2 || elapsed_ns == 0)
 		return 0;
-	measure_cpus(elapsed_ns, threads, n, cpus, m);
+	measure_cpus(params, elapsed_ns, threads, n, cpus, m);
 	classify_threads(params, threads, n);
 	classify_cpus(params, threads, n, cpus, m);
 	size_t slow_count = order_cpus(cpus, m, false, slow);

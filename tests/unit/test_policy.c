@@ -169,6 +169,58 @@ static void test_idle_discount(void **state)
 	assert_float_equal(d.cpu[0].idle_ns, LAMBDA_NS, 1);
 }
 
+/* The kernel credits a running thread only at its ticks: one period too little, the next too
+ * much. Smoothed over both, the CPUs are equal; a real difference shows all the same. */
+static void test_speed_is_smoothed(void **state)
+{
+	const struct policy_juggle_params params = {.speed_margin = 0.02, .speed_periods = 16};
+	struct domain d = {.m = 2};
+	(void)state;
+
+	for (int32_t j = 0; j < 2; j++)
+		for (int i = 0; i < 2; i++)
+			add_thread(&d, j, i * LAMBDA_NS, LAMBDA_NS / 2);
+	for (int period = 0; period < 64; period++) {
+		int64_t late = period < 16 ? 0 : LAMBDA_NS / (period % 2 == 0 ? 4 : -4);
+		d.thread[0].run_ns = d.thread[0].gain_ns = (uint64_t)(LAMBDA_NS / 2 - late);
+		assert_int_equal(juggle(&d, params), 0);
+	}
+	for (int i = 0; i < 2; i++) { /* now something else takes half of CPU 0 */
+		d.thread[i].run_ns = d.thread[i].gain_ns = LAMBDA_NS / 4;
+		d.thread[i].wait_ns = LAMBDA_NS * 3 / 4;
+	}
+	size_t moves = 0;
+	for (int period = 0; period < 3; period++)
+		moves += juggle(&d, params);
+	assert_true(moves > 0);
+	assert_true(d.cpu[1].fast);
+}
+
+/* What a thread ran before its move counts for the CPU that it left. */
+static void test_run_before_move(void **state)
+{
+	struct domain d = {.m = 2};
+	(void)state;
+
+	for (int32_t j = 0; j < 2; j++)
+		for (int i = 0; i < 2; i++)
+			add_thread(&d, j, 0, LAMBDA_NS / 2);
+	/* Thread 0 came from CPU 1, whose thread 3 has come from CPU 0 without having run. */
+	d.thread[0].run_ns = d.thread[0].gain_ns = LAMBDA_NS;
+	d.thread[0].left_ns = LAMBDA_NS / 2;
+	d.thread[0].left_cpu = 1;
+	d.thread[3].run_ns = d.thread[3].gain_ns = 0;
+	assert_int_equal(juggle(&d, (struct policy_juggle_params){0}), 0);
+	assert_float_equal(d.cpu[0].speed, LAMBDA_NS / 2, 1);
+	assert_float_equal(d.cpu[1].speed, LAMBDA_NS / 2, 1);
+
+	/* If that is all that CPU 0 gave its threads, it is the slow one. */
+	d.thread[1].run_ns = d.thread[1].gain_ns = 0;
+	d.thread[1].wait_ns = LAMBDA_NS;
+	(void)juggle(&d, (struct policy_juggle_params){0});
+	assert_float_equal(d.cpu[0].speed, LAMBDA_NS / 4, 1);
+}
+
 /* P < mean + xi is behind, P = mean + xi is not. Progress 0, 0, 30: the mean is 10. */
 static void test_margin(void **state)
 {
@@ -532,6 +584,8 @@ int main(void)
 		cmocka_unit_test(test_cyclic),
 		cmocka_unit_test(test_exhausted_cpus),
 		cmocka_unit_test(test_idle_discount),
+		cmocka_unit_test(test_speed_is_smoothed),
+		cmocka_unit_test(test_run_before_move),
 		cmocka_unit_test(test_margin),
 		cmocka_unit_test(test_nothing_to_swap),
 		cmocka_unit_test(test_degenerate),

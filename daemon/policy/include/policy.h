@@ -22,11 +22,15 @@ struct policy_cpu {
 	int32_t os_cpu;
 	/* Worked out by policy_juggle(): */
 	uint32_t threads; /* placed here */
-	double idle_ns; /* of the last period */
-	double speed; /* mean progress of its threads, idle time discounted */
+	double idle_ns; /* of a period */
+	double speed; /* mean progress of its threads in a period, idle time discounted */
 	double mean_progress; /* total progress, mean over its threads */
 	uint32_t fast_slots; /* ahead threads here that a behind thread may replace */
 	bool fast;
+	double runnable; /* share of a period in which one of its threads could run */
+	/* Kept from call to call, 0 at first: means over some periods, as shares of their length. */
+	double ran, gained;
+	uint32_t periods;
 };
 
 /* One compute thread of a domain. */
@@ -36,8 +40,13 @@ struct policy_thread {
 	uint64_t gain_ns; /* progress in the last period: Delta P */
 	uint64_t run_ns; /* time on a CPU in the last period; often the same */
 	uint64_t wait_ns; /* time in the last period spent waiting for a CPU */
+	uint64_t left_ns; /* of run_ns, what it ran before its last move, on ... */
+	int32_t left_cpu; /* ... the CPU with this index */
 	bool behind; /* worked out by policy_juggle() */
 	bool moved; /* this balancing point moves it */
+	/* Kept from call to call, 0 at first: the share of time in which it wanted to run. */
+	double runnable;
+	uint32_t periods;
 };
 
 struct policy_move {
@@ -70,6 +79,7 @@ struct policy_juggle_params {
 	int64_t margin_ns; /* xi: the error margin of the ahead/behind test */
 	double speed_margin; /* a CPU is fast when it is this much (relative) above the mean */
 	int64_t window_ns; /* progress further than this from the mean is forgotten; 0: never */
+	uint32_t speed_periods; /* over which the speed of a CPU is smoothed; 0 or 1: the last */
 };
 
 /* Classify CPUs as fast or slow and threads as ahead or behind, and swap behind threads
@@ -81,7 +91,9 @@ struct policy_juggle_params {
  * to the new placement. Returns the number of moves (always even); O(n * swaps + m^2).
  *
  * Beyond the paper: progress_ns is kept within window_ns of the mean, because a thread
- * that once did serial work would otherwise count as ahead for the rest of the run. */
+ * that once did serial work would otherwise count as ahead for the rest of the run. What share
+ * of a CPU the job gets is smoothed over speed_periods, because the kernel brings the times of
+ * running threads up to date only at its ticks, which can be longer than a period. */
 size_t policy_juggle(const struct policy_juggle_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order,
 	struct policy_move *moves);
