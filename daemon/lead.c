@@ -23,6 +23,9 @@
 #define BLOCKS_SAMPLE 4 /* threads whose sleeps are counted; a look costs 10 samples */
 #define SPEED_MARGIN 0.02
 #define SPEED_PERIODS 64
+/* With --period auto: after so many points without a move the next is further off. */
+#define QUIET_POINTS 32
+#define QUIET_DOUBLINGS 2
 #define PROGRESS_WINDOW_PERIODS 16
 
 static const struct options *options_of(const struct team *team)
@@ -602,6 +605,9 @@ static uint64_t next_period_ns(struct team *team, uint64_t now)
 		uint64_t slow = eager ? EAGER_NS : SLOW_NS;
 		if (period < slow)
 			period = slow;
+	} else if (options->period_auto) {
+		uint32_t doublings = team->quiet_points / QUIET_POINTS;
+		period <<= doublings < QUIET_DOUBLINGS ? doublings : QUIET_DOUBLINGS;
 	}
 	atomic_store_explicit(&team->period_ns, period, memory_order_relaxed);
 	telemetry_set(&team->context->telemetry->period_ns, options->period_ns);
@@ -636,6 +642,7 @@ void lead(struct team *team, struct balancer *leader)
 		team->moves = policy_juggle(&params, elapsed_ns, team->thread, team->active,
 			team->cpu, team->m, team->order, team->move);
 	}
+	team->quiet_points = team->moves == 0 ? team->quiet_points + 1 : 0;
 	set_tickers(team);
 	trace_point(team, now, elapsed_ns);
 	show(team, now, elapsed_ns);

@@ -56,6 +56,7 @@ struct team {
 	struct policy_thread *thread;
 	struct policy_move *move;
 	size_t n, active, capacity, moves;
+	uint32_t quiet_points; /* balancing points since the last move */
 	uint32_t *order; /* scratch of policy_juggle() */
 	struct proc_watch *watch; /* team 0: for new pids; else NULL */
 	bool expected; /* -n: so many compute threads were there once */
