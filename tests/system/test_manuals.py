@@ -145,7 +145,7 @@ def observed(run_juggle, tmp_path):
     trace = tmp_path / "trace"
     done = run_juggle(
         "-P", "observe", "--report", tmp_path / "report", "--trace", trace, "--",
-        "sh", "-c", 'until grep -q ^birth "$0"; do sleep 0.02; done', trace)
+        "sh", "-c", 'until grep -q ^birth "$0" && grep -q ^point "$0"; do sleep 0.02; done', trace)
     assert done.returncode == 0, done.stderr
     return helpers.read_report(tmp_path / "report"), trace.read_text("utf-8").splitlines()
 
