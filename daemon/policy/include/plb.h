@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Progressive load balancing: which subdomains should change their worker. Pure, as policy.h has
+ * it. Section numbers and Algorithm 1 are those of Zarins & Weiland (2017), "Progressive
+ * load balancing of asynchronous algorithms".
+ */
+#ifndef JUGGLE_PLB_H
+#define JUGGLE_PLB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define POLICY_PLB_NOBODY UINT32_MAX
+
+enum policy_plb_mode {
+	POLICY_PLB_JOINT, /* all workers are treated the same */
+	POLICY_PLB_SPLIT, /* workers of each domain on their own */
+	POLICY_PLB_HYBRID, /* split; every so many points one subdomain changes its domain */
+};
+
+/* Section 3.3's parameters; Section 4.2 uses 6, 2 and 6. */
+struct policy_plb_params {
+	enum policy_plb_mode mode;
+	uint32_t pairs; /* nPairs: of the most and least updated subdomains to consider */
+	uint32_t low; /* lowThresh: a worker with so many gives none away */
+	uint32_t high; /* highThresh: a worker with so many takes none */
+	uint32_t hybrid_every; /* points between moves from domain to domain; not 0 */
+};
+
+/* Kept from call to call; zeroed at first. */
+struct policy_plb_state {
+	uint64_t points;
+	uint64_t random; /* seeds the choices of the hybrid mode */
+};
+
+struct policy_subdomain {
+	uint64_t updates;
+	uint32_t worker; /* its owner; POLICY_PLB_NOBODY or out of range: is left alone */
+};
+
+struct policy_worker {
+	uint32_t domain; /* of the CPU it runs on; any number below domains */
+	/* Worked out by policy_plb(): */
+	uint32_t subdomains; /* that it owns, after the moves */
+};
+
+struct policy_plb_move {
+	uint32_t subdomain, from, to;
+};
+
+/* Most moves that one call makes. */
+static inline size_t policy_plb_moves_max(const struct policy_plb_params *params, uint32_t domains)
+{
+	return (size_t)params->pairs * (params->mode == POLICY_PLB_JOINT ? 1 : domains) + 1;
+}
+
+/* One balancing point, Algorithm 1 for all workers (joint) or for those of each domain.
+ *
+ * Of the i-th most and the i-th least updated subdomain, the owner of the former takes
+ * from the owner of the latter its most updated subdomain, if the one has fewer than `high` and
+ * the other more than `low`. No worker with more than `low` subdomains falls below it, nor one
+ * with fewer than `high` exceeds it. A subdomain moves at most once.
+ *
+ * scratch has room for 2 * pairs indices, moves for policy_plb_moves_max(). Updates
+ * subdomains[].worker. Returns the number of moves; O(n * pairs * domains). */
+size_t policy_plb(const struct policy_plb_params *params, struct policy_plb_state *state,
+	struct policy_subdomain *subdomains, size_t n, struct policy_worker *workers, size_t w,
+	uint32_t domains, uint32_t *scratch, struct policy_plb_move *moves);
+
+#endif

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The layout of a segment, which the library and the programs that read it share: a header,
+ * then the workers, then the subdomains. Version 1.
+ *
+ * A reader trusts nothing in it: counts and offsets are checked against the size of the file, and
+ * numbers of workers and subdomains against those counts, each time they are used.
+ */
+#ifndef PROGRESS_SEGMENT_H
+#define PROGRESS_SEGMENT_H
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define SEGMENT_MAGIC UINT64_C(0x53534552474f5250) /* "PROGRESS", little endian */
+#define SEGMENT_VERSION 1
+#define SEGMENT_LINE 64 /* bytes that one writer has for itself */
+#define SEGMENT_STALE_NS UINT64_C(500000000) /* a balancer that stood still so long is gone */
+
+enum segment_state {
+	SEGMENT_NEW, /* being filled in: do not read */
+	SEGMENT_OPEN,
+	SEGMENT_CLOSED, /* about to be removed */
+};
+
+/* Who balances. The low 32 bits of `claim`: */
+#define SEGMENT_CLAIM_NONE UINT32_C(0)
+/* ... else the pid of the process that balances: the program's own while one of its threads is at
+ * it, or that of juggle's balancer, for as long as it watches. The high 32 bits count the
+ * claims, so that one that was lost and won again by others is not taken for the same. Claimed and
+ * given back with compare-and-swap; whoever finds another's claim with an old `beat_ns` may
+ * take it over. A balancer that has lost its claim stops. That two act for a moment does no
+ * harm: see owner. */
+
+struct segment_header {
+	/* Set at creation: */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_bytes; /* sizeof of this */
+	uint64_t size_bytes; /* of the file */
+	uint32_t workers;
+	uint32_t subdomains;
+	uint32_t worker_bytes; /* sizeof of struct segment_worker */
+	uint32_t subdomain_bytes;
+	uint32_t pid;
+	int32_t rank;
+	uint64_t created_ns; /* CLOCK_MONOTONIC */
+	uint32_t balancing; /* enum progress_balancing, never the default */
+	uint32_t pairs;
+	uint32_t low;
+	uint32_t high;
+	uint32_t hybrid_every;
+	uint32_t unused;
+	uint64_t period_ns;
+	_Atomic uint32_t state; /* enum segment_state */
+	/* Written by the balancer: */
+	alignas(SEGMENT_LINE) _Atomic uint64_t claim;
+	_Atomic uint64_t beat_ns; /* CLOCK_MONOTONIC at the last balancing point */
+	_Atomic uint64_t points; /* balancing points */
+	_Atomic uint64_t moves; /* owners changed */
+	alignas(SEGMENT_LINE) _Atomic uint64_t due_ns; /* the next point of the program's own */
+};
+
+struct segment_worker {
+	/* Set by anyone who gives it, or wants from it, a subdomain; cleared by the worker. */
+	alignas(SEGMENT_LINE) _Atomic uint32_t dirty;
+	/* Written by the worker: */
+	alignas(SEGMENT_LINE) _Atomic uint32_t tid; /* 0: nobody is this worker */
+	_Atomic uint32_t node; /* NUMA node where it registered */
+	_Atomic uint64_t iterations; /* completed */
+	_Atomic uint64_t updates; /* of any subdomain */
+	_Atomic uint64_t handed; /* subdomains passed on */
+};
+
+struct segment_subdomain {
+	/* Written by the holder. Odd while it writes: */
+	alignas(SEGMENT_LINE) _Atomic uint32_t sequence;
+	_Atomic uint32_t holder; /* who may update it. Written by the holder alone */
+	_Atomic uint64_t updates;
+	_Atomic uint64_t iteration;
+	_Atomic uint64_t residual; /* the bits of a double */
+	/* Written by the balancer alone; untrusted: out of range, it is ignored. */
+	_Atomic uint32_t owner; /* who should update it */
+};
+
+static_assert(offsetof(struct segment_header, state) == 88, "layout");
+static_assert(offsetof(struct segment_header, claim) == 128, "layout");
+static_assert(offsetof(struct segment_header, due_ns) == 192, "layout");
+static_assert(sizeof(struct segment_header) == 256, "layout");
+static_assert(offsetof(struct segment_worker, tid) == 64, "layout");
+static_assert(sizeof(struct segment_worker) == 128, "layout");
+static_assert(offsetof(struct segment_subdomain, updates) == 8, "layout");
+static_assert(offsetof(struct segment_subdomain, owner) == 32, "layout");
+static_assert(sizeof(struct segment_subdomain) == 64, "layout");
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared by processes");
+
+static inline uint64_t segment_worker_offset(uint32_t worker)
+{
+	return sizeof(struct segment_header) + (uint64_t)worker * sizeof(struct segment_worker);
+}
+
+static inline uint64_t segment_subdomain_offset(uint32_t workers, uint32_t subdomain)
+{
+	return segment_worker_offset(workers) +
+	       (uint64_t)subdomain * sizeof(struct segment_subdomain);
+}
+
+static inline uint64_t segment_size(uint32_t workers, uint32_t subdomains)
+{
+	return segment_subdomain_offset(workers, subdomains);
+}
+
+#endif

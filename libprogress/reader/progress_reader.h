@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Reading, and balancing, another process's segment: for juggle and jugglectl.
+ *
+ * All access is by pread(2) and pwrite(2) instead of a mapping, so that a segment that is cut
+ * short while it is read gives an error and never SIGBUS. Nothing that is read is trusted.
+ * Functions return 0 or a negative errno code; one reader must not be used by two threads
+ * at once. Times are nanoseconds of CLOCK_MONOTONIC.
+ */
+#ifndef PROGRESS_READER_H
+#define PROGRESS_READER_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/* What does not change while a segment exists, checked. */
+struct progress_info {
+	uint32_t pid;
+	int32_t rank;
+	uint32_t workers;
+	uint32_t subdomains;
+	uint32_t balancing; /* enum progress_balancing */
+	uint32_t pairs, low, high, hybrid_every;
+	uint64_t period_ns;
+	uint64_t created_ns;
+};
+
+struct progress_worker_view {
+	uint32_t tid; /* 0: nobody */
+	uint32_t node;
+	bool dirty;
+	uint64_t iterations, updates, handed;
+};
+
+struct progress_subdomain_view {
+	uint64_t updates, iteration;
+	double residual;
+	uint32_t owner, holder; /* UINT32_MAX when out of range */
+	bool torn; /* it was being written all the time: the values may not fit together */
+};
+
+struct progress_balancer_view {
+	uint32_t pid; /* who balances; 0: nobody */
+	uint64_t beat_ns, points, moves;
+};
+
+struct progress_reader;
+
+/* Open the segment of a process. writable: to balance it. Returns 0 and sets *out (to be closed
+ * with progress_reader_close()); -ENOENT (it has none), -EAGAIN (not filled in yet), -EACCES, -EPERM
+ * (not the caller's, or not that process's file), -EPROTO (another version: *version, which may
+ * be NULL, tells), -EBADMSG (not a segment, or damaged), -ENOMEM. */
+int progress_reader_open(
+	pid_t pid, uid_t uid, bool writable, struct progress_reader **out, uint32_t *version);
+/* Accepts NULL. Gives a claim back. */
+void progress_reader_close(struct progress_reader *reader);
+
+const struct progress_info *progress_reader_info(const struct progress_reader *reader);
+
+/* Has the program closed it? Also true when it cannot be read any more. */
+bool progress_reader_closed(struct progress_reader *reader);
+
+/* Read all workers; out has room for info->workers. -EBADMSG when it was cut short. */
+int progress_reader_workers(struct progress_reader *reader, struct progress_worker_view *out);
+/* Read all subdomains, each record consistent in itself unless torn; likewise. */
+int progress_reader_subdomains(struct progress_reader *reader, struct progress_subdomain_view *out);
+int progress_reader_balancer(struct progress_reader *reader, struct progress_balancer_view *out);
+
+/* Claim the right to balance for a process (the caller's pid, or its tool's). Returns 0, -EBUSY (somebody
+ * else does, and was at it less than half a second ago), -EROFS (opened read-only). */
+int progress_reader_claim(struct progress_reader *reader, pid_t balancer, uint64_t now_ns);
+
+/* One balancing point: read counters and owners, run the policy that the program asked for (Algorithm 1),
+ * write owners and dirty flags. At most once a period; the caller keeps time. Sets *moves to the
+ * number of owners changed. Returns 0; -ENOTCONN when the claim was lost; -EBADMSG. */
+int progress_reader_balance(struct progress_reader *reader, uint64_t now_ns, uint32_t *moves);
+
+#endif
