@@ -404,6 +404,7 @@ int progress_reader_balance(struct progress_reader *reader, uint64_t now_ns, uin
 	words.beat_ns = now_ns;
 	words.points++;
 	words.moves += n;
-	return write_at(reader->fd, &words.beat_ns, sizeof words - sizeof words.claim,
-		offsetof(struct segment_header, beat_ns));
+	/* All but the claim. */
+	return write_at(reader->fd, (const char *)&words + sizeof words.claim,
+		sizeof words - sizeof words.claim, offsetof(struct segment_header, beat_ns));
 }
