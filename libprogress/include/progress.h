@@ -38,9 +38,11 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+#pragma GCC visibility push(default)
 
 #define PROGRESS_WORKERS_MAX 65536u
 #define PROGRESS_SUBDOMAINS_MAX 1048576u
+#define PROGRESS_PAIRS_MAX 1024u
 #define PROGRESS_NOBODY UINT32_MAX /* the holder of a subdomain whose number is out of range */
 
 /* How subdomains are moved between workers: PLB (Zarins & Weiland 2017), Section 3.3. */
@@ -58,7 +60,7 @@ struct progress_options {
 	uint32_t subdomains; /* 1 ... PROGRESS_SUBDOMAINS_MAX; no default */
 	const uint32_t *owner; /* first owner of each subdomain [equal contiguous blocks] */
 	uint32_t balancing; /* an enum progress_balancing [split] */
-	uint32_t pairs; /* nPairs of Algorithm 1 [6] */
+	uint32_t pairs; /* nPairs of Algorithm 1, at most PROGRESS_PAIRS_MAX [6] */
 	uint32_t low; /* a worker with this many subdomains gives none away [2] */
 	uint32_t high; /* a worker with this many takes no more [6] */
 	uint32_t hybrid_every; /* balancing points between moves from node to node [500] */
@@ -85,7 +87,7 @@ void progress_close(struct progress *p);
  * -EINVAL (no such worker) or -EBUSY (another thread is this worker, and has not left). */
 int progress_register(struct progress *p, uint32_t worker);
 
-/* Start an iteration of this worker (and count the one before): pass on what others should have,
+/* Start an iteration of this worker (and count the one before, if it held anything): pass on what others should have,
  * take what was passed on. Sets *subdomains to the numbers of those it holds, in
  * ascending order, and returns how many (0 is possible); both hold until its next call. Costs one
  * load when nothing has changed. To be called by the worker's own thread only. */
@@ -122,6 +124,7 @@ void progress_leave(struct progress *p, uint32_t worker);
 /* Difference of the largest and the smallest number of updates over all subdomains. */
 uint64_t progress_spread(const struct progress *p);
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

@@ -12,6 +12,7 @@
 #include <assert.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -29,11 +30,12 @@ enum segment_state {
 /* Who balances. The low 32 bits of `claim`: */
 #define SEGMENT_CLAIM_NONE UINT32_C(0)
 /* ... else the pid of the process that balances: the program's own while one of its threads is at
- * it, or that of juggle's balancer, for as long as it watches. The high 32 bits count the
- * claims, so that one that was lost and won again by others is not taken for the same. Claimed and
- * given back with compare-and-swap; whoever finds another's claim with an old `beat_ns` may
- * take it over. A balancer that has lost its claim stops. That two act for a moment does no
- * harm: see owner. */
+ * it, or that of juggle's balancer, for as long as it watches. The high 32 bits count
+ * changes, so that a claim that was lost and won again by others is not taken for the same. The
+ * program claims and gives back with compare-and-swap; who reads it through a descriptor
+ * writes, and looks whether its claim stayed. Whoever finds another's claim with an old
+ * `beat_ns` may take it over. A balancer that has lost its claim stops. That two act for a
+ * moment does no harm: see owner. */
 
 struct segment_header {
 	/* Set at creation: */
@@ -96,6 +98,18 @@ static_assert(offsetof(struct segment_subdomain, updates) == 8, "layout");
 static_assert(offsetof(struct segment_subdomain, owner) == 32, "layout");
 static_assert(sizeof(struct segment_subdomain) == 64, "layout");
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared by processes");
+
+/* The claim, or the end of one, that follows on another. */
+static inline uint64_t segment_claim(uint64_t before, uint32_t pid)
+{
+	return ((before >> 32) + 1) << 32 | pid;
+}
+
+/* Is a balancer with this last beat still there? A beat from the far future is no beat. */
+static inline bool segment_is_fresh(uint64_t beat_ns, uint64_t now_ns)
+{
+	return (now_ns > beat_ns ? now_ns - beat_ns : beat_ns - now_ns) < SEGMENT_STALE_NS;
+}
 
 static inline uint64_t segment_worker_offset(uint32_t worker)
 {

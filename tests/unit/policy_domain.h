@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One domain as the tests of daemon/policy see it, random numbers that are the same on
- * every machine, and what holds for the moves of every function. To include after cmocka.h.
+ * One domain as the tests of daemon/policy see it, and what holds for the moves of every
+ * function. To include after cmocka.h.
  */
 #ifndef TEST_POLICY_DOMAIN_H
 #define TEST_POLICY_DOMAIN_H
 
 #include "policy.h"
+#include "random.h"
 
 #include <string.h>
 
@@ -20,22 +21,6 @@ struct domain {
 	uint32_t order[2 * M_MAX];
 	struct policy_move move[N_MAX];
 };
-
-/* splitmix64: small, and the same on every machine. */
-static inline uint64_t random_word(uint64_t *seed)
-{
-	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	return z ^ z >> 31;
-}
-
-/* From least to most, both included. */
-static inline int64_t random_int(uint64_t *seed, int64_t least, int64_t most)
-{
-	return least + (int64_t)(random_word(seed) % (uint64_t)(most - least + 1));
-}
 
 static inline void count_threads(const struct domain *d, uint32_t *count)
 {

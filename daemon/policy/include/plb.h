@@ -62,6 +62,9 @@ static inline size_t policy_plb_moves_max(const struct policy_plb_params *params
  * the other more than `low`. No worker with more than `low` subdomains falls below it, nor one
  * with fewer than `high` exceeds it. A subdomain moves at most once.
  *
+ * Beyond the paper: it stops at the middle of the list. With fewer subdomains than twice the pairs
+ * the later pairs would undo the first, and the spread would grow without bound.
+ *
  * scratch has room for 2 * pairs indices, moves for policy_plb_moves_max(). Updates
  * subdomains[].worker. Returns the number of moves; O(n * pairs * domains). */
 size_t policy_plb(const struct policy_plb_params *params, struct policy_plb_state *state,

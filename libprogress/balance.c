@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT */
+/* The program's own threads as the balancer. */
+#include "instance.h"
+
+/* Returns whether this process may balance now; then sets *mine. */
+static bool win_claim(struct progress *p, uint64_t now_ns, uint64_t *mine)
+{
+	struct segment_header *h = p->header;
+	uint64_t found = atomic_load_explicit(&h->claim, memory_order_acquire);
+
+	if ((uint32_t)found != SEGMENT_CLAIM_NONE) {
+		uint64_t beat_ns = atomic_load_explicit(&h->beat_ns, memory_order_relaxed);
+		if (segment_is_fresh(beat_ns, now_ns))
+			return false;
+	}
+	*mine = segment_claim(found, (uint32_t)p->pid);
+	if (!atomic_compare_exchange_strong_explicit(
+		    &h->claim, &found, *mine, memory_order_acq_rel, memory_order_relaxed))
+		return false;
+	atomic_store_explicit(&h->beat_ns, now_ns, memory_order_relaxed);
+	return true;
+}
+
+static void give_back(struct progress *p, uint64_t mine)
+{
+	uint64_t none = segment_claim(mine, SEGMENT_CLAIM_NONE);
+
+	atomic_compare_exchange_strong_explicit(
+		&p->header->claim, &mine, none, memory_order_acq_rel, memory_order_relaxed);
+}
+
+/* Read the counters. A hand-over that is still to be done is asked for again, since two
+ * balancers that acted at once may have told the wrong worker. */
+static void read_counters(struct progress *p)
+{
+	for (uint32_t k = 0; k < p->workers; k++) {
+		const struct segment_worker *worker = &p->worker[k];
+		bool here = atomic_load_explicit(&worker->tid, memory_order_relaxed) != 0;
+		p->point.worker[k].domain =
+			here ? atomic_load_explicit(&worker->node, memory_order_relaxed)
+			     : POINT_ABSENT;
+	}
+	for (uint32_t s = 0; s < p->subdomains; s++) {
+		const struct segment_subdomain *subdomain = &p->subdomain[s];
+		uint32_t owner = atomic_load_explicit(&subdomain->owner, memory_order_relaxed);
+		uint32_t holder = atomic_load_explicit(&subdomain->holder, memory_order_relaxed);
+		p->point.subdomain[s] = (struct policy_subdomain){
+			.updates = atomic_load_explicit(&subdomain->updates, memory_order_relaxed),
+			.worker = owner};
+		if (holder != owner && owner < p->workers && holder < p->workers &&
+			atomic_load_explicit(&p->worker[holder].dirty, memory_order_relaxed) == 0)
+			atomic_store_explicit(&p->worker[holder].dirty, 1, memory_order_release);
+	}
+}
+
+static uint32_t balance(struct progress *p, uint64_t mine)
+{
+	struct segment_header *h = p->header;
+
+	read_counters(p);
+	size_t moves = point_run(&p->point);
+	/* juggle may have taken over while this thread stood still. */
+	if (atomic_load_explicit(&h->claim, memory_order_relaxed) != mine)
+		return 0;
+	for (size_t i = 0; i < moves; i++) {
+		const struct policy_plb_move *move = &p->point.move[i];
+		atomic_store_explicit(
+			&p->subdomain[move->subdomain].owner, move->to, memory_order_relaxed);
+		atomic_store_explicit(&p->worker[move->from].dirty, 1, memory_order_release);
+	}
+	atomic_fetch_add_explicit(&h->points, 1, memory_order_relaxed);
+	atomic_fetch_add_explicit(&h->moves, moves, memory_order_relaxed);
+	return (uint32_t)moves;
+}
+
+static bool is_due(const struct progress *p, uint64_t now_ns)
+{
+	return now_ns >= atomic_load_explicit(&p->header->due_ns, memory_order_relaxed);
+}
+
+uint32_t progress_balance(struct progress *p, uint32_t worker)
+{
+	uint32_t moves = 0;
+	uint64_t now_ns, mine;
+
+	if (!p->balances || worker >= p->workers)
+		return 0;
+	now_ns = instance_clock_ns();
+	if (!is_due(p, now_ns) ||
+		atomic_exchange_explicit(&p->balancing, true, memory_order_acquire))
+		return 0;
+	/* Again, as another thread may have been quicker. */
+	if (is_due(p, now_ns)) {
+		atomic_store_explicit(
+			&p->header->due_ns, now_ns + p->period_ns, memory_order_relaxed);
+		if (win_claim(p, now_ns, &mine)) {
+			moves = balance(p, mine);
+			give_back(p, mine);
+		}
+	}
+	atomic_store_explicit(&p->balancing, false, memory_order_release);
+	return moves;
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the library keeps for an open segment in the program's own memory. Counts are taken from
+ * here, never from the segment, which other processes of the user can write to.
+ */
+#ifndef PROGRESS_INSTANCE_H
+#define PROGRESS_INSTANCE_H
+
+#include "point.h"
+#include "progress.h"
+#include "segment.h"
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#define INSTANCE_NAME_BYTES 40
+
+/* Touched by the worker's own thread only. */
+struct instance_worker {
+	alignas(SEGMENT_LINE) uint32_t *held; /* ascending */
+	uint32_t count;
+	uint32_t capacity;
+	bool iterating; /* in an iteration that has something to do */
+};
+
+struct progress {
+	struct segment_header *header;
+	struct segment_worker *worker;
+	struct segment_subdomain *subdomain;
+	struct instance_worker *local; /* of each worker */
+	uint32_t workers, subdomains;
+	uint64_t size_bytes;
+	uint64_t period_ns;
+	bool balances;
+	int fd; /* its lock shows that the segment is in use */
+	pid_t pid; /* that created it */
+	char name[INSTANCE_NAME_BYTES]; /* for shm_open(3) */
+	/* Written while the others are read: */
+	alignas(SEGMENT_LINE) _Atomic bool balancing; /* guards `point` */
+	struct point point;
+};
+
+/* CLOCK_MONOTONIC in ns. */
+uint64_t instance_clock_ns(void);
+
+#endif

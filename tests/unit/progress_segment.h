@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* This process's segment of libprogress as another process sees it, for tests that play the
+ * balancer. To be included behind cmocka.h. */
+#ifndef TESTS_PROGRESS_SEGMENT_H
+#define TESTS_PROGRESS_SEGMENT_H
+
+#include "segment.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define PATH_BYTES 64
+
+struct view {
+	struct segment_header *header;
+	struct segment_worker *worker;
+	struct segment_subdomain *subdomain;
+};
+
+static inline void segment_path(char *path, pid_t pid)
+{
+	snprintf(path, PATH_BYTES, "/dev/shm/progress.%u.%d", (unsigned)geteuid(), (int)pid);
+}
+
+static inline bool shm_works(void)
+{
+	int fd = open("/dev/shm", O_TMPFILE | O_RDWR, 0600);
+
+	if (fd < 0)
+		return false;
+	bool works = posix_fallocate(fd, 0, 1 << 20) == 0;
+	close(fd);
+	return works;
+}
+
+static inline struct view view_open(void)
+{
+	char path[PATH_BYTES];
+	struct stat st;
+
+	segment_path(path, getpid());
+	int fd = open(path, O_RDWR);
+	assert_true(fd >= 0);
+	assert_int_equal(fstat(fd, &st), 0);
+	char *start = mmap(NULL, (size_t)st.st_size, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	assert_true(start != MAP_FAILED);
+	close(fd);
+	struct segment_header *header = (struct segment_header *)start;
+	return (struct view){
+		.header = header,
+		.worker = (struct segment_worker *)(start + segment_worker_offset(0)),
+		.subdomain = (struct segment_subdomain *)(start + segment_subdomain_offset(
+									  header->workers, 0)),
+	};
+}
+
+static inline void view_close(struct view *view)
+{
+	munmap(view->header, view->header->size_bytes);
+}
+
+/* As the balancer does it: the owner first, then the flag of who has it. */
+static inline void give(struct view *view, uint32_t subdomain, uint32_t from, uint32_t to)
+{
+	atomic_store_explicit(&view->subdomain[subdomain].owner, to, memory_order_relaxed);
+	atomic_store_explicit(&view->worker[from].dirty, 1, memory_order_release);
+}
+
+#endif
