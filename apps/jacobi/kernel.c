@@ -39,8 +39,10 @@ INLINE struct row row_of(const struct kernel_field *field, size_t row)
 INLINE void update(size_t columns, const double *restrict above, const double *restrict here,
 	const double *restrict below, double *restrict to)
 {
+	const double *left = here - 1, *right = here + 1;
+
 	for (size_t i = 0; i < columns; i++)
-		to[i] = 0.25 * ((above[i] + below[i]) + (here[i - 1] + here[i + 1]));
+		to[i] = 0.25 * ((above[i] + below[i]) + (left[i] + right[i]));
 }
 
 CLONES static void update_rows(const struct kernel_field *field)

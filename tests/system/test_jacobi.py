@@ -182,9 +182,8 @@ def segments(pid):
 def test_signals_end_it_in_order(app, background, tmp_path, mode, number):
     path = tmp_path / "result.json"
     # On this grid it takes far longer than a test.
-    process = background([app("jacobi"), "-t", "3", "--grid", "2000x2000", "--mode", mode,
-                          "--residual", "1e-300", "--json", path, "--trace", tmp_path / "trace",
-                          "-q"], env=ENV)
+    process = background([app("jacobi"), "-t", "3", "--mode", mode, "--residual", "1e-300",
+                          "--json", path, "--trace", tmp_path / "trace", "-q"], env=ENV)
     helpers.wait_for(lambda: (tmp_path / "trace").stat().st_size > 0, "it runs")
     assert segments(process.pid)
     process.send_signal(number)
