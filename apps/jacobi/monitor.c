@@ -36,8 +36,6 @@ int monitor_deinit(struct monitor *monitor)
 	int rc = 0;
 
 	monitor->trace = NULL;
-	if (monitor->terminal && monitor->begin_ns)
-		fputs("\r\033[K", monitor->terminal);
 	if (!trace)
 		return 0;
 	errno = 0;
@@ -55,6 +53,12 @@ void monitor_begin(struct monitor *monitor, uint32_t subdomains)
 		return;
 	fprintf(monitor->trace, "# time_ns, then the updates of subdomains 0 to %" PRIu32 "\n",
 		subdomains - 1);
+}
+
+void monitor_end(struct monitor *monitor)
+{
+	if (monitor->terminal)
+		fputs("\r\033[K", monitor->terminal);
 }
 
 static void look(struct monitor *monitor, const struct progress *progress, uint32_t subdomains,

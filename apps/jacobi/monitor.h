@@ -30,6 +30,8 @@ int monitor_deinit(struct monitor *monitor);
 
 /* Times are counted from here. */
 void monitor_begin(struct monitor *monitor, uint32_t subdomains);
+/* Leave the terminal to others. */
+void monitor_end(struct monitor *monitor);
 
 /* Do what is due; costs a read of the clock when nothing is. */
 void monitor_poll(struct monitor *monitor, const struct progress *progress, uint32_t subdomains);

@@ -337,6 +337,7 @@ int solve(const struct solve_task *task, struct solve_outcome *outcome)
 		rc = team_run(task->workers, member, &solver);
 	if (rc == 0)
 		rc = atomic_load(&solver.error);
+	monitor_end(task->monitor);
 	if (rc == 0)
 		collect(&solver, outcome);
 	free(solver.accounts);
