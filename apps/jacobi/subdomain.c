@@ -158,7 +158,6 @@ static void advance(struct subdomain *sub)
 	sub->now = now;
 	sub->iteration++;
 	sub->lag_sum += sub->lag;
-	sub->lag_count++;
 	if (sub->lag > sub->lag_max)
 		sub->lag_max = sub->lag;
 	show(sub);

@@ -28,7 +28,7 @@ struct subdomain {
 	uint64_t iteration;
 	/* By how many iterations halos were older than what was updated with them: */
 	uint64_t lag; /* the oldest of those that were fetched last */
-	uint64_t lag_sum, lag_count, lag_max;
+	uint64_t lag_sum, lag_max; /* over all updates */
 	void *memory; /* owned */
 };
 

@@ -200,6 +200,27 @@ def test_text(app):
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
+def test_progress_on_a_terminal(app):
+    for quiet in ([], ["-q"]):
+        ours, theirs = os.openpty()
+        try:
+            done = helpers.run([app("jacobi"), *GRID, "-n", "10", *quiet], env=ENV, stderr=theirs)
+            assert done.returncode == 0
+            os.write(theirs, b"END\n")
+            shown = b""
+            while b"END" not in shown:
+                shown += os.read(ours, 4096)
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        line = shown.partition(b"END")[0]
+        if quiet:
+            assert line == b""
+        else:
+            assert b"iterations, spread" in line
+            assert line.endswith(b"\r\033[K")
+
+
 def test_pin(jacobi):
     assert jacobi(*GRID, "-n", "10", "--pin")["pin"] is True
 
