@@ -15,8 +15,8 @@ import pytest
 import helpers
 
 PAGES = helpers.REPO / "man"
-PROGRAMS = ["juggle", "ubench", "noise"]
-ALL_PAGES = ["juggle.1", "juggle.7", "noise.1", "progress.3", "ubench.1"]
+PROGRAMS = ["juggle", "ubench", "noise", "jacobi"]
+ALL_PAGES = ["jacobi.1", "juggle.1", "juggle.7", "noise.1", "progress.3", "ubench.1"]
 
 
 @pytest.fixture
@@ -218,6 +218,12 @@ def test_noise_keys(app):
     assert done.returncode == 0, done.stderr
     result = json.loads(done.stdout)
     assert keys_of_page("noise.1", "RESULT FORMAT") == (set(result), set(result["hogs"][0]))
+
+
+def test_jacobi_keys(app):
+    done = helpers.run([app("jacobi"), "-t", "1", "-n", "1", "--grid", "8x8", "--json", "-"])
+    assert done.returncode == 0, done.stderr
+    assert keys_of_page("jacobi.1", "RESULT FORMAT") == (set(json.loads(done.stdout)), set())
 
 
 # --- form ----------------------------------------------------------------------------

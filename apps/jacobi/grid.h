@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The grid of cells, and how it is cut into subdomains. Pure: no memory, no threads.
+ *
+ * Subdomains are numbered worker by worker, so that equal contiguous blocks of numbers are
+ * what the workers hold at first, each a connected piece.
+ */
+#ifndef JACOBI_GRID_H
+#define JACOBI_GRID_H
+
+#include <stdint.h>
+
+#define GRID_SIDE_MAX (UINT32_C(1) << 24) /* rows or columns */
+#define GRID_OUTSIDE UINT32_MAX /* no subdomain: beyond the boundary */
+
+enum grid_cut {
+	GRID_CUT_1D, /* into strips of rows */
+	GRID_CUT_2D, /* into blocks with short edges */
+};
+
+enum grid_side { GRID_NORTH, GRID_SOUTH, GRID_WEST, GRID_EAST, GRID_SIDES };
+
+struct grid {
+	uint32_t rows, columns; /* of cells, without the boundary */
+	uint32_t workers_down, workers_across;
+	uint32_t split_down, split_across; /* of the piece of one worker */
+};
+
+/* The cells of a subdomain. */
+struct grid_block {
+	uint32_t row, column; /* of its first cell */
+	uint32_t rows, columns;
+};
+
+/* Cut a grid for so many workers with so many subdomains each (none of them 0). With rows and
+ * columns 0, there are 300 x 300 cells a worker. Returns 0, or -ERANGE when there are more
+ * pieces than cells to cut between, or when the grid would be larger than GRID_SIDE_MAX. */
+int grid_init(struct grid *grid, uint32_t rows, uint32_t columns, enum grid_cut cut,
+	uint32_t workers, uint32_t subdomains_per_worker);
+
+/* Subdomains of all workers. */
+uint32_t grid_subdomains(const struct grid *grid);
+
+/* The cells of a subdomain, of which there is at least one. */
+struct grid_block grid_block(const struct grid *grid, uint32_t subdomain);
+
+/* The subdomain on that side, or GRID_OUTSIDE. Shares its whole edge. */
+uint32_t grid_neighbour(const struct grid *grid, uint32_t subdomain, enum grid_side side);
+
+/* The side that a neighbour on that side sees. */
+static inline enum grid_side grid_opposite(enum grid_side side)
+{
+	return (enum grid_side)((unsigned)side ^ 1);
+}
+
+/* Cells along that side of a block. */
+static inline uint32_t grid_edge_cells(const struct grid_block *block, enum grid_side side)
+{
+	return side == GRID_NORTH || side == GRID_SOUTH ? block->columns : block->rows;
+}
+
+#endif

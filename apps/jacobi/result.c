@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The result; see result.h.
+ */
+#include "result.h"
+
+#include "report.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+static double elapsed_s(const struct solve_outcome *outcome)
+{
+	return (double)outcome->elapsed_ns / 1e9;
+}
+
+static double updates_per_s(const struct solve_outcome *outcome)
+{
+	return (double)outcome->updates / elapsed_s(outcome);
+}
+
+/* Subdomains differ by a row or column at most, and have the same number of updates but for the
+ * spread: so their mean size will do. */
+static double cells_per_s(const struct solve_task *task, const struct solve_outcome *outcome)
+{
+	return updates_per_s(outcome) * task->grid->rows * task->grid->columns /
+	       grid_subdomains(task->grid);
+}
+
+/* PLB, Section 3.1: iterations of all threads (each as many updates as it has subdomains), divided
+ * by the number of threads, per second. */
+static double iteration_rate(const struct solve_task *task, const struct solve_outcome *outcome)
+{
+	return updates_per_s(outcome) / grid_subdomains(task->grid);
+}
+
+/* As --mode and --balance have it. */
+static void format(char *out, size_t bytes, const char *name, uint64_t number, bool has_number)
+{
+	if (has_number)
+		snprintf(out, bytes, "%s:%" PRIu64, name, number);
+	else
+		snprintf(out, bytes, "%s", name);
+}
+
+static void format_mode(char *out, size_t bytes, const struct options *options)
+{
+	format(out, bytes, options_mode_name(options->mode), options->bound,
+		options->mode == MODE_SSYNC);
+}
+
+static void format_balancing(char *out, size_t bytes, const struct options *options)
+{
+	format(out, bytes, options_balancing_name(options->balancing), options->hybrid_every,
+		options->balancing == PROGRESS_BALANCE_HYBRID);
+}
+
+int result_print(const struct solve_task *task, const struct solve_outcome *outcome)
+{
+	const struct options *options = task->options;
+	char mode[40], balancing[40];
+
+	format_mode(mode, sizeof(mode), options);
+	format_balancing(balancing, sizeof(balancing), options);
+	printf("%" PRIu32 " x %" PRIu32 " cells, %" PRIu32 " threads with %" PRIu32
+	       " subdomains, %s, balance %s\n",
+		task->grid->rows, task->grid->columns, task->workers, options->subdomains, mode,
+		balancing);
+	printf("time            %.6g s\n", elapsed_s(outcome));
+	printf("iteration rate  %.6g /s\n", iteration_rate(task, outcome));
+	printf("updates         %" PRIu64 ", %.6g /s, %.4g cells/s\n", outcome->updates,
+		updates_per_s(outcome), cells_per_s(task, outcome));
+	printf("spread          %" PRIu64 "\n", outcome->spread);
+	printf("staleness       %.4g mean, %" PRIu64 " largest\n", outcome->staleness_mean,
+		outcome->staleness_max);
+	printf("residual        %.6e%s, verified (%" PRIu64 " times)\n", outcome->residual,
+		options->residual > 0 && !outcome->converged ? ", not small enough" : "",
+		outcome->verifications);
+	printf("moves           %" PRIu64 "\n", outcome->moves);
+	errno = 0;
+	if (fflush(stdout) != 0 || ferror(stdout))
+		return errno ? -errno : -EIO;
+	return 0;
+}
+
+int result_write(const struct solve_task *task, const struct solve_outcome *outcome)
+{
+	const struct options *options = task->options;
+	char mode[40], balancing[40];
+
+	format_mode(mode, sizeof(mode), options);
+	format_balancing(balancing, sizeof(balancing), options);
+	json_t *object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:f, s:b}",
+		"program", "jacobi", "version", JUGGLE_VERSION, "threads",
+		(json_int_t)task->workers, "subdomains", (json_int_t)options->subdomains, "rows",
+		(json_int_t)task->grid->rows, "columns", (json_int_t)task->grid->columns, "cut",
+		options_cut_name(options->cut), "mode", mode, "balance", balancing, "host",
+		options->self_hosted ? "self" : "daemon", "period_s",
+		(double)options->period_ns / 1e9, "pin", options->pin);
+	json_t *found = json_pack("{s:f, s:f, s:I, s:f, s:f, s:I, s:f, s:I, s:f, s:b, s:I, s:I}",
+		"elapsed_s", elapsed_s(outcome), "iteration_rate", iteration_rate(task, outcome),
+		"updates", (json_int_t)outcome->updates, "updates_per_s", updates_per_s(outcome),
+		"cells_per_s", cells_per_s(task, outcome), "spread", (json_int_t)outcome->spread,
+		"staleness_mean", outcome->staleness_mean, "staleness_max",
+		(json_int_t)outcome->staleness_max, "residual", outcome->residual, "converged",
+		outcome->converged, "verifications", (json_int_t)outcome->verifications, "moves",
+		(json_int_t)outcome->moves);
+
+	if (!object || !found || json_object_update(object, found) < 0) {
+		json_decref(object);
+		object = NULL;
+	}
+	json_decref(found);
+	return report_write(options->json, object);
+}

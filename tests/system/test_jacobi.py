@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: MIT
+"""The Jacobi solver: its modes against a solution computed here, its options, its files.
+
+Grids are small, so that a starved machine is through in a moment, and nothing depends on
+speed. The solver's own parts are tested in tests/unit/test_jacobi.c.
+"""
+
+import array
+import ast
+import json
+import math
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+import helpers
+
+ROWS, COLUMNS = 24, 17
+GRID = ["--grid", "%dx%d" % (ROWS, COLUMNS), "-t", "3"]
+# Threads that wait for each other on too few CPUs should not spin.
+ENV = {"OMP_WAIT_POLICY": "passive"}
+MODES = [
+    ["--mode", "sync"],
+    ["--mode", "ssync:0"],
+    ["--mode", "ssync:2"],
+    ["--mode", "ssync:2", "--balance", "joint"],
+    ["--mode", "async", "--balance", "none"],
+    ["--mode", "async"],
+    ["--mode", "async", "--balance", "joint", "--period", "100us"],
+    ["--mode", "async", "--balance", "hybrid:5", "--period", "100us"],
+    ["--mode", "async", "--host", "daemon"],
+]
+
+
+@pytest.fixture
+def jacobi(app):
+    """jacobi(OPTION...) runs it to its end and returns its JSON."""
+    def solve(*options):
+        done = helpers.run([app("jacobi"), *options, "--json", "-"], env=ENV)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        return json.loads(done.stdout)
+    return solve
+
+
+def load(path):
+    """The rows of an .npy file."""
+    data = path.read_bytes()
+    assert data[:8] == b"\x93NUMPY\x01\x00"
+    end = 10 + int.from_bytes(data[8:10], "little")
+    assert end % 64 == 0 and data[end - 1:end] == b"\n"
+    header = ast.literal_eval(data[10:end].decode("ascii"))
+    assert header["descr"] == {"little": "<f8", "big": ">f8"}[sys.byteorder]
+    assert header["fortran_order"] is False
+    rows, columns = header["shape"]
+    cells = array.array("d", data[end:])
+    assert len(cells) == rows * columns
+    return [cells[row * columns:(row + 1) * columns].tolist() for row in range(rows)]
+
+
+def sequential(iterations, rows=ROWS, columns=COLUMNS):
+    """The solution after so many iterations, and its residual over that of the start."""
+    source = [math.exp(-0.5 * (((i + 0.5) / columns - 0.5) / 0.125) ** 2) for i in range(columns)]
+    now = [[0, *source, 0]] + [[0] + [1] * columns + [0] for _ in range(rows)] + [[0] * (columns + 2)]
+    first = None
+    for iteration in range(iterations + 1):
+        after = [now[0]] + [
+            [0] + [0.25 * ((now[row - 1][i] + now[row + 1][i]) + (now[row][i - 1] + now[row][i + 1]))
+                   for i in range(1, columns + 1)] + [0]
+            for row in range(1, rows + 1)] + [now[-1]]
+        norm = math.sqrt(sum((a - b) ** 2 for x, y in zip(after, now) for a, b in zip(x, y)))
+        first = first or norm
+        if iteration == iterations:
+            return [row[1:-1] for row in now[1:-1]], norm / first
+        now = after
+    return None
+
+
+# --- the solution --------------------------------------------------------------------
+
+@pytest.mark.parametrize("cut", ["1d", "2d"])
+@pytest.mark.parametrize("subdomains", ["1", "4"])
+def test_sync_is_the_sequential_solution(jacobi, tmp_path, cut, subdomains):
+    found = jacobi(*GRID, "--mode", "sync", "-n", "100", "--cut", cut, "-s", subdomains,
+                   "--output", tmp_path / "u.npy")
+    wanted, residual = sequential(100)
+    got = load(tmp_path / "u.npy")
+    if sys.byteorder == "little":  # libm's exp() may differ in the last bit elsewhere
+        assert max(abs(a - b) for x, y in zip(got, wanted) for a, b in zip(x, y)) < 1e-15
+    assert found["residual"] == pytest.approx(residual, rel=1e-9)
+    assert found["updates"] == 100 * 3 * int(subdomains)
+    assert (found["spread"], found["staleness_max"], found["moves"]) == (0, 0, 0)
+    assert (found["converged"], found["verifications"]) == (False, 1)
+
+
+@pytest.fixture(scope="module")
+def converged():
+    return sequential(2000)[0]
+
+
+@pytest.mark.parametrize("cut", ["1d", "2d"])
+@pytest.mark.parametrize("mode", MODES, ids=" ".join)
+def test_modes_converge_to_it(jacobi, tmp_path, converged, mode, cut):
+    found = jacobi(*GRID, *mode, "--cut", cut, "--residual", "1e-9", "--output", tmp_path / "u.npy")
+    assert found["converged"] and found["residual"] <= 1e-9
+    assert found["verifications"] >= 1
+    assert found["updates"] > 0 and found["elapsed_s"] > 0
+    got = load(tmp_path / "u.npy")
+    # The error is at most residual / (1 - spectral radius): for this grid about 50 times.
+    assert max(abs(a - b) for x, y in zip(got, converged) for a, b in zip(x, y)) < 1e-6
+    assert mode[-1] != "none" or found["moves"] == 0
+
+
+def test_iterations_end_it_before_the_residual(jacobi):
+    found = jacobi(*GRID, "-n", "10", "--residual", "1e-9")
+    assert not found["converged"] and found["residual"] > 1e-9
+    # One thread's subdomains, ten times: the others may not have begun.
+    assert 40 <= found["updates"] <= 3 * 40
+
+
+def test_bounded_staleness(jacobi):
+    for bound in (0, 1, 7):
+        found = jacobi(*GRID, "--mode", "ssync:%d" % bound, "-n", "300")
+        assert found["staleness_max"] <= bound
+        assert found["staleness_mean"] <= bound
+        # From one strip to the next, of twelve.
+        assert found["spread"] <= 11 * (bound + 1)
+
+
+def test_rates_fit_together(jacobi):
+    found = jacobi(*GRID, "-n", "50")
+    seconds = found["elapsed_s"]
+    assert found["updates_per_s"] == pytest.approx(found["updates"] / seconds, rel=1e-6)
+    assert found["iteration_rate"] == pytest.approx(found["updates"] / 12 / seconds, rel=1e-6)
+    assert found["cells_per_s"] == pytest.approx(
+        found["updates_per_s"] * ROWS * COLUMNS / 12, rel=1e-6)
+
+
+def test_defaults(jacobi):
+    found = jacobi("-t", "2", "-n", "1")
+    wanted = {"rows": 600, "columns": 300, "threads": 2, "subdomains": 4, "cut": "1d",
+              "mode": "async", "balance": "split", "host": "self", "period_s": 0.001, "pin": False}
+    assert {key: found[key] for key in wanted} == wanted
+    found = jacobi("-t", "2", "-n", "1", "--mode", "ssync:3", "--cut", "2d")
+    assert (found["mode"], found["balance"], found["columns"]) == ("ssync:3", "none", 300)
+
+
+@pytest.mark.parametrize("grid, threads, subdomains, cut", [
+    ("1x1", 1, 1, "1d"), ("1x40", 1, 1, "1d"), ("12x1", 3, 4, "1d"), ("1x12", 3, 4, "2d"),
+    ("13x7", 5, 2, "2d"),
+])
+def test_odd_grids(jacobi, grid, threads, subdomains, cut):
+    found = jacobi("--grid", grid, "-t", str(threads), "-s", str(subdomains), "--cut", cut,
+                   "--residual", "1e-8")
+    assert found["converged"]
+
+
+# --- files and signals ---------------------------------------------------------------
+
+def test_trace(jacobi, tmp_path):
+    found = jacobi(*GRID, "-n", "2000", "--trace", tmp_path / "trace")
+    title, *lines = (tmp_path / "trace").read_text().splitlines()
+    assert title.startswith("# ")
+    samples = [[int(word) for word in line.split(" ")] for line in lines]
+    assert samples and all(len(sample) == 1 + 12 for sample in samples)
+    for before, after in zip(samples, samples[1:]):
+        assert after[0] - before[0] >= 1000000
+        assert all(a <= b for a, b in zip(before, after))
+    assert samples[-1][0] <= found["elapsed_s"] * 1e9
+    assert sum(samples[-1][1:]) <= found["updates"]
+
+
+def segments(pid):
+    return [name for name in os.listdir("/dev/shm") if name.endswith(".%d" % pid)]
+
+
+@pytest.mark.parametrize("mode", ["sync", "async"])
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_it_in_order(app, background, tmp_path, mode, number):
+    path = tmp_path / "result.json"
+    # On this grid it takes far longer than a test.
+    process = background([app("jacobi"), "-t", "3", "--mode", mode, "--residual", "1e-300",
+                          "--json", path, "--trace", tmp_path / "trace", "-q"], env=ENV)
+    helpers.wait_for(lambda: (tmp_path / "trace").stat().st_size > 0, "it runs")
+    assert segments(process.pid)
+    process.send_signal(number)
+    assert process.wait(helpers.TIMEOUT_S) == -number
+    assert json.loads(path.read_text())["updates"] > 0
+    assert not segments(process.pid)
+
+
+def test_text(app):
+    done = helpers.run([app("jacobi"), *GRID, "-n", "10"], env=ENV)
+    assert done.returncode == 0 and done.stderr == ""
+    assert "iteration rate" in done.stdout and "24 x 17 cells" in done.stdout
+    done = helpers.run([app("jacobi"), *GRID, "-n", "10", "-q"], env=ENV)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+
+
+def test_progress_on_a_terminal(app):
+    for quiet in ([], ["-q"]):
+        ours, theirs = os.openpty()
+        try:
+            done = helpers.run([app("jacobi"), *GRID, "-n", "10", *quiet], env=ENV, stderr=theirs)
+            assert done.returncode == 0
+            os.write(theirs, b"END\n")
+            shown = b""
+            while b"END" not in shown:
+                shown += os.read(ours, 4096)
+        finally:
+            os.close(ours)
+            os.close(theirs)
+        line = shown.partition(b"END")[0]
+        if quiet:
+            assert line == b""
+        else:
+            assert b"iterations, spread" in line
+            assert line.endswith(b"\r\033[K")
+
+
+def test_pin(jacobi):
+    assert jacobi(*GRID, "-n", "10", "--pin")["pin"] is True
+
+
+# --- errors --------------------------------------------------------------------------
+
+@pytest.mark.parametrize("options", [
+    ["-t", "0"], ["-t", "4097"], ["-t", "x"], ["-s", "0"], ["-s", "65537"], ["-s", "-1"],
+    ["--grid", "0x5"], ["--grid", "5"], ["--grid", "5x"], ["--grid", "x5"], ["--grid", "5x5x5"],
+    ["--grid", "16777217x1"], ["--grid", "99999999999999999999x1"], ["--grid", ""],
+    ["--cut", "3d"], ["--cut", "1"],
+    ["--mode", "fast"], ["--mode", "ssync"], ["--mode", "ssync:"], ["--mode", "ssync:-1"],
+    ["--mode", "async:1"], ["--mode", ""],
+    ["--balance", "all"], ["--balance", "hybrid"], ["--balance", "hybrid:0"], ["--balance", ""],
+    ["--mode", "sync", "--balance", "split"],
+    ["--host", "juggle"], ["--period", "1"], ["--period", "99us"], ["--period", "3601s"],
+    ["--pairs", "0"], ["--low", "0"], ["--high", "0"], ["--high", "many"],
+    ["-n", "0"], ["-n", "1e3"], ["-r", "0"], ["-r", "1"], ["-r", "-1e-4"], ["-r", "nan"],
+    ["-r", "0x1p-4"], ["-r", ""], ["-r", "1e-4x"],
+    ["--unknown"], ["argument"],
+    ["--grid", "11x300", "-t", "3", "-s", "4"],  # more subdomains than rows
+    ["--grid", "3x3", "-t", "10", "-s", "1", "--cut", "2d"],
+    ["-t", "4096", "-s", "65536"],
+    ["--grid", "16777216x16777216"],
+], ids=" ".join)
+def test_bad_options(app, options):
+    done = helpers.run([app("jacobi"), *options], env=ENV)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    lines = done.stderr.splitlines()
+    assert lines[0].endswith(tuple("abcdefghijklmnopqrstuvwxyz0123456789'"))
+    assert lines[0].lower().count("jacobi: ") == 1
+    assert len(lines) == 1 or lines[1].startswith("Try ")
+
+
+@pytest.mark.parametrize("option", ["--output", "--trace", "--json"])
+@pytest.mark.parametrize("path", ["/nonexistent/file", "/dev/full"])
+def test_files_that_cannot_be_written(app, option, path):
+    done = helpers.run([app("jacobi"), *GRID, "-n", "100", "-q", option, path], env=ENV)
+    assert done.returncode == 1
+    assert done.stderr.startswith("jacobi: %s: " % path)
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.needs_root
+def test_full_shm(app):
+    """In a mount namespace of its own, with a tiny /dev/shm."""
+    small = 'mount -t tmpfs -o size=4k none /dev/shm && exec "$@"'
+    try:
+        possible = subprocess.run(["unshare", "-m", "sh", "-c", small, "sh", "true"],
+                                  capture_output=True, timeout=helpers.TIMEOUT_S).returncode == 0
+    except OSError:
+        possible = False
+    if not possible:
+        pytest.skip("no mount namespaces")
+    done = helpers.run(["unshare", "-m", "sh", "-c", small, "sh", app("jacobi"), "-t", "4", "-s",
+                        "64", "-n", "1"], env=ENV)
+    assert done.returncode == 1
+    assert done.stderr == "jacobi: publishing progress: /dev/shm is full\n"
