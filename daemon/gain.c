@@ -71,6 +71,8 @@ void gain_scale(struct team *team, uint64_t now_ns)
 		scale_instructions(team);
 	if (!published_any(published) || !lead_swaps(team)) {
 		team->update_run_ns = team->updates = 0;
+		for (size_t i = 0; i < team->active; i++)
+			team->worker[i]->counted = false;
 		return;
 	}
 	if (!look_at_updates(team))

@@ -261,7 +261,8 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 	if (segment->balance)
 		r = balance(host, segment, now);
 	else
-		segment->due_ns = now + WORKERS_NS;
+		segment->due_ns = now + (wanted ? progress_reader_info(segment->reader)->period_ns
+						: WORKERS_NS);
 	if (r == 0 && (wanted || now >= segment->workers_ns)) {
 		r = look_at_workers(host, segment);
 		segment->workers_ns = now + WORKERS_NS;

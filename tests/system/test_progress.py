@@ -137,6 +137,21 @@ def test_workers_are_the_compute_threads(held):
     assert report["threads"] == 3
 
 
+def test_trace_and_summary(held, tmp_path):
+    """They count the same moves as the report."""
+    job = held(progress_job(), "-v", "--trace", tmp_path / "trace")
+    job.claimed()
+    job.more_points()
+    _, err, report = job.end()
+    (progress,) = report["progress"]
+    records = [line.split() for line in (tmp_path / "trace").read_text("utf-8").splitlines()
+               if line.startswith("plb ")]
+    assert all(int(record[2]) == job.job for record in records)
+    assert sum(int(record[3]) for record in records) == progress["moves"] > 0
+    assert ("subdomains   12 of 3 workers, %d moves in %d points, spread %d\n"
+            % (progress["moves"], progress["points"], progress["spread"])) in err
+
+
 def test_several_processes(held):
     command = " & ".join('"$@" </dev/fd/3' for _ in range(3)) + " & wait"
     script = 'exec 3<&0; ' + command
