@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What compute threads have gained since the last balancing point. CPU time is what it is;
- * instructions, and updates that workers of libprogress count (which is what the Juggle paper
- * proposes in Section 7), are turned into time at the mean rate, so that margins keep
- * their meaning.
+ * instructions, and updates that workers of libprogress count (the Juggle paper proposes both in
+ * Section 7), are turned into time at the mean rate, so that margins keep their meaning.
+ *
+ * Updates tell how far a thread has come, but not how fast its CPU is, since those of one
+ * worker may take longer than those of another: gain_ns, which speeds are made from, is without
+ * them.
  */
 #include "team_internal.h"
 
@@ -46,7 +49,16 @@ static bool look_at_updates(struct team *team)
 	return any;
 }
 
-static void scale_updates(struct team *team)
+/* Of one thread, in time: its updates at the mean rate. */
+static int64_t update_gain(const struct team *team, size_t i)
+{
+	if (team->worker[i]->gained < 0 || team->updates < 1)
+		return (int64_t)team->thread[i].gain_ns;
+	return (int64_t)((double)team->worker[i]->gained * team->update_run_ns / team->updates);
+}
+
+/* What an update takes, smoothed. */
+static void measure_updates(struct team *team)
 {
 	double run = 0, updates = 0;
 
@@ -57,29 +69,32 @@ static void scale_updates(struct team *team)
 		}
 	team->update_run_ns += run - team->update_run_ns / UPDATE_PERIODS;
 	team->updates += updates - team->updates / UPDATE_PERIODS;
-	for (size_t i = 0; i < team->active && team->updates >= 1; i++)
-		if (team->worker[i]->gained >= 0)
-			team->thread[i].gain_ns = (uint64_t)((double)team->worker[i]->gained *
-							     team->update_run_ns / team->updates);
 }
 
-void gain_scale(struct team *team, uint64_t now_ns)
+static void forget_updates(struct team *team)
+{
+	team->update_run_ns = team->updates = 0;
+	for (size_t i = 0; i < team->active; i++) {
+		team->worker[i]->counted = false;
+		team->worker[i]->gained = -1;
+	}
+}
+
+void gain_add(struct team *team, uint64_t now_ns)
 {
 	struct published *published = team->context->published;
 
 	if (team->context->sampler == SAMPLER_PERF)
 		scale_instructions(team);
 	if (!published_any(published) || !lead_swaps(team)) {
-		team->update_run_ns = team->updates = 0;
-		for (size_t i = 0; i < team->active; i++)
-			team->worker[i]->counted = false;
-		return;
+		forget_updates(team);
+	} else if (look_at_updates(team)) {
+		atomic_store_explicit(
+			&published->wanted_until_ns, now_ns + WANTED_NS, memory_order_relaxed);
+		measure_updates(team);
 	}
-	if (!look_at_updates(team))
-		return;
-	atomic_store_explicit(
-		&published->wanted_until_ns, now_ns + WANTED_NS, memory_order_relaxed);
-	scale_updates(team);
+	for (size_t i = 0; i < team->active; i++)
+		team->thread[i].progress_ns += update_gain(team, i);
 }
 
 void gain_look_at_roles(struct team *team)

@@ -318,9 +318,7 @@ static void look_at_active(struct team *team, uint64_t now)
 		policy_idle_update(&worker->idle, thread->run_ns + thread->wait_ns, elapsed_ns);
 		i++;
 	}
-	gain_scale(team, now);
-	for (size_t i = 0; i < team->active; i++)
-		team->thread[i].progress_ns += (int64_t)team->thread[i].gain_ns;
+	gain_add(team, now);
 	if (left && team->regime == POLICY_BALANCE &&
 		options_of(team)->policy == POLICY_NAME_JUGGLE)
 		even_out(team);

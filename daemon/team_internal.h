@@ -85,8 +85,8 @@ void lead_collect(struct team *team);
 /* Does it move threads now, from balancing point to balancing point? */
 bool lead_swaps(const struct team *team);
 
-/* Where progress is not CPU time, make gain_ns of the compute threads comparable to it. */
-void gain_scale(struct team *team, uint64_t now_ns);
+/* Add what the compute threads have gained to their progress. */
+void gain_add(struct team *team, uint64_t now_ns);
 /* Find out which of all threads are workers of libprogress. */
 void gain_look_at_roles(struct team *team);
 

@@ -54,6 +54,14 @@ def held_by(pid, worker):
                for s in range(subdomains))
 
 
+def worker_tids(pid, count):
+    """The threads of all workers; empty while one is missing."""
+    data = path_of(pid).read_bytes()
+    tids = [struct.unpack_from("=I", data, HEADER_BYTES + w * WORKER_BYTES + 64)[0]
+            for w in range(count)]
+    return tids if all(tids) else []
+
+
 class Held:
     """A juggle with a job that ends with its standard input; the job's pid and segment."""
 
@@ -204,10 +212,11 @@ def test_no_balancing_is_wanted(held):
 
 
 @pytest.mark.needs_cpus(2)
-def test_a_cpu_for_each_worker(background, held, juggle):
-    """Two workers on two CPUs stay where they are, and their work moves."""
+def test_a_cpu_for_each_worker(background, held, tmp_path):
+    """Two workers on two CPUs stay where they are, though one CPU is shared, and their work moves."""
     two = "%d,%d" % tuple(helpers.cpus()[:2])
-    job = held(progress_job(workers=2, subdomains=8), "-c", two)
+    job = held(progress_job(workers=2, subdomains=8, slow=-1, kind="spin"), "-c", two,
+               "--trace", tmp_path / "trace")
     job.claimed()
 
     def pinned():
@@ -215,27 +224,43 @@ def test_a_cpu_for_each_worker(background, held, juggle):
         return sorted(len(mask) for mask in masks.values()) == [1, 1, 2]
     helpers.wait_for(pinned, "each worker has a CPU, the main thread both")
     masks = helpers.masks(job.job)
-    background(["taskset", "-c", str(helpers.cpus()[0]), helpers.app("noise"), "--time", "10s"])
+    background(["taskset", "-c", str(helpers.cpus()[0]), "sh", "-c", "while :; do :; done"])
+    helpers.wait_for(lambda: sorted(held_by(job.job, w) for w in (0, 1)) != [4, 4],
+                     "subdomains have moved")
     for _ in range(30):
         assert helpers.masks(job.job) == masks
         time.sleep(0.01)
     _, _, report = job.end()
     assert report["migrations"] == 0
-    assert report["reason"] == "a CPU for each thread, and subdomains move instead"
+    # The report has the reason of the end, when one thread has gone before the other.
+    assert " balance a CPU for each thread, and subdomains move instead\n" in (
+        tmp_path / "trace").read_text("utf-8")
 
 
 @pytest.mark.needs_cpus(2)
-def test_more_workers_than_cpus(held):
-    """Threads are moved, too: by updates, of which the slow one makes fewest."""
+@pytest.mark.parametrize("balancing", [NONE, SPLIT])
+def test_more_workers_than_cpus(held, balancing):
+    """Threads are moved, too, and by updates: the worker whose updates take long gets more CPU
+    time, where CPU time as progress would give all the same."""
     two = "%d,%d" % tuple(helpers.cpus()[:2])
-    job = held(progress_job(kind="spin"), "-c", two, "-i", "10ms")
-    job.claimed()
-    job.more_points(200)
+    job = held(progress_job(kind="spin", balancing=balancing), "-c", two)
+    helpers.wait_for(lambda: balancer_of(job.job), "there is a segment")
+    tids = helpers.wait_for(lambda: worker_tids(job.job, 3), "all are registered")
+
+    def used_s():
+        return [int(Path("/proc/%d/task/%d/schedstat" % (job.job, tid)).read_text().split()[0])
+                * 1e-9 for tid in tids]
+    begin = used_s()
+
+    def gets_more():
+        slow, *others = (now - before for now, before in zip(used_s(), begin))
+        return min(others) > 0.1 and slow > 1.3 * max(others)
+    helpers.wait_for(gets_more, "the slow worker has a CPU for itself")
     _, _, report = job.end()
     assert report["threads"] == 3
-    assert report["regime"] == "balance"
+    assert report["balanced_s"] > 0
     assert report["migrations"] > 0
-    assert report["progress"][0]["moves"] > 0
+    assert (report["progress"][0]["moves"] > 0) == (balancing == SPLIT)
 
 
 # --- the end of juggle ---------------------------------------------------------------
