@@ -16,7 +16,7 @@ import helpers
 
 PAGES = helpers.REPO / "man"
 PROGRAMS = ["juggle", "ubench", "noise"]
-ALL_PAGES = ["juggle.1", "juggle.7", "noise.1", "ubench.1"]
+ALL_PAGES = ["juggle.1", "juggle.7", "noise.1", "progress.3", "ubench.1"]
 
 
 @pytest.fixture
@@ -135,9 +135,50 @@ def test_each_option_of_the_page_is_taken(program, request):
 def test_text_names_no_other_option(page):
     program = page.partition(".")[0]
     known = set()
-    for name, (short, _, _) in options_of_page(program + ".1").items():
-        known |= {"-" + name} | ({short} if short else set())
+    if program in PROGRAMS:
+        for name, (short, _, _) in options_of_page(program + ".1").items():
+            known |= {"-" + name} | ({short} if short else set())
     assert flags_in(page) <= known
+
+
+# --- the library ----------------------------------------------------------------------
+
+def header():
+    """progress.h without its comments."""
+    text = (helpers.REPO / "libprogress/include/progress.h").read_text("utf-8")
+    return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
+
+
+def prototypes_of_header():
+    """{name: (return type, [argument, ...])}."""
+    found = re.findall(r"^(\w+) (progress_\w+)\(([^)]*)\);", header(), re.MULTILINE)
+    return {name: (kind, [" ".join(argument.split()) for argument in arguments.split(",")])
+            for kind, name, arguments in found}
+
+
+def test_prototypes_of_the_page():
+    synopsis = source("progress.3").partition(".Sh SYNOPSIS\n")[2].partition("\n.Sh ")[0]
+    found = re.findall(r'^\.Ft (.*)\n\.Fn (\S+) "(.*)"$', synopsis, re.MULTILINE)
+    in_page = {name: (kind, arguments.split('" "')) for kind, name, arguments in found}
+    assert len(in_page) == synopsis.count("\n.Fn ")
+    assert in_page == prototypes_of_header()
+    assert set(re.findall(r"^\.Nm (\S+)", source("progress.3"), re.MULTILINE)) == set(in_page)
+
+
+def test_symbol_map_has_the_functions_of_the_header():
+    text = (helpers.REPO / "libprogress/libprogress.map").read_text("utf-8")
+    listed = re.findall(r"^\t\t(\w+);$", text, re.MULTILINE)
+    assert listed == sorted(prototypes_of_header())
+
+
+def test_options_and_constants_of_the_library():
+    fields = re.search(r"struct progress_options \{(.*?)\};", header(), re.DOTALL).group(1)
+    names = re.findall(r"(\w+)(?:\[\d+\])?;", fields)
+    text = source("progress.3")
+    assert re.findall(r"^\.It Va (\w+)$", text, re.MULTILINE) == names
+    constants = set(re.findall(r"\bPROGRESS_[A-Z_]+\b", header())) - {
+        "PROGRESS_H", "PROGRESS_BALANCE_DEFAULT"}
+    assert set(re.findall(r"\.Dv (PROGRESS_\w+)", text)) == constants
 
 
 # --- output --------------------------------------------------------------------------

@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The hand-over of subdomains: progress_begin(), progress_update() and any balancer.
+ *
+ * Checked: who updates a subdomain is its holder, and nobody else updates it meanwhile (safety);
+ * and once the balancer has stopped, whenever and in the middle of whatever, each subdomain
+ * is updated again and again, by its owner if the balancer had manners (liveness).
+ *
+ * Each statement is one step, and memory is sequentially consistent: what the orders of the
+ * C code are good for is for ThreadSanitizer and tests/unit/test_progress_stress.c.
+ *
+ * Compiled with one of these the model is wrong, and spin has to say so:
+ *   CLEAR_LATE   the worker clears its flag after it has looked
+ *   FLAG_FIRST   the holder sets the gainer's flag before it has passed the subdomain on
+ *   EARLY_FLAG   the balancer sets the flag before it writes the owner
+ *   NO_FLAG      the holder does not tell the gainer
+ *   WRITE_HOLDER the balancer writes the holder itself
+ *   TRUST_OWNER  an owner out of range is not ignored
+ */
+#ifndef WORKERS
+#define WORKERS 2
+#endif
+#ifndef SUBDOMAINS
+#define SUBDOMAINS 2
+#endif
+#ifndef MOVES
+#define MOVES 2
+#endif
+#define NOBODY WORKERS /* out of range */
+#define SET(w, s) held[(w) * SUBDOMAINS + (s)]
+
+byte holder[SUBDOMAINS], owner[SUBDOMAINS];
+bool dirty[WORKERS + 1]; /* with one for NOBODY, whom only TRUST_OWNER meets */
+bool held[(WORKERS + 1) * SUBDOMAINS]; /* the workers' lists */
+bool updating[SUBDOMAINS];
+byte last[SUBDOMAINS] = NOBODY; /* who has updated it last */
+bool stopped;
+byte moves = MOVES; /* of the balancer, which ends the state space */
+
+#ifdef TRUST_OWNER
+#define IS_KEPT(s, me) (owner[s] == me)
+#else
+#define IS_KEPT(s, me) (owner[s] == me || owner[s] == NOBODY)
+#endif
+
+/* Steps that only the worker itself can tell apart are one: nobody else changes a `holder` that is
+ * `me`, nor a worker's list. */
+inline look(me)
+{
+	do
+	:: d_step { s < SUBDOMAINS && holder[s] != me -> SET(me, s) = false; s++ }
+	:: d_step { s < SUBDOMAINS && holder[s] == me && IS_KEPT(s, me) -> SET(me, s) = true; s++ }
+	:: d_step {
+		s < SUBDOMAINS && holder[s] == me && !IS_KEPT(s, me) ->
+		SET(me, s) = false;
+		to = owner[s]
+	   }
+#ifdef FLAG_FIRST
+	   dirty[to] = true;
+	   d_step { holder[s] = to; to = 0; s++ }
+#else
+	   holder[s] = to;
+	   d_step {
+#ifndef NO_FLAG
+		dirty[to] = true;
+#endif
+		to = 0;
+		s++
+	   }
+#endif
+	:: s == SUBDOMAINS -> s = 0; break
+	od
+}
+
+inline update(me)
+{
+	do
+	:: d_step { s < SUBDOMAINS && !SET(me, s) -> s++ }
+	:: d_step {
+		s < SUBDOMAINS && SET(me, s) ->
+		assert(holder[s] == me && !updating[s]);
+		updating[s] = true;
+		last[s] = me
+	   }
+	   d_step { assert(holder[s] == me); updating[s] = false; s++ }
+	:: s == SUBDOMAINS -> s = 0; break
+	od
+}
+
+proctype worker(byte me)
+{
+	byte s, to;
+
+	do
+	:: dirty[me] ->
+#ifdef CLEAR_LATE
+		look(me);
+		dirty[me] = false;
+#else
+		dirty[me] = false;
+		look(me);
+#endif
+		update(me)
+	:: !dirty[me] ->
+		update(me)
+	od
+}
+
+/* Writes any owner for any subdomain and stops at any moment. With MANNERS it stops only after it
+ * has told the owner of before, and leaves no owner out of range, as progress_balance() does. */
+proctype balancer()
+{
+	byte s, to, from;
+
+	do
+	:: atomic {
+		moves > 0 ->
+		moves--;
+		select(s : 0 .. SUBDOMAINS - 1);
+#ifdef MANNERS
+		select(to : 0 .. WORKERS - 1);
+#else
+		select(to : 0 .. WORKERS);
+#endif
+		from = owner[s]
+	   }
+#ifdef EARLY_FLAG
+	   dirty[from] = true;
+	   d_step { owner[s] = to; s = 0; to = 0; from = 0 }
+#else
+#ifdef WRITE_HOLDER
+	   holder[s] = to;
+#endif
+	   owner[s] = to;
+#ifndef MANNERS
+	   if
+	   :: break /* killed between the two */
+	   :: atomic { select(from : 0 .. WORKERS - 1) } /* tells anyone */
+	   fi;
+#endif
+	   d_step { dirty[from] = true; s = 0; to = 0; from = 0 }
+#endif
+	:: break
+	od;
+	stopped = true
+}
+
+init {
+	byte i;
+
+	atomic {
+		for (i : 0 .. SUBDOMAINS - 1) {
+			holder[i] = i % WORKERS;
+			owner[i] = i % WORKERS
+		}
+		for (i : 0 .. WORKERS - 1) {
+			dirty[i] = true;
+			run worker(i)
+		}
+		run balancer()
+	}
+}
+
+ltl none_lost { [] (stopped -> ([] <> updating[0] && [] <> updating[SUBDOMAINS - 1])) }
+/* To be checked with MANNERS. */
+ltl arrives { [] (stopped -> <> [] (holder[0] == owner[0] && last[0] == owner[0] &&
+	holder[SUBDOMAINS - 1] == owner[SUBDOMAINS - 1] &&
+	last[SUBDOMAINS - 1] == owner[SUBDOMAINS - 1])) }
