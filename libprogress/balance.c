@@ -49,7 +49,7 @@ static void read_counters(struct progress *p)
 			.worker = owner};
 		if (holder != owner && owner < p->workers && holder < p->workers &&
 			atomic_load_explicit(&p->worker[holder].dirty, memory_order_relaxed) == 0)
-			atomic_store_explicit(&p->worker[holder].dirty, 1, memory_order_release);
+			instance_tell(p, holder);
 	}
 }
 
@@ -66,7 +66,7 @@ static uint32_t balance(struct progress *p, uint64_t mine)
 		const struct policy_plb_move *move = &p->point.move[i];
 		atomic_store_explicit(
 			&p->subdomain[move->subdomain].owner, move->to, memory_order_relaxed);
-		atomic_store_explicit(&p->worker[move->from].dirty, 1, memory_order_release);
+		instance_tell(p, move->from);
 	}
 	atomic_fetch_add_explicit(&h->points, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&h->moves, moves, memory_order_relaxed);

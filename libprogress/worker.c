@@ -75,13 +75,13 @@ static void look(struct progress *p, uint32_t worker)
 		uint32_t owner = atomic_load_explicit(&subdomain->owner, memory_order_relaxed);
 		if (owner != worker && owner < p->workers) {
 			atomic_store_explicit(&subdomain->holder, owner, memory_order_release);
-			atomic_store_explicit(&p->worker[owner].dirty, 1, memory_order_release);
+			instance_tell(p, owner);
 			count(&p->worker[worker].handed);
 		} else if (local->count < local->capacity || grow(local)) {
 			local->held[local->count++] = s;
 		} else {
 			/* Without memory it has to wait for the next look. */
-			atomic_store_explicit(&p->worker[worker].dirty, 1, memory_order_relaxed);
+			instance_tell(p, worker);
 		}
 	}
 }

@@ -43,4 +43,11 @@ struct progress {
 /* CLOCK_MONOTONIC in ns. */
 uint64_t instance_clock_ns(void);
 
+/* Make a worker look, after what it is to see was written. An exchange, not a store: it continues the
+ * release sequences of those who told the worker before, so that it sees what they all wrote. */
+static inline void instance_tell(struct progress *p, uint32_t worker)
+{
+	atomic_exchange_explicit(&p->worker[worker].dirty, 1, memory_order_release);
+}
+
 #endif

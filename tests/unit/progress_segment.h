@@ -4,6 +4,7 @@
 #ifndef TESTS_PROGRESS_SEGMENT_H
 #define TESTS_PROGRESS_SEGMENT_H
 
+#include "progress.h"
 #include "segment.h"
 
 #include <fcntl.h>
@@ -35,6 +36,29 @@ static inline bool shm_works(void)
 	bool works = posix_fallocate(fd, 0, 1 << 20) == 0;
 	close(fd);
 	return works;
+}
+
+#define NEED_SHM()                                                                                 \
+	do {                                                                                       \
+		if (!shm_works()) {                                                                \
+			print_message("SKIPPED: /dev/shm cannot be used here\n");                  \
+			skip();                                                                    \
+		}                                                                                  \
+	} while (0)
+
+static inline struct progress *create_with(const struct progress_options *options)
+{
+	struct progress *p = NULL;
+
+	assert_int_equal(progress_create(options, &p), 0);
+	assert_non_null(p);
+	return p;
+}
+
+static inline struct progress *create(uint32_t workers, uint32_t subdomains)
+{
+	return create_with(
+		&(struct progress_options){.workers = workers, .subdomains = subdomains});
 }
 
 static inline struct view view_open(void)

@@ -189,13 +189,8 @@ static struct run *start(bool balances)
 		.balancing = PROGRESS_BALANCE_JOINT};
 	struct run *run = calloc(1, sizeof *run);
 
-	if (!shm_works()) {
-		print_message("SKIPPED: /dev/shm cannot be used here\n");
-		free(run);
-		skip();
-	}
 	assert_non_null(run);
-	assert_int_equal(progress_create(&options, &run->p), 0);
+	run->p = create_with(&options);
 	run->v = view_open();
 	run->balances = balances;
 	return run;
@@ -210,9 +205,10 @@ static void finish(struct run *run)
 
 static void test_hostile_balancer(void **state)
 {
-	struct run *run = start(false);
 	(void)state;
 
+	NEED_SHM();
+	struct run *run = start(false);
 	run_workers(run, true);
 	assert_none_lost(run);
 	finish(run);
@@ -221,9 +217,10 @@ static void test_hostile_balancer(void **state)
 /* Two balancers at once, of which one knows no manners. */
 static void test_two_balancers(void **state)
 {
-	struct run *run = start(true);
 	(void)state;
 
+	NEED_SHM();
+	struct run *run = start(true);
 	run_workers(run, true);
 	assert_none_lost(run);
 	finish(run);
