@@ -14,21 +14,19 @@
 #include <unistd.h>
 
 #include "proc.h"
+#include "progress_finder.h"
+#include "roster.h"
 #include "team.h"
 
 #define EAGER_MS 2 /* between looks for new threads while the job is starting */
 #define EAGER_FOR_NS UINT64_C(1000000000)
 #define CALM_MS 100
+#define YOUNG_MS 10 /* while a process may still be about to publish its progress */
+#define YOUNG_FOR_NS UINT64_C(1000000000)
 #define CPUS_CHECK_NS UINT64_C(500000000)
 #define SCAN_SHARE 50 /* a scan that took d is followed by at least this many d without */
 #define EAGER_SHARE 4 /* the same while the job is starting */
 #define SCAN_ANYWAY_NS UINT64_C(1000000000) /* births can be missed: look again so often */
-
-/* A thread that was met: kept sorted by tid, so that a scan finds it quickly. */
-struct known {
-	pid_t tid;
-	struct worker *worker;
-};
 
 struct scanner {
 	const struct balancer_setup *setup;
@@ -37,12 +35,13 @@ struct scanner {
 	struct team_exchange exchange; /* the teams */
 	struct proc_watch watch; /* for new threads, while the job is starting */
 	struct act_mask usable; /* CPUs of -c that are online and in the cpuset now */
+	struct published published; /* what threads tell of themselves */
+	struct progress_finder finder;
 	struct sampler *sampler; /* attaches slots */
 	struct proc_scan *scan;
-	struct known *known;
-	size_t known_count, known_capacity;
+	struct roster roster; /* threads that were met */
 	uint32_t slot_search;
-	uint64_t started_ns, last_cpus_ns, next_scan_ns, next_eager_ns;
+	uint64_t started_ns, young_until_ns, last_cpus_ns, next_scan_ns, next_eager_ns;
 	bool warned_full;
 	bool untraceable; /* the trace could not be begun */
 };
@@ -65,60 +64,11 @@ static void warn(const struct scanner *s, const char *text, int error)
 		fprintf(stderr, "juggle: %s\n", text);
 }
 
-/* ---- Known threads ---- */
-
-/* Where a tid stands, or would stand. */
-static size_t find_known(const struct scanner *s, pid_t tid)
-{
-	size_t low = 0, high = s->known_count;
-
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-		if (s->known[middle].tid < tid)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
-static bool is_known(const struct scanner *s, const struct proc_thread *thread)
-{
-	size_t i = find_known(s, thread->tid);
-
-	return i < s->known_count && s->known[i].tid == thread->tid &&
-	       s->known[i].worker->start_ticks == thread->start_ticks;
-}
-
-static int remember(struct scanner *s, struct worker *worker)
-{
-	if (s->known_count == s->known_capacity) {
-		size_t capacity = s->known_capacity * 2 + 64;
-		void *known = realloc(s->known, capacity * sizeof *s->known);
-		if (known == NULL)
-			return -ENOMEM;
-		s->known = known;
-		s->known_capacity = capacity;
-	}
-	size_t i = find_known(s, worker->slot.tid);
-	memmove(&s->known[i + 1], &s->known[i], (s->known_count - i) * sizeof *s->known);
-	s->known[i] = (struct known){.tid = worker->slot.tid, .worker = worker};
-	s->known_count++;
-	return 0;
-}
+/* ---- Forgetting a thread ---- */
 
 static void forget(struct scanner *s, struct worker *worker)
 {
-	size_t i = find_known(s, worker->slot.tid);
-
-	/* A tid may be there twice, when it was reused before its first owner was noticed to
-	 * be gone. */
-	while (i < s->known_count && s->known[i].worker != worker)
-		i++;
-	if (i < s->known_count) {
-		s->known_count--;
-		memmove(&s->known[i], &s->known[i + 1], (s->known_count - i) * sizeof *s->known);
-	}
+	roster_remove(&s->roster, worker);
 	sampler_detach(s->sampler, &worker->slot);
 	ledger_forget(s->setup->ledger, worker->ledger);
 	if (worker->shown != NULL)
@@ -151,8 +101,8 @@ static const struct worker *confined_relative(
 	const struct worker *own = NULL, *parent = NULL, *any = NULL;
 	bool own_met = false, parent_met = false;
 
-	for (size_t i = 0; i < s->known_count; i++) {
-		const struct worker *other = s->known[i].worker;
+	for (size_t i = 0; i < s->roster.count; i++) {
+		const struct worker *other = s->roster.entry[i].worker;
 		bool pinned = atomic_load_explicit(&other->pinned, memory_order_acquire);
 		if (other->slot.pid == thread->pid) {
 			own_met = true;
@@ -244,8 +194,12 @@ static struct worker *meet(struct scanner *s, const struct proc_thread *thread)
 	worker_apply_idle_rule(worker, s->setup->options, thread->comm);
 	worker->idle.idle = !worker->compute_by_rule;
 	worker->met_ns = now_ns();
+	if (thread->pid == thread->tid) {
+		s->young_until_ns = worker->met_ns + YOUNG_FOR_NS;
+		progress_finder_hurry(&s->finder);
+	}
 	list_thread(s, thread, worker);
-	if (remember(s, worker) < 0) {
+	if (roster_add(&s->roster, worker) < 0) {
 		forget(s, worker);
 		return NULL;
 	}
@@ -268,7 +222,7 @@ static void scan(struct scanner *s)
 	s->next_scan_ns = end + (end - begin) * SCAN_SHARE;
 	s->next_eager_ns = end + (end - begin) * EAGER_SHARE;
 	for (size_t i = 0; i < n; i++) {
-		if (is_known(s, &thread[i]))
+		if (roster_has(&s->roster, &thread[i]))
 			continue;
 		struct worker *worker = meet(s, &thread[i]);
 		if (worker == NULL)
@@ -282,6 +236,17 @@ static void scan(struct scanner *s)
 		worker->next = NULL;
 		team_add(s->exchange.team[0], worker);
 	}
+}
+
+static void look_for_progress(struct scanner *s, uint64_t now)
+{
+	pid_t *pid;
+
+	if (!progress_finder_due(&s->finder, now))
+		return;
+	size_t count = roster_processes(&s->roster, &pid);
+	progress_finder_look(&s->finder, pid, count, now);
+	free(pid);
 }
 
 /* ---- Teams ---- */
@@ -445,10 +410,12 @@ static int set_up(struct scanner *s)
 	s->started_ns = now_ns();
 	proc_watch_init(&s->watch);
 	pthread_mutex_init(&s->exchange.lock, NULL);
+	published_init(&s->published);
 	s->context = (struct team_context){
 		.options = options,
 		.telemetry = s->setup->telemetry,
 		.ledger = s->setup->ledger,
+		.published = &s->published,
 		.exchange = &s->exchange,
 		.kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK),
 	};
@@ -465,6 +432,13 @@ static int set_up(struct scanner *s)
 	r = proc_scan_new(&s->scan, &what);
 	if (r == 0)
 		r = start_teams(s);
+	struct progress_host_setup host = {
+		.options = options,
+		.telemetry = s->setup->telemetry,
+		.trace = s->context.trace,
+		.published = &s->published,
+	};
+	progress_finder_init(&s->finder, &host);
 	return r;
 }
 
@@ -472,6 +446,7 @@ static void tear_down(struct scanner *s)
 {
 	struct worker *workers;
 
+	progress_finder_deinit(&s->finder);
 	stop_teams(s, &workers);
 	ledger_restore_all(s->setup->ledger);
 	if (s->scan != NULL)
@@ -483,10 +458,11 @@ static void tear_down(struct scanner *s)
 	}
 	trace_free(s->context.trace);
 	proc_watch_deinit(&s->watch);
+	published_deinit(&s->published);
 	pthread_mutex_destroy(&s->exchange.lock);
 	proc_scan_free(s->scan);
 	sampler_free(s->sampler);
-	free(s->known);
+	roster_deinit(&s->roster);
 	if (s->context.kick_fd >= 0)
 		close(s->context.kick_fd);
 }
@@ -524,6 +500,7 @@ static int run(struct scanner *s)
 			wanted = !proc_scan_settled(s->scan);
 			now = now_ns();
 		}
+		look_for_progress(s, now);
 		if (now - s->last_cpus_ns >= CPUS_CHECK_NS) {
 			int r = check_cpus(s);
 			if (r < 0)
@@ -534,7 +511,7 @@ static int run(struct scanner *s)
 		int r = trace_flush(s->context.trace);
 		if (r < 0)
 			warn(s, "the trace stops here", r);
-		int wait_ms = eager ? EAGER_MS : CALM_MS;
+		int wait_ms = eager ? EAGER_MS : now < s->young_until_ns ? YOUNG_MS : CALM_MS;
 		if (wanted && s->next_scan_ns > now && (s->next_scan_ns - now) / 1000000 < CALM_MS)
 			wait_ms = (int)((s->next_scan_ns - now) / 1000000) + 1;
 		if (poll(fds, 2, wait_ms) < 0 && errno != EINTR)

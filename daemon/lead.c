@@ -33,6 +33,13 @@ static const struct options *options_of(const struct team *team)
 	return team->context->options;
 }
 
+bool lead_swaps(const struct team *team)
+{
+	return team->regime == POLICY_BALANCE && team->m > 1 &&
+	       team->chooser.reason != POLICY_REASON_SUBDOMAINS &&
+	       options_of(team)->policy == POLICY_NAME_JUGGLE;
+}
+
 /* ---- Placing and releasing ---- */
 
 /* Confine a thread to its CPU for the first time since it was released. */
@@ -119,18 +126,6 @@ static void swap(struct team *team, size_t i, size_t j)
 	team->thread[i] = team->thread[j];
 	team->worker[j] = worker;
 	team->thread[j] = thread;
-}
-
-static void show_flags(const struct worker *worker, uint32_t flags)
-{
-	if (worker->shown != NULL)
-		telemetry_set32(&worker->shown->flags, TELEMETRY_THREAD_USED | flags);
-}
-
-static void show_cpu(const struct worker *worker, int32_t os_cpu)
-{
-	if (worker->shown != NULL)
-		atomic_store_explicit(&worker->shown->os_cpu, os_cpu, memory_order_relaxed);
 }
 
 /* Before a thread becomes a compute thread here: should another domain have it? Hands it
@@ -299,22 +294,6 @@ static bool look(
 	return true;
 }
 
-/* Where progress is counted in instructions, turn it into time at the mean rate, so that
- * margins keep their meaning. */
-static void scale_gains(struct team *team)
-{
-	double run = 0, gain = 0;
-
-	if (team->context->sampler != SAMPLER_PERF)
-		return;
-	for (size_t i = 0; i < team->active; i++) {
-		run += (double)team->thread[i].run_ns;
-		gain += (double)team->thread[i].gain_ns;
-	}
-	for (size_t i = 0; i < team->active && gain > 0; i++)
-		team->thread[i].gain_ns = (uint64_t)((double)team->thread[i].gain_ns * run / gain);
-}
-
 /* Take in what the balancers have sampled of the compute threads. */
 static void look_at_active(struct team *team, uint64_t now)
 {
@@ -339,9 +318,7 @@ static void look_at_active(struct team *team, uint64_t now)
 		policy_idle_update(&worker->idle, thread->run_ns + thread->wait_ns, elapsed_ns);
 		i++;
 	}
-	scale_gains(team);
-	for (size_t i = 0; i < team->active; i++)
-		team->thread[i].progress_ns += (int64_t)team->thread[i].gain_ns;
+	gain_add(team, now);
 	if (left && team->regime == POLICY_BALANCE &&
 		options_of(team)->policy == POLICY_NAME_JUGGLE)
 		even_out(team);
@@ -362,6 +339,25 @@ static void look_at_name(struct team *team, struct worker *worker, uint64_t now)
 	worker_apply_idle_rule(worker, options_of(team), thread.comm);
 }
 
+static bool computes(const struct worker *worker)
+{
+	if (worker->off_limits || worker->idle_by_rule)
+		return false;
+	if (worker->compute_by_rule || worker->role == PUBLISHED_WORKER)
+		return true;
+	/* A program that names its workers has told what the others are. */
+	return worker->role == PUBLISHED_NOTHING && !worker->idle.idle;
+}
+
+/* Do all compute threads work on subdomains that move between them? */
+static bool subdomains_move(const struct team *team)
+{
+	for (size_t i = 0; i < team->active; i++)
+		if (team->worker[i]->role != PUBLISHED_WORKER || !team->worker[i]->balanced)
+			return false;
+	return team->active > 0;
+}
+
 /* Now and then: new threads, idle threads that woke up, compute threads that fell idle. */
 static void look_at_members(struct team *team, struct balancer *leader, uint64_t now)
 {
@@ -369,6 +365,7 @@ static void look_at_members(struct team *team, struct balancer *leader, uint64_t
 	size_t count = 0;
 
 	lead_collect(team);
+	gain_look_at_roles(team);
 	for (size_t i = team->active; i < team->n; i++)
 		leader->slot[count++] = &team->worker[i]->slot;
 	sampler_read(leader->sampler, leader->slot, count);
@@ -383,8 +380,7 @@ static void look_at_members(struct team *team, struct balancer *leader, uint64_t
 		}
 		look_at_name(team, worker, now);
 		policy_idle_update(&worker->idle, thread.run_ns, elapsed_ns);
-		if (!worker->off_limits && !worker->idle_by_rule &&
-			(!worker->idle.idle || worker->compute_by_rule)) {
+		if (computes(worker)) {
 			if (goes_elsewhere(team, i))
 				continue;
 			activate(team, i);
@@ -396,8 +392,7 @@ static void look_at_members(struct team *team, struct balancer *leader, uint64_t
 	for (size_t i = 0; i < team->active;) {
 		struct worker *worker = team->worker[i];
 		look_at_name(team, worker, now);
-		if (worker->off_limits || worker->idle_by_rule ||
-			(worker->idle.idle && !worker->compute_by_rule)) {
+		if (!computes(worker)) {
 			deactivate(team, i);
 			fewer = true;
 		} else {
@@ -409,6 +404,7 @@ static void look_at_members(struct team *team, struct balancer *leader, uint64_t
 	if (team->regime == POLICY_BALANCE && fewer &&
 		options_of(team)->policy == POLICY_NAME_JUGGLE)
 		even_out(team);
+	team->chooser.subdomains = subdomains_move(team);
 	team->last_slow_ns = now;
 }
 
@@ -513,79 +509,13 @@ static void choose_regime(struct team *team, uint64_t now)
 		begin_window(team, now);
 }
 
-/* ---- Showing ---- */
-
-static void show(struct team *team, uint64_t now, uint64_t elapsed_ns)
-{
-	struct telemetry *t = team->context->telemetry;
-	uint64_t cost = atomic_exchange_explicit(&team->cost_ns, 0, memory_order_relaxed);
-	uint32_t threads = (uint32_t)team->active, idle = (uint32_t)(team->n - team->active);
-
-	if (cost > 0) {
-		telemetry_add(&t->cycle_bucket[telemetry_bucket(cost)], 1);
-		if (cost > telemetry_get(&t->cycle_max_ns))
-			telemetry_set(&t->cycle_max_ns, cost);
-	}
-	telemetry_add(&t->cycles, 1);
-	telemetry_set(&t->heartbeat_ns, now);
-	telemetry_set32(&t->regime, team->regime);
-	telemetry_set32(&t->reason, team->chooser.reason);
-	if (team->domain == 0 && team->regime == POLICY_BALANCE)
-		telemetry_add(&t->balanced_ns, elapsed_ns);
-	/* Unsigned differences: several teams share the counts. */
-	uint32_t all = atomic_fetch_add(&t->threads, threads - team->shown_threads) + threads -
-		       team->shown_threads;
-	uint32_t all_idle = atomic_fetch_add(&t->idle_threads, idle - team->shown_idle) + idle -
-			    team->shown_idle;
-	team->shown_threads = threads;
-	team->shown_idle = idle;
-	if (all > 0 && all >= telemetry_get32(&t->threads_most)) {
-		telemetry_set32(&t->threads_most, all);
-		telemetry_set32(&t->idle_then, all_idle);
-	}
-	for (size_t i = 0; i < team->active; i++) {
-		const struct policy_thread *thread = &team->thread[i];
-		show_flags(team->worker[i],
-			TELEMETRY_THREAD_COMPUTE | (thread->behind ? TELEMETRY_THREAD_BEHIND : 0));
-		show_cpu(team->worker[i],
-			thread->cpu == POLICY_NO_CPU ? -1 : team->cpu[thread->cpu].os_cpu);
-	}
-}
-
-static void trace_point(struct team *team, uint64_t now, uint64_t elapsed_ns)
-{
-	struct trace *trace = team->context->trace;
-
-	if (trace == NULL)
-		return;
-	trace_begin(trace);
-	trace_line(trace, "point %llu %zu %llu %zu %zu", (unsigned long long)now, team->domain,
-		(unsigned long long)elapsed_ns, team->active, team->moves);
-	for (size_t i = 0; i < team->active; i++) {
-		const struct policy_thread *thread = &team->thread[i];
-		int32_t cpu = thread->cpu;
-		/* Where it was while it ran, not where it goes. */
-		for (size_t k = 0; k < team->moves; k++)
-			if (team->move[k].thread == i)
-				cpu = team->move[k].from;
-		trace_line(trace, "thread %d %d %lld %llu %llu %c", team->worker[i]->slot.tid,
-			cpu == POLICY_NO_CPU ? -1 : team->cpu[cpu].os_cpu,
-			(long long)thread->progress_ns, (unsigned long long)thread->run_ns,
-			(unsigned long long)thread->wait_ns, thread->behind ? 'b' : 'a');
-	}
-	for (size_t k = 0; k < team->moves; k++)
-		trace_line(trace, "move %d %d %d", team->worker[team->move[k].thread]->slot.tid,
-			team->cpu[team->move[k].from].os_cpu, team->cpu[team->move[k].to].os_cpu);
-	trace_end(trace);
-}
-
 /* ---- The balancing point ---- */
 
 /* Tick where threads share a CPU and may spin there: what sleeps or yields gives way by
  * itself, and a tick is only a disturbance. */
 static void set_tickers(struct team *team)
 {
-	bool spins = team->regime == POLICY_BALANCE && team->chooser.spins;
+	bool spins = lead_swaps(team) && team->chooser.spins && !team->chooser.subdomains;
 
 	for (size_t j = 0; j < team->m && team->ticker != NULL; j++)
 		ticker_set(&team->ticker[j], spins && team->cpu[j].threads > 1);
@@ -595,12 +525,10 @@ static void set_tickers(struct team *team)
 static uint64_t next_period_ns(struct team *team, uint64_t now)
 {
 	const struct options *options = options_of(team);
-	bool balancing = team->regime == POLICY_BALANCE && options->policy == POLICY_NAME_JUGGLE &&
-			 team->m > 1;
 	bool wanted = options->policy != POLICY_NAME_JUGGLE && !options->period_auto;
 	uint64_t period = options->period_ns;
 
-	if (!balancing && !wanted) {
+	if (!lead_swaps(team) && !wanted) {
 		bool eager = now - team->context->telemetry->start_ns < EAGER_FOR_NS;
 		uint64_t slow = eager ? EAGER_NS : SLOW_NS;
 		if (period < slow)
@@ -632,7 +560,7 @@ void lead(struct team *team, struct balancer *leader)
 	}
 	/* Last, since the moves name threads by their place in the arrays. */
 	team->moves = 0;
-	if (team->regime == POLICY_BALANCE && options->policy == POLICY_NAME_JUGGLE) {
+	if (lead_swaps(team)) {
 		struct policy_juggle_params params = {
 			.margin_ns = options->margin_ns,
 			.speed_margin = SPEED_MARGIN,
@@ -644,8 +572,7 @@ void lead(struct team *team, struct balancer *leader)
 	}
 	team->quiet_points = team->moves == 0 ? team->quiet_points + 1 : 0;
 	set_tickers(team);
-	trace_point(team, now, elapsed_ns);
-	show(team, now, elapsed_ns);
+	show_point(team, now, elapsed_ns);
 	if (team->watch != NULL && proc_watch_changed(team->watch))
 		eventfd_write(team->context->kick_fd, 1);
 

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "policy.h"
+#include "progress.h"
 
 static const char *regime_text(const struct telemetry *t)
 {
@@ -69,6 +70,39 @@ static json_t *thread_list(const struct telemetry *t)
 	return list;
 }
 
+static const char *balancing_text(uint32_t balancing)
+{
+	switch (balancing) {
+	case PROGRESS_BALANCE_NONE:
+		return "none";
+	case PROGRESS_BALANCE_JOINT:
+		return "joint";
+	case PROGRESS_BALANCE_SPLIT:
+		return "split";
+	case PROGRESS_BALANCE_HYBRID:
+		return "hybrid";
+	}
+	return "unknown";
+}
+
+static json_t *progress_list(const struct telemetry *t)
+{
+	const struct telemetry_progress *progress = telemetry_progress(t);
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < telemetry_get32(&t->progress_slots); i++)
+		json_array_append_new(
+			list, json_pack("{s:i, s:i, s:I, s:I, s:s, s:I, s:I, s:I}", "pid",
+				      progress[i].pid, "rank", progress[i].rank, "workers",
+				      (json_int_t)progress[i].workers, "subdomains",
+				      (json_int_t)progress[i].subdomains, "balancing",
+				      balancing_text(progress[i].balancing), "points",
+				      (json_int_t)telemetry_get(&progress[i].points), "moves",
+				      (json_int_t)telemetry_get(&progress[i].moves), "spread",
+				      (json_int_t)telemetry_get(&progress[i].spread)));
+	return list;
+}
+
 /* The histogram gives the middle of a bucket, which may lie beyond all that it counted. */
 static double cycle_us(const struct telemetry *t, double share)
 {
@@ -89,7 +123,7 @@ static json_t *build(const struct telemetry *t, int exit_status, double elapsed_
 	json_t *command = json_string(t->command);
 
 	return json_pack("{s:s, s:o, s:i, s:f, s:s, s:s, s:f, s:s, s:o, s:o, s:I, s:I, s:I, s:I, "
-			 "s:f, s:o, s:s, s:s, s:s, s:f, s:I, s:I, s:o}",
+			 "s:f, s:o, s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:o}",
 		"version", JUGGLE_VERSION, "command", command != NULL ? command : json_string("?"),
 		"exit_status", exit_status, "elapsed_s", elapsed_s, "policy", t->policy, "sampler",
 		t->sampler, "period_s", (double)telemetry_get(&t->period_ns) * 1e-9, "balancers",
@@ -102,7 +136,8 @@ static json_t *build(const struct telemetry *t, int exit_status, double elapsed_
 		"balancer", state_text(t), "regime", regime_text(t), "reason", reason_text(t),
 		"balanced_s", (double)telemetry_get(&t->balanced_ns) * 1e-9, "regime_changes",
 		(json_int_t)telemetry_get(&t->regime_changes), "threads_unlisted",
-		(json_int_t)telemetry_get(&t->unlisted), "thread", thread_list(t));
+		(json_int_t)telemetry_get(&t->unlisted), "thread", thread_list(t), "progress",
+		progress_list(t));
 }
 
 int report_write(
@@ -125,6 +160,30 @@ int report_write(
 	return r;
 }
 
+/* Only for programs that publish their progress. */
+static void summarize_progress(FILE *out, const struct telemetry *t)
+{
+	const struct telemetry_progress *progress = telemetry_progress(t);
+	uint32_t slots = telemetry_get32(&t->progress_slots);
+	uint64_t workers = 0, subdomains = 0, points = 0, moves = 0, spread = 0;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		workers += progress[i].workers;
+		subdomains += progress[i].subdomains;
+		points += telemetry_get(&progress[i].points);
+		moves += telemetry_get(&progress[i].moves);
+		if (telemetry_get(&progress[i].spread) > spread)
+			spread = telemetry_get(&progress[i].spread);
+	}
+	if (slots > 0)
+		fprintf(out,
+			"  subdomains   %llu of %llu workers, %llu moves in %llu points, spread "
+			"%llu\n",
+			(unsigned long long)subdomains, (unsigned long long)workers,
+			(unsigned long long)moves, (unsigned long long)points,
+			(unsigned long long)spread);
+}
+
 void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 {
 	double balanced_s = (double)telemetry_get(&t->balanced_ns) * 1e-9;
@@ -143,6 +202,7 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 	fprintf(out, "  at the end   %s (%s)\n", regime_text(t), reason_text(t));
 	fprintf(out, "  migrations   %llu in %llu balancing points\n",
 		(unsigned long long)telemetry_get(&t->migrations), (unsigned long long)cycles);
+	summarize_progress(out, t);
 	fprintf(out,
 		"  its cost     %.3f s of CPU (%.2f %% of one CPU), %.1f us a point (median)\n",
 		cpu_s, elapsed_s > 0 ? 100 * cpu_s / elapsed_s : 0, cycle_us(t, 0.5));

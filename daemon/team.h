@@ -10,6 +10,7 @@
 
 #include "ledger.h"
 #include "options.h"
+#include "published.h"
 #include "telemetry.h"
 #include "topology.h"
 #include "trace.h"
@@ -34,6 +35,7 @@ struct team_context {
 	struct telemetry *telemetry;
 	struct ledger *ledger;
 	struct trace *trace; /* NULL: none */
+	struct published *published;
 	enum sampler_kind sampler; /* never SAMPLER_AUTO */
 	struct team_exchange *exchange;
 	int kick_fd; /* eventfd: written when the scanner has something to do */

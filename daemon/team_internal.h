@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The inside of a team, shared by its two files: team.c runs the balancer threads,
- * lead.c is what one of them does on behalf of all.
+ * The inside of a team, shared by its files: team.c runs the balancer threads, lead.c is
+ * what one of them does on behalf of all, with gain.c for what threads have gained and show.c
+ * for what others get to see.
  *
  * Who may touch what: a balancing point has three parts. First every balancer samples the
  * threads of its own CPUs (it writes only their workers' slots). The last to arrive
@@ -70,6 +71,7 @@ struct team {
 		uint64_t number;
 	} window;
 	unsigned random;
+	double update_run_ns, updates; /* of workers, over some periods: what an update takes */
 	uint32_t shown_threads, shown_idle; /* what telemetry counts of this team */
 };
 
@@ -79,6 +81,20 @@ void lead(struct team *team, struct balancer *leader);
 void lead_release_all(struct team *team);
 /* Take in what the scanner has handed over, without looking at it: at the end. */
 void lead_collect(struct team *team);
+
+/* Does it move threads now, from balancing point to balancing point? */
+bool lead_swaps(const struct team *team);
+
+/* Add what the compute threads have gained to their progress. */
+void gain_add(struct team *team, uint64_t now_ns);
+/* Find out which of all threads are workers of libprogress. */
+void gain_look_at_roles(struct team *team);
+
+/* Tell telemetry and the trace of a balancing point. */
+void show_point(struct team *team, uint64_t now_ns, uint64_t elapsed_ns);
+/* A thread's flags, and the CPU that it has: -1 for none. */
+void show_flags(const struct worker *worker, uint32_t flags);
+void show_cpu(const struct worker *worker, int32_t os_cpu);
 
 uint64_t team_now_ns(void);
 

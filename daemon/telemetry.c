@@ -12,7 +12,8 @@
 
 #define TOTAL_BYTES                                                                                \
 	(sizeof(struct telemetry) + TELEMETRY_CPUS * sizeof(struct telemetry_cpu) +                \
-		TELEMETRY_THREADS * sizeof(struct telemetry_thread))
+		TELEMETRY_THREADS * sizeof(struct telemetry_thread) +                              \
+		TELEMETRY_PROGRESS * sizeof(struct telemetry_progress))
 
 static void segment_name(pid_t pid, char *out, size_t bytes)
 {
@@ -81,6 +82,8 @@ int telemetry_create(struct telemetry **out, int *why_not)
 	t->thread_bytes = sizeof(struct telemetry_thread);
 	t->cpu_capacity = TELEMETRY_CPUS;
 	t->thread_capacity = TELEMETRY_THREADS;
+	t->progress_bytes = sizeof(struct telemetry_progress);
+	t->progress_capacity = TELEMETRY_PROGRESS;
 	t->pid = getpid();
 	t->start_realtime_ns = clock_ns(CLOCK_REALTIME);
 	t->start_ns = clock_ns(CLOCK_MONOTONIC);
@@ -113,6 +116,11 @@ struct telemetry_thread *telemetry_threads(const struct telemetry *telemetry)
 	return (struct telemetry_thread *)(telemetry_cpus(telemetry) + TELEMETRY_CPUS);
 }
 
+struct telemetry_progress *telemetry_progress(const struct telemetry *telemetry)
+{
+	return (struct telemetry_progress *)(telemetry_threads(telemetry) + TELEMETRY_THREADS);
+}
+
 struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, uint32_t *search)
 {
 	struct telemetry_thread *threads = telemetry_threads(telemetry);
@@ -128,6 +136,16 @@ struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, uint32_t *s
 			return slot;
 	}
 	return NULL;
+}
+
+struct telemetry_progress *telemetry_progress_slot(struct telemetry *telemetry)
+{
+	uint32_t slots = telemetry_get32(&telemetry->progress_slots);
+
+	if (slots >= TELEMETRY_PROGRESS)
+		return NULL;
+	telemetry_set32(&telemetry->progress_slots, slots + 1);
+	return &telemetry_progress(telemetry)[slots];
 }
 
 uint32_t telemetry_bucket(uint64_t ns)

@@ -20,9 +20,10 @@
 #include <sys/types.h>
 
 #define TELEMETRY_MAGIC UINT64_C(0x656c6767756a0a01) /* "juggle" between two marks */
-#define TELEMETRY_VERSION 1
+#define TELEMETRY_VERSION 2
 #define TELEMETRY_CPUS 1024
 #define TELEMETRY_THREADS 16384
+#define TELEMETRY_PROGRESS 1024
 #define TELEMETRY_BUCKETS 384
 
 enum telemetry_state {
@@ -37,6 +38,11 @@ enum { /* struct telemetry_thread, flags */
 	TELEMETRY_THREAD_COMPUTE = 2, /* counted and balanced, else idle */
 	TELEMETRY_THREAD_BEHIND = 4,
 	TELEMETRY_THREAD_ENDED = 8,
+};
+
+enum { /* struct telemetry_progress, flags */
+	TELEMETRY_PROGRESS_USED = 1, /* the slot describes a segment of libprogress */
+	TELEMETRY_PROGRESS_ENDED = 2,
 };
 
 struct telemetry_cpu {
@@ -54,6 +60,18 @@ struct telemetry_thread {
 	_Atomic uint64_t progress_ns; /* CPU time since the balancer met it */
 	_Atomic uint64_t wait_ns; /* waiting for a CPU since then */
 	_Atomic uint64_t migrations;
+};
+
+struct telemetry_progress {
+	_Atomic uint32_t flags;
+	int32_t pid;
+	int32_t rank;
+	uint32_t workers;
+	uint32_t subdomains;
+	uint32_t balancing; /* enum progress_balancing */
+	_Atomic uint64_t points; /* balancing points that juggle ran */
+	_Atomic uint64_t moves; /* subdomains that it moved */
+	_Atomic uint64_t spread; /* of updates, when last looked at */
 };
 
 struct telemetry {
@@ -97,7 +115,13 @@ struct telemetry {
 	_Atomic uint64_t balancer_cpu_ns;
 	_Atomic uint64_t cycle_max_ns;
 	_Atomic uint64_t cycle_bucket[TELEMETRY_BUCKETS]; /* see telemetry_bucket() */
-	/* struct telemetry_cpu cpu[cpu_capacity]; struct telemetry_thread thread[...]; */
+	/* As above: */
+	uint32_t progress_bytes;
+	uint32_t progress_capacity;
+	_Atomic uint32_t progress_slots; /* ever used */
+	uint32_t unused;
+	/* struct telemetry_cpu cpu[cpu_capacity]; struct telemetry_thread thread[...];
+	 * struct telemetry_progress progress[...]; */
 };
 
 _Static_assert(sizeof(struct telemetry_cpu) == 8, "wire format");
@@ -105,7 +129,10 @@ _Static_assert(sizeof(struct telemetry_thread) == 64, "wire format");
 _Static_assert(offsetof(struct telemetry, command) == 64, "wire format");
 _Static_assert(offsetof(struct telemetry, job_pid) == 384, "wire format");
 _Static_assert(offsetof(struct telemetry, cycle_bucket) == 496, "wire format");
-_Static_assert(sizeof(struct telemetry) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(sizeof(struct telemetry_progress) == 48, "wire format");
+_Static_assert(
+	offsetof(struct telemetry, progress_bytes) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(sizeof(struct telemetry) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");
 
 /* Create the segment of this process, all live fields zero, pid and times set; where
  * /dev/shm cannot be used, memory without a name serves the report alone. *named tells
@@ -118,10 +145,14 @@ void telemetry_unmap(struct telemetry *telemetry);
 
 struct telemetry_cpu *telemetry_cpus(const struct telemetry *telemetry);
 struct telemetry_thread *telemetry_threads(const struct telemetry *telemetry);
+struct telemetry_progress *telemetry_progress(const struct telemetry *telemetry);
 
 /* A free slot for a thread, possibly that of one that ended; NULL when all are taken.
  * *search is the caller's, begins at 0. */
 struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, uint32_t *search);
+
+/* The next slot for a segment of libprogress; NULL when all have been used. */
+struct telemetry_progress *telemetry_progress_slot(struct telemetry *telemetry);
 
 /* The histogram of what balancing points cost: buckets of 1/16 of a power of two,
  * exact below 16 ns. telemetry_bucket_ns() gives a bucket's middle. Pure. */

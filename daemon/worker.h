@@ -12,6 +12,7 @@
 
 #include "options.h"
 #include "policy.h"
+#include "published.h"
 #include "sampler.h"
 #include "telemetry.h"
 
@@ -23,6 +24,11 @@ struct worker {
 	struct policy_idle idle;
 	bool idle_by_rule; /* --idle names it: always idle */
 	bool compute_by_rule; /* --idle excludes the test: never idle */
+	enum published_role role; /* what its process tells of it, and, if it is a worker: */
+	bool balanced; /* its subdomains move */
+	bool counted; /* the total below is valid */
+	uint64_t updates; /* at the last look */
+	int64_t gained; /* of them since the look before; -1: not known */
 	uint64_t met_ns;
 	bool renamed; /* its name was looked at again, after the exec that may follow a fork */
 	bool off_limits; /* we may not touch it */

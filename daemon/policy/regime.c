@@ -53,6 +53,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "trials: balancing keeps the CPUs busier";
 	case POLICY_REASON_OPTION:
 		return "as the options want it";
+	case POLICY_REASON_SUBDOMAINS:
+		return "a CPU for each thread, and subdomains move instead";
 	}
 	return "unknown";
 }
@@ -81,10 +83,12 @@ static bool settle(
 	struct policy_chooser *chooser, enum policy_regime regime, enum policy_reason reason)
 {
 	bool changed = change(chooser, regime, reason);
+	bool subdomains = chooser->subdomains;
 	double sleep_rate = chooser->sleep_rate;
 	uint32_t sleep_windows = chooser->sleep_windows;
 
 	policy_regime_init(chooser, chooser->always);
+	chooser->subdomains = subdomains;
 	chooser->sleep_rate = sleep_rate;
 	chooser->sleep_windows = sleep_windows;
 	change(chooser, regime, reason);
@@ -117,6 +121,10 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 {
 	if (threads < cpus || threads == 0)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
+	if (chooser->subdomains && threads == cpus)
+		return settle(chooser, POLICY_BALANCE, POLICY_REASON_SUBDOMAINS);
+	if (chooser->reason == POLICY_REASON_SUBDOMAINS)
+		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
 	/* More threads than CPUs have just come together: every millisecond that they
 	 * are spread unevenly is lost, and a trial follows soon enough. */
 	if (threads > cpus && chooser->regime == POLICY_ASIDE &&
@@ -133,6 +141,8 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		return false;
 	if (window->threads < window->cpus || window->threads == 0)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
+	if (chooser->subdomains && window->threads == window->cpus)
+		return settle(chooser, POLICY_BALANCE, POLICY_REASON_SUBDOMAINS);
 	if (!chooser->always && window->threads == window->cpus &&
 		(double)window->wait_ns < WAIT_SHARE * elapsed * window->threads)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_NO_CONTEST);

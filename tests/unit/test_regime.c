@@ -191,14 +191,53 @@ static void test_spins(void **state)
 	assert_false(run.chooser.spins);
 }
 
+/* Workers whose subdomains move: a CPU each, they are placed whatever else runs there. */
+static void test_subdomains(void **state)
+{
+	struct policy_window contested = {.elapsed_ns = WINDOW_NS,
+		.run_ns = 3 * WINDOW_NS,
+		.wait_ns = WINDOW_NS,
+		.blocks = 5,
+		.threads = 4,
+		.cpus = 4};
+	(void)state;
+
+	for (int always = 0; always <= 1; always++) {
+		struct policy_chooser chooser;
+		policy_regime_init(&chooser, always);
+		chooser.subdomains = true;
+		assert_false(policy_regime_count(&chooser, 3, 4));
+		assert_int_equal(chooser.reason, POLICY_REASON_FEW);
+		assert_true(policy_regime_count(&chooser, 4, 4));
+		assert_int_equal(chooser.regime, POLICY_BALANCE);
+		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
+		for (int i = 0; i < 1000; i++)
+			assert_false(policy_regime_update(&chooser, &contested));
+		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
+		assert_int_equal(chooser.always, always);
+		/* More of them share CPUs again, and are moved. */
+		assert_false(policy_regime_count(&chooser, 5, 4));
+		assert_int_equal(chooser.regime, POLICY_BALANCE);
+		assert_int_equal(chooser.reason, POLICY_REASON_START);
+		/* Others among them are threads like any. */
+		assert_false(policy_regime_count(&chooser, 4, 4));
+		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
+		chooser.subdomains = false;
+		assert_false(policy_regime_count(&chooser, 4, 4));
+		assert_int_not_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
+		assert_true(policy_regime_count(&chooser, 3, 4));
+		assert_int_equal(chooser.regime, POLICY_ASIDE);
+	}
+}
+
 static void test_reason_texts(void **state)
 {
 	(void)state;
-	for (int a = POLICY_REASON_START; a <= POLICY_REASON_OPTION; a++)
-		for (int b = POLICY_REASON_START; b <= POLICY_REASON_OPTION + 1; b++)
+	for (int a = POLICY_REASON_START; a <= POLICY_REASON_SUBDOMAINS; a++)
+		for (int b = POLICY_REASON_START; b <= POLICY_REASON_SUBDOMAINS + 1; b++)
 			assert_true((a == b) ==
 				    (strcmp(policy_reason_text(a), policy_reason_text(b)) == 0));
-	assert_string_equal(policy_reason_text(POLICY_REASON_OPTION + 1), "unknown");
+	assert_string_equal(policy_reason_text(POLICY_REASON_SUBDOMAINS + 1), "unknown");
 }
 
 /* The share of windows that a job spends in its worse regime. */
@@ -345,6 +384,7 @@ int main(void)
 		cmocka_unit_test(test_idle_when),
 		cmocka_unit_test(test_no_trial_needed),
 		cmocka_unit_test(test_spins),
+		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_reason_texts),
 		cmocka_unit_test(test_settles),
 		cmocka_unit_test(test_noisy),

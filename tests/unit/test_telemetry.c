@@ -34,11 +34,14 @@
 #define AT(field, offset) assert_int_equal(offsetof(struct telemetry, field), offset)
 #define THREAD_AT(field, offset) assert_int_equal(offsetof(struct telemetry_thread, field), offset)
 
-/* As numbers: a reader of version 1 counts on them. Change them only with the version. */
+#define PROGRESS_AT(field, offset)                                                                 \
+	assert_int_equal(offsetof(struct telemetry_progress, field), offset)
+
+/* As numbers: a reader of version 2 counts on them. Change them only with the version. */
 static void test_layout(void **state)
 {
 	(void)state;
-	assert_int_equal(TELEMETRY_VERSION, 1);
+	assert_int_equal(TELEMETRY_VERSION, 2);
 	assert_true(TELEMETRY_MAGIC == UINT64_C(0x656c6767756a0a01));
 	AT(magic, 0);
 	AT(version, 8);
@@ -77,7 +80,10 @@ static void test_layout(void **state)
 	AT(balancer_cpu_ns, 480);
 	AT(cycle_max_ns, 488);
 	AT(cycle_bucket, 496);
-	assert_int_equal(sizeof(struct telemetry), 3568);
+	AT(progress_bytes, 3568);
+	AT(progress_capacity, 3572);
+	AT(progress_slots, 3576);
+	assert_int_equal(sizeof(struct telemetry), 3584);
 	assert_int_equal(offsetof(struct telemetry_cpu, os_cpu), 0);
 	assert_int_equal(offsetof(struct telemetry_cpu, domain), 4);
 	assert_int_equal(sizeof(struct telemetry_cpu), 8);
@@ -91,6 +97,16 @@ static void test_layout(void **state)
 	THREAD_AT(wait_ns, 48);
 	THREAD_AT(migrations, 56);
 	assert_int_equal(sizeof(struct telemetry_thread), 64);
+	PROGRESS_AT(flags, 0);
+	PROGRESS_AT(pid, 4);
+	PROGRESS_AT(rank, 8);
+	PROGRESS_AT(workers, 12);
+	PROGRESS_AT(subdomains, 16);
+	PROGRESS_AT(balancing, 20);
+	PROGRESS_AT(points, 24);
+	PROGRESS_AT(moves, 32);
+	PROGRESS_AT(spread, 40);
+	assert_int_equal(sizeof(struct telemetry_progress), 48);
 }
 
 /* Values that readers compare with. */
@@ -105,6 +121,8 @@ static void test_values(void **state)
 	assert_int_equal(TELEMETRY_THREAD_COMPUTE, 2);
 	assert_int_equal(TELEMETRY_THREAD_BEHIND, 4);
 	assert_int_equal(TELEMETRY_THREAD_ENDED, 8);
+	assert_int_equal(TELEMETRY_PROGRESS_USED, 1);
+	assert_int_equal(TELEMETRY_PROGRESS_ENDED, 2);
 }
 
 static void test_buckets(void **state)
@@ -201,6 +219,12 @@ static bool shm_works(void)
 	return works;
 }
 
+static void assert_zero(const void *begin, const void *end)
+{
+	for (const char *byte = begin; byte < (const char *)end; byte++)
+		assert_int_equal(*byte, 0);
+}
+
 static void test_create(void **state)
 {
 	struct stat st;
@@ -222,15 +246,17 @@ static void test_create(void **state)
 	assert_int_equal(t->cpu_bytes, 8);
 	assert_int_equal(t->thread_bytes, 64);
 	assert_int_equal(t->total_bytes, t->header_bytes + t->cpu_capacity * t->cpu_bytes +
-						 t->thread_capacity * t->thread_bytes);
+						 t->thread_capacity * t->thread_bytes +
+						 t->progress_capacity * t->progress_bytes);
 	assert_int_equal(t->pid, getpid());
 	assert_true(t->start_ns > 0 && t->start_realtime_ns > 0);
-	for (const char *byte = (const char *)&t->job_pid; byte < (const char *)t + t->total_bytes;
-		byte++)
-		assert_int_equal(*byte, 0);
+	assert_int_equal(t->progress_bytes, 48);
+	assert_zero(&t->job_pid, &t->progress_bytes);
+	assert_zero((const char *)&t->progress_slots, (const char *)t + t->total_bytes);
 	/* The arrays lie behind the header, within the whole. */
 	assert_ptr_equal(telemetry_cpus(t), (char *)t + t->header_bytes);
-	assert_ptr_equal(telemetry_threads(t) + t->thread_capacity, (char *)t + t->total_bytes);
+	assert_ptr_equal(telemetry_threads(t) + t->thread_capacity, telemetry_progress(t));
+	assert_ptr_equal(telemetry_progress(t) + t->progress_capacity, (char *)t + t->total_bytes);
 
 	telemetry_unlink(t);
 	assert_int_equal(lstat(path(), &st), -1);
@@ -302,7 +328,8 @@ static void in_child(int resource, rlim_t limit, int errno_expected)
 			_exit(5);
 		/* All of it can be written to, and unlink finds nothing to harm. */
 		memset(telemetry_threads(t), 1,
-			TELEMETRY_THREADS * sizeof(struct telemetry_thread));
+			TELEMETRY_THREADS * sizeof(struct telemetry_thread) +
+				TELEMETRY_PROGRESS * sizeof(struct telemetry_progress));
 		telemetry_unlink(t);
 		_exit(t->magic == TELEMETRY_MAGIC && t->pid == getpid() ? 0 : 6);
 	}

@@ -130,6 +130,7 @@ enum policy_reason {
 	POLICY_REASON_SLOWER, /* trials: balancing does not keep the CPUs busier */
 	POLICY_REASON_FASTER, /* trials: balancing keeps the CPUs busier */
 	POLICY_REASON_OPTION, /* the user wants it so */
+	POLICY_REASON_SUBDOMAINS, /* work moves between the threads, a CPU each: they stay */
 };
 const char *policy_reason_text(enum policy_reason reason);
 
@@ -153,6 +154,9 @@ struct policy_arm {
 
 struct policy_chooser {
 	bool always;
+	/* Set by the caller: all compute threads are workers of programs whose subdomains are
+	 * balanced (plb.h). With a CPU for each they are placed, and not to be moved. */
+	bool subdomains;
 	struct policy_arm arm[2]; /* by enum policy_regime */
 	enum policy_regime regime; /* now */
 	enum policy_regime settled; /* between trials */
@@ -167,7 +171,7 @@ struct policy_chooser {
 };
 
 /* With `always` the chooser balances whenever there is a thread for each CPU, and only
- * finds out whether they sleep. */
+ * finds out whether they sleep. Threads are not to be moved for POLICY_REASON_SUBDOMAINS. */
 void policy_regime_init(struct policy_chooser *chooser, bool always);
 
 /* Take in how many compute threads there are, at any time, for what need not wait for a

@@ -1,0 +1,444 @@
+# SPDX-License-Identifier: MIT
+"""juggle as the host of progressive load balancing: it finds the segments of the job's
+processes, moves their subdomains, and leaves them in good order, whatever they hold."""
+import contextlib
+import os
+import random
+import signal
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import helpers
+from test_manuals import keys_of_page
+
+NONE, SPLIT = 1, 3  # enum progress_balancing
+JOB = str(helpers.BUILD / "tests" / "system" / "progress-job")
+
+# struct segment_header, up to the state; then claim, beat_ns, points, moves
+HEADER = struct.Struct("=QIIQIIIIIiQIIIIIIQI")
+BALANCER = struct.Struct("=QQQQ")
+BALANCER_AT, HEADER_BYTES, WORKER_BYTES, SUBDOMAIN_BYTES = 128, 256, 128, 64
+MAGIC = int.from_bytes(b"PROGRESS", "little")
+
+
+def progress_job(workers=3, subdomains=12, slow=0, kind="sleep", balancing=SPLIT, status=0):
+    return [JOB, workers, subdomains, slow, kind, balancing, status]
+
+
+def path_of(pid):
+    return Path("/dev/shm/progress.%d.%d" % (os.geteuid(), pid))
+
+
+def balancer_of(pid):
+    """(who balances, points, moves) as the segment of a process has it; None without one."""
+    try:
+        data = path_of(pid).read_bytes()[:HEADER_BYTES]
+    except FileNotFoundError:
+        return None
+    if len(data) < HEADER_BYTES:
+        return None
+    claim, _, points, moves = BALANCER.unpack_from(data, BALANCER_AT)
+    return claim & 0xFFFFFFFF, points, moves
+
+
+def held_by(pid, worker):
+    """How many subdomains a worker holds."""
+    data = path_of(pid).read_bytes()
+    workers, subdomains = struct.unpack_from("=II", data, 24)
+    begin = HEADER_BYTES + workers * WORKER_BYTES
+    return sum(struct.unpack_from("=I", data, begin + s * SUBDOMAIN_BYTES + 4)[0] == worker
+               for s in range(subdomains))
+
+
+def worker_tids(pid, count):
+    """The threads of all workers; empty while one is missing."""
+    data = path_of(pid).read_bytes()
+    tids = [struct.unpack_from("=I", data, HEADER_BYTES + w * WORKER_BYTES + 64)[0]
+            for w in range(count)]
+    return tids if all(tids) else []
+
+
+class Held:
+    """A juggle with a job that ends with its standard input; the job's pid and segment."""
+
+    def __init__(self, background, tmp_path, juggle, command, *options):
+        self.report_path = tmp_path / "report.json"
+        self.juggle = background(
+            [juggle, "--report", self.report_path, *options, "--", *command],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.job = helpers.wait_for(lambda: helpers.job(self.juggle.pid), "the job has started")
+        self.balancer = helpers.wait_for(
+            lambda: helpers.balancer(self.juggle.pid), "the balancer has started")
+
+    def who(self):
+        found = balancer_of(self.job)
+        return found and found[0]
+
+    def claimed(self):
+        helpers.wait_for(lambda: self.who() == self.balancer, "juggle has the claim")
+
+    def points(self):
+        return balancer_of(self.job)[1]
+
+    def more_points(self, count=20):
+        before = self.points()
+        helpers.wait_for(lambda: self.points() >= before + count, "somebody balances")
+
+    def end(self, status=0):
+        """Ends the job: its output, juggle's messages and the report."""
+        out, err = self.juggle.communicate(timeout=helpers.TIMEOUT_S)
+        assert self.juggle.returncode == status, err
+        return out, err, helpers.read_report(self.report_path)
+
+
+@pytest.fixture
+def held(background, tmp_path, juggle):
+    made = []
+
+    def start(command, *options):
+        made.append(Held(background, tmp_path, juggle, [str(word) for word in command], *options))
+        return made[-1]
+    yield start
+    for one in made:
+        with contextlib.suppress(FileNotFoundError):
+            path_of(one.job).unlink()
+
+
+# --- balancing -----------------------------------------------------------------------
+
+def test_moves_subdomains(held):
+    job = held(progress_job(status=5))
+    job.claimed()
+    # The slow worker begins with four of twelve, and keeps two at least.
+    helpers.wait_for(lambda: held_by(job.job, 0) == 2, "the slow worker has given work away")
+    seen = set()
+    for _ in range(50):
+        seen.add(job.who())
+        time.sleep(0.002)
+    assert seen == {job.balancer}
+    out, err, report = job.end(5)
+    assert err == ""
+    (progress,) = report["progress"]
+    assert progress["pid"] == job.job
+    assert progress["workers"] == 3
+    assert progress["subdomains"] == 12
+    assert progress["balancing"] == "split"
+    assert progress["rank"] == 0
+    assert progress["moves"] > 0
+    assert progress["points"] > 10
+    assert progress["spread"] > 0
+    assert set(progress) == keys_of_page("juggle.1", "REPORT FORMAT")[1]["progress"]
+    assert out.startswith("ready\n")
+    assert not path_of(job.job).exists()
+
+
+def test_workers_are_the_compute_threads(held):
+    """They sleep most of the time, and the main thread is none of them."""
+    job = held(progress_job())
+    job.claimed()
+    job.more_points(100)
+    _, _, report = job.end()
+    assert report["threads"] == 3
+
+
+def test_trace_and_summary(held, tmp_path):
+    """They count the same moves as the report."""
+    job = held(progress_job(), "-v", "--trace", tmp_path / "trace")
+    job.claimed()
+    job.more_points()
+    _, err, report = job.end()
+    (progress,) = report["progress"]
+    records = [line.split() for line in (tmp_path / "trace").read_text("utf-8").splitlines()
+               if line.startswith("plb ")]
+    assert all(int(record[2]) == job.job for record in records)
+    assert sum(int(record[3]) for record in records) == progress["moves"] > 0
+    assert ("subdomains   12 of 3 workers, %d moves in %d points, spread %d\n"
+            % (progress["moves"], progress["points"], progress["spread"])) in err
+
+
+def test_several_processes(held):
+    command = " & ".join('"$@" </dev/fd/3' for _ in range(3)) + " & wait"
+    script = 'exec 3<&0; ' + command
+    job = held(["sh", "-c", script, "sh", *map(str, progress_job())])
+
+    def hosted():
+        pids = [pid for pid in helpers.children(job.job) if balancer_of(pid)]
+        return len(pids) == 3 and all(balancer_of(pid)[0] == job.balancer for pid in pids)
+    helpers.wait_for(hosted, "all three are balanced")
+    _, _, report = job.end()
+    assert len({progress["pid"] for progress in report["progress"]}) == 3
+    assert all(progress["points"] > 0 for progress in report["progress"])
+
+
+def test_late_segment(held):
+    """The process has another life before it creates its segment."""
+    job = held(["sh", "-c", 'read line; exec "$@"', "sh", *map(str, progress_job())])
+    helpers.wait_for(lambda: helpers.alive(job.job), "it waits")
+    time.sleep(0.3)
+    job.juggle.stdin.write("\n")
+    job.juggle.stdin.flush()
+    job.claimed()
+    assert job.end()[2]["progress"][0]["points"] > 0
+
+
+@pytest.mark.parametrize("policy", ["static", "observe"])
+def test_other_policies_leave_it_alone(held, policy):
+    job = held(progress_job(), "-P", policy)
+    helpers.wait_for(lambda: balancer_of(job.job), "there is a segment")
+    seen = set()
+    before = job.points()
+    helpers.wait_for(
+        lambda: seen.add(job.who()) or job.points() > before + 50, "its own threads balance")
+    assert job.balancer not in seen
+    _, err, report = job.end()
+    assert err == ""
+    (progress,) = report["progress"]
+    assert progress["points"] == progress["moves"] == 0
+    assert progress["spread"] > 0
+
+
+def test_no_balancing_is_wanted(held):
+    job = held(progress_job(balancing=NONE))
+    helpers.wait_for(lambda: balancer_of(job.job), "there is a segment")
+    time.sleep(0.2)
+    assert balancer_of(job.job) == (0, 0, 0)
+    _, _, report = job.end()
+    assert report["progress"][0]["balancing"] == "none"
+    assert report["progress"][0]["points"] == 0
+
+
+@pytest.mark.needs_cpus(2)
+def test_a_cpu_for_each_worker(background, held, tmp_path):
+    """Two workers on two CPUs stay where they are, though one CPU is shared, and their work moves."""
+    two = "%d,%d" % tuple(helpers.cpus()[:2])
+    job = held(progress_job(workers=2, subdomains=8, slow=-1, kind="spin"), "-c", two,
+               "--trace", tmp_path / "trace")
+    job.claimed()
+
+    def pinned():
+        masks = helpers.masks(job.job)
+        return sorted(len(mask) for mask in masks.values()) == [1, 1, 2]
+    helpers.wait_for(pinned, "each worker has a CPU, the main thread both")
+    masks = helpers.masks(job.job)
+    background(["taskset", "-c", str(helpers.cpus()[0]), "sh", "-c", "while :; do :; done"])
+    helpers.wait_for(lambda: sorted(held_by(job.job, w) for w in (0, 1)) != [4, 4],
+                     "subdomains have moved")
+    for _ in range(30):
+        assert helpers.masks(job.job) == masks
+        time.sleep(0.01)
+    _, _, report = job.end()
+    assert report["migrations"] == 0
+    # The report has the reason of the end, when one thread has gone before the other.
+    assert " balance a CPU for each thread, and subdomains move instead\n" in (
+        tmp_path / "trace").read_text("utf-8")
+
+
+@pytest.mark.needs_cpus(2)
+@pytest.mark.parametrize("balancing", [NONE, SPLIT])
+def test_more_workers_than_cpus(held, balancing):
+    """Threads are moved, too, and by updates: the worker whose updates take long gets more CPU
+    time, where CPU time as progress would give all the same."""
+    two = "%d,%d" % tuple(helpers.cpus()[:2])
+    job = held(progress_job(kind="spin", balancing=balancing), "-c", two)
+    helpers.wait_for(lambda: balancer_of(job.job), "there is a segment")
+    tids = helpers.wait_for(lambda: worker_tids(job.job, 3), "all are registered")
+
+    def used_s():
+        return [int(Path("/proc/%d/task/%d/schedstat" % (job.job, tid)).read_text().split()[0])
+                * 1e-9 for tid in tids]
+    begin = used_s()
+
+    def gets_more():
+        """In some time in which all have run; what else runs here may spoil others."""
+        nonlocal begin
+        now = used_s()
+        slow, *others = (after - before for after, before in zip(now, begin))
+        if min(slow, *others) < 0.2:
+            return False
+        begin = now
+        return slow > 1.5 * max(others)
+    helpers.wait_for(gets_more, "the slow worker has a CPU for itself")
+    _, _, report = job.end()
+    assert report["threads"] == 3
+    assert report["balanced_s"] > 0
+    assert report["migrations"] > 0
+    assert (report["progress"][0]["moves"] > 0) == (balancing == SPLIT)
+
+
+# --- the end of juggle ---------------------------------------------------------------
+
+def test_killed_balancer(held):
+    """The program's own threads take over."""
+    job = held(progress_job(status=3))
+    job.claimed()
+    os.kill(job.balancer, signal.SIGKILL)
+    helpers.wait_for(lambda: job.who() != job.balancer, "the claim is another's")
+    job.more_points()
+    _, err, report = job.end(3)
+    assert "the balancer was killed" in err
+    assert report["balancer"] == "lost"
+
+
+def test_stopped_balancer(held):
+    """As above, and it comes back."""
+    job = held(progress_job())
+    job.claimed()
+    os.kill(job.balancer, signal.SIGSTOP)
+    helpers.wait_for(lambda: job.who() != job.balancer, "the claim is another's")
+    job.more_points()
+    os.kill(job.balancer, signal.SIGCONT)
+    job.claimed()
+    job.more_points()
+    assert job.end()[1] == ""
+
+
+def test_attach_and_detach(background, juggle):
+    alone = background(progress_job(status=4), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    assert alone.stdout.readline() == "ready\n"
+    attached = background([juggle, "-p", str(alone.pid)], stderr=subprocess.PIPE)
+    balancer = helpers.wait_for(lambda: helpers.balancer(attached.pid), "the balancer runs")
+    helpers.wait_for(lambda: balancer_of(alone.pid)[0] == balancer, "juggle has the claim")
+    attached.send_signal(signal.SIGINT)
+    assert attached.wait(timeout=helpers.TIMEOUT_S) == 0
+    # Given back, not forgotten: that would take half a second to show.
+    assert balancer_of(alone.pid)[0] != balancer
+    points = balancer_of(alone.pid)[1]
+    helpers.wait_for(lambda: balancer_of(alone.pid)[1] > points + 20, "its own threads balance")
+    alone.stdin.close()
+    assert alone.wait(timeout=helpers.TIMEOUT_S) == 4
+
+
+# --- segments that are none ----------------------------------------------------------
+
+def segment(pid, workers=2, subdomains=8, version=1, state=1):
+    """The bytes of a segment that nobody works on, as the library would make it."""
+    size = HEADER_BYTES + workers * WORKER_BYTES + subdomains * SUBDOMAIN_BYTES
+    header = HEADER.pack(MAGIC, version, HEADER_BYTES, size, workers, subdomains, WORKER_BYTES,
+                         SUBDOMAIN_BYTES, pid, 0, time.monotonic_ns(), SPLIT, 6, 2, 6, 500, 0,
+                         1000000, state)
+    assert HEADER.size == 92
+    data = bytearray(size)
+    data[:len(header)] = header
+    for w in range(workers):
+        struct.pack_into("=I", data, HEADER_BYTES + w * WORKER_BYTES + 64, pid)
+    for s in range(subdomains):
+        begin = HEADER_BYTES + workers * WORKER_BYTES + s * SUBDOMAIN_BYTES
+        struct.pack_into("=IIQQQI", data, begin, 0, s % workers, s * 100, 0, 0, s % workers)
+    return bytes(data)
+
+
+def put(pid, data):
+    """Creates a segment for another process."""
+    file = os.open(path_of(pid), os.O_CREAT | os.O_WRONLY | os.O_EXCL, 0o600)
+    os.write(file, data)
+    os.close(file)
+
+
+def ends_with_its_status(job, message, count=1):
+    """The message came once, although the segment is looked at again and again."""
+    path_of(job.job).with_name("progress-test.%d" % job.job).write_bytes(b"")
+    path_of(job.job).with_name("progress-test.%d" % job.job).unlink()
+    time.sleep(0.2)
+    _, err, report = job.end(6)
+    assert err.count("\n") == count, err
+    if count:
+        assert ("juggle: cannot use the progress segment of process %d: %s\n"
+                % (job.job, message)) == err
+    assert report["balancer"] == "ended"
+
+
+CAT = ["sh", "-c", "cat; exit 6"]
+
+
+def test_made_up_segment_is_balanced(held):
+    """What the tests below break is otherwise good."""
+    job = held(CAT)
+    put(job.job, segment(job.job))
+    job.claimed()
+    job.more_points()
+    ends_with_its_status(job, "", count=0)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_bytes(held, seed):
+    job = held(CAT)
+    put(job.job, random.Random(seed).randbytes(5000))
+    ends_with_its_status(job, "it is damaged")
+
+
+def test_another_version(held):
+    job = held(CAT)
+    put(job.job, segment(job.job, version=9))
+    ends_with_its_status(job, "it is of version 9")
+
+
+def test_another_version_and_quiet(held):
+    job = held(CAT, "-q")
+    put(job.job, segment(job.job, version=9))
+    ends_with_its_status(job, "", count=0)
+
+
+def test_too_short(held):
+    job = held(CAT)
+    put(job.job, segment(job.job)[:-1])
+    ends_with_its_status(job, "it is damaged")
+
+
+def test_of_another_process(held):
+    job = held(CAT)
+    put(job.job, segment(1))
+    ends_with_its_status(job, "Operation not permitted")
+
+
+@pytest.mark.parametrize("length", [0, 100, 300, 1000])
+def test_cut_short_while_it_is_read(held, length):
+    job = held(CAT)
+    put(job.job, segment(job.job))
+    job.claimed()
+    os.truncate(path_of(job.job), length)
+    ends_with_its_status(job, "it is damaged")
+
+
+def test_overwritten_while_it_is_read(held):
+    """Counters, owners and workers out of any range do no harm."""
+    job = held(CAT)
+    put(job.job, segment(job.job))
+    job.claimed()
+    with open(path_of(job.job), "r+b") as file:
+        for seed in range(50):
+            file.seek(HEADER_BYTES)
+            file.write(random.Random(seed).randbytes(2 * WORKER_BYTES + 8 * SUBDOMAIN_BYTES))
+            file.flush()
+            time.sleep(0.002)
+    job.claimed()
+    ends_with_its_status(job, "", count=0)
+
+
+def test_segment_is_closed_and_made_anew(held):
+    job = held(CAT)
+    for _ in range(2):
+        put(job.job, segment(job.job))
+        job.claimed()
+        with open(path_of(job.job), "r+b") as file:
+            file.seek(88)
+            file.write(struct.pack("=I", 2))
+        path_of(job.job).unlink()
+    _, err, report = job.end(6)
+    assert err == ""
+    assert len(report["progress"]) == 2
+
+
+def test_segment_that_is_being_made(held):
+    job = held(CAT)
+    put(job.job, segment(job.job, state=0))
+    time.sleep(0.1)
+    assert job.who() == 0
+    with open(path_of(job.job), "r+b") as file:
+        file.seek(88)
+        file.write(struct.pack("=I", 1))
+    job.claimed()
+    ends_with_its_status(job, "", count=0)
