@@ -58,6 +58,7 @@ struct team {
 	struct policy_move *move;
 	size_t n, active, capacity, moves;
 	uint32_t quiet_points; /* balancing points since the last move */
+	uint64_t yielded_ns; /* when threads were last seen to yield */
 	uint32_t *order; /* scratch of policy_juggle() */
 	struct proc_watch *watch; /* team 0: for new pids; else NULL */
 	bool expected; /* -n: so many compute threads were there once */
@@ -67,7 +68,7 @@ struct team {
 	enum policy_regime regime;
 	struct {
 		bool open; /* else one begins at start_ns */
-		uint64_t start_ns, run_ns, wait_ns, slices;
+		uint64_t start_ns, run_ns, wait_ns;
 		uint64_t number;
 	} window;
 	unsigned random;

@@ -11,9 +11,7 @@
 #define NEVER_HZ 0.5 /* sleeps a second and thread that count as none */
 #define SELDOM_HZ 10.0 /* too few for a window to show what they cost */
 #define SLEEP_WINDOWS 8
-/* Switches a second and CPU. Threads that spin are switched by our own ticks and moves, some
- * 1,400 times; threads that yield were switched at least 6,000 times. */
-#define YIELDING_HZ 2500.0
+#define YIELD_MEMORY_NS UINT64_C(10000000000) /* threads that yielded do so at barriers */
 #define GAIN_LEAST 0.01 /* share of the CPUs' time that balancing must win */
 #define WEIGHT_MAX 16.0
 #define TRIAL_WINDOWS 2
@@ -151,11 +149,12 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		chooser->sleep_windows++;
 	chooser->sleep_rate += (rate - chooser->sleep_rate) / chooser->sleep_windows;
 	if (chooser->sleep_rate < NEVER_HZ) {
-		double switches = (double)window->slices / elapsed * 1e9 / window->cpus;
 		bool changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_NEVER_IDLE);
-		chooser->spins = switches < YIELDING_HZ;
+		chooser->yields = window->since_yield_ns < YIELD_MEMORY_NS;
+		chooser->spins = !chooser->yields;
 		return changed;
 	}
+	chooser->yields = chooser->spins = false;
 	if (chooser->always)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_OPTION);
 	if (chooser->sleep_rate < SELDOM_HZ)

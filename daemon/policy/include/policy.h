@@ -139,7 +139,7 @@ struct policy_window {
 	uint64_t elapsed_ns;
 	uint64_t run_ns; /* of all compute threads */
 	uint64_t wait_ns; /* of all compute threads, for a CPU */
-	uint64_t slices; /* times a compute thread was put on a CPU, all together */
+	uint64_t since_yield_ns; /* since threads last switched so often as only yielding does */
 	double blocks; /* times a compute thread went to sleep, mean over the threads */
 	uint32_t threads; /* compute threads */
 	uint32_t cpus;
@@ -166,7 +166,8 @@ struct policy_chooser {
 	uint32_t trial; /* windows left of the trial under way, 0: none */
 	double sleep_rate; /* sleeps a second and thread, smoothed over ... */
 	uint32_t sleep_windows; /* ... so many windows, at most */
-	bool spins; /* no thread sleeps, and none yields: they may spin at barriers */
+	bool yields; /* no thread sleeps, and they yield at barriers ... */
+	bool spins; /* ... or do not yield, so that they may spin there */
 	double block_rate; /* of the window before, to notice a new part of the program */
 };
 
