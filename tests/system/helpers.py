@@ -191,12 +191,13 @@ def session_members(sid):
 def kill_session(process):
     """Kills all that is left of the session that start() or run() made.
 
-    Nobody is left then to remove the telemetry segment of a juggle among them.
+    Nobody is left then to remove the segments of a juggle, or a program with libprogress, among them.
     """
     for pid in session_members(process.pid):
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-        for path in Path("/dev/shm").glob("juggle.*.%d" % pid):
+        for path in [*Path("/dev/shm").glob("juggle.*.%d" % pid),
+                     *Path("/dev/shm").glob("progress.*.%d" % pid)]:
             with contextlib.suppress(OSError):
                 path.unlink()
 
