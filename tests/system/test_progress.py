@@ -67,9 +67,11 @@ class Held:
 
     def __init__(self, background, tmp_path, juggle, command, *options):
         self.report_path = tmp_path / "report.json"
-        self.juggle = background(
-            [juggle, "--report", self.report_path, *options, "--", *command],
-            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.stderr = tmp_path / "stderr"
+        with open(self.stderr, "wb") as stderr:
+            self.juggle = background(
+                [juggle, "--report", self.report_path, *options, "--", *command],
+                stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
         self.job = helpers.wait_for(lambda: helpers.job(self.juggle.pid), "the job has started")
         self.balancer = helpers.wait_for(
             lambda: helpers.balancer(self.juggle.pid), "the balancer has started")
@@ -90,7 +92,8 @@ class Held:
 
     def end(self, status=0):
         """Ends the job: its output, juggle's messages and the report."""
-        out, err = self.juggle.communicate(timeout=helpers.TIMEOUT_S)
+        out, _ = self.juggle.communicate(timeout=helpers.TIMEOUT_S)
+        err = self.stderr.read_text("utf-8")
         assert self.juggle.returncode == status, err
         return out, err, helpers.read_report(self.report_path)
 
@@ -339,7 +342,8 @@ def put(pid, data):
 
 
 def ends_with_its_status(job, message, count=1):
-    """The message came once, although the segment is looked at again and again."""
+    """The message comes once, although the segment is looked at again and again."""
+    helpers.wait_for(lambda: job.stderr.read_text("utf-8").count("\n") == count, "the message")
     path_of(job.job).with_name("progress-test.%d" % job.job).write_bytes(b"")
     path_of(job.job).with_name("progress-test.%d" % job.job).unlink()
     time.sleep(0.2)
