@@ -32,7 +32,7 @@
 #define LONG_PHASE_NS UINT64_C(100000000)
 #define LONG_PHASE_PERIODS 4
 #define QUIET_DOUBLINGS 2
-#define PROGRESS_WINDOW_PERIODS 16
+#define FORGET_PERIODS 16
 
 static const struct options *options_of(const struct team *team)
 {
@@ -101,10 +101,23 @@ void lead_release_all(struct team *team)
 		release(team, i);
 }
 
+static int64_t mean_progress_ns(const struct team *team)
+{
+	int64_t sum = 0;
+
+	for (size_t i = 0; i < team->active; i++)
+		sum += team->thread[i].progress_ns / (int64_t)team->active;
+	return sum;
+}
+
 static void enter(struct team *team, enum policy_regime regime, uint64_t now)
 {
 	struct telemetry *t = team->context->telemetry;
+	int64_t mean = mean_progress_ns(team);
 
+	/* Who was ahead under the other regime says nothing of this one. */
+	for (size_t i = 0; i < team->active; i++)
+		team->thread[i].progress_ns = mean;
 	if (regime == POLICY_BALANCE)
 		place(team);
 	else
@@ -217,14 +230,10 @@ static int reserve(struct team *team, size_t capacity)
 
 static void activate(struct team *team, size_t i)
 {
-	int64_t sum = 0;
-
-	/* It joins in the middle of the others: neither ahead nor behind. */
-	for (size_t k = 0; k < team->active; k++)
-		sum += team->thread[k].progress_ns / (int64_t)team->active;
 	swap(team, i, team->active);
+	/* It joins in the middle of the others: neither ahead nor behind. */
 	team->thread[team->active] =
-		(struct policy_thread){.cpu = POLICY_NO_CPU, .progress_ns = sum};
+		(struct policy_thread){.cpu = POLICY_NO_CPU, .progress_ns = mean_progress_ns(team)};
 	show_flags(team->worker[team->active], TELEMETRY_THREAD_COMPUTE);
 	team->active++;
 }
@@ -577,7 +586,7 @@ void lead(struct team *team, struct balancer *leader)
 			.margin_ns = options->margin_ns,
 			.speed_margin = SPEED_MARGIN,
 			.speed_periods = SPEED_PERIODS,
-			.window_ns = PROGRESS_WINDOW_PERIODS * (int64_t)options->period_ns,
+			.forget_periods = FORGET_PERIODS,
 		};
 		team->moves = policy_juggle(&params, elapsed_ns, team->thread, team->active,
 			team->cpu, team->m, team->order, team->move);

@@ -88,11 +88,9 @@ static void classify_threads(
 	for (size_t i = 0; i < n; i++) {
 		if (threads[i].cpu == POLICY_NO_CPU)
 			continue;
-		int64_t lead = threads[i].progress_ns - mean;
-		if (params->window_ns > 0 && lead > params->window_ns)
-			threads[i].progress_ns = mean + params->window_ns;
-		if (params->window_ns > 0 && lead < -params->window_ns)
-			threads[i].progress_ns = mean - params->window_ns;
+		if (params->forget_periods > 0)
+			threads[i].progress_ns -=
+				(threads[i].progress_ns - mean) / params->forget_periods;
 		threads[i].behind = threads[i].progress_ns < mean + params->margin_ns;
 	}
 }
