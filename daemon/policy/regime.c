@@ -13,6 +13,7 @@
 #define SLEEP_WINDOWS 8
 #define YIELD_MEMORY_NS UINT64_C(10000000000) /* threads that yielded do so at barriers */
 #define GAIN_LEAST 0.01 /* share of the CPUs' time that balancing must win */
+#define IDLE_LEAST 0.05 /* share of the CPUs' time that must be idle for a trial to pay */
 #define WEIGHT_MAX 16.0
 #define TRIAL_WINDOWS 2
 #define GAP_LEAST 4
@@ -23,7 +24,7 @@ void policy_regime_init(struct policy_chooser *chooser, bool always)
 	*chooser = (struct policy_chooser){
 		.always = always,
 		.regime = POLICY_ASIDE,
-		.settled = POLICY_BALANCE,
+		.settled = POLICY_ASIDE,
 		.reason = POLICY_REASON_START,
 		.wait = TRIAL_WINDOWS,
 		.gap = GAP_LEAST,
@@ -51,6 +52,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "trials: balancing keeps the CPUs busier";
 	case POLICY_REASON_OPTION:
 		return "as the options want it";
+	case POLICY_REASON_BUSY:
+		return "threads that sleep, but leave no CPU idle";
 	case POLICY_REASON_SUBDOMAINS:
 		return "a CPU for each thread, and subdomains move instead";
 	}
@@ -183,6 +186,9 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		chooser->wait--;
 		return false;
 	}
+	/* Balancing can win no more than the time that is idle without it. */
+	if (chooser->regime == POLICY_ASIDE && chooser->arm[POLICY_ASIDE].busy > 1 - IDLE_LEAST)
+		return change(chooser, POLICY_ASIDE, POLICY_REASON_BUSY);
 	chooser->trial = TRIAL_WINDOWS;
 	return change(chooser, chooser->settled == POLICY_BALANCE ? POLICY_ASIDE : POLICY_BALANCE,
 		POLICY_REASON_TRIAL);

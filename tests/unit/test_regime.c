@@ -128,7 +128,7 @@ static void steps(struct run *run, const struct job *job, int windows)
 }
 
 static const struct job blocking = {.busy = {0.75, 0.95}, .noise = 0.01, .block_hz = 50};
-static const struct job harmed = {.busy = {0.95, 0.85}, .noise = 0.01, .block_hz = 50};
+static const struct job harmed = {.busy = {0.90, 0.80}, .noise = 0.01, .block_hz = 50};
 
 /* What needs no trial, also in the middle of trials. */
 static void test_no_trial_needed(void **state)
@@ -284,6 +284,22 @@ static void test_settles(void **state)
 	}
 }
 
+/* Where the kernel leaves no CPU idle there is nothing to try out, until it does. */
+static void test_busy_anyway(void **state)
+{
+	struct job job = {.busy = {0.97, 0.99}, .noise = 0.01, .block_hz = 50};
+	struct run run = start(11);
+	(void)state;
+
+	steps(&run, &job, 500);
+	assert_int_equal(run.trials, 0);
+	assert_int_equal(run.chooser.regime, POLICY_ASIDE);
+	assert_int_equal(run.chooser.reason, POLICY_REASON_BUSY);
+	job.busy[POLICY_ASIDE] = 0.85;
+	steps(&run, &job, 40);
+	assert_int_equal(run.chooser.settled, POLICY_BALANCE);
+}
+
 /* However noisy, trials of what is worse stay rare. */
 static void test_noisy(void **state)
 {
@@ -386,6 +402,7 @@ int main(void)
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_reason_texts),
 		cmocka_unit_test(test_settles),
+		cmocka_unit_test(test_busy_anyway),
 		cmocka_unit_test(test_noisy),
 		cmocka_unit_test(test_gaps_grow),
 		cmocka_unit_test(test_looks_again),

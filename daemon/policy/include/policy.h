@@ -127,6 +127,7 @@ enum policy_reason {
 	POLICY_REASON_NEVER_IDLE, /* the threads do not block: no CPU time to lose */
 	POLICY_REASON_LONG, /* they sleep, but seldom: the kernel shares out long phases well */
 	POLICY_REASON_TRIAL, /* a trial of the other regime */
+	POLICY_REASON_BUSY, /* they sleep, but no CPU is idle */
 	POLICY_REASON_SLOWER, /* trials: balancing does not keep the CPUs busier */
 	POLICY_REASON_FASTER, /* trials: balancing keeps the CPUs busier */
 	POLICY_REASON_OPTION, /* the user wants it so */
