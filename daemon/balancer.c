@@ -18,7 +18,7 @@
 #include "roster.h"
 #include "team.h"
 
-#define EAGER_MS 2 /* between looks for new threads while the job is starting */
+#define EAGER_MS 4 /* between looks for new threads while the job is starting */
 #define EAGER_FOR_NS UINT64_C(1000000000)
 #define CALM_MS 100
 #define YOUNG_MS 10 /* while a process may still be about to publish its progress */
