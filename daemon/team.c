@@ -88,11 +88,14 @@ static void push(struct balancer *balancer)
 				continue;
 			worker->migrations++;
 			telemetry_add(&team->context->telemetry->migrations, 1);
+			if (team->balancers > 1)
+				continue;
 			worker->left_cpu = move->from;
 			balancer->slot[moved++] = &worker->slot;
 		}
 	static_assert(offsetof(struct worker, slot) == 0, "a worker's slot tells the worker");
-	/* A move brings a thread's times up to date: what it ran until now was on the old CPU. */
+	/* A move brings a thread's times up to date: what it ran until now was on the old CPU. A
+	 * balancer on each CPU has done that already, by waking there to sample. */
 	sampler_read(balancer->sampler, balancer->slot, moved);
 	for (size_t k = 0; k < moved; k++) {
 		struct worker *worker = (struct worker *)balancer->slot[k];
