@@ -347,7 +347,11 @@ static int read_counters(struct progress_reader *r)
 				GET(r->worker[i].tid) != 0 ? GET(r->worker[i].node) : POINT_ABSENT;
 	}
 	for (uint32_t first = 0; first < r->info.subdomains; first += n) {
-		error = read_subdomains(r, first, &n);
+		/* Once is enough: each of the two fields that count is whole in itself. */
+		uint32_t rest = r->info.subdomains - first;
+		n = rest < BATCH ? rest : BATCH;
+		error = read_at(r->fd, r->subdomain, n * sizeof r->subdomain[0],
+			segment_subdomain_offset(workers, first));
 		for (uint32_t i = 0; i < n && error == 0; i++) {
 			const struct segment_subdomain *s = &r->subdomain[i];
 			uint32_t owner = GET(s->owner), holder = GET(s->holder);
