@@ -56,7 +56,7 @@ static const struct argp_option table[] = {
 	{"period", KEY_PERIOD, "TIME", 0, "Between balancing points, 100us to 3600s (default: 1ms)",
 		0},
 	{"pairs", KEY_PAIRS, "N", 0,
-		"Of the most and the least updated subdomains to look at, 1 to 65536 (default: 6)",
+		"Of the most and the least updated subdomains to look at, 1 to 1024 (default: 6)",
 		0},
 	{"low", KEY_LOW, "N", 0,
 		"A thread with so many subdomains gives none away, 1 to 65536 (default: 2)", 0},
@@ -251,7 +251,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 				"a time with its unit from 100us to 3600s, as 1ms");
 		return 0;
 	case KEY_PAIRS:
-		return read_count(state, "--pairs", arg, COUNT_MAX, &out->pairs);
+		return read_count(state, "--pairs", arg, PROGRESS_PAIRS_MAX, &out->pairs);
 	case KEY_LOW:
 		return read_count(state, "--low", arg, COUNT_MAX, &out->low);
 	case KEY_HIGH:

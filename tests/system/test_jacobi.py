@@ -221,6 +221,12 @@ def test_progress_on_a_terminal(app):
             assert line.endswith(b"\r\033[K")
 
 
+def test_largest_numbers(jacobi):
+    """What the options allow the library allows, too."""
+    assert jacobi(*GRID, "-n", "10", "--pairs", "1024", "--low", "65536", "--high", "65536",
+                  "--balance", "hybrid:4294967295", "--period", "3600s")["updates"] > 0
+
+
 def test_pin(jacobi):
     assert jacobi(*GRID, "-n", "10", "--pin")["pin"] is True
 
@@ -237,7 +243,7 @@ def test_pin(jacobi):
     ["--balance", "all"], ["--balance", "hybrid"], ["--balance", "hybrid:0"], ["--balance", ""],
     ["--mode", "sync", "--balance", "split"],
     ["--host", "juggle"], ["--period", "1"], ["--period", "99us"], ["--period", "3601s"],
-    ["--pairs", "0"], ["--low", "0"], ["--high", "0"], ["--high", "many"],
+    ["--pairs", "0"], ["--pairs", "1025"], ["--low", "0"], ["--high", "0"], ["--high", "many"],
     ["-n", "0"], ["-n", "1e3"], ["-r", "0"], ["-r", "1"], ["-r", "-1e-4"], ["-r", "nan"],
     ["-r", "0x1p-4"], ["-r", ""], ["-r", "1e-4x"],
     ["--unknown"], ["argument"],
