@@ -14,6 +14,15 @@
 #define TRACE_NS UINT64_C(1000000)
 #define LOOK_NS UINT64_C(250000000) /* to the terminal, and for signals */
 
+/* Not what nohup(1) or a shell's & has us ignore: blocked, it would come nevertheless. */
+static void add_signal(struct monitor *monitor, int number)
+{
+	struct sigaction action;
+
+	if (sigaction(number, NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+		sigaddset(&monitor->signals, number);
+}
+
 int monitor_init(struct monitor *monitor, const char *trace, bool quiet)
 {
 	*monitor = (struct monitor){.terminal = !quiet && isatty(STDERR_FILENO) ? stderr : NULL};
@@ -23,9 +32,9 @@ int monitor_init(struct monitor *monitor, const char *trace, bool quiet)
 			return -errno;
 	}
 	sigemptyset(&monitor->signals);
-	sigaddset(&monitor->signals, SIGHUP);
-	sigaddset(&monitor->signals, SIGINT);
-	sigaddset(&monitor->signals, SIGTERM);
+	add_signal(monitor, SIGHUP);
+	add_signal(monitor, SIGINT);
+	add_signal(monitor, SIGTERM);
 	pthread_sigmask(SIG_BLOCK, &monitor->signals, NULL);
 	return 0;
 }

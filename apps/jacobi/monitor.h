@@ -16,7 +16,7 @@
 struct monitor {
 	FILE *trace; /* owned; or NULL */
 	FILE *terminal; /* not owned; or NULL */
-	sigset_t signals; /* that end a run, blocked by all threads */
+	sigset_t signals; /* that end a run and are not ignored; blocked by all threads */
 	int signal; /* the one that came, or 0 */
 	uint64_t begin_ns, trace_due_ns, look_due_ns;
 };

@@ -192,6 +192,16 @@ def test_signals_end_it_in_order(app, background, tmp_path, mode, number):
     assert not segments(process.pid)
 
 
+def test_ignored_signals_stay_ignored(app, background, tmp_path):
+    """As nohup has it."""
+    process = background(["sh", "-c", 'trap "" HUP; exec "$@"', "sh", app("jacobi"), "-t", "1",
+                          "--residual", "1e-300", "--trace", tmp_path / "trace", "-q"], env=ENV)
+    helpers.wait_for(lambda: (tmp_path / "trace").stat().st_size > 0, "it runs")
+    process.send_signal(signal.SIGHUP)
+    process.send_signal(signal.SIGTERM)  # of two that are pending, the lower comes first
+    assert process.wait(helpers.TIMEOUT_S) == -signal.SIGTERM
+
+
 def test_text(app):
     done = helpers.run([app("jacobi"), *GRID, "-n", "10"], env=ENV)
     assert done.returncode == 0 and done.stderr == ""
