@@ -120,11 +120,12 @@ static int run(const struct options *options, const struct grid *grid, uint32_t 
 	if (status)
 		goto out;
 	rc = solve(&task, &outcome);
+	/* Now, as a closed pipe may end the report. */
+	progress_close(task.progress);
 	if (rc < 0)
 		status = failed("starting the threads", rc);
 	else
 		status = report(&task, &outcome, output);
-	progress_close(task.progress);
 	for (uint32_t s = 0; s < grid_subdomains(grid); s++)
 		subdomain_deinit(&task.subdomains[s]);
 out:

@@ -202,6 +202,15 @@ def test_ignored_signals_stay_ignored(app, background, tmp_path):
     assert process.wait(helpers.TIMEOUT_S) == -signal.SIGTERM
 
 
+def test_closed_pipe_leaves_no_segment(app, background):
+    reading, writing = os.pipe()
+    os.close(reading)
+    process = background([app("jacobi"), *GRID, "-n", "10"], env=ENV, stdout=writing)
+    os.close(writing)
+    assert process.wait(helpers.TIMEOUT_S) == -signal.SIGPIPE
+    assert not segments(process.pid)
+
+
 def test_text(app):
     done = helpers.run([app("jacobi"), *GRID, "-n", "10"], env=ENV)
     assert done.returncode == 0 and done.stderr == ""
