@@ -19,7 +19,7 @@
  *             uint32_t n = progress_begin(p, w, &mine);
  *             for (uint32_t i = 0; i < n; i++) {
  *                     double residual = update(mine[i]);
- *                     progress_update(p, w, mine[i], iteration[mine[i]]++, residual);
+ *                     progress_update(p, w, mine[i], ++iteration[mine[i]], residual);
  *             }
  *             progress_balance(p, w);
  *     }
@@ -75,8 +75,9 @@ struct progress; /* opaque */
  * subdomain held by its first owner. One per process; a forked child may create its own, and must
  * not use its parent's. Returns 0 and sets *out (to be closed with progress_close());
  * -EINVAL (an option out of its range; an owner that is no worker), -EEXIST (this process has one
- * already), -ENOMEM, -ENOSPC (/dev/shm is full) or what shm_open(3) gives. Not safe to
- * call from two threads at once. */
+ * already), -ENOMEM, -ENOSPC (/dev/shm is full), -EFBIG (beyond RLIMIT_FSIZE), -EPERM (somebody
+ * else's file has the name) or what shm_open(3) gives. Not safe to call from two threads at
+ * once. */
 int progress_create(const struct progress_options *options, struct progress **out);
 
 /* Unmap and remove the segment. No worker may use it any more. Accepts NULL. */
@@ -87,10 +88,10 @@ void progress_close(struct progress *p);
  * -EINVAL (no such worker) or -EBUSY (another thread is this worker, and has not left). */
 int progress_register(struct progress *p, uint32_t worker);
 
-/* Start an iteration of this worker (and count the one before, if it held anything): pass on what others should have,
- * take what was passed on. Sets *subdomains to the numbers of those it holds, in
- * ascending order, and returns how many (0 is possible); both hold until its next call. Costs one
- * load when nothing has changed. To be called by the worker's own thread only. */
+/* Start an iteration of this worker (and count the one before, if it held anything): pass on what
+ * others should have, take what was passed on. Sets *subdomains to the numbers of those it holds,
+ * in ascending order, and returns how many (0 is possible); both hold until its next call. Costs
+ * one load when nothing has changed. To be called by the worker's own thread only. */
 uint32_t progress_begin(struct progress *p, uint32_t worker, const uint32_t **subdomains);
 
 /* The worker has brought a subdomain that it holds up to `iteration`: counts an update, and

@@ -67,13 +67,13 @@ int progress_reader_workers(struct progress_reader *reader, struct progress_work
 int progress_reader_subdomains(struct progress_reader *reader, struct progress_subdomain_view *out);
 int progress_reader_balancer(struct progress_reader *reader, struct progress_balancer_view *out);
 
-/* Claim the right to balance for a process (the caller's pid, or its tool's). Returns 0, -EBUSY (somebody
- * else does, and was at it less than half a second ago), -EROFS (opened read-only). */
+/* Claim the right to balance for a process (the caller's pid, or its tool's). Returns 0, -EBUSY
+ * (somebody else does, and was at it less than half a second ago), -EROFS (opened read-only). */
 int progress_reader_claim(struct progress_reader *reader, pid_t balancer, uint64_t now_ns);
 
-/* One balancing point: read counters and owners, run the policy that the program asked for (Algorithm 1),
- * write owners and dirty flags. At most once a period; the caller keeps time. Sets *moves to the
- * number of owners changed. Returns 0; -ENOTCONN when the claim was lost; -EBADMSG. */
+/* One balancing point: read counters and owners, run the policy that the program asked for
+ * (Algorithm 1), write owners and dirty flags. At most once a period; the caller keeps time. Sets
+ * *moves to the number of owners changed. Returns 0; -ENOTCONN when the claim was lost; -EBADMSG. */
 int progress_reader_balance(struct progress_reader *reader, uint64_t now_ns, uint32_t *moves);
 
 #endif
