@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #define PERIOD_MIN_NS 100000
+#define PERIOD_MAX_NS (UINT64_C(1) << 62) /* 146 years; added to a time, it does not wrap round */
 #define RESERVE_BYTES (1 << 20)
 
 uint64_t instance_clock_ns(void)
@@ -143,7 +144,9 @@ static void fill_in(struct progress *p, const struct progress_options *o)
 	h->low = or_default(o->low, 2);
 	h->high = or_default(o->high, 6);
 	h->hybrid_every = or_default(o->hybrid_every, 500);
-	h->period_ns = o->period_ns != 0 ? o->period_ns : 1000000;
+	h->period_ns = o->period_ns == 0              ? 1000000
+		       : o->period_ns > PERIOD_MAX_NS ? PERIOD_MAX_NS
+						      : o->period_ns;
 	atomic_init(&h->due_ns, h->created_ns + h->period_ns);
 	/* To look for the subdomains that they start with. */
 	for (uint32_t k = 0; k < p->workers; k++)

@@ -174,6 +174,26 @@ static void test_options_reach_the_segment(void **state)
 	progress_close(p);
 }
 
+/* And not at every call, for a time that wraps round. */
+static void test_endless_period(void **state)
+{
+	static const uint32_t owner[8] = {0};
+	const uint32_t *held;
+	(void)state;
+
+	NEED_SHM();
+	struct progress *p = create_with(&(struct progress_options){
+		.workers = 2, .subdomains = 8, .owner = owner, .period_ns = UINT64_MAX});
+	assert_int_equal(progress_register(p, 0), 0);
+	struct view v = view_open();
+	assert_true(v.header->due_ns > v.header->created_ns);
+	assert_int_equal(progress_begin(p, 0, &held), 8);
+	assert_int_equal(progress_balance(p, 0), 0);
+	assert_int_equal(v.header->points, 0);
+	view_close(&v);
+	progress_close(p);
+}
+
 static void assert_refused(struct progress_options options)
 {
 	struct progress *p = NULL;
@@ -420,6 +440,7 @@ int main(void)
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_create),
 		cmocka_unit_test(test_options_reach_the_segment),
+		cmocka_unit_test(test_endless_period),
 		cmocka_unit_test(test_create_refuses),
 		cmocka_unit_test(test_one_per_process),
 		cmocka_unit_test(test_leftover),
