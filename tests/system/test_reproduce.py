@@ -56,12 +56,20 @@ def test_plb_hosted_by_juggle(built, tmp_path):
 @pytest.mark.parametrize("arguments, what", [
     (["--methods", "psync"], "unknown: psync"),
     (["--threads", "100000"], "threads here"),
+    (["--threads", "0"], "threads here"),
+    (["--repeats", "0"], "a repeat at least"),
     (["--build", os.devnull], "build first"),
 ])
 def test_errors(built, tmp_path, arguments, what):
     done = run_plb(tmp_path, *arguments)
     assert done.returncode == 2
     assert what in done.stderr
+
+
+def test_no_folder_for_the_results(built, tmp_path):
+    done = run_plb(tmp_path, "--output", os.devnull)
+    assert done.returncode == 1
+    assert done.stderr == f"plb: {os.devnull}: File exists\n"
 
 
 def test_readme_example_compiles(tmp_path):
