@@ -263,6 +263,9 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 	else
 		segment->due_ns = now + (wanted ? progress_reader_info(segment->reader)->period_ns
 						: WORKERS_NS);
+	/* Counters are wanted while long periods last, too. */
+	if (wanted && segment->due_ns > now + WORKERS_NS)
+		segment->due_ns = now + WORKERS_NS;
 	if (r == 0 && (wanted || now >= segment->workers_ns)) {
 		r = look_at_workers(host, segment);
 		segment->workers_ns = now + WORKERS_NS;
