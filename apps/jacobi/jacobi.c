@@ -10,11 +10,13 @@
 #include "team.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static int failed(const char *what, int error)
@@ -27,6 +29,20 @@ static int refused(const char *what)
 {
 	fprintf(stderr, "jacobi: %s\n", what);
 	return 2;
+}
+
+/* Can it be written later? Pipes and the like are left alone: they might see their end. */
+static int try_file(const char *path)
+{
+	struct stat status;
+
+	if (strcmp(path, "-") == 0 || (stat(path, &status) == 0 && !S_ISREG(status.st_mode)))
+		return 0;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0)
+		return -errno;
+	close(fd);
+	return 0;
 }
 
 /* The grid and its cut. Prints its errors; returns the exit status. */
@@ -156,6 +172,9 @@ int main(int argc, char **argv)
 	/* Opened now: who cannot write should know before the work is done. */
 	if (options.output && !(output = fopen(options.output, "we")))
 		return failed(options.output, -errno);
+	rc = options.json ? try_file(options.json) : 0;
+	if (rc < 0)
+		return failed(options.json, rc);
 	rc = monitor_init(&monitor, options.trace, options.quiet);
 	status = rc < 0 ? failed(options.trace, rc)
 			: run(&options, &grid, threads, &monitor, output);

@@ -7,6 +7,7 @@ speed. The solver's own parts are tested in tests/unit/test_jacobi.c.
 
 import array
 import ast
+import errno
 import json
 import math
 import os
@@ -288,6 +289,14 @@ def test_files_that_cannot_be_written(app, option, path):
     assert done.returncode == 1
     assert done.stderr.startswith("jacobi: %s: " % path)
     assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.mark.parametrize("option", ["--output", "--trace", "--json"])
+def test_files_are_tried_first(app, option):
+    """Before a run that takes far longer than a test."""
+    done = helpers.run([app("jacobi"), *GRID, "-r", "1e-300", option, "/nonexistent/file"], env=ENV)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr == "jacobi: %s: %s\n" % ("/nonexistent/file", os.strerror(errno.ENOENT))
 
 
 @pytest.mark.needs_root
