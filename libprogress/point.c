@@ -53,7 +53,7 @@ void point_deinit(struct point *point)
 	*point = (struct point){0};
 }
 
-/* The policy wants domains without gaps. Returns how many there are. */
+/* The policy wants domains without gaps; the absent stay in none. Returns how many there are. */
 static uint32_t number_domains(struct point *point)
 {
 	uint32_t node[POINT_DOMAINS_MAX], domains = 0;
@@ -61,10 +61,8 @@ static uint32_t number_domains(struct point *point)
 	for (uint32_t k = 0; k < point->workers; k++) {
 		struct policy_worker *worker = &point->worker[k];
 		uint32_t d = 0;
-		if (worker->domain == POINT_ABSENT) {
-			worker->domain = 0;
+		if (worker->domain == POINT_ABSENT)
 			continue;
-		}
 		while (d < domains && node[d] != worker->domain)
 			d++;
 		if (d == POINT_DOMAINS_MAX)

@@ -9,7 +9,7 @@
 #include "plb.h"
 #include "segment.h"
 
-#define POINT_ABSENT UINT32_MAX /* the node of a worker that nobody is */
+#define POINT_ABSENT POLICY_PLB_NOWHERE /* the node of a worker that nobody is */
 #define POINT_DOMAINS_MAX 64u /* nodes beyond are balanced as one with the last */
 
 struct point {

@@ -249,6 +249,34 @@ static void test_balance_leaves_the_absent_alone(void **state)
 	progress_close(p);
 }
 
+/* Nor between nodes, though whoever is absent has fewest. */
+static void test_hybrid_leaves_the_absent_alone(void **state)
+{
+	uint32_t owned[4] = {0};
+	(void)state;
+
+	NEED_SHM();
+	struct progress *p = create_uneven(PROGRESS_BALANCE_HYBRID);
+	struct view v = view_open();
+	atomic_store(&v.worker[0].node, 0);
+	atomic_store(&v.worker[1].node, 0);
+	atomic_store(&v.worker[2].node, 1);
+	for (uint32_t i = 0; i < v.header->hybrid_every; i++) {
+		assert_int_equal(v.header->moves, 0);
+		make_due(&v);
+		progress_balance(p, 1);
+	}
+	assert_int_equal(v.header->moves, 1);
+	for (uint32_t s = 0; s < 8; s++)
+		owned[v.subdomain[s].owner]++;
+	assert_int_equal(owned[0], 3);
+	assert_int_equal(owned[1], 2);
+	assert_int_equal(owned[2], 3);
+	assert_int_equal(owned[3], 0);
+	view_close(&v);
+	progress_close(p);
+}
+
 static void test_balance_by_node(void **state)
 {
 	(void)state;
@@ -338,6 +366,7 @@ int main(void)
 		cmocka_unit_test(test_counters),
 		cmocka_unit_test(test_balance),
 		cmocka_unit_test(test_balance_leaves_the_absent_alone),
+		cmocka_unit_test(test_hybrid_leaves_the_absent_alone),
 		cmocka_unit_test(test_balance_by_node),
 		cmocka_unit_test(test_balance_none),
 		cmocka_unit_test(test_claim),

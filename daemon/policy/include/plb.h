@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define POLICY_PLB_NOBODY UINT32_MAX
+#define POLICY_PLB_NOWHERE UINT32_MAX
 
 enum policy_plb_mode {
 	POLICY_PLB_JOINT, /* all workers are treated the same */
@@ -40,7 +41,8 @@ struct policy_subdomain {
 };
 
 struct policy_worker {
-	uint32_t domain; /* of the CPU it runs on; any number below domains */
+	/* Of the CPU it runs on, below domains; POLICY_PLB_NOWHERE is given nothing from elsewhere. */
+	uint32_t domain;
 	/* Worked out by policy_plb(): */
 	uint32_t subdomains; /* that it owns, after the moves */
 };
