@@ -25,9 +25,10 @@
 #define SPEED_PERIODS 64
 /* With --period auto: after so many points without a move the next is further off. */
 #define QUIET_POINTS 32
-/* Switches a second and CPU between two points. Threads that spin are switched by our own ticks and
+/* Switches a second and CPU. Threads that spin are switched by our own ticks and
  * moves, some 1,400 times; threads that yield were switched at least 6,000 times. */
 #define YIELDING_HZ 2500.0
+#define YIELDING_WINDOW_NS UINT64_C(10000000)
 /* With --period auto: threads that have not yielded for so long are in a long phase. */
 #define LONG_PHASE_NS UINT64_C(100000000)
 #define LONG_PHASE_PERIODS 4
@@ -309,8 +310,22 @@ static bool look(
 	return true;
 }
 
+/* Over some periods, since one may be cut short and hold a single burst of moves. */
+static void look_for_yields(struct team *team, uint64_t now, uint64_t switches)
+{
+	uint64_t elapsed_ns = now - team->switches_from_ns;
+
+	team->switches += switches;
+	if (elapsed_ns < YIELDING_WINDOW_NS)
+		return;
+	if ((double)team->switches * 1e9 > YIELDING_HZ * (double)elapsed_ns * (double)team->m)
+		team->yielded_ns = now;
+	team->switches = 0;
+	team->switches_from_ns = now;
+}
+
 /* Take in what the balancers have sampled of the compute threads. */
-static void look_at_active(struct team *team, uint64_t now, uint64_t period_ns)
+static void look_at_active(struct team *team, uint64_t now)
 {
 	bool left = false;
 	uint64_t switches = 0;
@@ -334,8 +349,7 @@ static void look_at_active(struct team *team, uint64_t now, uint64_t period_ns)
 		policy_idle_update(&worker->idle, thread->run_ns + thread->wait_ns, elapsed_ns);
 		i++;
 	}
-	if ((double)switches * 1e9 > YIELDING_HZ * (double)period_ns * (double)team->m)
-		team->yielded_ns = now;
+	look_for_yields(team, now, switches);
 	gain_add(team, now);
 	if (left && team->regime == POLICY_BALANCE &&
 		options_of(team)->policy == POLICY_NAME_JUGGLE)
@@ -574,7 +588,7 @@ void lead(struct team *team, struct balancer *leader)
 		now - team->context->telemetry->start_ns < EAGER_FOR_NS ? EAGER_NS : SLOW_NS;
 
 	team->last_ns = now;
-	look_at_active(team, now, elapsed_ns);
+	look_at_active(team, now);
 	if (now - team->last_slow_ns >= slow) {
 		look_at_members(team, leader, now);
 		choose_regime(team, now);

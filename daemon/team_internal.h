@@ -58,6 +58,7 @@ struct team {
 	struct policy_move *move;
 	size_t n, active, capacity, moves;
 	uint32_t quiet_points; /* balancing points since the last move */
+	uint64_t switches, switches_from_ns; /* of the compute threads, and since when */
 	uint64_t yielded_ns; /* when threads were last seen to yield */
 	uint32_t *order; /* scratch of policy_juggle() */
 	struct proc_watch *watch; /* team 0: for new pids; else NULL */
