@@ -132,7 +132,7 @@ def test_moves_subdomains(held):
     assert progress["balancing"] == "split"
     assert progress["rank"] == 0
     assert progress["moves"] > 0
-    assert progress["points"] > 10
+    assert progress["points"] > 0
     assert progress["spread"] > 0
     assert set(progress) == keys_of_page("juggle.1", "REPORT FORMAT")[1]["progress"]
     assert out.startswith("ready\n")
