@@ -14,18 +14,15 @@
 
 #include <cmocka.h>
 
+#include "random.h"
+
 #define WINDOW_NS UINT64_C(50000000)
 #define MS UINT64_C(1000000)
 
-/* splitmix64: small, and the same on every machine. Returns -1 to 1. */
+/* From -1 to 1. */
 static double random_share(uint64_t *seed)
 {
-	uint64_t z = *seed += UINT64_C(0x9e3779b97f4a7c15);
-
-	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
-	z ^= z >> 31;
-	return (double)(z >> 11) / (double)(UINT64_C(1) << 52) - 1;
+	return (double)(random_word(seed) >> 11) / (double)(UINT64_C(1) << 52) - 1;
 }
 
 /* ---- Idle threads ---- */
