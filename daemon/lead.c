@@ -25,6 +25,7 @@
 #define SPEED_PERIODS 64
 /* With --period auto: after so many points without a move the next is further off. */
 #define QUIET_POINTS 32
+#define QUIET_DOUBLINGS 2
 /* Switches a second and CPU. Threads that spin are switched by our own ticks and
  * moves, some 1,400 times; threads that yield were switched at least 6,000 times. */
 #define YIELDING_HZ 2500.0
@@ -32,7 +33,6 @@
 /* With --period auto: threads that have not yielded for so long are in a long phase. */
 #define LONG_PHASE_NS UINT64_C(100000000)
 #define LONG_PHASE_PERIODS 4
-#define QUIET_DOUBLINGS 2
 #define FORGET_PERIODS 16
 
 static const struct options *options_of(const struct team *team)
@@ -124,6 +124,7 @@ static void enter(struct team *team, enum policy_regime regime, uint64_t now)
 	else
 		lead_release_all(team);
 	team->regime = regime;
+	team->quiet_points = 0;
 	team->window.open = false;
 	team->window.number++; /* the looks of the last one are too old to begin with */
 	team->window.start_ns = now + SETTLE_NS;
