@@ -43,7 +43,7 @@ extern "C" {
 #define PROGRESS_WORKERS_MAX 65536u
 #define PROGRESS_SUBDOMAINS_MAX 1048576u
 #define PROGRESS_PAIRS_MAX 1024u
-#define PROGRESS_NOBODY UINT32_MAX /* the holder of a subdomain whose number is out of range */
+#define PROGRESS_NOBODY UINT32_MAX /* the holder of a subdomain that is not there */
 
 /* How subdomains are moved between workers: PLB (Zarins & Weiland 2017), Section 3.3. */
 enum progress_balancing {
@@ -58,7 +58,8 @@ enum progress_balancing {
 struct progress_options {
 	uint32_t workers; /* 1 ... PROGRESS_WORKERS_MAX; no default */
 	uint32_t subdomains; /* 1 ... PROGRESS_SUBDOMAINS_MAX; no default */
-	const uint32_t *owner; /* first owner of each subdomain [equal contiguous blocks] */
+	/* First owner of each subdomain; PROGRESS_NOBODY: it is not there yet [equal contiguous blocks] */
+	const uint32_t *owner;
 	uint32_t balancing; /* an enum progress_balancing [split] */
 	uint32_t pairs; /* nPairs of Algorithm 1, at most PROGRESS_PAIRS_MAX [6] */
 	uint32_t low; /* a worker with this many subdomains gives none away [2] */
@@ -117,6 +118,21 @@ uint32_t progress_holder(const struct progress *p, uint32_t subdomain);
  * read of the clock when not due; never waits. Returns the number of subdomains that it gave
  * another owner. */
 uint32_t progress_balance(struct progress *p, uint32_t worker);
+
+/* For work that comes from other processes and goes there, as between MPI ranks: a number below
+ * `subdomains` is a place, which may be empty. Nobody holds an empty place, and balancing and
+ * spread leave it out. The balancer may be at work meanwhile.
+ *
+ * Empty a place. To be called by the worker that holds it, or by any thread while all workers are
+ * between two iterations, as between two barriers; what progress_begin() listed for its holder is
+ * void. Returns 0, -EINVAL (no such place) or -ENOENT (it is empty). */
+int progress_remove(struct progress *p, uint32_t subdomain);
+
+/* Fill an empty place: its counts of updates and iterations go on from `iteration`, and `worker`
+ * gets it with its next progress_begin(); PROGRESS_NOBODY stands for the registered worker that
+ * has the fewest. To be called by one thread at a time. Returns 0, -EINVAL (no such place or worker)
+ * or -EEXIST (it is not empty). */
+int progress_insert(struct progress *p, uint32_t subdomain, uint32_t worker, uint64_t iteration);
 
 /* The worker stops: counts its last iteration. It keeps what it holds, until it registers again
  * and begins. To be called by the worker's own thread. */

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Distributed progressive load balancing: whether a rank should send a subdomain to another.
+ * Pure, as policy.h has it. Section numbers are those of Zarins & Weiland (2020),
+ * "Progressive load balancing in distributed memory".
+ */
+#ifndef JUGGLE_DPLB_H
+#define JUGGLE_DPLB_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* What ranks know of each other: Section 3.1, step 1. */
+struct policy_dplb_rank {
+	double average; /* number of updates of its subdomains, in the mean */
+	uint32_t rank;
+	uint32_t subdomains; /* that it has; with 0 the average says nothing */
+	uint32_t room; /* how many more it would take */
+};
+
+struct policy_dplb_params {
+	double threshold; /* step 2: the largest gap of averages that is let be, in updates */
+	uint32_t keep; /* a rank with so many subdomains gives none away */
+};
+
+/* Kept from call to call. */
+struct policy_dplb_state {
+	uint64_t random; /* any seed, ranks different ones */
+};
+
+struct policy_dplb_move {
+	uint32_t to; /* rank */
+	uint32_t pick; /* which one, from 0 to subdomains - 1: a random choice, step 3 */
+};
+
+/* One balancing point of the rank `self`, steps 2 and 3. `known` are the ranks it compares itself
+ * with: all (global knowledge; the least and the most advanced of all are enough), or those of a
+ * neighbourhood. When self is the least advanced of them, with the lower number where two are
+ * equal, and behind the most advanced by more than the threshold, it sends a subdomain there, to
+ * the most advanced that has room. Returns whether it does. known may hold self. */
+bool policy_dplb(const struct policy_dplb_params *params, struct policy_dplb_state *state,
+	const struct policy_dplb_rank *self, const struct policy_dplb_rank *known, size_t n,
+	struct policy_dplb_move *move);
+
+/* A move without regard to progress: any subdomain, to any other of `ranks` ranks. To try moving
+ * itself. Returns false where there is nothing to give, or nobody to give it to. */
+bool policy_dplb_random(const struct policy_dplb_params *params, struct policy_dplb_state *state,
+	const struct policy_dplb_rank *self, uint32_t ranks, struct policy_dplb_move *move);
+
+/* For a reduction over ranks, in any order and grouping: the less (more) advanced of two. One
+ * without subdomains loses; of equal ones the lower number wins. */
+struct policy_dplb_rank policy_dplb_least(struct policy_dplb_rank a, struct policy_dplb_rank b);
+struct policy_dplb_rank policy_dplb_most(struct policy_dplb_rank a, struct policy_dplb_rank b);
+
+/* The neighbourhood of a rank: the offsets +-1, +-2, +-4 ... below `reach`, modulo ranks, each
+ * rank once and never itself, ascending. Symmetric: who is in mine has me in his. Writes at most
+ * POLICY_DPLB_NEIGHBOURS_MAX and returns how many. */
+#define POLICY_DPLB_NEIGHBOURS_MAX 64
+size_t policy_dplb_neighbours(uint32_t rank, uint32_t ranks, uint32_t reach, uint32_t *out);
+
+#endif
