@@ -2,6 +2,8 @@
 /* Progressive load balancing on a node: Algorithm 1 of PLB, joint, split and hybrid. */
 #include "plb.h"
 
+#include "random.h"
+
 #define ALL_DOMAINS UINT32_MAX
 
 struct plan {
@@ -109,18 +111,6 @@ static void balance_pairs(struct plan *plan, uint32_t domain, uint32_t *scratch)
 	}
 }
 
-/* xorshift64*: Vigna 2016. */
-static uint64_t next_random(uint64_t *state)
-{
-	uint64_t x = *state != 0 ? *state : UINT64_C(0x9e3779b97f4a7c15);
-
-	x ^= x >> 12;
-	x ^= x << 25;
-	x ^= x >> 27;
-	*state = x;
-	return (x * UINT64_C(0x2545f4914f6cdd1d)) >> 33;
-}
-
 /* Mean updates of a domain's subdomains; false without any. */
 static bool mean_updates(const struct plan *plan, uint32_t domain, double *mean)
 {
@@ -173,7 +163,7 @@ static void cross_domains(struct plan *plan, struct policy_plb_state *state, uin
 			plan->workers[plan->subdomains[s].worker].subdomains <= plan->params->low)
 			continue;
 		/* Each of the candidates with the same probability, in one pass. */
-		if (next_random(&state->random) % ++choices == 0)
+		if (policy_random(&state->random) % ++choices == 0)
 			pick = s;
 	}
 	if (pick < plan->n)

@@ -37,8 +37,8 @@ struct policy_dplb_move {
 /* One balancing point of the rank `self`, steps 2 and 3. `known` are the ranks it compares itself
  * with: all (global knowledge; the least and the most advanced of all are enough), or those of a
  * neighbourhood. When self is the least advanced of them, with the lower number where two are
- * equal, and behind the most advanced by more than the threshold, it sends a subdomain there, to
- * the most advanced that has room. Returns whether it does. known may hold self. */
+ * equal, and behind the most advanced that has room by more than the threshold, it sends a
+ * subdomain there. Returns whether it does. known may hold self. */
 bool policy_dplb(const struct policy_dplb_params *params, struct policy_dplb_state *state,
 	const struct policy_dplb_rank *self, const struct policy_dplb_rank *known, size_t n,
 	struct policy_dplb_move *move);
@@ -49,11 +49,12 @@ bool policy_dplb_random(const struct policy_dplb_params *params, struct policy_d
 	const struct policy_dplb_rank *self, uint32_t ranks, struct policy_dplb_move *move);
 
 /* For a reduction over ranks, in any order and grouping: the less (more) advanced of two. One
- * without subdomains loses; of equal ones the lower number wins. */
+ * without subdomains loses; of equal ones the lower number wins. As the most advanced is asked for to
+ * send it something, there one without room loses, too. */
 struct policy_dplb_rank policy_dplb_least(struct policy_dplb_rank a, struct policy_dplb_rank b);
 struct policy_dplb_rank policy_dplb_most(struct policy_dplb_rank a, struct policy_dplb_rank b);
 
-/* The neighbourhood of a rank: the offsets +-1, +-2, +-4 ... below `reach`, modulo ranks, each
+/* The neighbourhood of a rank: the offsets +-1, +-2, +-4 ... up to `reach`, modulo ranks, each
  * rank once and never itself, ascending. Symmetric: who is in mine has me in his. Writes at most
  * POLICY_DPLB_NEIGHBOURS_MAX and returns how many. */
 #define POLICY_DPLB_NEIGHBOURS_MAX 64
