@@ -52,7 +52,7 @@ static int cut(const struct options *options, uint32_t threads, struct grid *gri
 	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
 
 	if (subdomains > PROGRESS_SUBDOMAINS_MAX ||
-		grid_init(grid, options->rows, options->columns, options->cut, threads,
+		grid_init(grid, options->rows, options->columns, options->cut, 1, threads,
 			options->subdomains) < 0) {
 		fprintf(stderr,
 			"jacobi: %s cannot be cut into %" PRIu32 " x %" PRIu32

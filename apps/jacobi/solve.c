@@ -234,6 +234,18 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 	}
 }
 
+/* To where its neighbours are, or will be when they are set up. */
+static void connect(const struct solve_task *task, uint32_t s)
+{
+	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
+		uint32_t n = grid_neighbour(task->grid, s, side);
+
+		if (n != GRID_OUTSIDE)
+			subdomain_connect(&task->subdomains[s], side,
+				&task->subdomains[n].out[grid_opposite(side)]);
+	}
+}
+
 /* Where its memory is to lie, the thread that will use it sets it up. */
 static int prepare(struct solver *solver, uint32_t w)
 {
@@ -247,7 +259,8 @@ static int prepare(struct solver *solver, uint32_t w)
 		uint32_t s = w * solver->per_worker + i;
 
 		solver->accounts[s].worker = w;
-		rc = subdomain_init(task->subdomains, s, task->grid, lockstep);
+		rc = subdomain_init(&task->subdomains[s], task->grid, s, lockstep);
+		connect(task, s);
 	}
 	return rc;
 }

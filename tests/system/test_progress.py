@@ -317,7 +317,7 @@ def test_attach_and_detach(background, juggle):
 
 # --- segments that are none ----------------------------------------------------------
 
-def segment(pid, workers=2, subdomains=8, version=1, state=1):
+def segment(pid, workers=2, subdomains=8, version=2, state=1):
     """The bytes of a segment that nobody works on, as the library would make it."""
     size = HEADER_BYTES + workers * WORKER_BYTES + subdomains * SUBDOMAIN_BYTES
     header = HEADER.pack(MAGIC, version, HEADER_BYTES, size, workers, subdomains, WORKER_BYTES,
