@@ -5,6 +5,7 @@
 #include "solve.h"
 
 #include "clock.h"
+#include "ranks.h"
 #include "team.h"
 
 #include <errno.h>
@@ -12,6 +13,7 @@
 #include <sched.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,6 +25,8 @@ enum {
 	CALL_LIMIT = 1, /* enough iterations */
 	CALL_RESIDUAL = 2, /* it seems to be small enough */
 	CALL_SIGNAL = 4,
+	CALL_RANKS = 8, /* other ranks called */
+	CALL_REWIRE = 16, /* only this rank: subdomains come or go */
 };
 
 struct worker {
@@ -42,13 +46,17 @@ struct account {
 struct solver {
 	const struct solve_task *task;
 	struct progress *progress;
+	struct ranks *ranks; /* NULL: there is one */
 	struct worker *workers;
-	struct account *accounts;
-	uint32_t per_worker, subdomains;
+	struct account *accounts; /* slot by slot */
+	uint32_t per_worker; /* subdomains at the start */
 	uint64_t updates_limit; /* of a worker */
 	/* Written while the others stand still: */
 	double initial, residual;
 	uint64_t begin_ns, end_ns, verifications;
+	double seen; /* sync, several ranks: the norm of all when they last told each other */
+	unsigned why; /* of this meeting */
+	bool meets; /* with all; else it's only to rewire */
 	bool over;
 	/* Written at any time, seldom: */
 	alignas(EDGE_LINE) _Atomic unsigned call;
@@ -56,22 +64,41 @@ struct solver {
 	_Atomic int error;
 };
 
-/* The norm of the residual over that of the start; NAN when a part isn't known. */
-static double norm(const struct solver *solver)
+static bool is_here(const struct solver *solver, uint32_t slot)
 {
-	double squared = 0;
-
-	for (uint32_t s = 0; s < solver->subdomains; s++) {
-		double share =
-			atomic_load_explicit(&solver->accounts[s].share, memory_order_relaxed);
-		squared += share * share;
-	}
-	return sqrt(squared);
+	return progress_holder(solver->progress, slot) != PROGRESS_NOBODY;
 }
 
-static bool seems_converged(const struct solver *solver)
+/* This rank's part of the square of the norm of the residual over that of the start; NAN when a part
+ * isn't known. */
+static double squared(void *arg)
 {
-	return norm(solver) <= solver->task->options->residual;
+	const struct solver *solver = arg;
+	double sum = 0;
+
+	for (uint32_t slot = 0; slot < solver->task->slots; slot++) {
+		double share =
+			atomic_load_explicit(&solver->accounts[slot].share, memory_order_relaxed);
+
+		if (is_here(solver, slot))
+			sum += share * share;
+	}
+	return sum;
+}
+
+static bool seems_converged(struct solver *solver)
+{
+	return sqrt(squared(solver)) <= solver->task->options->residual;
+}
+
+/* A subdomain came from another rank. */
+static void arrived(void *arg, uint32_t slot)
+{
+	struct solver *solver = arg;
+	struct account *account = &solver->accounts[slot];
+
+	atomic_store_explicit(&account->share, NAN, memory_order_relaxed);
+	account->worker = progress_holder(solver->progress, slot);
 }
 
 /* One update of a subdomain that the worker holds and has fetched the halos of. */
@@ -96,13 +123,18 @@ static void step(struct solver *solver, uint32_t w, uint32_t s)
 	}
 }
 
-/* The exact shares, while all stand still. By first owners: what is on its way from one
- * holder to another has to be seen to as well. */
+/* The exact shares, while all stand still. By slots: what is on its way from one holder to another
+ * has to be seen to as well. */
 static void measure(struct solver *solver, uint32_t w)
 {
-	for (uint32_t s = w * solver->per_worker; s < (w + 1) * solver->per_worker; s++) {
+	uint64_t slots = solver->task->slots;
+	uint32_t end = (uint32_t)(slots * (w + 1) / solver->task->workers);
+
+	for (uint32_t s = (uint32_t)(slots * w / solver->task->workers); s < end; s++) {
 		struct subdomain *sub = &solver->task->subdomains[s];
 
+		if (!is_here(solver, s))
+			continue;
 		subdomain_fetch(sub);
 		atomic_store_explicit(&solver->accounts[s].share,
 			sqrt(subdomain_residual(sub)) / solver->initial, memory_order_relaxed);
@@ -112,26 +144,42 @@ static void measure(struct solver *solver, uint32_t w)
 /* Take the norm of what was measured, while all stand still. */
 static double take_norm(struct solver *solver)
 {
-	double whole = norm(solver);
+	double sum = squared(solver);
 
-	for (uint32_t s = 0; s < solver->subdomains; s++)
+	for (uint32_t s = 0; s < solver->task->slots; s++)
 		atomic_store_explicit(&solver->accounts[s].share, NAN, memory_order_relaxed);
-	return whole;
+	if (solver->ranks)
+		ranks_sum(solver->ranks, &sum, 1);
+	return sqrt(sum);
 }
 
 static void judge(struct solver *solver)
 {
-	unsigned call = atomic_exchange(&solver->call, 0);
-
 	solver->residual = take_norm(solver);
 	solver->verifications++;
 	if (solver->residual <= solver->task->options->residual) {
 		solver->over = true;
-		if (!(call & CALL_LIMIT))
+		if (!(solver->why & CALL_LIMIT))
 			solver->end_ns = clock_wall_ns();
-	} else if (call & (CALL_LIMIT | CALL_SIGNAL)) {
+	} else if (solver->why & (CALL_LIMIT | CALL_SIGNAL)) {
 		solver->over = true;
 	}
+	if (solver->ranks && !solver->over)
+		ranks_resume(solver->ranks);
+}
+
+/* All workers of this rank are there: what for? */
+static void convene(struct solver *solver)
+{
+	unsigned why = atomic_exchange(&solver->call, 0);
+
+	if (why & CALL_REWIRE)
+		ranks_rewire(solver->ranks);
+	solver->meets = why & ~(unsigned)CALL_REWIRE;
+	if (!solver->meets)
+		return;
+	solver->end_ns = clock_wall_ns();
+	solver->why = solver->ranks ? ranks_settle(solver->ranks) : why;
 }
 
 /* All workers meet, and learn whether it is over. */
@@ -139,7 +187,10 @@ static bool meet(struct solver *solver, struct team *team, uint32_t w)
 {
 	team_wait(team);
 	if (w == 0)
-		solver->end_ns = clock_wall_ns();
+		convene(solver);
+	team_wait(team);
+	if (!solver->meets)
+		return false;
 	measure(solver, w);
 	team_wait(team);
 	if (w == 0)
@@ -158,12 +209,73 @@ static bool called(const struct solver *solver)
 	return atomic_load_explicit(&solver->call, memory_order_relaxed) != 0;
 }
 
+/* A meeting of all, wherever they are. */
+static void want(struct solver *solver, unsigned why)
+{
+	if (solver->ranks)
+		ranks_wish(solver->ranks, why);
+	else
+		call(solver, why);
+}
+
+/* What other ranks need. */
+static void pump(struct solver *solver)
+{
+	unsigned why = ranks_pump(solver->ranks);
+
+	if (why & RANKS_REWIRE)
+		call(solver, CALL_REWIRE);
+	if (why & RANKS_MEET)
+		call(solver, CALL_RANKS);
+}
+
+/* In lockstep, after an iteration: wait for the other ranks; and now and then all tell each other
+ * what they have found, so that they decide the same. */
+static void exchange(struct solver *solver, uint64_t iteration)
+{
+	double all[2];
+
+	ranks_exchange(solver->ranks, iteration);
+	if (iteration % RESIDUAL_EVERY != 0)
+		return;
+	all[0] = squared(solver);
+	all[1] = solver->task->monitor->signal != 0;
+	ranks_sum(solver->ranks, all, 2);
+	solver->seen = sqrt(all[0]);
+	if (all[1] > 0)
+		atomic_store(&solver->meet_at, iteration);
+}
+
+/* Worker 0, before it waits. Whoever is still at the iteration before, or at this, won't see early
+ * what is to be done at the next. */
+static void look_on(struct solver *solver, uint64_t iteration)
+{
+	struct monitor *monitor = solver->task->monitor;
+
+	monitor_poll(monitor, solver->progress, solver->task->slots);
+	if (!solver->ranks && monitor->signal && atomic_load(&solver->meet_at) > iteration + 1)
+		atomic_store(&solver->meet_at, iteration + 1);
+}
+
+static unsigned why_now(struct solver *solver, uint64_t iteration)
+{
+	const struct options *options = solver->task->options;
+	unsigned why = 0;
+
+	if (iteration == options->iterations)
+		why |= CALL_LIMIT;
+	if (iteration == atomic_load(&solver->meet_at))
+		why |= CALL_SIGNAL;
+	if (iteration % RESIDUAL_EVERY == 0 &&
+		(solver->ranks ? solver->seen <= options->residual : seems_converged(solver)))
+		why |= CALL_RESIDUAL;
+	return why;
+}
+
 /* All the same number of iterations, all decisions at the same one. Subdomains stay where they
  * are: one that is on its way would miss an iteration. */
 static void run_sync(struct solver *solver, struct team *team, uint32_t w)
 {
-	const struct options *options = solver->task->options;
-	struct monitor *monitor = solver->task->monitor;
 	uint32_t first = w * solver->per_worker, end = first + solver->per_worker;
 	const uint32_t *held;
 
@@ -172,25 +284,23 @@ static void run_sync(struct solver *solver, struct team *team, uint32_t w)
 		for (uint32_t s = first; s < end; s++) {
 			subdomain_fetch(&solver->task->subdomains[s]);
 			step(solver, w, s);
+			if (solver->ranks)
+				pump(solver);
 		}
-		if (w == 0) {
-			monitor_poll(monitor, solver->progress, solver->subdomains);
-			/* Whoever is still at the iteration before, or at this, won't see it early. */
-			if (monitor->signal && atomic_load(&solver->meet_at) > iteration + 1)
-				atomic_store(&solver->meet_at, iteration + 1);
-		}
+		if (w == 0)
+			look_on(solver, iteration);
 		team_wait(team);
+		if (solver->ranks) {
+			if (w == 0)
+				exchange(solver, iteration);
+			team_wait(team);
+		}
 
-		unsigned why = 0;
-		if (iteration == options->iterations)
-			why |= CALL_LIMIT;
-		if (iteration == atomic_load(&solver->meet_at))
-			why |= CALL_SIGNAL;
-		if (iteration % RESIDUAL_EVERY == 0 && seems_converged(solver))
-			why |= CALL_RESIDUAL;
+		unsigned why = why_now(solver, iteration);
 		if (why == 0)
 			continue;
-		call(solver, why);
+		want(solver, why);
+		call(solver, CALL_RANKS);
 		if (meet(solver, team, w))
 			break;
 	}
@@ -214,16 +324,20 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 			step(solver, w, held[i]);
 			idle = false;
 			if (worker->updates == solver->updates_limit)
-				call(solver, CALL_LIMIT);
+				want(solver, CALL_LIMIT);
+			if (solver->ranks)
+				pump(solver);
 		}
 		if (options->self_hosted)
 			progress_balance(solver->progress, w);
 		if (w == 0) {
-			monitor_poll(monitor, solver->progress, solver->subdomains);
+			monitor_poll(monitor, solver->progress, solver->task->slots);
 			if (monitor->signal)
-				call(solver, CALL_SIGNAL);
+				want(solver, CALL_SIGNAL);
 		}
-		if (++worker->rounds % RESIDUAL_EVERY == 0 && seems_converged(solver))
+		if (solver->ranks)
+			pump(solver);
+		else if (++worker->rounds % RESIDUAL_EVERY == 0 && seems_converged(solver))
 			call(solver, CALL_RESIDUAL);
 		if (called(solver)) {
 			if (meet(solver, team, w))
@@ -234,15 +348,18 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 	}
 }
 
-/* To where its neighbours are, or will be when they are set up. */
+/* To where its neighbours are, or will be when they are set up; those of other ranks come later. */
 static void connect(const struct solve_task *task, uint32_t s)
 {
-	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
-		uint32_t n = grid_neighbour(task->grid, s, side);
+	uint32_t each = grid_rank_subdomains(task->grid);
+	uint32_t id = task->subdomains[s].id, first = id - s;
 
-		if (n != GRID_OUTSIDE)
+	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
+		uint32_t n = grid_neighbour(task->grid, id, side);
+
+		if (n != GRID_OUTSIDE && n >= first && n - first < each)
 			subdomain_connect(&task->subdomains[s], side,
-				&task->subdomains[n].out[grid_opposite(side)]);
+				&task->subdomains[n - first].out[grid_opposite(side)]);
 	}
 }
 
@@ -250,8 +367,10 @@ static void connect(const struct solve_task *task, uint32_t s)
 static int prepare(struct solver *solver, uint32_t w)
 {
 	const struct solve_task *task = solver->task;
+	uint32_t rank = task->transport ? transport_rank(task->transport) : 0;
 	bool lockstep = task->options->mode == MODE_SYNC;
-	int rc = task->pin ? cpuset_pin_caller(cpuset_nth(task->pin, (int)w)) : 0;
+	int rc = task->pin ? cpuset_pin_caller(cpuset_nth(task->pin, (int)(task->pin_first + w)))
+			   : 0;
 
 	if (rc == 0)
 		rc = progress_register(solver->progress, w);
@@ -259,10 +378,30 @@ static int prepare(struct solver *solver, uint32_t w)
 		uint32_t s = w * solver->per_worker + i;
 
 		solver->accounts[s].worker = w;
-		rc = subdomain_init(&task->subdomains[s], task->grid, s, lockstep);
+		rc = subdomain_init(&task->subdomains[s], task->grid,
+			rank * grid_rank_subdomains(task->grid) + s, lockstep);
 		connect(task, s);
 	}
 	return rc;
+}
+
+static int join_ranks(struct solver *solver)
+{
+	const struct solve_task *task = solver->task;
+	const struct ranks_setup setup = {
+		.transport = task->transport,
+		.options = task->options,
+		.grid = task->grid,
+		.workers = task->workers,
+		.slots = task->slots,
+		.subdomains = task->subdomains,
+		.progress = task->progress,
+		.squared = squared,
+		.arrived = arrived,
+		.arg = solver,
+	};
+
+	return ranks_create(&setup, &solver->ranks);
 }
 
 static void member(struct team *team, uint32_t w, void *arg)
@@ -273,6 +412,9 @@ static void member(struct team *team, uint32_t w, void *arg)
 	if (rc < 0)
 		atomic_store(&solver->error, rc);
 	team_wait(team);
+	if (w == 0 && solver->task->transport && !atomic_load(&solver->error))
+		atomic_store(&solver->error, join_ranks(solver));
+	team_wait(team);
 	if (atomic_load(&solver->error))
 		return;
 
@@ -280,7 +422,7 @@ static void member(struct team *team, uint32_t w, void *arg)
 	team_wait(team);
 	if (w == 0) {
 		solver->initial = take_norm(solver);
-		monitor_begin(solver->task->monitor, solver->subdomains);
+		monitor_begin(solver->task->monitor, solver->task->slots);
 		solver->begin_ns = clock_wall_ns();
 	}
 	team_wait(team);
@@ -292,30 +434,60 @@ static void member(struct team *team, uint32_t w, void *arg)
 	progress_leave(solver->progress, w);
 }
 
-static void collect(const struct solver *solver, struct solve_outcome *out)
+/* What this rank did. */
+static void sum_up(const struct solver *solver, struct solve_rank *out)
 {
 	const struct solve_task *task = solver->task;
-	uint64_t lag_sum = 0;
+	const struct ranks_counts counts =
+		solver->ranks ? ranks_counts(solver->ranks) : (struct ranks_counts){0};
 
-	*out = (struct solve_outcome){
-		.elapsed_ns = solver->end_ns - solver->begin_ns,
-		.spread = progress_spread(solver->progress),
-		.residual = solver->residual,
-		.converged = solver->residual <= task->options->residual,
-		.verifications = solver->verifications,
+	*out = (struct solve_rank){
+		.arrivals = counts.arrivals,
+		.departures = counts.departures,
+		.least = UINT64_MAX,
 	};
+	if (task->transport)
+		snprintf(out->host, sizeof(out->host), "%s", transport_host(task->transport));
 	for (uint32_t w = 0; w < task->workers; w++) {
 		out->updates += solver->workers[w].updates;
 		out->moves += solver->workers[w].moves;
 	}
-	for (uint32_t s = 0; s < solver->subdomains; s++) {
+	for (uint32_t s = 0; s < task->slots; s++) {
 		const struct subdomain *sub = &task->subdomains[s];
+		uint64_t updates = progress_updates(solver->progress, s);
 
-		lag_sum += sub->lag_sum;
-		if (sub->lag_max > out->staleness_max)
-			out->staleness_max = sub->lag_max;
+		if (!is_here(solver, s))
+			continue;
+		out->subdomains++;
+		out->least = updates < out->least ? updates : out->least;
+		out->most = updates > out->most ? updates : out->most;
+		out->lag_sum += sub->lag_sum;
+		out->lag_max = sub->lag_max > out->lag_max ? sub->lag_max : out->lag_max;
 	}
+}
+
+/* What all did. */
+static void add_up(const struct solver *solver, struct solve_outcome *out)
+{
+	const struct options *options = solver->task->options;
+	uint64_t least = UINT64_MAX, most = 0, lag_sum = 0;
+
+	for (uint32_t r = 0; r < out->rank_count; r++) {
+		const struct solve_rank *rank = &out->ranks[r];
+
+		out->updates += rank->updates;
+		out->moves += rank->moves;
+		out->rank_moves += rank->arrivals;
+		least = rank->least < least ? rank->least : least;
+		most = rank->most > most ? rank->most : most;
+		lag_sum += rank->lag_sum;
+		if (rank->lag_max > out->staleness_max)
+			out->staleness_max = rank->lag_max;
+	}
+	out->spread = most - least;
 	out->staleness_mean = (double)lag_sum / (double)out->updates;
+	if (out->staleness_max > options->bound)
+		out->bound_exceeded = out->staleness_max - options->bound;
 }
 
 static void *zeroed(size_t count, size_t bytes)
@@ -327,17 +499,61 @@ static void *zeroed(size_t count, size_t bytes)
 	return all;
 }
 
+/* All ranks call it; rank 0 gets what they have. */
+static int collect(const struct solver *solver, struct solve_outcome *out)
+{
+	const struct solve_task *task = solver->task;
+	uint32_t ranks = solver->ranks ? transport_ranks(task->transport) : 1;
+	struct solve_rank own;
+	int rc = 0;
+
+	*out = (struct solve_outcome){
+		.elapsed_ns = solver->end_ns - solver->begin_ns,
+		.residual = solver->residual,
+		.converged = solver->residual <= task->options->residual,
+		.verifications = solver->verifications,
+		.ownership_checks = solver->ranks ? ranks_counts(solver->ranks).checks : 0,
+		.rank_count = ranks,
+		.ranks = calloc(ranks, sizeof(*out->ranks)),
+		.subdomains = task->options->output ? zeroed(grid_subdomains(task->grid),
+							      sizeof(struct subdomain))
+						    : NULL,
+	};
+	if (!out->ranks || (task->options->output && !out->subdomains))
+		return -ENOMEM;
+	sum_up(solver, &own);
+	if (solver->ranks)
+		ranks_gather(solver->ranks, &own, sizeof(own), out->ranks);
+	else
+		out->ranks[0] = own;
+	add_up(solver, out);
+	for (uint32_t s = 0; out->subdomains && !solver->ranks && s < task->slots; s++) {
+		out->subdomains[s] = task->subdomains[s];
+		out->subdomains[s].memory = NULL;
+	}
+	if (out->subdomains && solver->ranks)
+		rc = ranks_collect(solver->ranks, out->subdomains);
+	return rc;
+}
+
+void solve_outcome_deinit(struct solve_outcome *outcome, const struct grid *grid)
+{
+	for (uint32_t s = 0; outcome->subdomains && s < grid_subdomains(grid); s++)
+		subdomain_deinit(&outcome->subdomains[s]);
+	free(outcome->subdomains);
+	free(outcome->ranks);
+	*outcome = (struct solve_outcome){0};
+}
+
 int solve(const struct solve_task *task, struct solve_outcome *outcome)
 {
 	const struct options *options = task->options;
-	uint32_t subdomains = grid_subdomains(task->grid);
 	struct solver solver = {
 		.task = task,
 		.progress = task->progress,
 		.workers = zeroed(task->workers, sizeof(struct worker)),
-		.accounts = zeroed(subdomains, sizeof(struct account)),
+		.accounts = zeroed(task->slots, sizeof(struct account)),
 		.per_worker = options->subdomains,
-		.subdomains = subdomains,
 		.updates_limit = options->iterations > UINT64_MAX / options->subdomains
 					 ? UINT64_MAX
 					 : options->iterations * options->subdomains,
@@ -346,13 +562,17 @@ int solve(const struct solve_task *task, struct solve_outcome *outcome)
 	};
 	int rc = solver.workers && solver.accounts ? 0 : -ENOMEM;
 
+	*outcome = (struct solve_outcome){0};
 	if (rc == 0)
 		rc = team_run(task->workers, member, &solver);
 	if (rc == 0)
 		rc = atomic_load(&solver.error);
 	monitor_end(task->monitor);
-	if (rc == 0)
-		collect(&solver, outcome);
+	if (rc == 0) {
+		rc = collect(&solver, outcome);
+		if (rc == 0)
+			ranks_destroy(solver.ranks);
+	}
 	free(solver.accounts);
 	free(solver.workers);
 	return rc;

@@ -39,6 +39,7 @@ _Noreturn void transport_abort(struct transport *t, int status);
 uint32_t transport_rank(const struct transport *t);
 uint32_t transport_ranks(const struct transport *t);
 uint32_t transport_local_rank(const struct transport *t); /* among those of the same machine */
+uint32_t transport_local_ranks(const struct transport *t); /* how many those are */
 const char *transport_host(const struct transport *t); /* name of this machine */
 const char *transport_library(const struct transport *t); /* as "Open MPI v4.1.4" */
 

@@ -27,6 +27,7 @@ struct transport {
 	int rank;
 	int ranks;
 	int local_rank;
+	int local_ranks;
 	char host[256];
 	char library[MPI_MAX_LIBRARY_VERSION_STRING];
 
@@ -123,6 +124,7 @@ int transport_open(struct transport **out)
 	MPI_Comm_rank(t->comm, &t->rank);
 	MPI_Comm_split_type(t->comm, MPI_COMM_TYPE_SHARED, t->rank, MPI_INFO_NULL, &machine);
 	MPI_Comm_rank(machine, &t->local_rank);
+	MPI_Comm_size(machine, &t->local_ranks);
 	MPI_Comm_free(&machine);
 	if (gethostname(t->host, sizeof(t->host) - 1) < 0)
 		strcpy(t->host, "?");
@@ -197,6 +199,11 @@ uint32_t transport_ranks(const struct transport *t)
 uint32_t transport_local_rank(const struct transport *t)
 {
 	return (uint32_t)t->local_rank;
+}
+
+uint32_t transport_local_ranks(const struct transport *t)
+{
+	return (uint32_t)t->local_ranks;
 }
 
 const char *transport_host(const struct transport *t)
