@@ -16,7 +16,9 @@
 #define ITERATIONS_MAX INT64_C(1000000000000)
 #define PERIOD_NS_MIN UINT64_C(100000)
 #define PERIOD_NS_MAX UINT64_C(3600000000000)
+#define DPLB_PERIOD_NS_MIN UINT64_C(1000000)
 #define COUNT_MAX 65536
+#define REACH_MAX 65536
 
 enum {
 	KEY_GRID = 0x100,
@@ -27,6 +29,11 @@ enum {
 	KEY_PAIRS,
 	KEY_LOW,
 	KEY_HIGH,
+	KEY_DPLB,
+	KEY_DPLB_PERIOD,
+	KEY_DPLB_THRESHOLD,
+	KEY_SEED,
+	KEY_CHECK,
 	KEY_PIN,
 	KEY_JSON,
 	KEY_OUTPUT,
@@ -62,6 +69,22 @@ static const struct argp_option table[] = {
 		"A thread with so many subdomains gives none away, 1 to 65536 (default: 2)", 0},
 	{"high", KEY_HIGH, "N", 0,
 		"A thread with so many subdomains takes no more, 1 to 65536 (default: 6)", 0},
+	{"dplb", KEY_DPLB, "NAME", 0,
+		"Move subdomains between ranks: none, global, neighbours[:REACH] or random, see "
+		"below "
+		"(default: global with --mode async, else none)",
+		0},
+	{"dplb-period", KEY_DPLB_PERIOD, "TIME", 0,
+		"Between balancing points of ranks, 1ms to 3600s (default: 500ms)", 0},
+	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
+		"Let a rank be that is at most N updates behind in the mean of its subdomains, 0 "
+		"to "
+		"1000000000000",
+		0},
+	{"seed", KEY_SEED, "N", 0,
+		"0 or more; the random choices of --dplb begin with it (default: 1)", 0},
+	{"check", KEY_CHECK, NULL, 0,
+		"All ranks meet after moves and see that each subdomain is on exactly one", 0},
 	{"iterations", 'n', "N", 0,
 		"Stop when one thread has done N for each of its first subdomains, 1 to "
 		"1000000000000 (default: 5000, or no limit with --residual)",
@@ -93,6 +116,10 @@ static const char doc[] =
 	"halos that are at most N iterations older; async with the newest there are.\n\n"
 	"Balancing (not with sync): split moves subdomains between threads of one NUMA node, joint "
 	"between all, hybrid:N is split with one move between nodes at every Nth point.\n\n"
+	"Balancing of ranks, of which mpirun starts several (not with sync; without ranks these "
+	"options have no effect): global moves subdomains from the rank that is the most behind "
+	"to the most advanced, neighbours does so among ranks whose numbers differ by 1, 2, 4 "
+	"... below REACH, 2 to 65536 (4 unless given), random moves any anywhere, as a test.\n\n"
 	"Exit status: 0, 1 when the run failed, 2 when the command line is wrong.";
 
 struct parsing {
@@ -113,6 +140,13 @@ const char *options_balancing_name(enum progress_balancing balancing)
 	static const char *const names[] = {"", "none", "joint", "split", "hybrid"};
 
 	return names[balancing];
+}
+
+const char *options_dplb_name(enum dplb dplb)
+{
+	static const char *const names[] = {"", "none", "global", "neighbours", "random"};
+
+	return names[dplb];
 }
 
 const char *options_cut_name(enum grid_cut cut)
@@ -150,6 +184,19 @@ static bool read_named_number(
 
 	return strncmp(arg, name, length) == 0 && arg[length] == ':' &&
 	       parse_integer(arg + length + 1, min, max, out) == 0;
+}
+
+/* min_ns is less than a second. */
+static error_t read_period(struct argp_state *state, const char *option, const char *arg,
+	uint64_t min_ns, uint64_t *out_ns)
+{
+	char expected[64];
+
+	if (parse_time_ns(arg, out_ns) == 0 && *out_ns >= min_ns && *out_ns <= PERIOD_NS_MAX)
+		return 0;
+	snprintf(expected, sizeof(expected), "a time with its unit from %lluus to 3600s, as 10ms",
+		(unsigned long long)(min_ns / 1000));
+	return refuse(state, option, arg, expected);
 }
 
 static error_t read_grid(struct argp_state *state, const char *arg, struct options *out)
@@ -205,6 +252,24 @@ static error_t read_balancing(struct argp_state *state, const char *arg, struct 
 	return refuse(state, "--balance", arg, "none, split, joint or hybrid:N, as hybrid:500");
 }
 
+static error_t read_dplb(struct argp_state *state, const char *arg, struct options *out)
+{
+	int64_t reach;
+
+	if (read_named_number(arg, "neighbours", 2, REACH_MAX, &reach)) {
+		out->dplb = DPLB_NEIGHBOURS;
+		out->dplb_reach = (uint32_t)reach;
+		return 0;
+	}
+	for (enum dplb dplb = DPLB_NONE; dplb <= DPLB_RANDOM; dplb++)
+		if (strcmp(arg, options_dplb_name(dplb)) == 0) {
+			out->dplb = dplb;
+			return 0;
+		}
+	return refuse(state, "--dplb", arg,
+		"none, global, neighbours, neighbours:REACH, as neighbours:8, or random");
+}
+
 /* Exponents are what people write here, so the strict parsers of times and counts won't do. */
 static error_t read_residual(struct argp_state *state, const char *arg, double *out)
 {
@@ -245,17 +310,31 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		out->self_hosted = *arg == 's';
 		return 0;
 	case KEY_PERIOD:
-		if (parse_time_ns(arg, &out->period_ns) < 0 || out->period_ns < PERIOD_NS_MIN ||
-			out->period_ns > PERIOD_NS_MAX)
-			return refuse(state, "--period", arg,
-				"a time with its unit from 100us to 3600s, as 1ms");
-		return 0;
+		return read_period(state, "--period", arg, PERIOD_NS_MIN, &out->period_ns);
 	case KEY_PAIRS:
 		return read_count(state, "--pairs", arg, PROGRESS_PAIRS_MAX, &out->pairs);
 	case KEY_LOW:
 		return read_count(state, "--low", arg, COUNT_MAX, &out->low);
 	case KEY_HIGH:
 		return read_count(state, "--high", arg, COUNT_MAX, &out->high);
+	case KEY_DPLB:
+		return read_dplb(state, arg, out);
+	case KEY_DPLB_PERIOD:
+		return read_period(
+			state, "--dplb-period", arg, DPLB_PERIOD_NS_MIN, &out->dplb_period_ns);
+	case KEY_DPLB_THRESHOLD:
+		if (parse_fraction(arg, (double)ITERATIONS_MAX, &out->dplb_threshold) < 0)
+			return refuse(
+				state, "--dplb-threshold", arg, "a number from 0 to 1000000000000");
+		return 0;
+	case KEY_SEED:
+		if (parse_integer(arg, 0, INT64_MAX, &number) < 0)
+			return refuse(state, "--seed", arg, "a whole number from 0");
+		out->seed = (uint64_t)number;
+		return 0;
+	case KEY_CHECK:
+		out->check = true;
+		return 0;
 	case 'n':
 		if (parse_integer(arg, 1, ITERATIONS_MAX, &number) < 0)
 			return refuse(state, "--iterations", arg,
@@ -305,6 +384,14 @@ static int complete(struct options *out)
 			options_balancing_name(out->balancing));
 		return -EINVAL;
 	}
+	if (out->dplb == DPLB_DEFAULT)
+		out->dplb = out->mode == MODE_ASYNC ? DPLB_GLOBAL : DPLB_NONE;
+	if (out->mode == MODE_SYNC && out->dplb != DPLB_NONE) {
+		fprintf(stderr,
+			"jacobi: --dplb %s: in --mode sync subdomains stay where they are\n",
+			options_dplb_name(out->dplb));
+		return -EINVAL;
+	}
 	if (out->iterations == 0)
 		out->iterations = out->residual > 0 ? UINT64_MAX : 5000;
 	return 0;
@@ -324,6 +411,10 @@ int options_parse(int argc, char **argv, struct options *out)
 				.low = 2,
 				.high = 6,
 				.hybrid_every = 500,
+				.dplb_reach = 4,
+				.dplb_period_ns = UINT64_C(500000000),
+				.dplb_threshold = -1,
+				.seed = 1,
 			},
 	};
 	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
