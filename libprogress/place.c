@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <math.h>
-#include <string.h>
 
 int progress_remove(struct progress *p, uint32_t subdomain)
 {
@@ -30,15 +29,16 @@ static uint32_t find_idlest(struct progress *p)
 {
 	uint32_t idlest = PROGRESS_NOBODY;
 
-	memset(p->tally, 0, p->workers * sizeof *p->tally);
+	for (uint32_t k = 0; k < p->workers; k++)
+		p->local[k].tally = 0;
 	for (uint32_t s = 0; s < p->subdomains; s++) {
 		uint32_t holder = progress_holder(p, s);
 		if (holder != PROGRESS_NOBODY)
-			p->tally[holder]++;
+			p->local[holder].tally++;
 	}
 	for (uint32_t k = 0; k < p->workers; k++)
 		if (atomic_load_explicit(&p->worker[k].tid, memory_order_relaxed) != 0 &&
-			(idlest == PROGRESS_NOBODY || p->tally[k] < p->tally[idlest]))
+			(idlest == PROGRESS_NOBODY || p->local[k].tally < p->local[idlest].tally))
 			idlest = k;
 	return idlest;
 }

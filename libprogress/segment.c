@@ -170,7 +170,6 @@ static void free_local(struct progress *p)
 	for (uint32_t k = 0; p->local != NULL && k < p->workers; k++)
 		free(p->local[k].held);
 	free(p->local);
-	free(p->tally);
 	point_deinit(&p->point);
 	free(p);
 }
@@ -189,13 +188,11 @@ int progress_create(const struct progress_options *options, struct progress **ou
 	p->pid = getpid();
 	snprintf(p->name, sizeof p->name, "/progress.%u.%d", (unsigned)geteuid(), (int)p->pid);
 	p->local = aligned_alloc(SEGMENT_LINE, p->workers * sizeof *p->local);
-	p->tally = calloc(p->workers, sizeof *p->tally);
-	if (p->local != NULL)
-		memset(p->local, 0, p->workers * sizeof *p->local);
-	if (p->local == NULL || p->tally == NULL) {
+	if (p->local == NULL) {
 		free_local(p);
 		return -ENOMEM;
 	}
+	memset(p->local, 0, p->workers * sizeof *p->local);
 	int error = map_segment(p);
 	if (error != 0) {
 		free_local(p);

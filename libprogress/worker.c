@@ -8,8 +8,8 @@
  * a look sets the flag for the next one. tests/model/handover.pml proves it.
  *
  * An empty place is held by nobody, so that no worker touches it; the one thread that fills it is
- * the next to write `holder`. Balancers may write its owner all the time, having looked before it was
- * emptied: nobody reads that while it is empty, who fills it overwrites it, and what comes
+ * the next to write `holder`. Balancers may write its owner all the time, having looked before it
+ * was emptied: nobody reads that while it is empty, who fills it overwrites it, and what comes
  * after that is a wish like any other, of which the next balancing point reminds the holder.
  */
 #include "instance.h"

@@ -58,7 +58,8 @@ enum progress_balancing {
 struct progress_options {
 	uint32_t workers; /* 1 ... PROGRESS_WORKERS_MAX; no default */
 	uint32_t subdomains; /* 1 ... PROGRESS_SUBDOMAINS_MAX; no default */
-	/* First owner of each subdomain; PROGRESS_NOBODY: it is not there yet [equal contiguous blocks] */
+	/* First owner of each subdomain; PROGRESS_NOBODY: it is not there yet [equal contiguous
+	 * blocks] */
 	const uint32_t *owner;
 	uint32_t balancing; /* an enum progress_balancing [split] */
 	uint32_t pairs; /* nPairs of Algorithm 1, at most PROGRESS_PAIRS_MAX [6] */
@@ -106,7 +107,8 @@ void progress_update(struct progress *p, uint32_t worker, uint32_t subdomain, ui
  * empty place. Wait-free; from any thread. */
 uint64_t progress_iteration(const struct progress *p, uint32_t subdomain);
 
-/* The number of updates of a subdomain (relaxed); 0 of an empty place. Wait-free; from any thread. */
+/* The number of updates of a subdomain (relaxed); 0 of an empty place. Wait-free; from any
+ * thread. */
 uint64_t progress_updates(const struct progress *p, uint32_t subdomain);
 
 /* The worker that holds a subdomain (acquire), or PROGRESS_NOBODY. It may change at once. */
@@ -140,7 +142,8 @@ int progress_insert(struct progress *p, uint32_t subdomain, uint32_t worker, uin
  * and begins. To be called by the worker's own thread. */
 void progress_leave(struct progress *p, uint32_t worker);
 
-/* Difference of the largest and the smallest number of updates over all subdomains that are there. */
+/* Difference of the largest and the smallest number of updates over all subdomains that are
+ * there. */
 uint64_t progress_spread(const struct progress *p);
 
 #pragma GCC visibility pop

@@ -16,12 +16,13 @@
 
 #define INSTANCE_NAME_BYTES 40
 
-/* Touched by the worker's own thread only. */
+/* Touched by the worker's own thread only, but for the last. */
 struct instance_worker {
 	alignas(SEGMENT_LINE) uint32_t *held; /* ascending */
 	uint32_t count;
 	uint32_t capacity;
 	bool iterating; /* in an iteration that has something to do */
+	uint32_t tally; /* scratch of progress_insert(), which comes too seldom to disturb */
 };
 
 struct progress {
@@ -29,7 +30,6 @@ struct progress {
 	struct segment_worker *worker;
 	struct segment_subdomain *subdomain;
 	struct instance_worker *local; /* of each worker */
-	uint32_t *tally; /* scratch of progress_insert(), of each worker */
 	uint32_t workers, subdomains;
 	uint64_t size_bytes;
 	uint64_t period_ns;
