@@ -5,6 +5,7 @@
 #include "cpuset.h"
 #include "options.h"
 #include "output.h"
+#include "ranks.h"
 #include "result.h"
 #include "solve.h"
 #include "team.h"
@@ -120,7 +121,7 @@ static int cut(const struct options *options, const struct place *place, uint32_
 {
 	uint64_t subdomains = (uint64_t)threads * options->subdomains;
 	const char *why = "it is too small, or too large";
-	char bands[48] = "";
+	char bands[64] = "";
 
 	if (subdomains <= PROGRESS_SUBDOMAINS_MAX &&
 		grid_init(grid, options->rows, options->columns, options->cut, place->ranks,

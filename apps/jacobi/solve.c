@@ -91,13 +91,20 @@ static bool seems_converged(struct solver *solver)
 	return sqrt(squared(solver)) <= solver->task->options->residual;
 }
 
-/* A subdomain came from another rank. */
-static void arrived(void *arg, uint32_t slot)
+/* Subdomains go to, and come from, other ranks. */
+static double leaves(void *arg, uint32_t slot)
+{
+	const struct solver *solver = arg;
+
+	return atomic_load_explicit(&solver->accounts[slot].share, memory_order_relaxed);
+}
+
+static void arrives(void *arg, uint32_t slot, double share)
 {
 	struct solver *solver = arg;
 	struct account *account = &solver->accounts[slot];
 
-	atomic_store_explicit(&account->share, NAN, memory_order_relaxed);
+	atomic_store_explicit(&account->share, share, memory_order_relaxed);
 	account->worker = progress_holder(solver->progress, slot);
 }
 
@@ -397,7 +404,7 @@ static int join_ranks(struct solver *solver)
 		.subdomains = task->subdomains,
 		.progress = task->progress,
 		.squared = squared,
-		.arrived = arrived,
+		.calls = {.leaves = leaves, .arrives = arrives},
 		.arg = solver,
 	};
 

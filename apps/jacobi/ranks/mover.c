@@ -26,6 +26,7 @@ struct package {
 	uint32_t slot;
 	uint32_t moves;
 	uint32_t unused;
+	double share;
 	struct site_place place[GRID_SIDES];
 	uint64_t iteration[GRID_SIDES];
 };
@@ -44,7 +45,7 @@ _Noreturn static void fail(const struct mover *mover, const char *what)
 }
 
 int mover_init(struct mover *mover, struct halos *halos, uint32_t limit,
-	void (*arrived)(void *arg, uint32_t slot), void *arg)
+	const struct mover_calls *calls, void *arg)
 {
 	struct site *site = halos->site;
 	uint32_t each = grid_rank_subdomains(site->grid);
@@ -54,7 +55,7 @@ int mover_init(struct mover *mover, struct halos *halos, uint32_t limit,
 		.slots = calloc(site->slots, sizeof(*mover->slots)),
 		.limit = limit < site->slots ? limit : site->slots,
 		.residents = each,
-		.arrived = arrived,
+		.calls = *calls,
 		.arg = arg,
 	};
 	if (!mover->slots)
@@ -148,6 +149,11 @@ static void take_answer(struct mover *mover, const struct offer *answer)
 	mover->leaving.state = MOVER_IDLE;
 }
 
+bool mover_answers_for_one(const struct mover *mover)
+{
+	return mover->leaving.state == MOVER_DISCONNECTED || mover->leaving.state == MOVER_SENT;
+}
+
 /* The halos have to be copied now, the cells have time. */
 static void disconnect(struct mover *mover)
 {
@@ -158,12 +164,14 @@ static void disconnect(struct mover *mover)
 	struct halo_seed seeds[GRID_SIDES];
 	double *cells = (double *)(package + 1);
 
+	mover->leaving.share = mover->calls.leaves(mover->arg, slot);
 	progress_remove(site->progress, slot);
 	halos_disconnect(mover->halos, slot, mover->leaving.to, seeds);
 	*package = (struct package){
 		.id = sub->id,
 		.slot = mover->leaving.to.slot,
 		.moves = mover->slots[slot].moves,
+		.share = mover->leaving.share,
 	};
 	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
 		size_t count = grid_edge_cells(&sub->block, side);
@@ -193,7 +201,7 @@ void mover_step(struct mover *mover)
 	transport_send(site->transport, mover->leaving.to.rank, MESSAGE_SUBDOMAIN,
 		mover->leaving.package, mover->leaving.bytes);
 	mover->leaving.package = NULL;
-	mover->leaving.state = MOVER_IDLE;
+	mover->leaving.state = MOVER_SENT;
 	subdomain_deinit(sub);
 	memset(sub, 0, sizeof(*sub));
 	mover->slots[slot].freed = mover->departures;
@@ -293,11 +301,13 @@ static void connect(struct mover *mover, uint32_t slot)
 		note_home(mover, &note);
 	else
 		send(mover, home, MESSAGE_HOME, &note, sizeof(note));
+	send(mover, here->package.from, MESSAGE_ARRIVED, &note, sizeof(note));
+	double share = package->share;
 	free(here->package.data);
 	here->package.data = NULL;
 	if (progress_insert(site->progress, slot, PROGRESS_NOBODY, sub->iteration) < 0)
 		fail(mover, "no worker took a subdomain that came");
-	mover->arrived(mover->arg, slot);
+	mover->calls.arrives(mover->arg, slot, share);
 }
 
 /* ---- Both ---- */
@@ -312,6 +322,8 @@ void mover_take(struct mover *mover, struct transport_message *message)
 		take_answer(mover, data);
 	else if (message->kind == MESSAGE_HOME && message->bytes == sizeof(struct home_note))
 		note_home(mover, data);
+	else if (message->kind == MESSAGE_ARRIVED && mover->leaving.state == MOVER_SENT)
+		mover->leaving.state = MOVER_IDLE;
 	else if (message->kind == MESSAGE_SUBDOMAIN)
 		take_subdomain(mover, message);
 	else

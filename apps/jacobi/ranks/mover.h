@@ -5,8 +5,9 @@
  * A rank offers one at a time; the other answers with a slot, or that it has none. Then, while the
  * giver's workers stand still, the subdomain is disconnected, and it travels with its cells, its
  * counts, its newest halos and what it knows of where its neighbours are. It is connected while the
- * taker's workers stand still, and lets its first rank know. Between the two nobody updates
- * it, and it is in no directory. As only these two ranks take part, any number of pairs may be at it.
+ * taker's workers stand still, and the giver and its first rank are told. Between the two nobody
+ * updates it, and it is in no directory, but the giver still answers for its part of the residual. As
+ * only these two ranks take part, any number of pairs may be at it.
  *
  * Under the lock of ranks.h.
  */
@@ -20,6 +21,7 @@ enum {
 	MESSAGE_OFFER,
 	MESSAGE_ANSWER,
 	MESSAGE_SUBDOMAIN,
+	MESSAGE_ARRIVED,
 	MESSAGE_HOME,
 	MESSAGE_GATHER, /* for ranks.c */
 };
@@ -31,6 +33,13 @@ struct mover_slot {
 	struct transport_message package; /* what came, until it is connected */
 };
 
+/* To the solver, while its workers stand still. share: the subdomain's part of the norm of the
+ * residual, or NAN. */
+struct mover_calls {
+	double (*leaves)(void *arg, uint32_t slot); /* returns the share */
+	void (*arrives)(void *arg, uint32_t slot, double share);
+};
+
 struct mover {
 	struct halos *halos;
 	struct mover_slot *slots;
@@ -39,20 +48,27 @@ struct mover {
 	uint64_t arrivals, departures;
 	bool refuses; /* all offers, and makes none */
 	struct {
-		enum { MOVER_IDLE, MOVER_OFFERED, MOVER_ACCEPTED, MOVER_DISCONNECTED } state;
+		enum {
+			MOVER_IDLE,
+			MOVER_OFFERED,
+			MOVER_ACCEPTED,
+			MOVER_DISCONNECTED,
+			MOVER_SENT,
+		} state;
 		uint32_t slot;
 		struct site_place to;
 		void *package; /* owned */
 		size_t bytes;
+		double share; /* from when it is disconnected */
 	} leaving;
-	void (*arrived)(void *arg, uint32_t slot); /* workers stand still */
+	struct mover_calls calls;
 	void *arg;
 };
 
 /* With the subdomains that the rank begins with. Returns 0 or -ENOMEM; to be undone by
  * mover_deinit(), which accepts a zeroed one. */
 int mover_init(struct mover *mover, struct halos *halos, uint32_t limit,
-	void (*arrived)(void *arg, uint32_t slot), void *arg);
+	const struct mover_calls *calls, void *arg);
 void mover_deinit(struct mover *mover);
 
 /* How many more it would take. */
@@ -60,6 +76,10 @@ uint32_t mover_room(const struct mover *mover);
 
 /* Offer the pick-th subdomain of this rank, from 0, to another rank, unless an offer is open. */
 void mover_offer(struct mover *mover, uint32_t pick, uint32_t to);
+
+/* Is a subdomain on its way from here, of which its taker has not told that it is there? Then its
+ * part of the norm is leaving.share. */
+bool mover_answers_for_one(const struct mover *mover);
 
 /* Act on a message that came; takes its data. Ends the job when it makes no sense. */
 void mover_take(struct mover *mover, struct transport_message *message);

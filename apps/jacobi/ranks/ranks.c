@@ -6,8 +6,6 @@
 
 #include "clock.h"
 #include "dplb.h"
-#include "halo.h"
-#include "mover.h"
 #include "survey.h"
 
 #include <errno.h>
@@ -91,9 +89,14 @@ static void look(struct ranks *ranks, struct survey_own *own)
 			},
 		.arrivals = ranks->mover.arrivals,
 		.wishes = atomic_load(&ranks->wishes),
+		.subdomains = ranks->mover.residents,
 		.squared = ranks->setup.squared(ranks->setup.arg),
 		.advanced = advanced,
 	};
+	if (mover_answers_for_one(&ranks->mover)) {
+		own->subdomains++;
+		own->squared += ranks->mover.leaving.share * ranks->mover.leaving.share;
+	}
 }
 
 /* DPLB, Section 3.1, for this rank. */
@@ -172,12 +175,19 @@ void ranks_wish(struct ranks *ranks, unsigned why)
 	atomic_fetch_or(&ranks->wishes, why);
 }
 
-static void arrived(void *arg, uint32_t slot)
+static double leaves(void *arg, uint32_t slot)
+{
+	const struct ranks *ranks = arg;
+
+	return ranks->setup.calls.leaves(ranks->setup.arg, slot);
+}
+
+static void arrives(void *arg, uint32_t slot, double share)
 {
 	struct ranks *ranks = arg;
 
 	ranks->passed[slot] = progress_iteration(ranks->site.progress, slot);
-	ranks->setup.arrived(ranks->setup.arg, slot);
+	ranks->setup.calls.arrives(ranks->setup.arg, slot, share);
 }
 
 /* ---- Together with the others ---- */
@@ -310,6 +320,7 @@ static int set_up(struct ranks *ranks)
 {
 	struct site *site = &ranks->site;
 	const struct options *options = ranks->setup.options;
+	const struct mover_calls calls = {.leaves = leaves, .arrives = arrives};
 	void *memory;
 	int rc;
 
@@ -325,8 +336,8 @@ static int set_up(struct ranks *ranks)
 		return -ENOMEM;
 	rc = halos_init(&ranks->halos, site);
 	if (rc == 0)
-		rc = mover_init(&ranks->mover, &ranks->halos, options->high * site->workers,
-			arrived, ranks);
+		rc = mover_init(
+			&ranks->mover, &ranks->halos, options->high * site->workers, &calls, ranks);
 	return rc;
 }
 

@@ -14,6 +14,7 @@
 #ifndef JACOBI_RANKS_H
 #define JACOBI_RANKS_H
 
+#include "mover.h"
 #include "options.h"
 #include "site.h"
 
@@ -34,8 +35,7 @@ struct ranks_setup {
 	/* The sum of the squares of the residual's parts that are on this rank; NAN when one isn't
 	 * known. From any thread. */
 	double (*squared)(void *arg);
-	/* A subdomain came to that slot. All workers stand still. */
-	void (*arrived)(void *arg, uint32_t slot);
+	struct mover_calls calls;
 	void *arg;
 };
 

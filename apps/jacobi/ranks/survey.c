@@ -87,7 +87,7 @@ static void add_up(struct survey *survey, const struct survey_own *own)
 	sum->own = own->rank;
 	sum->meetings = survey->meetings;
 	sum->passes = survey->passes;
-	sum->subdomains = own->rank.subdomains;
+	sum->subdomains = own->subdomains;
 	sum->arrivals = own->arrivals;
 	sum->wishes = own->wishes;
 	sum->squared = own->squared;
@@ -112,7 +112,7 @@ static bool is_small(struct survey *survey)
 {
 	const struct survey_record *all = &survey->record;
 
-	if (!(survey->threshold > 0 && all->subdomains == survey->total &&
+	if (!(survey->threshold > 0 && all->subdomains >= survey->total &&
 		    sqrt(all->squared) <= survey->threshold))
 		survey->small_since = NOT_SMALL;
 	else if (survey->small_since == NOT_SMALL)

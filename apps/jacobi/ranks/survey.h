@@ -25,7 +25,7 @@ struct survey_record {
 	/* Of the rank and all below it: */
 	uint64_t meetings; /* that all of them have had */
 	uint64_t passes; /* how often each has seen all of its subdomains advance, at least */
-	uint64_t subdomains;
+	uint64_t subdomains; /* that they answer for: one that moves may be counted twice */
 	uint64_t arrivals; /* subdomains that came from another rank, in all */
 	uint64_t wishes; /* why any of them wants to meet */
 	double squared; /* norm of the residual; NAN when a part isn't known */
@@ -38,6 +38,7 @@ struct survey_record {
 /* What a rank knows of itself. */
 struct survey_own {
 	struct policy_dplb_rank rank;
+	uint32_t subdomains; /* as in the record */
 	uint64_t arrivals;
 	uint64_t wishes;
 	double squared;
