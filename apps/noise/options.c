@@ -4,9 +4,9 @@
  */
 #include "options.h"
 
+#include "command_line.h"
 #include "parse.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,6 @@ enum {
 	KEY_TIME,
 	KEY_WITH_PARENT,
 	KEY_JSON,
-	KEY_HELP,
-	KEY_VERSION,
 };
 
 static const struct argp_option table[] = {
@@ -52,10 +50,6 @@ static const struct argp_option table[] = {
 	{"with-parent", KEY_WITH_PARENT, NULL, 0,
 		"Stop when the process that started noise ends (exactly: its thread)", 0},
 	{"json", KEY_JSON, "FILE", 0, "Where to write the result (default: -, standard output)", 0},
-	{"help", KEY_HELP, NULL, 0, "Print this help", -1},
-	/* argp's error messages point to it. */
-	{"usage", KEY_HELP, NULL, OPTION_HIDDEN | OPTION_ALIAS, NULL, -1},
-	{"version", KEY_VERSION, NULL, 0, "Print the version", -1},
 	{0},
 };
 
@@ -71,26 +65,13 @@ static const char doc[] =
 	"Exit status: 0, 1 when something is not possible or not permitted, 2 when the command "
 	"line is wrong.";
 
-struct parsing {
-	struct options options;
-	bool help;
-	bool version;
-};
-
-/* argp_failure() with status 0 prints one line and returns. */
-static error_t refuse(
-	struct argp_state *state, const char *option, const char *arg, const char *expected)
-{
-	argp_failure(state, 0, 0, "%s %s: expected %s", option, arg, expected);
-	return EINVAL;
-}
-
 static error_t read_time(
 	struct argp_state *state, const char *option, const char *arg, uint64_t *out_ns)
 {
 	/* 2^62 ns are 146 years: a sum of two can't overflow. */
 	if (parse_time_ns(arg, out_ns) < 0 || *out_ns < TIME_NS_MIN || *out_ns >> 62)
-		return refuse(state, option, arg, "a time with its unit from 1us, as 20ms");
+		return command_line_refuse(
+			state, option, arg, "a time with its unit from 1us, as 20ms");
 	return 0;
 }
 
@@ -101,18 +82,19 @@ static error_t read_nices(struct argp_state *state, const char *arg, struct opti
 
 	out->nice_count = 0;
 	if (strlen(arg) >= sizeof(text))
-		return refuse(state, "--nice", arg, "at most 64 numbers");
+		return command_line_refuse(state, "--nice", arg, "at most 64 numbers");
 	strcpy(text, arg);
 	for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
 		int64_t nice = 0;
 
 		if (out->nice_count == OPTIONS_NICES_MAX || parse_integer(word, -20, 19, &nice) < 0)
-			return refuse(state, "--nice", arg,
+			return command_line_refuse(state, "--nice", arg,
 				"numbers from -20 to 19, separated by commas");
 		out->nice[out->nice_count++] = (int)nice;
 	}
 	if (out->nice_count == 0)
-		return refuse(state, "--nice", arg, "numbers from -20 to 19, separated by commas");
+		return command_line_refuse(
+			state, "--nice", arg, "numbers from -20 to 19, separated by commas");
 	return 0;
 }
 
@@ -124,14 +106,14 @@ static error_t read_pattern(struct argp_state *state, const char *arg, struct op
 			return 0;
 		}
 	}
-	return refuse(state, "--pattern", arg, "plb, duty or hogs");
+	return command_line_refuse(state, "--pattern", arg, "plb, duty or hogs");
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct parsing *parsing = state->input;
-	struct options *out = &parsing->options;
+	struct options *out = state->input;
 	int64_t number = 0;
+	error_t error;
 
 	switch (key) {
 	case KEY_PATTERN:
@@ -144,23 +126,23 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return read_time(state, "--time", arg, &out->time_ns);
 	case KEY_SCALE:
 		if (parse_fraction(arg, SCALE_MAX, &out->scale) < 0 || out->scale <= 0)
-			return refuse(state, "--scale", arg, "a number above 0, up to 1000");
+			return command_line_refuse(
+				state, "--scale", arg, "a number above 0, up to 1000");
 		return 0;
 	case KEY_SEED:
 		if (parse_integer(arg, 0, INT64_MAX, &number) < 0)
-			return refuse(state, "--seed", arg, "a whole number from 0");
+			return command_line_refuse(state, "--seed", arg, "a whole number from 0");
 		out->seed = (uint64_t)number;
 		return 0;
 	case KEY_CPU:
 		if (cpuset_parse(arg, &out->cpus) < 0)
-			return refuse(state, "--cpu", arg, "a list of CPUs, as 0-2,5");
+			return command_line_refuse(state, "--cpu", arg, "a list of CPUs, as 0-2,5");
 		out->pinned = true;
 		return 0;
 	case 'n':
-		if (parse_integer(arg, 1, OPTIONS_HOGS_MAX, &number) < 0)
-			return refuse(state, "--count", arg, "a whole number from 1 to 4096");
+		error = command_line_integer(state, "--count", arg, 1, OPTIONS_HOGS_MAX, &number);
 		out->hogs = (int)number;
-		return 0;
+		return error;
 	case KEY_NICE:
 		return read_nices(state, arg, out);
 	case KEY_WITH_PARENT:
@@ -169,15 +151,6 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_JSON:
 		out->json = arg;
 		return 0;
-	case KEY_HELP:
-		parsing->help = true;
-		return 0;
-	case KEY_VERSION:
-		parsing->version = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_failure(state, 0, 0, "%s: unexpected argument", arg);
-		return EINVAL;
 	case ARGP_KEY_END:
 		if (out->busy_ns > out->period_ns) {
 			argp_failure(state, 0, 0, "--busy is longer than --period");
@@ -191,35 +164,25 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 
 int options_parse(int argc, char **argv, struct options *out)
 {
-	struct parsing parsing = {
-		.options =
-			{
-				.pattern = HOG_PLB,
-				.busy_ns = UINT64_C(1000000),
-				.period_ns = UINT64_C(10000000),
-				.scale = 1,
-				.seed = 1,
-				.json = "-",
-			},
+	struct options options = {
+		.pattern = HOG_PLB,
+		.busy_ns = UINT64_C(1000000),
+		.period_ns = UINT64_C(10000000),
+		.scale = 1,
+		.seed = 1,
+		.json = "-",
 	};
 	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
+	int rc = command_line_parse(&argp, "noise", 0, argc, argv, &options);
 
-	if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &parsing) != 0)
-		return -EINVAL;
-	if (parsing.help || parsing.version) {
-		if (parsing.help)
-			argp_help(&argp, stdout, ARGP_HELP_STD_HELP, (char *)"noise");
-		else
-			printf("noise (juggle) %s\n", JUGGLE_VERSION);
-		return 1;
-	}
-	if (parsing.options.hogs == 0)
-		parsing.options.hogs =
-			parsing.options.pinned ? cpuset_count(&parsing.options.cpus) : 1;
-	if (parsing.options.hogs > OPTIONS_HOGS_MAX) {
+	if (rc)
+		return rc;
+	if (options.hogs == 0)
+		options.hogs = options.pinned ? cpuset_count(&options.cpus) : 1;
+	if (options.hogs > OPTIONS_HOGS_MAX) {
 		fprintf(stderr, "noise: --cpu: more than 4096 CPUs\n");
 		return -EINVAL;
 	}
-	*out = parsing.options;
+	*out = options;
 	return 0;
 }
