@@ -25,6 +25,8 @@ enum {
 	KEY_TIME,
 	KEY_WITH_PARENT,
 	KEY_JSON,
+	KEY_RANKS,
+	KEY_NICE_COMMAND,
 };
 
 static const struct argp_option table[] = {
@@ -37,7 +39,9 @@ static const struct argp_option table[] = {
 	{"seed", KEY_SEED, "N", 0,
 		"hogs: 0 or more; the same seed gives the same times (default: 1)", 0},
 	{"cpu", KEY_CPU, "LIST", 0,
-		"One hog on each CPU of the list, pinned: 0-2,5 (default: not pinned)", 0},
+		"One hog on each CPU of the list, pinned: 0-2,5 (default: not pinned, "
+		"or with --ranks the affinity mask)",
+		0},
 	{"count", 'n', "COUNT", 0,
 		"Hogs, 1 to 4096; with --cpu they take its CPUs in turn (default: 1, or one for "
 		"each CPU of --cpu)",
@@ -50,6 +54,12 @@ static const struct argp_option table[] = {
 	{"with-parent", KEY_WITH_PARENT, NULL, 0,
 		"Stop when the process that started noise ends (exactly: its thread)", 0},
 	{"json", KEY_JSON, "FILE", 0, "Where to write the result (default: -, standard output)", 0},
+	{"ranks", KEY_RANKS, "LIST", 0,
+		"Run COMMAND as one of the ranks that mpirun starts, and hogs beside it if its "
+		"number is in the list, 0 to 8191, as 0,4-7",
+		0},
+	{"nice-command", KEY_NICE_COMMAND, "N", 0,
+		"Nice value of COMMAND in all ranks, -20 to 19 (default: 19)", 0},
 	{0},
 };
 
@@ -62,8 +72,15 @@ static const char doc[] =
 	"the end it prints a JSON object, with the CPU seconds used and their share of one CPU "
 	"in the mean of all hogs. Where autogroups are on, nice values count only among "
 	"programs of one session.\n\n"
+	"With --ranks, the hogs end with COMMAND, which has noise's process id: signals and exit "
+	"status are its own. Nothing is reported.\n\n"
 	"Exit status: 0, 1 when something is not possible or not permitted, 2 when the command "
 	"line is wrong.";
+
+struct parsing {
+	struct options options;
+	bool ranks;
+};
 
 static error_t read_time(
 	struct argp_state *state, const char *option, const char *arg, uint64_t *out_ns)
@@ -111,7 +128,8 @@ static error_t read_pattern(struct argp_state *state, const char *arg, struct op
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *out = state->input;
+	struct parsing *parsing = state->input;
+	struct options *out = &parsing->options;
 	int64_t number = 0;
 	error_t error;
 
@@ -151,6 +169,26 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_JSON:
 		out->json = arg;
 		return 0;
+	case KEY_RANKS:
+		if (cpuset_parse(arg, &out->ranks) < 0)
+			return command_line_refuse(
+				state, "--ranks", arg, "a list of ranks, as 0,4-7");
+		parsing->ranks = true;
+		return 0;
+	case KEY_NICE_COMMAND:
+		if (parse_integer(arg, -20, 19, &number) < 0)
+			return command_line_refuse(
+				state, "--nice-command", arg, "a number from -20 to 19");
+		out->command_nice = (int)number;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (!parsing->ranks) {
+			argp_failure(state, 0, 0, "%s: unexpected argument", arg);
+			return EINVAL;
+		}
+		out->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
 	case ARGP_KEY_END:
 		if (out->busy_ns > out->period_ns) {
 			argp_failure(state, 0, 0, "--busy is longer than --period");
@@ -162,27 +200,57 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-int options_parse(int argc, char **argv, struct options *out)
+/* What depends on more than one option. */
+static int complete(struct options *out)
 {
-	struct options options = {
-		.pattern = HOG_PLB,
-		.busy_ns = UINT64_C(1000000),
-		.period_ns = UINT64_C(10000000),
-		.scale = 1,
-		.seed = 1,
-		.json = "-",
-	};
-	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
-	int rc = command_line_parse(&argp, "noise", 0, argc, argv, &options);
+	if (out->command && !out->pinned) {
+		int rc = cpuset_of_caller(&out->cpus);
 
-	if (rc)
-		return rc;
-	if (options.hogs == 0)
-		options.hogs = options.pinned ? cpuset_count(&options.cpus) : 1;
-	if (options.hogs > OPTIONS_HOGS_MAX) {
+		if (rc < 0) {
+			fprintf(stderr, "noise: affinity mask: %s\n", strerror(-rc));
+			return rc;
+		}
+		out->pinned = true;
+	}
+	if (out->hogs == 0)
+		out->hogs = out->pinned ? cpuset_count(&out->cpus) : 1;
+	if (out->hogs > OPTIONS_HOGS_MAX) {
 		fprintf(stderr, "noise: --cpu: more than 4096 CPUs\n");
 		return -EINVAL;
 	}
-	*out = options;
 	return 0;
+}
+
+int options_parse(int argc, char **argv, struct options *out)
+{
+	struct parsing parsing = {
+		.options =
+			{
+				.pattern = HOG_PLB,
+				.busy_ns = UINT64_C(1000000),
+				.period_ns = UINT64_C(10000000),
+				.scale = 1,
+				.seed = 1,
+				.command_nice = 19,
+			},
+	};
+	const struct argp argp = {.options = table,
+		.parser = read_option,
+		.args_doc = "\n--ranks=LIST -- COMMAND [ARG...]",
+		.doc = doc};
+	int rc = command_line_parse(&argp, "noise", ARGP_IN_ORDER, argc, argv, &parsing);
+
+	if (rc)
+		return rc;
+	*out = parsing.options;
+	if (parsing.ranks && (!out->command || out->json || out->with_parent)) {
+		fprintf(stderr, "noise: --ranks: %s\n",
+			!out->command ? "the COMMAND to run is missing"
+			: out->json   ? "there is no report for --json"
+				      : "hogs end with COMMAND, not --with-parent");
+		return -EINVAL;
+	}
+	if (!out->json)
+		out->json = "-";
+	return complete(out);
 }
