@@ -52,8 +52,8 @@ bool policy_dplb(const struct policy_dplb_params *params, struct policy_dplb_sta
 		least = policy_dplb_least(least, known[i]);
 		most = policy_dplb_most(most, known[i]);
 	}
-	if (least.rank != self->rank || most.subdomains == 0 || most.room == 0 ||
-		!(most.average - self->average > params->threshold))
+	if ((!params->all_behind && least.rank != self->rank) || most.subdomains == 0 ||
+		most.room == 0 || !(most.average - self->average > params->threshold))
 		return false;
 	*move = (struct policy_dplb_move){.to = most.rank, .pick = pick_any(state, self)};
 	return true;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* The rules of DPLB by hand and on random input. */
+/* The rules of DPLB by hand, on random input, and in whole runs in virtual time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@
 
 #undef NDEBUG
 #include "dplb.h"
+#include "dplb_model.h"
 #include "random.h"
 
 static const struct policy_dplb_params params = {.threshold = 10, .keep = 2};
@@ -58,6 +60,23 @@ static void test_who(void **unused)
 	assert_int_equal(target(&ranks, 2), -1);
 	ranks.rank[3].average = 90.5;
 	assert_int_equal(target(&ranks, 0), 3);
+}
+
+/* All that are far enough behind send, whoever is behind them. */
+static void test_all_behind(void **unused)
+{
+	const struct policy_dplb_params all = {.threshold = 10, .keep = 2, .all_behind = true};
+	struct ranks ranks = begin();
+	struct policy_dplb_state state = {.random = 1};
+	struct policy_dplb_move move;
+	(void)unused;
+
+	ranks.rank[1].average = 80;
+	for (uint32_t r = 0; r < 4; r++) {
+		bool moved = policy_dplb(&all, &state, &ranks.rank[r], ranks.rank, 4, &move);
+		assert_int_equal(moved, r == 0 || r == 2);
+		assert_true(!moved || move.to == 3);
+	}
 }
 
 /* Step 2: the gap has to be larger than the threshold. */
@@ -270,10 +289,140 @@ static void test_neighbours(void **unused)
 			}
 }
 
+/* ---- Runs in virtual time: balanced by what a rank can know ---- */
+
+static struct model_params model_begin(enum model_knowledge knowledge, uint32_t ranks)
+{
+	return (struct model_params){.knowledge = knowledge,
+		.policy = {.threshold = POLICY_DPLB_THRESHOLD * 1000,
+			.keep = 2,
+			.all_behind = knowledge == MODEL_NEIGHBOURS},
+		.ranks = ranks,
+		.each = 16,
+		.most = 32,
+		.reach = UINT32_MAX,
+		.work = 1000,
+		.jitter = 0.02,
+		.seed = ranks};
+}
+
+/* Keeps to the bounds all the time (model_send() looks), and no subdomain is lost. */
+static void assert_all_there(const struct model *m)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t r = 0; r < m->params.ranks; r++) {
+		assert_in_range(m->rank[r].subdomains, m->params.policy.keep, m->params.most);
+		sum += m->rank[r].subdomains;
+	}
+	assert_int_equal(sum, model_subdomains(m));
+}
+
+/* The largest spread of the first half of a run, and of the second, in updates of a period. */
+struct halves {
+	double first, second;
+};
+
+static struct halves run_speeds(const struct model_params *model, const double *speed)
+{
+	struct model m;
+	struct halves spread;
+
+	model_init(&m, model);
+	for (uint32_t r = 0; r < model->ranks; r++)
+		m.rank[r].speed = speed[r];
+	spread.first = model_run(&m, 250) / model->work;
+	spread.second = model_run(&m, 250) / model->work;
+	assert_all_there(&m);
+	model_deinit(&m);
+	return spread;
+}
+
+/* Section 5: whatever the speeds, the spread of averages stays where it was; without balancing it
+ * grows. With global knowledge this holds for few ranks, as one rank sends at a time. */
+static void test_spread_is_bounded(void **unused)
+{
+	const uint32_t counts[] = {2, 3, 5, 8, 16, 33, 64};
+	uint64_t seed = 3;
+	(void)unused;
+
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		for (int round = 0; round < 3; round++) {
+			double speed[64];
+			for (uint32_t r = 0; r < counts[i]; r++)
+				speed[r] = 0.01 * (double)random_int(&seed, 30, 100);
+			speed[0] = 0.3;
+			speed[1] = 1;
+			struct model_params model = model_begin(MODEL_NOTHING, counts[i]);
+			struct halves alone = run_speeds(&model, speed);
+			assert_true(alone.second > 1.9 * alone.first);
+			for (int k = MODEL_GLOBAL; k <= MODEL_NEIGHBOURS; k++) {
+				if (k == MODEL_GLOBAL && counts[i] > 16)
+					continue;
+				model = model_begin((enum model_knowledge)k, counts[i]);
+				struct halves spread = run_speeds(&model, speed);
+				printf("%u ranks, %s: %.2f, then %.2f periods; unbalanced %.0f, "
+				       "%.0f\n",
+					counts[i], k == MODEL_GLOBAL ? "global" : "neighbours",
+					spread.first, spread.second, alone.first, alone.second);
+				assert_true(spread.second < 1.25 * spread.first);
+				assert_true(spread.second < 0.05 * alone.second);
+			}
+		}
+}
+
+/* Why neighbourhoods need all_behind: of ranks side by side none may seem to be the least. */
+static void test_least_is_not_enough(void **unused)
+{
+	struct model_params model = model_begin(MODEL_NEIGHBOURS, 16);
+	double speed[16];
+	(void)unused;
+
+	for (uint32_t r = 0; r < 16; r++)
+		speed[r] = r < 4 ? 0.6 : 1;
+	struct halves all = run_speeds(&model, speed);
+	model.policy.all_behind = false;
+	struct halves least = run_speeds(&model, speed);
+	assert_true(least.second > 1.5 * least.first);
+	assert_true(all.second < 0.1 * least.second);
+}
+
+/* Equal ranks, and a little jitter: nothing to do. */
+static void test_quiet(void **unused)
+{
+	(void)unused;
+
+	for (int k = MODEL_GLOBAL; k <= MODEL_NEIGHBOURS; k++)
+		for (uint32_t ranks = 2; ranks <= 32; ranks *= 2) {
+			struct model_params model = model_begin((enum model_knowledge)k, ranks);
+			struct model m;
+			model_init(&m, &model);
+			(void)model_run(&m, 200);
+			assert_int_equal(m.moves, 0);
+			model_deinit(&m);
+		}
+}
+
+/* Where a slow rank would have to give up more than it may: it keeps its share all the same. */
+static void test_few_subdomains(void **unused)
+{
+	struct model_params model = model_begin(MODEL_NEIGHBOURS, 8);
+	double speed[] = {0.05, 1, 1, 1, 0.05, 1, 1, 1};
+	(void)unused;
+
+	model.each = 3;
+	model.most = 4;
+	(void)run_speeds(&model, speed);
+	model.knowledge = MODEL_GLOBAL;
+	model.policy.all_behind = false;
+	(void)run_speeds(&model, speed);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_who),
+		cmocka_unit_test(test_all_behind),
 		cmocka_unit_test(test_threshold),
 		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_room),
@@ -283,6 +432,10 @@ int main(void)
 		cmocka_unit_test(test_reductions),
 		cmocka_unit_test(test_neighbours_by_hand),
 		cmocka_unit_test(test_neighbours),
+		cmocka_unit_test(test_spread_is_bounded),
+		cmocka_unit_test(test_least_is_not_enough),
+		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_few_subdomains),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: MIT
+"""What the scripts of this folder have in common: running programs, a progress line, and pictures."""
+
+import ctypes
+import json
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+REPO = Path(__file__).resolve().parents[2]
+PR_SET_PDEATHSIG = 1
+LIBC = ctypes.CDLL(None, use_errno=True)
+
+
+def die(message):
+    sys.exit(f"{Path(sys.argv[0]).name}: {message}")
+
+
+def make_folder(path):
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        die(f"{path}: {error.strerror}")
+
+
+def end_with_parent(number=signal.SIGTERM):
+    """For preexec_fn: asks the kernel for this signal when the parent ends."""
+    LIBC.prctl(PR_SET_PDEATHSIG, int(number), 0, 0, 0)
+
+
+def quartiles(data):
+    """25th percentile, median, 75th."""
+    if len(data) < 2:
+        return data[0], data[0], data[0]
+    return tuple(statistics.quantiles(data, n=4, method="inclusive"))
+
+
+def run_json(command, timeout=None, **keywords):
+    """Runs a program to its end. Returns what it printed, which is JSON."""
+    text = " ".join(map(str, command))
+    try:
+        program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+                                   preexec_fn=end_with_parent, **keywords)
+    except OSError as error:
+        die(f"{command[0]}: {error.strerror}")
+    try:
+        output, errors = program.communicate(timeout=timeout)
+    except subprocess.TimeoutExpired:
+        program.terminate()
+        program.communicate()
+        die(f"no end within {timeout} s: {text}")
+    if program.returncode != 0:
+        die(f"exit status {program.returncode} from {text}\n{errors}")
+    try:
+        return json.loads(output)
+    except json.JSONDecodeError:
+        die(f"not one result, but\n{output}\nfrom {text}\n{errors}")
+
+
+class Progress:
+    """A line on the terminal: how many runs of how many, and the time left."""
+
+    def __init__(self, total):
+        self.total = total
+        self.done = 0
+        self.began = time.monotonic()
+
+    def step(self):
+        self.done += 1
+        if not sys.stderr.isatty():
+            return
+        left = (time.monotonic() - self.began) * (self.total - self.done) / self.done
+        print(f"\r{self.done} of {self.total} runs, {left:.0f} s left ", end="", file=sys.stderr)
+        if self.done == self.total:
+            print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
+
+
+def find_gnuplot():
+    """gnuplot's path; without it says so and returns None."""
+    gnuplot = shutil.which("gnuplot")
+    if not gnuplot:
+        print(f"{Path(sys.argv[0]).name}: no gnuplot here (apt-get install gnuplot-nox): data files only",
+              file=sys.stderr)
+    return gnuplot
+
+
+def plot(gnuplot, path, script):
+    """Writes path.gp and draws path.png by it."""
+    script = f"set terminal pngcairo size 1000,700 noenhanced\nset output '{path}.png'\n{script}"
+    path.with_suffix(".gp").write_text(script)
+    subprocess.run([gnuplot, path.with_suffix(".gp")], check=True)
