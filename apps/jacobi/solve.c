@@ -2,93 +2,22 @@
 /*
  * The workers; see solve.h.
  */
-#include "solve.h"
+#include "solver.h"
 
 #include "clock.h"
-#include "ranks.h"
-#include "team.h"
 
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include <stdalign.h>
-#include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The norm of the residual costs a part of an update, so only every so manieth pays it. */
 #define RESIDUAL_EVERY 64
 
-/* Why the workers are called together. */
-enum {
-	CALL_LIMIT = 1, /* enough iterations */
-	CALL_RESIDUAL = 2, /* it seems to be small enough */
-	CALL_SIGNAL = 4,
-	CALL_RANKS = 8, /* other ranks called */
-	CALL_REWIRE = 16, /* only this rank: subdomains come or go */
-};
-
-struct worker {
-	alignas(EDGE_LINE) uint64_t updates;
-	uint64_t moves;
-	uint64_t rounds;
-};
-
-/* What is kept of a subdomain beside its cells. */
-struct account {
-	/* Its part of the norm of the residual over that of the start, when that was last computed; NAN
-	 * when that was before all stood still: so none is left out of an estimate. */
-	alignas(EDGE_LINE) _Atomic double share;
-	uint32_t worker; /* who updated it last; its holder's */
-};
-
-struct solver {
-	const struct solve_task *task;
-	struct progress *progress;
-	struct ranks *ranks; /* NULL: there is one */
-	struct worker *workers;
-	struct account *accounts; /* slot by slot */
-	uint32_t per_worker; /* subdomains at the start */
-	uint64_t updates_limit; /* of a worker */
-	/* Written while the others stand still: */
-	double initial, residual;
-	uint64_t begin_ns, end_ns, verifications;
-	double seen; /* sync, several ranks: the norm of all when they last told each other */
-	unsigned why; /* of this meeting */
-	bool meets; /* with all; else it's only to rewire */
-	bool over;
-	/* Written at any time, seldom: */
-	alignas(EDGE_LINE) _Atomic unsigned call;
-	_Atomic uint64_t meet_at; /* sync: the iteration at which worker 0 wants to meet */
-	_Atomic int error;
-};
-
-static bool is_here(const struct solver *solver, uint32_t slot)
-{
-	return progress_holder(solver->progress, slot) != PROGRESS_NOBODY;
-}
-
-/* This rank's part of the square of the norm of the residual over that of the start; NAN when a part
- * isn't known. */
-static double squared(void *arg)
-{
-	const struct solver *solver = arg;
-	double sum = 0;
-
-	for (uint32_t slot = 0; slot < solver->task->slots; slot++) {
-		double share =
-			atomic_load_explicit(&solver->accounts[slot].share, memory_order_relaxed);
-
-		if (is_here(solver, slot))
-			sum += share * share;
-	}
-	return sum;
-}
-
 static bool seems_converged(struct solver *solver)
 {
-	return sqrt(squared(solver)) <= solver->task->options->residual;
+	return sqrt(meeting_squared(solver)) <= solver->task->options->residual;
 }
 
 /* Subdomains go to, and come from, other ranks. */
@@ -130,82 +59,6 @@ static void step(struct solver *solver, uint32_t w, uint32_t s)
 	}
 }
 
-/* The exact shares, while all stand still. By slots: what is on its way from one holder to another
- * has to be seen to as well. */
-static void measure(struct solver *solver, uint32_t w)
-{
-	uint64_t slots = solver->task->slots;
-	uint32_t end = (uint32_t)(slots * (w + 1) / solver->task->workers);
-
-	for (uint32_t s = (uint32_t)(slots * w / solver->task->workers); s < end; s++) {
-		struct subdomain *sub = &solver->task->subdomains[s];
-
-		if (!is_here(solver, s))
-			continue;
-		subdomain_fetch(sub);
-		atomic_store_explicit(&solver->accounts[s].share,
-			sqrt(subdomain_residual(sub)) / solver->initial, memory_order_relaxed);
-	}
-}
-
-/* Take the norm of what was measured, while all stand still. */
-static double take_norm(struct solver *solver)
-{
-	double sum = squared(solver);
-
-	for (uint32_t s = 0; s < solver->task->slots; s++)
-		atomic_store_explicit(&solver->accounts[s].share, NAN, memory_order_relaxed);
-	if (solver->ranks)
-		ranks_sum(solver->ranks, &sum, 1);
-	return sqrt(sum);
-}
-
-static void judge(struct solver *solver)
-{
-	solver->residual = take_norm(solver);
-	solver->verifications++;
-	if (solver->residual <= solver->task->options->residual) {
-		solver->over = true;
-		if (!(solver->why & CALL_LIMIT))
-			solver->end_ns = clock_wall_ns();
-	} else if (solver->why & (CALL_LIMIT | CALL_SIGNAL)) {
-		solver->over = true;
-	}
-	if (solver->ranks && !solver->over)
-		ranks_resume(solver->ranks);
-}
-
-/* All workers of this rank are there: what for? */
-static void convene(struct solver *solver)
-{
-	unsigned why = atomic_exchange(&solver->call, 0);
-
-	if (why & CALL_REWIRE)
-		ranks_rewire(solver->ranks);
-	solver->meets = why & ~(unsigned)CALL_REWIRE;
-	if (!solver->meets)
-		return;
-	solver->end_ns = clock_wall_ns();
-	solver->why = solver->ranks ? ranks_settle(solver->ranks) : why;
-}
-
-/* All workers meet, and learn whether it is over. */
-static bool meet(struct solver *solver, struct team *team, uint32_t w)
-{
-	team_wait(team);
-	if (w == 0)
-		convene(solver);
-	team_wait(team);
-	if (!solver->meets)
-		return false;
-	measure(solver, w);
-	team_wait(team);
-	if (w == 0)
-		judge(solver);
-	team_wait(team);
-	return solver->over;
-}
-
 static void call(struct solver *solver, unsigned why)
 {
 	atomic_fetch_or_explicit(&solver->call, why, memory_order_relaxed);
@@ -245,7 +98,7 @@ static void exchange(struct solver *solver, uint64_t iteration)
 	ranks_exchange(solver->ranks, iteration);
 	if (iteration % RESIDUAL_EVERY != 0)
 		return;
-	all[0] = squared(solver);
+	all[0] = meeting_squared(solver);
 	all[1] = solver->task->monitor->signal != 0;
 	ranks_sum(solver->ranks, all, 2);
 	solver->seen = sqrt(all[0]);
@@ -308,7 +161,7 @@ static void run_sync(struct solver *solver, struct team *team, uint32_t w)
 			continue;
 		want(solver, why);
 		call(solver, CALL_RANKS);
-		if (meet(solver, team, w))
+		if (meeting(solver, team, w))
 			break;
 	}
 }
@@ -347,7 +200,7 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 		else if (++worker->rounds % RESIDUAL_EVERY == 0 && seems_converged(solver))
 			call(solver, CALL_RESIDUAL);
 		if (called(solver)) {
-			if (meet(solver, team, w))
+			if (meeting(solver, team, w))
 				break;
 		} else if (idle) {
 			sched_yield(); /* to those whom it waits for */
@@ -403,7 +256,7 @@ static int join_ranks(struct solver *solver)
 		.slots = task->slots,
 		.subdomains = task->subdomains,
 		.progress = task->progress,
-		.squared = squared,
+		.squared = meeting_squared,
 		.calls = {.leaves = leaves, .arrives = arrives},
 		.arg = solver,
 	};
@@ -425,10 +278,10 @@ static void member(struct team *team, uint32_t w, void *arg)
 	if (atomic_load(&solver->error))
 		return;
 
-	measure(solver, w);
+	meeting_measure(solver, w);
 	team_wait(team);
 	if (w == 0) {
-		solver->initial = take_norm(solver);
+		solver->initial = meeting_norm(solver);
 		monitor_begin(solver->task->monitor, solver->task->slots);
 		solver->begin_ns = clock_wall_ns();
 	}
@@ -441,63 +294,7 @@ static void member(struct team *team, uint32_t w, void *arg)
 	progress_leave(solver->progress, w);
 }
 
-/* What this rank did. */
-static void sum_up(const struct solver *solver, struct solve_rank *out)
-{
-	const struct solve_task *task = solver->task;
-	const struct ranks_counts counts =
-		solver->ranks ? ranks_counts(solver->ranks) : (struct ranks_counts){0};
-
-	*out = (struct solve_rank){
-		.arrivals = counts.arrivals,
-		.departures = counts.departures,
-		.least = UINT64_MAX,
-	};
-	if (task->transport)
-		snprintf(out->host, sizeof(out->host), "%s", transport_host(task->transport));
-	for (uint32_t w = 0; w < task->workers; w++) {
-		out->updates += solver->workers[w].updates;
-		out->moves += solver->workers[w].moves;
-	}
-	for (uint32_t s = 0; s < task->slots; s++) {
-		const struct subdomain *sub = &task->subdomains[s];
-		uint64_t updates = progress_updates(solver->progress, s);
-
-		if (!is_here(solver, s))
-			continue;
-		out->subdomains++;
-		out->least = updates < out->least ? updates : out->least;
-		out->most = updates > out->most ? updates : out->most;
-		out->lag_sum += sub->lag_sum;
-		out->lag_max = sub->lag_max > out->lag_max ? sub->lag_max : out->lag_max;
-	}
-}
-
-/* What all did. */
-static void add_up(const struct solver *solver, struct solve_outcome *out)
-{
-	const struct options *options = solver->task->options;
-	uint64_t least = UINT64_MAX, most = 0, lag_sum = 0;
-
-	for (uint32_t r = 0; r < out->rank_count; r++) {
-		const struct solve_rank *rank = &out->ranks[r];
-
-		out->updates += rank->updates;
-		out->moves += rank->moves;
-		out->rank_moves += rank->arrivals;
-		least = rank->least < least ? rank->least : least;
-		most = rank->most > most ? rank->most : most;
-		lag_sum += rank->lag_sum;
-		if (rank->lag_max > out->staleness_max)
-			out->staleness_max = rank->lag_max;
-	}
-	out->spread = most - least;
-	out->staleness_mean = (double)lag_sum / (double)out->updates;
-	if (out->staleness_max > options->bound)
-		out->bound_exceeded = out->staleness_max - options->bound;
-}
-
-static void *zeroed(size_t count, size_t bytes)
+void *solver_allocate(size_t count, size_t bytes)
 {
 	void *all = aligned_alloc(EDGE_LINE, count * bytes);
 
@@ -506,60 +303,14 @@ static void *zeroed(size_t count, size_t bytes)
 	return all;
 }
 
-/* All ranks call it; rank 0 gets what they have. */
-static int collect(const struct solver *solver, struct solve_outcome *out)
-{
-	const struct solve_task *task = solver->task;
-	uint32_t ranks = solver->ranks ? transport_ranks(task->transport) : 1;
-	struct solve_rank own;
-	int rc = 0;
-
-	*out = (struct solve_outcome){
-		.elapsed_ns = solver->end_ns - solver->begin_ns,
-		.residual = solver->residual,
-		.converged = solver->residual <= task->options->residual,
-		.verifications = solver->verifications,
-		.ownership_checks = solver->ranks ? ranks_counts(solver->ranks).checks : 0,
-		.rank_count = ranks,
-		.ranks = calloc(ranks, sizeof(*out->ranks)),
-		.subdomains = task->options->output ? zeroed(grid_subdomains(task->grid),
-							      sizeof(struct subdomain))
-						    : NULL,
-	};
-	if (!out->ranks || (task->options->output && !out->subdomains))
-		return -ENOMEM;
-	sum_up(solver, &own);
-	if (solver->ranks)
-		ranks_gather(solver->ranks, &own, sizeof(own), out->ranks);
-	else
-		out->ranks[0] = own;
-	add_up(solver, out);
-	for (uint32_t s = 0; out->subdomains && !solver->ranks && s < task->slots; s++) {
-		out->subdomains[s] = task->subdomains[s];
-		out->subdomains[s].memory = NULL;
-	}
-	if (out->subdomains && solver->ranks)
-		rc = ranks_collect(solver->ranks, out->subdomains);
-	return rc;
-}
-
-void solve_outcome_deinit(struct solve_outcome *outcome, const struct grid *grid)
-{
-	for (uint32_t s = 0; outcome->subdomains && s < grid_subdomains(grid); s++)
-		subdomain_deinit(&outcome->subdomains[s]);
-	free(outcome->subdomains);
-	free(outcome->ranks);
-	*outcome = (struct solve_outcome){0};
-}
-
 int solve(const struct solve_task *task, struct solve_outcome *outcome)
 {
 	const struct options *options = task->options;
 	struct solver solver = {
 		.task = task,
 		.progress = task->progress,
-		.workers = zeroed(task->workers, sizeof(struct worker)),
-		.accounts = zeroed(task->slots, sizeof(struct account)),
+		.workers = solver_allocate(task->workers, sizeof(struct worker)),
+		.accounts = solver_allocate(task->slots, sizeof(struct account)),
 		.per_worker = options->subdomains,
 		.updates_limit = options->iterations > UINT64_MAX / options->subdomains
 					 ? UINT64_MAX
@@ -576,7 +327,7 @@ int solve(const struct solve_task *task, struct solve_outcome *outcome)
 		rc = atomic_load(&solver.error);
 	monitor_end(task->monitor);
 	if (rc == 0) {
-		rc = collect(&solver, outcome);
+		rc = outcome_collect(&solver, outcome);
 		if (rc == 0)
 			ranks_destroy(solver.ranks);
 	}

@@ -160,14 +160,10 @@ static void forward(struct halos *halos, uint32_t slot, uint32_t to)
 static void deliver(
 	struct halos *halos, struct halo_link *link, uint64_t iteration, const double *cells)
 {
-	bool lockstep = halos->site->lockstep;
-	struct edge_slot *slot =
-		lockstep ? edge_of_iteration(&link->edge, iteration) : edge_begin(&link->edge);
-
-	memcpy(slot->cells, cells, link->cells * sizeof(*cells));
-	slot->iteration = iteration;
-	if (!lockstep)
-		edge_publish(&link->edge);
+	if (halos->site->lockstep)
+		edge_put_lockstep(&link->edge, iteration, cells, link->cells);
+	else
+		edge_put(&link->edge, iteration, cells, link->cells);
 	link->received = iteration;
 }
 
