@@ -4,8 +4,6 @@
  */
 #include "solver.h"
 
-#include "clock.h"
-
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -283,7 +281,7 @@ static void member(struct team *team, uint32_t w, void *arg)
 	if (w == 0) {
 		solver->initial = meeting_norm(solver);
 		monitor_begin(solver->task->monitor, solver->task->slots);
-		solver->begin_ns = clock_wall_ns();
+		solver->begin_ns = solver->task->monitor->begin_ns;
 	}
 	team_wait(team);
 
