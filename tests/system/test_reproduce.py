@@ -5,17 +5,30 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import pytest
 
 import helpers
 
-TOOL = helpers.REPO / "tools" / "reproduce" / "plb"
+TOOLS = helpers.REPO / "tools" / "reproduce"
+MPI_ENVIRONMENT = {
+    "OMPI_ALLOW_RUN_AS_ROOT": "1",
+    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+    # Containers forbid what it uses by default.
+    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+}
 
 
 def run_plb(tmp_path, *arguments, **keywords):
-    return subprocess.run([TOOL, "--build", helpers.BUILD, "--output", tmp_path, *arguments],
+    return subprocess.run([TOOLS / "plb", "--build", helpers.BUILD, "--output", tmp_path, *arguments],
                           capture_output=True, text=True, timeout=helpers.TIMEOUT_S, **keywords)
+
+
+def run_dplb(tmp_path, *arguments):
+    return subprocess.run([TOOLS / "dplb", "--build", helpers.BUILD, "--output", tmp_path, *arguments],
+                          capture_output=True, text=True, timeout=4 * helpers.TIMEOUT_S,
+                          env={**os.environ, **MPI_ENVIRONMENT})
 
 
 @pytest.fixture
@@ -70,6 +83,91 @@ def test_no_folder_for_the_results(built, tmp_path):
     done = run_plb(tmp_path, "--output", os.devnull)
     assert done.returncode == 1
     assert done.stderr == f"plb: {os.devnull}: File exists\n"
+
+
+@pytest.fixture
+def mpi(built):
+    """Skips where ranks cannot be started, or the solver is built without MPI."""
+    launcher = shutil.which("mpirun")
+    if not launcher:
+        pytest.skip("no mpirun")
+    done = subprocess.run([launcher, "-n", "1", helpers.BUILD / "apps" / "jacobi", "--dplb", "none", "--threads", "1",
+                           "--iterations", "1", "--json", "-"], capture_output=True, text=True,
+                          timeout=helpers.TIMEOUT_S, env={**os.environ, **MPI_ENVIRONMENT})
+    if "without MPI" in done.stderr or "--dplb" in done.stderr:
+        pytest.skip("jacobi is built without MPI")
+    return launcher
+
+
+def test_dplb(mpi, tmp_path):
+    done = run_dplb(tmp_path, "--ranks", "2", "--slow", "1", "--repeats", "1", "--grid", "32x64", "--residual", "0.3",
+                    "--dplb-period", "5ms", "--mpirun", mpi)
+    assert done.returncode == 0, done.stderr
+    runs = json.loads((tmp_path / "runs.json").read_text())["runs"]
+    assert len(runs) == 2 * (2 * 3 * 2 + 1)  # with and without; counts, places, modes; a random one
+    for run in runs:
+        assert run["result"]["ranks"] == 2
+        assert (run["result"]["dplb"] == "global") == run["balanced"]
+        assert run["kind"] == "random" or len(run["slow"]) == run["count"]
+    for mode in ("ssync", "async"):
+        rows = (tmp_path / f"{mode}.tsv").read_text().splitlines()
+        assert len(rows) == 1 + 3 and all(len(row.split("\t")) == 4 for row in rows)
+    for name in ("rates", "table2", "table3"):
+        assert (tmp_path / f"{name}.txt").read_text().strip() in done.stdout
+    assert "DPLB where ranks are slow: ssync: time to solution" in done.stdout
+    if shutil.which("gnuplot"):
+        pictures = [path for path in tmp_path.glob("*.png") if path.stat().st_size > 1000]
+        assert len(pictures) == 2
+    else:
+        assert "data files only" in done.stderr
+
+
+@pytest.mark.parametrize("arguments, what", [
+    (["--ranks", "1"], "2 ranks at least"),
+    (["--slow", "3", "--ranks", "2"], "no more slow ranks"),
+    (["--threads", "100000"], "threads here"),
+    (["--repeats", "0"], "a repeat at least"),
+    (["--modes", "sync"], "unknown: sync"),
+    (["--mpirun", ""], "a command"),
+    (["--build", os.devnull], "build first"),
+])
+def test_dplb_errors(built, tmp_path, arguments, what):
+    done = run_dplb(tmp_path, *arguments)
+    assert done.returncode == 2
+    assert what in done.stderr
+
+
+@pytest.mark.parametrize("mpirun, what", [
+    (os.devnull, f"dplb: {os.devnull}: Permission denied"),
+    ("false", "dplb: exit status 1 from false -n 2 "),
+    ("echo", "dplb: not one result, but"),
+    ("sh -c 'echo {\\\"ranks\\\": 1}'", "dplb: jacobi ran on 1 ranks instead of 2"),
+])
+def test_dplb_without_ranks(built, tmp_path, mpirun, what):
+    """A launcher that does not start what it should."""
+    done = run_dplb(tmp_path, "--ranks", "2", "--mpirun", mpirun)
+    assert done.returncode == 1
+    assert what in done.stderr
+
+
+def test_a_rank_is_slowed(tmp_path):
+    """Half of the CPU time goes to the loops, and it ends as its command ends."""
+    cpu = min(os.sched_getaffinity(0))
+    loop = "import time\nwhile time.process_time() < 0.5: pass\nraise SystemExit(7)"
+
+    def run(slow):
+        before = os.times()
+        done = subprocess.run([TOOLS / "as-rank", "--cpus", str(cpu), "--threads", "1", "--slow", slow, "--",
+                               sys.executable, "-c", loop], capture_output=True, text=True,
+                              timeout=4 * helpers.TIMEOUT_S,
+                              env={**os.environ, "PMI_RANK": "3", "MPI_LOCALRANKID": "3"})
+        after = os.times()
+        assert done.returncode == 7, done.stderr
+        return after.children_user + after.children_system - before.children_user - before.children_system
+
+    alone = run("1:40,2:90")
+    slowed = run("2:90,3:50")
+    assert slowed > alone + 0.3
 
 
 def test_readme_example_compiles(tmp_path):
