@@ -136,12 +136,14 @@ static json_t *pack_ranks(const struct solve_task *task, const struct solve_outc
 			list = NULL;
 		}
 	}
-	return json_pack("{s:I, s:s?, s:s, s:f, s:f, s:I, s:I, s:I, s:o}", "ranks",
+	json_t *threshold = options->dplb_threshold < 0 ? json_null() /* each rank's own */
+							: json_real(options->dplb_threshold);
+	return json_pack("{s:I, s:s?, s:s, s:f, s:o, s:I, s:I, s:I, s:o}", "ranks",
 		(json_int_t)outcome->rank_count, "mpi",
 		task->transport ? transport_library(task->transport) : NULL, "dplb", dplb,
-		"dplb_period_s", (double)options->dplb_period_ns / 1e9, "dplb_threshold",
-		options->dplb_threshold, "rank_moves", (json_int_t)outcome->rank_moves,
-		"ownership_checks", (json_int_t)outcome->ownership_checks, "bound_exceeded",
+		"dplb_period_s", (double)options->dplb_period_ns / 1e9, "dplb_threshold", threshold,
+		"rank_moves", (json_int_t)outcome->rank_moves, "ownership_checks",
+		(json_int_t)outcome->ownership_checks, "bound_exceeded",
 		(json_int_t)outcome->bound_exceeded, "rank", list);
 }
 

@@ -104,9 +104,13 @@ static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 {
 	const struct options *options = ranks->setup.options;
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
+	double advance = self->average - ranks->balance_average;
 	const struct policy_dplb_params params = {
-		.threshold = options->dplb_threshold,
+		.threshold = options->dplb_threshold >= 0 ? options->dplb_threshold
+			     : advance > 0                ? POLICY_DPLB_THRESHOLD * advance
+							  : 0,
 		.keep = options->low * ranks->setup.workers,
+		.all_behind = options->dplb == DPLB_NEIGHBOURS,
 	};
 	struct policy_dplb_move move;
 	bool moves;
