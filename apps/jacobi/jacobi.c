@@ -38,13 +38,28 @@ struct place {
 	uint32_t rank, ranks, local_rank, local_ranks;
 };
 
+/* The library starts threads, to which the signals that end a run in order must not go. */
+static int open_transport(struct transport **transport)
+{
+	sigset_t ends, before;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGHUP);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &ends, &before);
+	int rc = transport_open(transport);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
 /* Join the other ranks, if there are any. Prints its errors; returns the exit status. */
 static int join_ranks(struct place *place)
 {
 	*place = (struct place){.ranks = 1, .local_ranks = 1};
 	if (!transport_wanted())
 		return 0;
-	int rc = transport_open(&place->transport);
+	int rc = open_transport(&place->transport);
 	if (rc == -ENOTSUP && transport_expected() == 1)
 		return 0;
 	if (rc == -ENOTSUP)
