@@ -4,6 +4,8 @@
  */
 #include "solver.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -15,7 +17,10 @@
 
 static bool seems_converged(struct solver *solver)
 {
-	return sqrt(meeting_squared(solver)) <= solver->task->options->residual;
+	double norm = sqrt(meeting_squared(solver));
+
+	return estimate_exact(&solver->estimate, norm, clock_wall_ns()) <=
+	       solver->task->options->residual;
 }
 
 /* Subdomains go to, and come from, other ranks. */
@@ -279,7 +284,9 @@ static void member(struct team *team, uint32_t w, void *arg)
 	meeting_measure(solver, w);
 	team_wait(team);
 	if (w == 0) {
-		solver->initial = meeting_norm(solver);
+		double unknown = NAN;
+
+		solver->initial = meeting_norm(solver, &unknown);
 		monitor_begin(solver->task->monitor, solver->task->slots);
 		solver->begin_ns = solver->task->monitor->begin_ns;
 	}

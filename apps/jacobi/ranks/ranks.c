@@ -142,7 +142,7 @@ static void pump(struct ranks *ranks, uint64_t now_ns)
 		return;
 	ranks->survey_due_ns = now_ns + SURVEY_NS;
 	look(ranks, &own);
-	survey_step(&ranks->survey, &own);
+	survey_step(&ranks->survey, &own, now_ns);
 	if (ranks->setup.options->dplb != DPLB_NONE && now_ns >= ranks->balance_due_ns) {
 		ranks->balance_due_ns = now_ns + ranks->setup.options->dplb_period_ns;
 		balance(ranks, &own.rank);
@@ -299,7 +299,7 @@ unsigned ranks_settle(struct ranks *ranks)
 	return wishes;
 }
 
-void ranks_resume(struct ranks *ranks)
+void ranks_resume(struct ranks *ranks, const struct estimate *estimate)
 {
 	struct survey_own own;
 
@@ -307,7 +307,7 @@ void ranks_resume(struct ranks *ranks)
 	atomic_store(&ranks->wishes, 0);
 	ranks->mover.refuses = false;
 	look(ranks, &own);
-	survey_met(&ranks->survey, &own);
+	survey_met(&ranks->survey, &own, estimate);
 	pthread_mutex_unlock(&ranks->lock);
 }
 

@@ -14,6 +14,7 @@
 #ifndef JACOBI_RANKS_H
 #define JACOBI_RANKS_H
 
+#include "estimate.h"
 #include "mover.h"
 #include "options.h"
 #include "site.h"
@@ -67,8 +68,8 @@ void ranks_wish(struct ranks *ranks, unsigned why);
  * be, and each subdomain was seen on exactly one rank. Ends the job when one was not. Returns
  * the wishes of all ranks. */
 unsigned ranks_settle(struct ranks *ranks);
-/* Collective: after what there was to do, let go on. */
-void ranks_resume(struct ranks *ranks);
+/* Collective: after what there was to do, let go on. estimate: what the meeting found about it. */
+void ranks_resume(struct ranks *ranks, const struct estimate *estimate);
 
 /* Collective, in lockstep: wait for the halos of this iteration. */
 void ranks_exchange(struct ranks *ranks, uint64_t iteration);
