@@ -66,7 +66,7 @@ struct transport {
 	MPI_Status statuses[TRANSPORT_GETS_MAX];
 };
 
-/* Both MPIs read the environment when they begin. */
+/* For Open MPI, which reads the environment when it begins. What users have set stays. */
 static void set_environment(void)
 {
 	char from = 0, to;
@@ -76,6 +76,9 @@ static void set_environment(void)
 	 * a container's filter of system calls forbids it. */
 	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != 1)
 		setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
+	/* Debian leaves out pt2pt, and without it there are no windows over TCP. That of UCX may
+	 * hang when its window ends. */
+	setenv("OMPI_MCA_osc", "^ucx", 0);
 }
 
 /* "MPICH Version:	4.0.2\nMPICH Release date: ..." or "Open MPI v4.1.4, package: ..." */
