@@ -82,9 +82,9 @@ static void want(struct solver *solver, unsigned why)
 }
 
 /* What other ranks need. */
-static void pump(struct solver *solver)
+static void pump(struct solver *solver, bool idle)
 {
-	unsigned why = ranks_pump(solver->ranks);
+	unsigned why = ranks_pump(solver->ranks, idle);
 
 	if (why & RANKS_REWIRE)
 		call(solver, CALL_REWIRE);
@@ -148,7 +148,7 @@ static void run_sync(struct solver *solver, struct team *team, uint32_t w)
 			subdomain_fetch(&solver->task->subdomains[s]);
 			step(solver, w, s);
 			if (solver->ranks)
-				pump(solver);
+				pump(solver, false);
 		}
 		if (w == 0)
 			look_on(solver, iteration);
@@ -189,7 +189,7 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 			if (worker->updates == solver->updates_limit)
 				want(solver, CALL_LIMIT);
 			if (solver->ranks)
-				pump(solver);
+				pump(solver, false);
 		}
 		if (options->self_hosted)
 			progress_balance(solver->progress, w);
@@ -199,7 +199,7 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 				want(solver, CALL_SIGNAL);
 		}
 		if (solver->ranks)
-			pump(solver);
+			pump(solver, idle);
 		else if (++worker->rounds % RESIDUAL_EVERY == 0 && seems_converged(solver))
 			call(solver, CALL_RESIDUAL);
 		if (called(solver)) {

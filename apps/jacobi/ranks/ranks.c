@@ -17,7 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PUMP_NS UINT64_C(20000) /* between turns of any workers */
+#define PUMP_NS UINT64_C(20000) /* between turns of any workers, at least */
+#define PUMP_PART 16 /* of the time of all workers, at most, what their turns take */
+#define PUMP_COST_MAX_NS UINT64_C(50000) /* longer ones were interrupted */
+#define PUMP_SMOOTHING 8
 #define SURVEY_NS UINT64_C(2000000)
 #define MESSAGES_AT_ONCE 16
 #define WISHES 8 /* bits */
@@ -34,7 +37,8 @@ struct ranks {
 	double balance_average; /* at the last balancing point */
 	uint64_t checks, hash; /* of the numbers of all subdomains */
 	alignas(EDGE_LINE) pthread_mutex_t lock; /* of all above */
-	_Atomic uint64_t pumped_ns;
+	uint64_t pump_cost_ns; /* in the mean */
+	_Atomic uint64_t pump_due_ns;
 	_Atomic unsigned wishes;
 };
 
@@ -149,16 +153,30 @@ static void pump(struct ranks *ranks, uint64_t now_ns)
 	}
 }
 
-unsigned ranks_pump(struct ranks *ranks)
+/* Some networks answer in a tenth of a microsecond, others take ten for a look. */
+static void set_pace(struct ranks *ranks, uint64_t begin_ns)
+{
+	uint64_t now_ns = clock_wall_ns(), cost_ns = now_ns - begin_ns;
+
+	if (cost_ns > PUMP_COST_MAX_NS)
+		cost_ns = PUMP_COST_MAX_NS;
+	ranks->pump_cost_ns =
+		(ranks->pump_cost_ns * (PUMP_SMOOTHING - 1) + cost_ns) / PUMP_SMOOTHING;
+	uint64_t pause_ns = ranks->pump_cost_ns * PUMP_PART / ranks->setup.workers;
+	atomic_store_explicit(&ranks->pump_due_ns,
+		now_ns + (pause_ns > PUMP_NS ? pause_ns : PUMP_NS), memory_order_relaxed);
+}
+
+unsigned ranks_pump(struct ranks *ranks, bool idle)
 {
 	uint64_t now_ns = clock_wall_ns();
 	unsigned why = 0;
 
-	if (now_ns < atomic_load_explicit(&ranks->pumped_ns, memory_order_relaxed) + PUMP_NS ||
+	if ((!idle && now_ns < atomic_load_explicit(&ranks->pump_due_ns, memory_order_relaxed)) ||
 		pthread_mutex_trylock(&ranks->lock) != 0)
 		return 0;
-	atomic_store_explicit(&ranks->pumped_ns, now_ns, memory_order_relaxed);
 	pump(ranks, now_ns);
+	set_pace(ranks, now_ns);
 	if (mover_waits(&ranks->mover))
 		why |= RANKS_REWIRE;
 	if (survey_is_called(&ranks->survey))

@@ -55,8 +55,9 @@ enum {
 	RANKS_MEET = 2, /* all, for ranks_settle() */
 };
 
-/* Do what is due; never waits. From any worker, at any time. Returns what there is to stand still for. */
-unsigned ranks_pump(struct ranks *ranks);
+/* Do what is due; never waits. From any worker, at any time. idle: it has nothing else to do; others
+ * get a small part of their time taken. Returns what there is to stand still for. */
+unsigned ranks_pump(struct ranks *ranks, bool idle);
 
 /* Connect what came, disconnect what goes. The workers of this rank stand still. */
 void ranks_rewire(struct ranks *ranks);
