@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Ranks on several hosts, by TCP between network namespaces (hosts.py)."""
 
+import json
 import os
 import re
 import signal
@@ -72,6 +73,39 @@ def test_killed_rank_ends_the_job(two, library, background):
     # Who notices first: mpirun, or the rank that is left.
     assert re.search("signal:? 9|exit code: 9|fatal error", said, re.IGNORECASE), said
     helpers.wait_for(lambda: not any(map(helpers.alive, pids.values())), "all ranks have ended")
+
+
+def solve(two, library, *options):
+    """jacobi, a rank on each host; its report."""
+    ranks = RANKS[library]
+    done = two.mpirun(["-n", str(ranks)], [
+        mpi.program(library, "apps", "jacobi"), "--threads", "1", "--grid", "60x120",
+        "--residual", "1e-2", "--check", "--quiet", "--json", "-", *options], mpi=library)
+    assert done.returncode == 0, done.stderr
+    report = json.loads(done.stdout[done.stdout.index("{"):])
+    assert report["ranks"] == ranks and report["converged"]
+    assert [rank["host"] for rank in report["rank"]] == \
+        [two.names[rank * 2 // ranks] for rank in range(ranks)]
+    assert sum(rank["subdomains"] for rank in report["rank"]) == 4 * ranks
+    return report
+
+
+@pytest.mark.parametrize("mode", ["sync", "ssync:3", "async"])
+@pytest.mark.parametrize("library", mpi.SUFFIXES)
+def test_jacobi_on_two_hosts(two, library, mode):
+    moving = [] if mode == "sync" else ["--dplb", "random", "--dplb-period", "1ms"]
+    report = solve(two, library, "--mode", mode, *moving)
+    assert report["ownership_checks"] > 0
+    assert report["bound_exceeded"] == 0
+    if moving:
+        assert report["rank_moves"] > 0
+
+
+@pytest.mark.parametrize("dplb", ["global", "neighbours"])
+def test_jacobi_with_a_slow_host(two, dplb):
+    two.slow_host(two.names[1], cpus=0.3)
+    two.slow_link(rate="100mbit")
+    solve(two, "openmpi", "--mode", "async", "--dplb", dplb, "--dplb-period", "20ms")
 
 
 def test_nothing_is_left(tmp_path):
