@@ -67,6 +67,19 @@ uint64_t progress_host_pace(uint64_t *mean_ns, uint64_t cost_ns, uint64_t start_
 	return due_ns > earliest ? due_ns : earliest;
 }
 
+uint64_t progress_host_spread(const struct progress_subdomain_view *subdomain, uint32_t n)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (uint32_t s = 0; s < n; s++) {
+		if (subdomain[s].holder == PROGRESS_NOBODY)
+			continue;
+		least = subdomain[s].updates < least ? subdomain[s].updates : least;
+		most = subdomain[s].updates > most ? subdomain[s].updates : most;
+	}
+	return most >= least ? most - least : 0;
+}
+
 /* ---- Segments change hands ---- */
 
 static void free_segment(struct progress_segment *segment)
@@ -166,19 +179,14 @@ static int look_at_workers(struct progress_host *host, struct progress_segment *
 
 static int show_spread(struct progress_segment *segment)
 {
-	uint64_t least = UINT64_MAX, most = 0;
-
 	if (segment->shown == NULL || segment->subdomain == NULL)
 		return 0;
 	int r = progress_reader_subdomains(segment->reader, segment->subdomain);
 	if (r < 0)
 		return r;
-	for (uint32_t s = 0; s < progress_reader_info(segment->reader)->subdomains; s++) {
-		uint64_t updates = segment->subdomain[s].updates;
-		least = updates < least ? updates : least;
-		most = updates > most ? updates : most;
-	}
-	telemetry_set(&segment->shown->spread, most - least);
+	uint32_t subdomains = progress_reader_info(segment->reader)->subdomains;
+	telemetry_set(
+		&segment->shown->spread, progress_host_spread(segment->subdomain, subdomains));
 	return 0;
 }
 

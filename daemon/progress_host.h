@@ -70,6 +70,9 @@ void progress_segment_let_go(struct progress_segment *segment, enum progress_seg
 /* Tell once what is wrong with the segment of a process: errors of progress_reader.h. */
 void progress_host_tell(const struct options *options, pid_t pid, int error, uint32_t version);
 
+/* Largest minus smallest number of updates of those that somebody holds. Pure. */
+uint64_t progress_host_spread(const struct progress_subdomain_view *subdomain, uint32_t n);
+
 /* When the next points may be, for their CPU time to stay within the share that the host may
  * use: those that began at start_ns have cost cost_ns, the next are due at due_ns. *mean_ns
  * smooths the cost, 0 at first. Pure. */

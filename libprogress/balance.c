@@ -29,8 +29,7 @@ static void give_back(struct progress *p, uint64_t mine)
 		&p->header->claim, &mine, none, memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* Read the counters. A hand-over that is still to be done is asked for again, since two
- * balancers that acted at once may have told the wrong worker. */
+/* Read the counters, and remind of hand-overs that are still to be done. */
 static void read_counters(struct progress *p)
 {
 	for (uint32_t k = 0; k < p->workers; k++) {
@@ -43,11 +42,10 @@ static void read_counters(struct progress *p)
 	for (uint32_t s = 0; s < p->subdomains; s++) {
 		const struct segment_subdomain *subdomain = &p->subdomain[s];
 		uint32_t owner = atomic_load_explicit(&subdomain->owner, memory_order_relaxed);
-		uint32_t holder = atomic_load_explicit(&subdomain->holder, memory_order_relaxed);
-		p->point.subdomain[s] = (struct policy_subdomain){
-			.updates = atomic_load_explicit(&subdomain->updates, memory_order_relaxed),
-			.worker = owner};
-		if (holder != owner && owner < p->workers && holder < p->workers &&
+		/* Acquire: not the updates from before it came here. */
+		uint32_t holder = atomic_load_explicit(&subdomain->holder, memory_order_acquire);
+		uint64_t updates = atomic_load_explicit(&subdomain->updates, memory_order_relaxed);
+		if (point_fill(&p->point, s, updates, owner, holder) &&
 			atomic_load_explicit(&p->worker[holder].dirty, memory_order_relaxed) == 0)
 			instance_tell(p, holder);
 	}

@@ -38,7 +38,7 @@ static bool in_range(const struct progress_options *o)
 		memcmp(o->reserved, zeros, sizeof zeros) != 0)
 		return false;
 	for (uint32_t s = 0; o->owner != NULL && s < o->subdomains; s++)
-		if (o->owner[s] >= o->workers)
+		if (o->owner[s] >= o->workers && o->owner[s] != PROGRESS_NOBODY)
 			return false;
 	return true;
 }

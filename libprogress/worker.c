@@ -6,6 +6,11 @@
  * a worker, or gives it something, writes that first and the worker's flag afterwards (release); the
  * worker clears its flag first (acquire) and looks afterwards. So what comes too late for
  * a look sets the flag for the next one. tests/model/handover.pml proves it.
+ *
+ * An empty place is held by nobody, so that no worker touches it; the one thread that fills it is
+ * the next to write `holder`. Balancers may write its owner all the time, having looked before it
+ * was emptied: nobody reads that while it is empty, who fills it overwrites it, and what comes
+ * after that is a wish like any other, of which the next balancing point reminds the holder.
  */
 #include "instance.h"
 
@@ -112,20 +117,11 @@ uint32_t progress_begin(struct progress *p, uint32_t worker, const uint32_t **su
 void progress_update(struct progress *p, uint32_t worker, uint32_t subdomain, uint64_t iteration,
 	double residual)
 {
-	uint64_t bits;
-
 	if (worker >= p->workers || subdomain >= p->subdomains)
 		return;
 	struct segment_subdomain *s = &p->subdomain[subdomain];
-	uint32_t sequence = atomic_load_explicit(&s->sequence, memory_order_relaxed);
 	uint64_t updates = atomic_load_explicit(&s->updates, memory_order_relaxed);
-	memcpy(&bits, &residual, sizeof bits);
-	/* Release, so that who sees a new value sees the odd number, too. */
-	atomic_store_explicit(&s->sequence, sequence + 1, memory_order_relaxed);
-	atomic_store_explicit(&s->updates, updates + 1, memory_order_release);
-	atomic_store_explicit(&s->residual, bits, memory_order_release);
-	atomic_store_explicit(&s->iteration, iteration, memory_order_release);
-	atomic_store_explicit(&s->sequence, sequence + 2, memory_order_release);
+	instance_publish(s, updates + 1, iteration, residual);
 	count(&p->worker[worker].updates);
 }
 
@@ -140,23 +136,30 @@ void progress_leave(struct progress *p, uint32_t worker)
 
 uint64_t progress_iteration(const struct progress *p, uint32_t subdomain)
 {
-	if (subdomain >= p->subdomains)
+	if (progress_holder(p, subdomain) == PROGRESS_NOBODY)
 		return 0;
 	return atomic_load_explicit(&p->subdomain[subdomain].iteration, memory_order_acquire);
 }
 
+static uint64_t load_updates(const struct progress *p, uint32_t subdomain)
+{
+	return atomic_load_explicit(&p->subdomain[subdomain].updates, memory_order_relaxed);
+}
+
 uint64_t progress_updates(const struct progress *p, uint32_t subdomain)
 {
-	if (subdomain >= p->subdomains)
+	if (progress_holder(p, subdomain) == PROGRESS_NOBODY)
 		return 0;
-	return atomic_load_explicit(&p->subdomain[subdomain].updates, memory_order_relaxed);
+	return load_updates(p, subdomain);
 }
 
 uint32_t progress_holder(const struct progress *p, uint32_t subdomain)
 {
 	if (subdomain >= p->subdomains)
 		return PROGRESS_NOBODY;
-	return atomic_load_explicit(&p->subdomain[subdomain].holder, memory_order_acquire);
+	uint32_t holder =
+		atomic_load_explicit(&p->subdomain[subdomain].holder, memory_order_acquire);
+	return holder < p->workers ? holder : PROGRESS_NOBODY;
 }
 
 uint64_t progress_spread(const struct progress *p)
@@ -164,9 +167,11 @@ uint64_t progress_spread(const struct progress *p)
 	uint64_t least = UINT64_MAX, most = 0;
 
 	for (uint32_t s = 0; s < p->subdomains; s++) {
-		uint64_t updates = progress_updates(p, s);
+		if (progress_holder(p, s) == PROGRESS_NOBODY)
+			continue;
+		uint64_t updates = load_updates(p, s);
 		least = updates < least ? updates : least;
 		most = updates > most ? updates : most;
 	}
-	return most - least;
+	return most >= least ? most - least : 0;
 }

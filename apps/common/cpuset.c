@@ -8,9 +8,9 @@
 #include <sched.h>
 #include <stdbool.h>
 
-static bool cpuset_has(const struct cpuset *set, int os_cpu)
+bool cpuset_has(const struct cpuset *set, int os_cpu)
 {
-	return set->word[os_cpu / 64] >> (os_cpu % 64) & 1;
+	return os_cpu >= 0 && os_cpu < CPUSET_CPUS_MAX && set->word[os_cpu / 64] >> os_cpu % 64 & 1;
 }
 
 static void cpuset_add(struct cpuset *set, int os_cpu)

@@ -4,8 +4,16 @@
  */
 #include "edge.h"
 
+#include <string.h>
+
 #define FRESH UINT32_C(4) /* beside the number of the slot in the middle */
 #define NUMBER UINT32_C(3)
+
+static void fill(struct edge_slot *slot, uint64_t iteration, const double *cells, size_t n)
+{
+	memcpy(slot->cells, cells, n * sizeof(*cells));
+	slot->iteration = iteration;
+}
 
 static size_t slot_bytes(size_t cells)
 {
@@ -42,6 +50,12 @@ void edge_publish(struct edge *edge)
 		NUMBER;
 }
 
+void edge_put(struct edge *edge, uint64_t iteration, const double *cells, size_t n)
+{
+	fill(edge_begin(edge), iteration, cells, n);
+	edge_publish(edge);
+}
+
 const struct edge_slot *edge_latest(struct edge *edge)
 {
 	if (atomic_load_explicit(&edge->middle, memory_order_relaxed) & FRESH)
@@ -54,4 +68,9 @@ const struct edge_slot *edge_latest(struct edge *edge)
 struct edge_slot *edge_of_iteration(struct edge *edge, uint64_t iteration)
 {
 	return &edge->slots[iteration & 1].slot;
+}
+
+void edge_put_lockstep(struct edge *edge, uint64_t iteration, const double *cells, size_t n)
+{
+	fill(edge_of_iteration(edge, iteration), iteration, cells, n);
 }

@@ -50,11 +50,15 @@ void edge_init(struct edge *edge, size_t cells, void *memory);
 /* Producer: the slot to fill, and to make what the consumer gets. Wait-free. */
 struct edge_slot *edge_begin(struct edge *edge);
 void edge_publish(struct edge *edge);
+/* Both, with n cells of that iteration: for who has them in a row. */
+void edge_put(struct edge *edge, uint64_t iteration, const double *cells, size_t n);
 
 /* Consumer: the newest slot that was published; its until the next call. Wait-free. */
 const struct edge_slot *edge_latest(struct edge *edge);
 
 /* In lockstep, both sides: the slot of an iteration. */
 struct edge_slot *edge_of_iteration(struct edge *edge, uint64_t iteration);
+/* Producer, in lockstep: fill it. */
+void edge_put_lockstep(struct edge *edge, uint64_t iteration, const double *cells, size_t n);
 
 #endif

@@ -2,8 +2,9 @@
 /*
  * The grid of cells, and how it is cut into subdomains. Pure: no memory, no threads.
  *
- * Subdomains are numbered worker by worker, so that equal contiguous blocks of numbers are
- * what the workers hold at first, each a connected piece.
+ * Over MPI each rank has a band of columns (DPLB, Section 4: one dimension, along x). Subdomains are
+ * numbered rank by rank, in a rank worker by worker, so that equal contiguous blocks of numbers are
+ * what ranks have and workers hold at first, each a connected piece.
  */
 #ifndef JACOBI_GRID_H
 #define JACOBI_GRID_H
@@ -22,7 +23,8 @@ enum grid_side { GRID_NORTH, GRID_SOUTH, GRID_WEST, GRID_EAST, GRID_SIDES };
 
 struct grid {
 	uint32_t rows, columns; /* of cells, without the boundary */
-	uint32_t workers_down, workers_across;
+	uint32_t ranks;
+	uint32_t workers_down, workers_across; /* of one rank */
 	uint32_t split_down, split_across; /* of the piece of one worker */
 };
 
@@ -32,14 +34,18 @@ struct grid_block {
 	uint32_t rows, columns;
 };
 
-/* Cut a grid for so many workers with so many subdomains each (none of them 0). With rows and
- * columns 0, there are 300 x 300 cells a worker. Returns 0, or -ERANGE when there are more
- * pieces than cells to cut between, or when the grid would be larger than GRID_SIDE_MAX. */
-int grid_init(struct grid *grid, uint32_t rows, uint32_t columns, enum grid_cut cut,
+/* Cut a grid for so many ranks with so many workers, and those with so many subdomains each (none
+ * of them 0). With rows and columns 0, there are 300 x 300 cells a worker. Returns 0, or -ERANGE when
+ * there are more pieces than cells to cut between, or when the grid would be larger than
+ * GRID_SIDE_MAX, or the subdomains more than UINT32_MAX / 2. */
+int grid_init(struct grid *grid, uint32_t rows, uint32_t columns, enum grid_cut cut, uint32_t ranks,
 	uint32_t workers, uint32_t subdomains_per_worker);
 
-/* Subdomains of all workers. */
+/* Subdomains of all ranks. */
 uint32_t grid_subdomains(const struct grid *grid);
+
+/* Subdomains that each rank has at first: rank r those from r times this number. */
+uint32_t grid_rank_subdomains(const struct grid *grid);
 
 /* The cells of a subdomain, of which there is at least one. */
 struct grid_block grid_block(const struct grid *grid, uint32_t subdomain);

@@ -5,6 +5,7 @@
 #include "cpuset.h"
 #include "options.h"
 #include "output.h"
+#include "ranks.h"
 #include "result.h"
 #include "solve.h"
 #include "team.h"
@@ -31,6 +32,75 @@ static int refused(const char *what)
 	return 2;
 }
 
+/* One of the ranks, or the only one. */
+struct place {
+	struct transport *transport; /* NULL: alone */
+	uint32_t rank, ranks, local_rank, local_ranks;
+};
+
+/* Join the other ranks, if there are any. Prints its errors; returns the exit status. */
+static int join_ranks(struct place *place)
+{
+	*place = (struct place){.ranks = 1, .local_ranks = 1};
+	if (!transport_wanted())
+		return 0;
+	int rc = transport_open(&place->transport);
+	if (rc == -ENOTSUP && transport_expected() == 1)
+		return 0;
+	if (rc == -ENOTSUP)
+		return refused("started as one of several ranks, but built without MPI: start it "
+			       "without mpirun, or build it with -Dmpi=enabled");
+	if (rc == -EPROTO)
+		return refused("started by the mpirun of another MPI than the one that it was "
+			       "built with");
+	if (rc < 0)
+		return failed("joining the other ranks", rc);
+	place->rank = transport_rank(place->transport);
+	place->ranks = transport_ranks(place->transport);
+	place->local_rank = transport_local_rank(place->transport);
+	place->local_ranks = transport_local_ranks(place->transport);
+	return 0;
+}
+
+/* Without the others: what failed here may not have failed there, and they would wait. */
+static int leave_ranks(struct place *place, int status)
+{
+	if (place->transport && status != 0)
+		transport_abort(place->transport, status);
+	transport_close(place->transport);
+	return status;
+}
+
+/* The largest of the ranks' numbers. */
+static double largest(const struct place *place, double number)
+{
+	if (!place->transport)
+		return number;
+	transport_vote(place->transport, TRANSPORT_MAX, &number, 1);
+	while (!transport_voted(place->transport, &number))
+		transport_poll(place->transport);
+	return number;
+}
+
+/* As many on each rank. Ranks of one machine share its CPUs, unless each was bound to its own. */
+static uint32_t choose_threads(const struct options *options, const struct place *place)
+{
+	uint32_t threads = options->threads;
+
+	if (threads == 0) {
+		long online = sysconf(_SC_NPROCESSORS_ONLN);
+		uint32_t share =
+			online > place->local_ranks ? (uint32_t)online / place->local_ranks : 1;
+
+		threads = team_threads_default();
+		if (place->transport && !getenv("OMP_NUM_THREADS") && threads > share)
+			threads = share;
+		if (threads > OPTIONS_THREADS_MAX)
+			threads = OPTIONS_THREADS_MAX;
+	}
+	return (uint32_t)-largest(place, -(double)threads);
+}
+
 /* Can it be written later? Pipes and the like are left alone: they might see their end. */
 static int try_file(const char *path)
 {
@@ -45,46 +115,74 @@ static int try_file(const char *path)
 	return 0;
 }
 
-/* The grid and its cut. Prints its errors; returns the exit status. */
-static int cut(const struct options *options, uint32_t threads, struct grid *grid)
+/* The grid and its cut, the same on all ranks. Rank 0 prints errors. Returns the exit status. */
+static int cut(const struct options *options, const struct place *place, uint32_t threads,
+	struct grid *grid)
 {
 	uint64_t subdomains = (uint64_t)threads * options->subdomains;
-	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+	const char *why = "it is too small, or too large";
+	char bands[64] = "";
 
-	if (subdomains > PROGRESS_SUBDOMAINS_MAX ||
-		grid_init(grid, options->rows, options->columns, options->cut, threads,
-			options->subdomains) < 0) {
-		fprintf(stderr,
-			"jacobi: %s cannot be cut into %" PRIu32 " x %" PRIu32
-			" subdomains (threads x --subdomains), %s\n",
-			options->rows ? "this --grid" : "the grid", threads, options->subdomains,
-			subdomains > PROGRESS_SUBDOMAINS_MAX ? "1048576 at most"
-			: options->cut == GRID_CUT_1D        ? "it has fewer rows"
-							     : "it is too small, or too large");
+	if (subdomains <= PROGRESS_SUBDOMAINS_MAX &&
+		grid_init(grid, options->rows, options->columns, options->cut, place->ranks,
+			threads, options->subdomains) == 0)
+		return 0;
+	if (place->rank > 0)
 		return 2;
-	}
-	/* Without this the kernel would grant it, and kill somebody when it is touched. */
+	if (place->ranks > 1)
+		snprintf(bands, sizeof(bands),
+			"%" PRIu32 " bands of columns (ranks) and each into ", place->ranks);
+	if (subdomains > PROGRESS_SUBDOMAINS_MAX)
+		why = "1048576 at most";
+	else if (options->cut == GRID_CUT_1D && place->ranks == 1)
+		why = "it has fewer rows";
+	fprintf(stderr,
+		"jacobi: %s cannot be cut into %s%" PRIu32 " x %" PRIu32
+		" subdomains (threads x --subdomains), %s\n",
+		options->rows ? "this --grid" : "the grid", bands, threads, options->subdomains,
+		why);
+	return 2;
+}
+
+/* Without this the kernel would grant it, and kill somebody when it is touched. */
+static int check_memory(const struct grid *grid, const struct place *place)
+{
+	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
+	double part = (double)place->local_ranks / place->ranks;
+
 	if (pages > 0 && page_bytes > 0 &&
-		2.0 * sizeof(double) * grid->rows * grid->columns >
+		2.0 * sizeof(double) * grid->rows * grid->columns * part >
 			(double)pages * (double)page_bytes)
 		return refused("--grid: two copies of it are more than this machine's memory");
 	return 0;
 }
 
-static int publish(const struct options *options, uint32_t threads, struct progress **progress)
+/* Prints its errors; returns the exit status. */
+static int publish(const struct options *options, const struct solve_task *task, int32_t rank,
+	struct progress **progress)
 {
+	uint32_t each = grid_rank_subdomains(task->grid);
+	uint32_t *owner = calloc(task->slots, sizeof(*owner));
 	const struct progress_options how = {
-		.workers = threads,
-		.subdomains = threads * options->subdomains,
+		.workers = task->workers,
+		.subdomains = task->slots,
+		.owner = owner,
 		.balancing = options->balancing,
 		.pairs = options->pairs,
 		.low = options->low,
 		.high = options->high,
 		.hybrid_every = options->hybrid_every,
 		.period_ns = options->period_ns,
+		.rank = rank,
 	};
-	int rc = progress_create(&how, progress);
+	int rc = -ENOMEM;
 
+	if (owner) {
+		for (uint32_t slot = 0; slot < task->slots; slot++)
+			owner[slot] = slot < each ? slot / options->subdomains : PROGRESS_NOBODY;
+		rc = progress_create(&how, progress);
+	}
+	free(owner);
 	if (rc == -ENOSPC)
 		fprintf(stderr, "jacobi: publishing progress: /dev/shm is full\n");
 	else if (rc < 0)
@@ -99,7 +197,7 @@ static int report(const struct solve_task *task, const struct solve_outcome *out
 	bool json_only = options->json && strcmp(options->json, "-") == 0;
 	int status = 0, rc;
 
-	rc = output ? output_write(output, task->grid, task->subdomains) : 0;
+	rc = output ? output_write(output, task->grid, outcome->subdomains) : 0;
 	if (rc < 0)
 		status = failed(options->output, rc);
 	rc = options->quiet || json_only ? 0 : result_print(task, outcome);
@@ -112,40 +210,80 @@ static int report(const struct solve_task *task, const struct solve_outcome *out
 }
 
 static int run(const struct options *options, const struct grid *grid, uint32_t threads,
-	struct monitor *monitor, FILE *output)
+	const struct place *place, struct monitor *monitor, FILE *output)
 {
 	struct cpuset mask;
 	struct solve_outcome outcome;
-	size_t bytes = grid_subdomains(grid) * sizeof(struct subdomain);
 	struct solve_task task = {
 		.options = options,
 		.grid = grid,
+		.transport = place->ranks > 1 ? place->transport : NULL,
 		.workers = threads,
-		.subdomains = aligned_alloc(EDGE_LINE, bytes),
+		.slots = grid_subdomains(grid),
 		.monitor = monitor,
 		.pin = options->pin ? &mask : NULL,
+		.pin_first = place->local_rank * threads,
 	};
 	int status = 1, rc = cpuset_of_caller(&mask);
 
+	if (task.transport)
+		task.slots = ranks_slots(options, grid, threads);
+	size_t bytes = task.slots * sizeof(struct subdomain);
+	task.subdomains = aligned_alloc(EDGE_LINE, bytes);
 	if (rc < 0 || !task.subdomains) {
 		failed("preparing", rc < 0 ? rc : -ENOMEM);
 		goto out;
 	}
 	memset(task.subdomains, 0, bytes);
-	status = publish(options, threads, &task.progress);
+	status = publish(options, &task, (int32_t)place->rank, &task.progress);
 	if (status)
 		goto out;
 	rc = solve(&task, &outcome);
 	/* Now, as a closed pipe may end the report. */
 	progress_close(task.progress);
 	if (rc < 0)
-		status = failed("starting the threads", rc);
-	else
+		status = failed("solving", rc);
+	else if (place->rank == 0)
 		status = report(&task, &outcome, output);
-	for (uint32_t s = 0; s < grid_subdomains(grid); s++)
+	solve_outcome_deinit(&outcome, grid);
+	for (uint32_t s = 0; s < task.slots; s++)
 		subdomain_deinit(&task.subdomains[s]);
 out:
 	free(task.subdomains);
+	return status;
+}
+
+/* Files that only rank 0 writes, but the trace. Opened now: who cannot write should know before the
+ * work is done. Prints its errors; returns the exit status. */
+static int open_files(const struct options *options, const struct place *place,
+	struct monitor *monitor, FILE **output)
+{
+	char trace[4096];
+	bool first = place->rank == 0;
+	int rc = 0;
+
+	if (first && options->output && !(*output = fopen(options->output, "we")))
+		return failed(options->output, -errno);
+	if (first && options->json)
+		rc = try_file(options->json);
+	if (rc < 0)
+		return failed(options->json, rc);
+	if (place->ranks > 1 && options->trace)
+		snprintf(trace, sizeof(trace), "%s.%" PRIu32, options->trace, place->rank);
+	rc = monitor_init(monitor, place->ranks > 1 && options->trace ? trace : options->trace,
+		options->quiet || !first);
+	return rc < 0 ? failed(options->trace, rc) : 0;
+}
+
+static int close_files(const struct options *options, struct monitor *monitor, FILE *output)
+{
+	int status = 0;
+
+	if (output && fclose(output) != 0)
+		status = failed(options->output, -errno);
+	int rc = monitor_deinit(monitor);
+	if (rc < 0 && status == 0)
+		status = failed(options->trace, rc);
 	return status;
 }
 
@@ -153,6 +291,7 @@ int main(int argc, char **argv)
 {
 	struct options options;
 	struct grid grid;
+	struct place place;
 	struct monitor monitor = {0};
 	FILE *output = NULL;
 	int rc = options_parse(argc, argv, &options);
@@ -161,28 +300,27 @@ int main(int argc, char **argv)
 		return rc < 0 ? 2 : 0;
 	if (options.pin && team_is_bound())
 		return refused("--pin: OMP_PROC_BIND already binds the threads");
-
-	uint32_t threads = options.threads ? options.threads : team_threads_default();
-	if (threads > OPTIONS_THREADS_MAX)
-		threads = OPTIONS_THREADS_MAX;
-	int status = cut(&options, threads, &grid);
+	int status = join_ranks(&place);
 	if (status)
 		return status;
 
-	/* Opened now: who cannot write should know before the work is done. */
-	if (options.output && !(output = fopen(options.output, "we")))
-		return failed(options.output, -errno);
-	rc = options.json ? try_file(options.json) : 0;
-	if (rc < 0)
-		return failed(options.json, rc);
-	rc = monitor_init(&monitor, options.trace, options.quiet);
-	status = rc < 0 ? failed(options.trace, rc)
-			: run(&options, &grid, threads, &monitor, output);
-	if (output && fclose(output) != 0 && status == 0)
-		status = failed(options.output, -errno);
-	rc = monitor_deinit(&monitor);
-	if (rc < 0 && status == 0)
-		status = failed(options.trace, rc);
+	uint32_t threads = choose_threads(&options, &place);
+	status = cut(&options, &place, threads, &grid);
+	if (status) {
+		transport_close(place.transport);
+		return status;
+	}
+	status = check_memory(&grid, &place);
+	if (status)
+		return leave_ranks(&place, status);
+
+	status = open_files(&options, &place, &monitor, &output);
+	if (status == 0)
+		status = run(&options, &grid, threads, &place, &monitor, output);
+	int closed = close_files(&options, &monitor, output);
+	if (status == 0)
+		status = closed;
+	leave_ranks(&place, status);
 
 	if (monitor.signal) {
 		/* What there was is reported: now die of it, as who sent it expects. */

@@ -57,11 +57,11 @@ int monitor_deinit(struct monitor *monitor)
 
 void monitor_begin(struct monitor *monitor, uint32_t subdomains)
 {
+	if (monitor->trace)
+		fprintf(monitor->trace,
+			"# time_ns, then the updates of subdomains 0 to %" PRIu32 "\n",
+			subdomains - 1);
 	monitor->begin_ns = clock_wall_ns();
-	if (!monitor->trace)
-		return;
-	fprintf(monitor->trace, "# time_ns, then the updates of subdomains 0 to %" PRIu32 "\n",
-		subdomains - 1);
 }
 
 void monitor_end(struct monitor *monitor)

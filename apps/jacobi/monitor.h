@@ -28,7 +28,7 @@ int monitor_init(struct monitor *monitor, const char *trace, bool quiet);
  * zeroed one. */
 int monitor_deinit(struct monitor *monitor);
 
-/* Times are counted from here. */
+/* Times are counted from begin_ns, which is now. */
 void monitor_begin(struct monitor *monitor, uint32_t subdomains);
 /* Leave the terminal to others. */
 void monitor_end(struct monitor *monitor);

@@ -4,9 +4,9 @@
  */
 #include "options.h"
 
+#include "command_line.h"
 #include "parse.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
@@ -16,7 +16,9 @@
 #define ITERATIONS_MAX INT64_C(1000000000000)
 #define PERIOD_NS_MIN UINT64_C(100000)
 #define PERIOD_NS_MAX UINT64_C(3600000000000)
+#define DPLB_PERIOD_NS_MIN UINT64_C(1000000)
 #define COUNT_MAX 65536
+#define REACH_MAX 65536
 
 enum {
 	KEY_GRID = 0x100,
@@ -27,12 +29,15 @@ enum {
 	KEY_PAIRS,
 	KEY_LOW,
 	KEY_HIGH,
+	KEY_DPLB,
+	KEY_DPLB_PERIOD,
+	KEY_DPLB_THRESHOLD,
+	KEY_SEED,
+	KEY_CHECK,
 	KEY_PIN,
 	KEY_JSON,
 	KEY_OUTPUT,
 	KEY_TRACE,
-	KEY_HELP,
-	KEY_VERSION,
 };
 
 static const struct argp_option table[] = {
@@ -62,6 +67,22 @@ static const struct argp_option table[] = {
 		"A thread with so many subdomains gives none away, 1 to 65536 (default: 2)", 0},
 	{"high", KEY_HIGH, "N", 0,
 		"A thread with so many subdomains takes no more, 1 to 65536 (default: 6)", 0},
+	{"dplb", KEY_DPLB, "NAME", 0,
+		"Move subdomains between ranks: none, global, neighbours[:REACH] or random, see "
+		"below "
+		"(default: global with --mode async, else none)",
+		0},
+	{"dplb-period", KEY_DPLB_PERIOD, "TIME", 0,
+		"Between balancing points of ranks, 1ms to 3600s (default: 500ms)", 0},
+	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
+		"Let a rank be that is at most N updates behind in the mean of its subdomains, 0 "
+		"to "
+		"1000000000000",
+		0},
+	{"seed", KEY_SEED, "N", 0,
+		"0 or more; the random choices of --dplb begin with it (default: 1)", 0},
+	{"check", KEY_CHECK, NULL, 0,
+		"All ranks meet after moves and see that each subdomain is on exactly one", 0},
 	{"iterations", 'n', "N", 0,
 		"Stop when one thread has done N for each of its first subdomains, 1 to "
 		"1000000000000 (default: 5000, or no limit with --residual)",
@@ -78,10 +99,6 @@ static const struct argp_option table[] = {
 	{"trace", KEY_TRACE, "FILE", 0,
 		"Write the update counts of all subdomains every millisecond", 0},
 	{"quiet", 'q', NULL, 0, "No text on standard output, no progress on the terminal", 0},
-	{"help", KEY_HELP, NULL, 0, "Print this help", -1},
-	/* argp's error messages point to it. */
-	{"usage", KEY_HELP, NULL, OPTION_HIDDEN | OPTION_ALIAS, NULL, -1},
-	{"version", KEY_VERSION, NULL, 0, "Print the version", -1},
 	{0},
 };
 
@@ -93,13 +110,11 @@ static const char doc[] =
 	"halos that are at most N iterations older; async with the newest there are.\n\n"
 	"Balancing (not with sync): split moves subdomains between threads of one NUMA node, joint "
 	"between all, hybrid:N is split with one move between nodes at every Nth point.\n\n"
+	"Balancing of ranks, of which mpirun starts several (not with sync; without ranks these "
+	"options have no effect): global moves subdomains from the rank that is the most behind "
+	"to the most advanced, neighbours does so among ranks whose numbers differ by 1, 2, 4 "
+	"... below REACH, 2 to 65536 (4 unless given), random moves any anywhere, as a test.\n\n"
 	"Exit status: 0, 1 when the run failed, 2 when the command line is wrong.";
-
-struct parsing {
-	struct options options;
-	bool help;
-	bool version;
-};
 
 const char *options_mode_name(enum mode mode)
 {
@@ -115,31 +130,26 @@ const char *options_balancing_name(enum progress_balancing balancing)
 	return names[balancing];
 }
 
+const char *options_dplb_name(enum dplb dplb)
+{
+	static const char *const names[] = {"", "none", "global", "neighbours", "random"};
+
+	return names[dplb];
+}
+
 const char *options_cut_name(enum grid_cut cut)
 {
 	return cut == GRID_CUT_1D ? "1d" : "2d";
 }
 
-/* argp_failure() with status 0 prints one line and returns. */
-static error_t refuse(
-	struct argp_state *state, const char *option, const char *arg, const char *expected)
-{
-	argp_failure(state, 0, 0, "%s %s: expected %s", option, arg, expected);
-	return EINVAL;
-}
-
 static error_t read_count(
 	struct argp_state *state, const char *option, const char *arg, int64_t max, uint32_t *out)
 {
-	char expected[64];
-	int64_t number;
+	int64_t number = 0;
+	error_t error = command_line_integer(state, option, arg, 1, max, &number);
 
-	if (parse_integer(arg, 1, max, &number) == 0) {
-		*out = (uint32_t)number;
-		return 0;
-	}
-	snprintf(expected, sizeof(expected), "a whole number from 1 to %lld", (long long)max);
-	return refuse(state, option, arg, expected);
+	*out = (uint32_t)number;
+	return error;
 }
 
 /* NAME:N; false when it is not. */
@@ -150,6 +160,19 @@ static bool read_named_number(
 
 	return strncmp(arg, name, length) == 0 && arg[length] == ':' &&
 	       parse_integer(arg + length + 1, min, max, out) == 0;
+}
+
+/* min_ns is less than a second. */
+static error_t read_period(struct argp_state *state, const char *option, const char *arg,
+	uint64_t min_ns, uint64_t *out_ns)
+{
+	char expected[64];
+
+	if (parse_time_ns(arg, out_ns) == 0 && *out_ns >= min_ns && *out_ns <= PERIOD_NS_MAX)
+		return 0;
+	snprintf(expected, sizeof(expected), "a time with its unit from %lluus to 3600s, as 10ms",
+		(unsigned long long)(min_ns / 1000));
+	return command_line_refuse(state, option, arg, expected);
 }
 
 static error_t read_grid(struct argp_state *state, const char *arg, struct options *out)
@@ -167,7 +190,8 @@ static error_t read_grid(struct argp_state *state, const char *arg, struct optio
 			return 0;
 		}
 	}
-	return refuse(state, "--grid", arg, "rows and columns from 1 to 16777216, as 600x300");
+	return command_line_refuse(
+		state, "--grid", arg, "rows and columns from 1 to 16777216, as 600x300");
 }
 
 static error_t read_mode(struct argp_state *state, const char *arg, struct options *out)
@@ -183,7 +207,8 @@ static error_t read_mode(struct argp_state *state, const char *arg, struct optio
 		out->mode = MODE_SSYNC;
 		out->bound = (uint64_t)bound;
 	} else {
-		return refuse(state, "--mode", arg, "sync, async or ssync:N, as ssync:30");
+		return command_line_refuse(
+			state, "--mode", arg, "sync, async or ssync:N, as ssync:30");
 	}
 	return 0;
 }
@@ -202,7 +227,26 @@ static error_t read_balancing(struct argp_state *state, const char *arg, struct 
 			out->balancing = (enum progress_balancing)i;
 			return 0;
 		}
-	return refuse(state, "--balance", arg, "none, split, joint or hybrid:N, as hybrid:500");
+	return command_line_refuse(
+		state, "--balance", arg, "none, split, joint or hybrid:N, as hybrid:500");
+}
+
+static error_t read_dplb(struct argp_state *state, const char *arg, struct options *out)
+{
+	int64_t reach;
+
+	if (read_named_number(arg, "neighbours", 2, REACH_MAX, &reach)) {
+		out->dplb = DPLB_NEIGHBOURS;
+		out->dplb_reach = (uint32_t)reach;
+		return 0;
+	}
+	for (enum dplb dplb = DPLB_NONE; dplb <= DPLB_RANDOM; dplb++)
+		if (strcmp(arg, options_dplb_name(dplb)) == 0) {
+			out->dplb = dplb;
+			return 0;
+		}
+	return command_line_refuse(state, "--dplb", arg,
+		"none, global, neighbours, neighbours:REACH, as neighbours:8, or random");
 }
 
 /* Exponents are what people write here, so the strict parsers of times and counts won't do. */
@@ -212,16 +256,17 @@ static error_t read_residual(struct argp_state *state, const char *arg, double *
 	double value = strtod(arg, &end);
 
 	if (*end || strspn(arg, "0123456789.eE-") != strlen(arg) || !(value > 0 && value < 1))
-		return refuse(state, "--residual", arg, "a number above 0 and below 1, as 1e-4");
+		return command_line_refuse(
+			state, "--residual", arg, "a number above 0 and below 1, as 1e-4");
 	*out = value;
 	return 0;
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct parsing *parsing = state->input;
-	struct options *out = &parsing->options;
-	int64_t number;
+	struct options *out = state->input;
+	int64_t number = 0;
+	error_t error;
 
 	switch (key) {
 	case 't':
@@ -232,7 +277,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return read_count(state, "--subdomains", arg, COUNT_MAX, &out->subdomains);
 	case KEY_CUT:
 		if (strcmp(arg, "1d") != 0 && strcmp(arg, "2d") != 0)
-			return refuse(state, "--cut", arg, "1d or 2d");
+			return command_line_refuse(state, "--cut", arg, "1d or 2d");
 		out->cut = *arg == '1' ? GRID_CUT_1D : GRID_CUT_2D;
 		return 0;
 	case KEY_MODE:
@@ -241,27 +286,40 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return read_balancing(state, arg, out);
 	case KEY_HOST:
 		if (strcmp(arg, "self") != 0 && strcmp(arg, "daemon") != 0)
-			return refuse(state, "--host", arg, "self or daemon");
+			return command_line_refuse(state, "--host", arg, "self or daemon");
 		out->self_hosted = *arg == 's';
 		return 0;
 	case KEY_PERIOD:
-		if (parse_time_ns(arg, &out->period_ns) < 0 || out->period_ns < PERIOD_NS_MIN ||
-			out->period_ns > PERIOD_NS_MAX)
-			return refuse(state, "--period", arg,
-				"a time with its unit from 100us to 3600s, as 1ms");
-		return 0;
+		return read_period(state, "--period", arg, PERIOD_NS_MIN, &out->period_ns);
 	case KEY_PAIRS:
 		return read_count(state, "--pairs", arg, PROGRESS_PAIRS_MAX, &out->pairs);
 	case KEY_LOW:
 		return read_count(state, "--low", arg, COUNT_MAX, &out->low);
 	case KEY_HIGH:
 		return read_count(state, "--high", arg, COUNT_MAX, &out->high);
-	case 'n':
-		if (parse_integer(arg, 1, ITERATIONS_MAX, &number) < 0)
-			return refuse(state, "--iterations", arg,
-				"a whole number from 1 to 1000000000000");
-		out->iterations = (uint64_t)number;
+	case KEY_DPLB:
+		return read_dplb(state, arg, out);
+	case KEY_DPLB_PERIOD:
+		return read_period(
+			state, "--dplb-period", arg, DPLB_PERIOD_NS_MIN, &out->dplb_period_ns);
+	case KEY_DPLB_THRESHOLD:
+		if (parse_fraction(arg, (double)ITERATIONS_MAX, &out->dplb_threshold) < 0)
+			return command_line_refuse(
+				state, "--dplb-threshold", arg, "a number from 0 to 1000000000000");
 		return 0;
+	case KEY_SEED:
+		if (parse_integer(arg, 0, INT64_MAX, &number) < 0)
+			return command_line_refuse(state, "--seed", arg, "a whole number from 0");
+		out->seed = (uint64_t)number;
+		return 0;
+	case KEY_CHECK:
+		out->check = true;
+		return 0;
+	case 'n':
+		error = command_line_integer(
+			state, "--iterations", arg, 1, ITERATIONS_MAX, &number);
+		out->iterations = (uint64_t)number;
+		return error;
 	case 'r':
 		return read_residual(state, arg, &out->residual);
 	case KEY_PIN:
@@ -279,15 +337,6 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 'q':
 		out->quiet = true;
 		return 0;
-	case KEY_HELP:
-		parsing->help = true;
-		return 0;
-	case KEY_VERSION:
-		parsing->version = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_failure(state, 0, 0, "%s: unexpected argument", arg);
-		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -305,6 +354,14 @@ static int complete(struct options *out)
 			options_balancing_name(out->balancing));
 		return -EINVAL;
 	}
+	if (out->dplb == DPLB_DEFAULT)
+		out->dplb = out->mode == MODE_ASYNC ? DPLB_GLOBAL : DPLB_NONE;
+	if (out->mode == MODE_SYNC && out->dplb != DPLB_NONE) {
+		fprintf(stderr,
+			"jacobi: --dplb %s: in --mode sync subdomains stay where they are\n",
+			options_dplb_name(out->dplb));
+		return -EINVAL;
+	}
 	if (out->iterations == 0)
 		out->iterations = out->residual > 0 ? UINT64_MAX : 5000;
 	return 0;
@@ -312,31 +369,26 @@ static int complete(struct options *out)
 
 int options_parse(int argc, char **argv, struct options *out)
 {
-	struct parsing parsing = {
-		.options =
-			{
-				.subdomains = 4,
-				.mode = MODE_ASYNC,
-				.bound = UINT64_MAX,
-				.self_hosted = true,
-				.period_ns = UINT64_C(1000000),
-				.pairs = 6,
-				.low = 2,
-				.high = 6,
-				.hybrid_every = 500,
-			},
+	struct options options = {
+		.subdomains = 4,
+		.mode = MODE_ASYNC,
+		.bound = UINT64_MAX,
+		.self_hosted = true,
+		.period_ns = UINT64_C(1000000),
+		.pairs = 6,
+		.low = 2,
+		.high = 6,
+		.hybrid_every = 500,
+		.dplb_reach = 4,
+		.dplb_period_ns = UINT64_C(500000000),
+		.dplb_threshold = -1,
+		.seed = 1,
 	};
 	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
+	int rc = command_line_parse(&argp, "jacobi", 0, argc, argv, &options);
 
-	if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &parsing) != 0)
-		return -EINVAL;
-	if (parsing.help || parsing.version) {
-		if (parsing.help)
-			argp_help(&argp, stdout, ARGP_HELP_STD_HELP, (char *)"jacobi");
-		else
-			printf("jacobi (juggle) %s\n", JUGGLE_VERSION);
-		return 1;
-	}
-	*out = parsing.options;
+	if (rc)
+		return rc;
+	*out = options;
 	return complete(out);
 }

@@ -19,6 +19,15 @@ enum mode {
 	MODE_ASYNC, /* the newest halos there are */
 };
 
+/* What moves subdomains between ranks. */
+enum dplb {
+	DPLB_DEFAULT,
+	DPLB_NONE,
+	DPLB_GLOBAL, /* by the progress of all ranks */
+	DPLB_NEIGHBOURS, /* by that of a neighbourhood */
+	DPLB_RANDOM, /* without regard to progress: to test moving */
+};
+
 struct options {
 	uint32_t threads; /* 0: not given */
 	uint32_t rows, columns; /* 0: not given */
@@ -31,6 +40,12 @@ struct options {
 	bool self_hosted; /* the threads balance; else juggle does, or nobody */
 	uint64_t period_ns;
 	uint32_t pairs, low, high;
+	enum dplb dplb; /* never the default */
+	uint32_t dplb_reach; /* of a neighbourhood */
+	uint64_t dplb_period_ns;
+	double dplb_threshold; /* updates; negative: not given */
+	uint64_t seed;
+	bool check; /* that each subdomain is on exactly one rank */
 	uint64_t iterations; /* UINT64_MAX: no limit */
 	double residual; /* 0: no threshold */
 	bool pin;
@@ -42,9 +57,10 @@ struct options {
  * Returns 0 to go on, 1 when help or version was all that was wanted, -EINVAL. */
 int options_parse(int argc, char **argv, struct options *out);
 
-/* As --mode (without its bound), --balance and --cut have them. */
+/* As --mode (without its bound), --balance, --dplb (without its reach) and --cut have them. */
 const char *options_mode_name(enum mode mode);
 const char *options_balancing_name(enum progress_balancing balancing);
+const char *options_dplb_name(enum dplb dplb);
 const char *options_cut_name(enum grid_cut cut);
 
 #endif

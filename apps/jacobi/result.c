@@ -56,6 +56,32 @@ static void format_balancing(char *out, size_t bytes, const struct options *opti
 		options->balancing == PROGRESS_BALANCE_HYBRID);
 }
 
+static void format_dplb(char *out, size_t bytes, const struct options *options)
+{
+	format(out, bytes, options_dplb_name(options->dplb), options->dplb_reach,
+		options->dplb == DPLB_NEIGHBOURS);
+}
+
+static void print_ranks(const struct solve_task *task, const struct solve_outcome *outcome)
+{
+	char dplb[40];
+
+	format_dplb(dplb, sizeof(dplb), task->options);
+	printf("ranks           %" PRIu32 ", %s, dplb %s, %" PRIu64
+	       " subdomains moved between ranks\n",
+		outcome->rank_count, transport_library(task->transport), dplb, outcome->rank_moves);
+	printf("%10s %12s %11s %8s %8s %10s  %s\n", "rank", "updates", "subdomains", "came", "went",
+		"staleness", "host");
+	for (uint32_t r = 0; r < outcome->rank_count; r++) {
+		const struct solve_rank *rank = &outcome->ranks[r];
+
+		printf("%10" PRIu32 " %12" PRIu64 " %11" PRIu32 " %8" PRIu64 " %8" PRIu64
+		       " %10" PRIu64 "  %s\n",
+			r, rank->updates, rank->subdomains, rank->arrivals, rank->departures,
+			rank->lag_max, rank->host);
+	}
+}
+
 int result_print(const struct solve_task *task, const struct solve_outcome *outcome)
 {
 	const struct options *options = task->options;
@@ -63,9 +89,10 @@ int result_print(const struct solve_task *task, const struct solve_outcome *outc
 
 	format_mode(mode, sizeof(mode), options);
 	format_balancing(balancing, sizeof(balancing), options);
-	printf("%" PRIu32 " x %" PRIu32 " cells, %" PRIu32 " threads with %" PRIu32
+	printf("%" PRIu32 " x %" PRIu32 " cells, %" PRIu64 " threads with %" PRIu32
 	       " subdomains, %s, balance %s\n",
-		task->grid->rows, task->grid->columns, task->workers, options->subdomains, mode,
+		task->grid->rows, task->grid->columns,
+		(uint64_t)task->workers * outcome->rank_count, options->subdomains, mode,
 		balancing);
 	printf("time            %.6g s\n", elapsed_s(outcome));
 	printf("iteration rate  %.6g /s\n", iteration_rate(task, outcome));
@@ -74,14 +101,50 @@ int result_print(const struct solve_task *task, const struct solve_outcome *outc
 	printf("spread          %" PRIu64 "\n", outcome->spread);
 	printf("staleness       %.4g mean, %" PRIu64 " largest\n", outcome->staleness_mean,
 		outcome->staleness_max);
+	if (options->mode == MODE_SSYNC && outcome->bound_exceeded > 0)
+		printf("                %" PRIu64 " more than the bound\n",
+			outcome->bound_exceeded);
 	printf("residual        %.6e%s, verified (%" PRIu64 " times)\n", outcome->residual,
 		options->residual > 0 && !outcome->converged ? ", not small enough" : "",
 		outcome->verifications);
 	printf("moves           %" PRIu64 "\n", outcome->moves);
+	if (task->transport)
+		print_ranks(task, outcome);
 	errno = 0;
 	if (fflush(stdout) != 0 || ferror(stdout))
 		return errno ? -errno : -EIO;
 	return 0;
+}
+
+static json_t *pack_ranks(const struct solve_task *task, const struct solve_outcome *outcome)
+{
+	const struct options *options = task->options;
+	json_t *list = json_array();
+	char dplb[40];
+
+	format_dplb(dplb, sizeof(dplb), options);
+	for (uint32_t r = 0; list && r < outcome->rank_count; r++) {
+		const struct solve_rank *rank = &outcome->ranks[r];
+		json_t *one = json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "rank",
+			(json_int_t)r, "host", rank->host, "updates", (json_int_t)rank->updates,
+			"subdomains", (json_int_t)rank->subdomains, "moves_in",
+			(json_int_t)rank->arrivals, "moves_out", (json_int_t)rank->departures,
+			"staleness_max", (json_int_t)rank->lag_max);
+
+		if (json_array_append_new(list, one) < 0) {
+			json_decref(list);
+			list = NULL;
+		}
+	}
+	json_t *threshold = options->dplb_threshold < 0 ? json_null() /* each rank's own */
+							: json_real(options->dplb_threshold);
+	return json_pack("{s:I, s:s?, s:s, s:f, s:o, s:I, s:I, s:I, s:o}", "ranks",
+		(json_int_t)outcome->rank_count, "mpi",
+		task->transport ? transport_library(task->transport) : NULL, "dplb", dplb,
+		"dplb_period_s", (double)options->dplb_period_ns / 1e9, "dplb_threshold", threshold,
+		"rank_moves", (json_int_t)outcome->rank_moves, "ownership_checks",
+		(json_int_t)outcome->ownership_checks, "bound_exceeded",
+		(json_int_t)outcome->bound_exceeded, "rank", list);
 }
 
 int result_write(const struct solve_task *task, const struct solve_outcome *outcome)
@@ -107,10 +170,14 @@ int result_write(const struct solve_task *task, const struct solve_outcome *outc
 		outcome->converged, "verifications", (json_int_t)outcome->verifications, "moves",
 		(json_int_t)outcome->moves);
 
-	if (!object || !found || json_object_update(object, found) < 0) {
+	json_t *ranks = pack_ranks(task, outcome);
+
+	if (!object || !found || !ranks || json_object_update(object, found) < 0 ||
+		json_object_update(object, ranks) < 0) {
 		json_decref(object);
 		object = NULL;
 	}
 	json_decref(found);
+	json_decref(ranks);
 	return report_write(options->json, object);
 }

@@ -2,76 +2,37 @@
 /*
  * The workers; see solve.h.
  */
-#include "solve.h"
-
-#include "clock.h"
-#include "team.h"
+#include "solver.h"
 
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
-#include <stdalign.h>
-#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 
 /* The norm of the residual costs a part of an update, so only every so manieth pays it. */
 #define RESIDUAL_EVERY 64
 
-/* Why the workers are called together. */
-enum {
-	CALL_LIMIT = 1, /* enough iterations */
-	CALL_RESIDUAL = 2, /* it seems to be small enough */
-	CALL_SIGNAL = 4,
-};
-
-struct worker {
-	alignas(EDGE_LINE) uint64_t updates;
-	uint64_t moves;
-	uint64_t rounds;
-};
-
-/* What is kept of a subdomain beside its cells. */
-struct account {
-	/* Its part of the norm of the residual over that of the start, when that was last computed; NAN
-	 * when that was before all stood still: so none is left out of an estimate. */
-	alignas(EDGE_LINE) _Atomic double share;
-	uint32_t worker; /* who updated it last; its holder's */
-};
-
-struct solver {
-	const struct solve_task *task;
-	struct progress *progress;
-	struct worker *workers;
-	struct account *accounts;
-	uint32_t per_worker, subdomains;
-	uint64_t updates_limit; /* of a worker */
-	/* Written while the others stand still: */
-	double initial, residual;
-	uint64_t begin_ns, end_ns, verifications;
-	bool over;
-	/* Written at any time, seldom: */
-	alignas(EDGE_LINE) _Atomic unsigned call;
-	_Atomic uint64_t meet_at; /* sync: the iteration at which worker 0 wants to meet */
-	_Atomic int error;
-};
-
-/* The norm of the residual over that of the start; NAN when a part isn't known. */
-static double norm(const struct solver *solver)
+static bool seems_converged(struct solver *solver)
 {
-	double squared = 0;
-
-	for (uint32_t s = 0; s < solver->subdomains; s++) {
-		double share =
-			atomic_load_explicit(&solver->accounts[s].share, memory_order_relaxed);
-		squared += share * share;
-	}
-	return sqrt(squared);
+	return sqrt(meeting_squared(solver)) <= solver->task->options->residual;
 }
 
-static bool seems_converged(const struct solver *solver)
+/* Subdomains go to, and come from, other ranks. */
+static double leaves(void *arg, uint32_t slot)
 {
-	return norm(solver) <= solver->task->options->residual;
+	const struct solver *solver = arg;
+
+	return atomic_load_explicit(&solver->accounts[slot].share, memory_order_relaxed);
+}
+
+static void arrives(void *arg, uint32_t slot, double share)
+{
+	struct solver *solver = arg;
+	struct account *account = &solver->accounts[slot];
+
+	atomic_store_explicit(&account->share, share, memory_order_relaxed);
+	account->worker = progress_holder(solver->progress, slot);
 }
 
 /* One update of a subdomain that the worker holds and has fetched the halos of. */
@@ -96,58 +57,6 @@ static void step(struct solver *solver, uint32_t w, uint32_t s)
 	}
 }
 
-/* The exact shares, while all stand still. By first owners: what is on its way from one
- * holder to another has to be seen to as well. */
-static void measure(struct solver *solver, uint32_t w)
-{
-	for (uint32_t s = w * solver->per_worker; s < (w + 1) * solver->per_worker; s++) {
-		struct subdomain *sub = &solver->task->subdomains[s];
-
-		subdomain_fetch(sub);
-		atomic_store_explicit(&solver->accounts[s].share,
-			sqrt(subdomain_residual(sub)) / solver->initial, memory_order_relaxed);
-	}
-}
-
-/* Take the norm of what was measured, while all stand still. */
-static double take_norm(struct solver *solver)
-{
-	double whole = norm(solver);
-
-	for (uint32_t s = 0; s < solver->subdomains; s++)
-		atomic_store_explicit(&solver->accounts[s].share, NAN, memory_order_relaxed);
-	return whole;
-}
-
-static void judge(struct solver *solver)
-{
-	unsigned call = atomic_exchange(&solver->call, 0);
-
-	solver->residual = take_norm(solver);
-	solver->verifications++;
-	if (solver->residual <= solver->task->options->residual) {
-		solver->over = true;
-		if (!(call & CALL_LIMIT))
-			solver->end_ns = clock_wall_ns();
-	} else if (call & (CALL_LIMIT | CALL_SIGNAL)) {
-		solver->over = true;
-	}
-}
-
-/* All workers meet, and learn whether it is over. */
-static bool meet(struct solver *solver, struct team *team, uint32_t w)
-{
-	team_wait(team);
-	if (w == 0)
-		solver->end_ns = clock_wall_ns();
-	measure(solver, w);
-	team_wait(team);
-	if (w == 0)
-		judge(solver);
-	team_wait(team);
-	return solver->over;
-}
-
 static void call(struct solver *solver, unsigned why)
 {
 	atomic_fetch_or_explicit(&solver->call, why, memory_order_relaxed);
@@ -158,12 +67,73 @@ static bool called(const struct solver *solver)
 	return atomic_load_explicit(&solver->call, memory_order_relaxed) != 0;
 }
 
+/* A meeting of all, wherever they are. */
+static void want(struct solver *solver, unsigned why)
+{
+	if (solver->ranks)
+		ranks_wish(solver->ranks, why);
+	else
+		call(solver, why);
+}
+
+/* What other ranks need. */
+static void pump(struct solver *solver)
+{
+	unsigned why = ranks_pump(solver->ranks);
+
+	if (why & RANKS_REWIRE)
+		call(solver, CALL_REWIRE);
+	if (why & RANKS_MEET)
+		call(solver, CALL_RANKS);
+}
+
+/* In lockstep, after an iteration: wait for the other ranks; and now and then all tell each other
+ * what they have found, so that they decide the same. */
+static void exchange(struct solver *solver, uint64_t iteration)
+{
+	double all[2];
+
+	ranks_exchange(solver->ranks, iteration);
+	if (iteration % RESIDUAL_EVERY != 0)
+		return;
+	all[0] = meeting_squared(solver);
+	all[1] = solver->task->monitor->signal != 0;
+	ranks_sum(solver->ranks, all, 2);
+	solver->seen = sqrt(all[0]);
+	if (all[1] > 0)
+		atomic_store(&solver->meet_at, iteration);
+}
+
+/* Worker 0, before it waits. Whoever is still at the iteration before, or at this, won't see early
+ * what is to be done at the next. */
+static void look_on(struct solver *solver, uint64_t iteration)
+{
+	struct monitor *monitor = solver->task->monitor;
+
+	monitor_poll(monitor, solver->progress, solver->task->slots);
+	if (!solver->ranks && monitor->signal && atomic_load(&solver->meet_at) > iteration + 1)
+		atomic_store(&solver->meet_at, iteration + 1);
+}
+
+static unsigned why_now(struct solver *solver, uint64_t iteration)
+{
+	const struct options *options = solver->task->options;
+	unsigned why = 0;
+
+	if (iteration == options->iterations)
+		why |= CALL_LIMIT;
+	if (iteration == atomic_load(&solver->meet_at))
+		why |= CALL_SIGNAL;
+	if (iteration % RESIDUAL_EVERY == 0 &&
+		(solver->ranks ? solver->seen <= options->residual : seems_converged(solver)))
+		why |= CALL_RESIDUAL;
+	return why;
+}
+
 /* All the same number of iterations, all decisions at the same one. Subdomains stay where they
  * are: one that is on its way would miss an iteration. */
 static void run_sync(struct solver *solver, struct team *team, uint32_t w)
 {
-	const struct options *options = solver->task->options;
-	struct monitor *monitor = solver->task->monitor;
 	uint32_t first = w * solver->per_worker, end = first + solver->per_worker;
 	const uint32_t *held;
 
@@ -172,26 +142,24 @@ static void run_sync(struct solver *solver, struct team *team, uint32_t w)
 		for (uint32_t s = first; s < end; s++) {
 			subdomain_fetch(&solver->task->subdomains[s]);
 			step(solver, w, s);
+			if (solver->ranks)
+				pump(solver);
 		}
-		if (w == 0) {
-			monitor_poll(monitor, solver->progress, solver->subdomains);
-			/* Whoever is still at the iteration before, or at this, won't see it early. */
-			if (monitor->signal && atomic_load(&solver->meet_at) > iteration + 1)
-				atomic_store(&solver->meet_at, iteration + 1);
-		}
+		if (w == 0)
+			look_on(solver, iteration);
 		team_wait(team);
+		if (solver->ranks) {
+			if (w == 0)
+				exchange(solver, iteration);
+			team_wait(team);
+		}
 
-		unsigned why = 0;
-		if (iteration == options->iterations)
-			why |= CALL_LIMIT;
-		if (iteration == atomic_load(&solver->meet_at))
-			why |= CALL_SIGNAL;
-		if (iteration % RESIDUAL_EVERY == 0 && seems_converged(solver))
-			why |= CALL_RESIDUAL;
+		unsigned why = why_now(solver, iteration);
 		if (why == 0)
 			continue;
-		call(solver, why);
-		if (meet(solver, team, w))
+		want(solver, why);
+		call(solver, CALL_RANKS);
+		if (meeting(solver, team, w))
 			break;
 	}
 }
@@ -214,19 +182,23 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 			step(solver, w, held[i]);
 			idle = false;
 			if (worker->updates == solver->updates_limit)
-				call(solver, CALL_LIMIT);
+				want(solver, CALL_LIMIT);
+			if (solver->ranks)
+				pump(solver);
 		}
 		if (options->self_hosted)
 			progress_balance(solver->progress, w);
 		if (w == 0) {
-			monitor_poll(monitor, solver->progress, solver->subdomains);
+			monitor_poll(monitor, solver->progress, solver->task->slots);
 			if (monitor->signal)
-				call(solver, CALL_SIGNAL);
+				want(solver, CALL_SIGNAL);
 		}
-		if (++worker->rounds % RESIDUAL_EVERY == 0 && seems_converged(solver))
+		if (solver->ranks)
+			pump(solver);
+		else if (++worker->rounds % RESIDUAL_EVERY == 0 && seems_converged(solver))
 			call(solver, CALL_RESIDUAL);
 		if (called(solver)) {
-			if (meet(solver, team, w))
+			if (meeting(solver, team, w))
 				break;
 		} else if (idle) {
 			sched_yield(); /* to those whom it waits for */
@@ -234,12 +206,29 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 	}
 }
 
+/* To where its neighbours are, or will be when they are set up; those of other ranks come later. */
+static void connect(const struct solve_task *task, uint32_t s)
+{
+	uint32_t each = grid_rank_subdomains(task->grid);
+	uint32_t id = task->subdomains[s].id, first = id - s;
+
+	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
+		uint32_t n = grid_neighbour(task->grid, id, side);
+
+		if (n != GRID_OUTSIDE && n >= first && n - first < each)
+			subdomain_connect(&task->subdomains[s], side,
+				&task->subdomains[n - first].out[grid_opposite(side)]);
+	}
+}
+
 /* Where its memory is to lie, the thread that will use it sets it up. */
 static int prepare(struct solver *solver, uint32_t w)
 {
 	const struct solve_task *task = solver->task;
+	uint32_t rank = task->transport ? transport_rank(task->transport) : 0;
 	bool lockstep = task->options->mode == MODE_SYNC;
-	int rc = task->pin ? cpuset_pin_caller(cpuset_nth(task->pin, (int)w)) : 0;
+	int rc = task->pin ? cpuset_pin_caller(cpuset_nth(task->pin, (int)(task->pin_first + w)))
+			   : 0;
 
 	if (rc == 0)
 		rc = progress_register(solver->progress, w);
@@ -247,9 +236,30 @@ static int prepare(struct solver *solver, uint32_t w)
 		uint32_t s = w * solver->per_worker + i;
 
 		solver->accounts[s].worker = w;
-		rc = subdomain_init(task->subdomains, s, task->grid, lockstep);
+		rc = subdomain_init(&task->subdomains[s], task->grid,
+			rank * grid_rank_subdomains(task->grid) + s, lockstep);
+		connect(task, s);
 	}
 	return rc;
+}
+
+static int join_ranks(struct solver *solver)
+{
+	const struct solve_task *task = solver->task;
+	const struct ranks_setup setup = {
+		.transport = task->transport,
+		.options = task->options,
+		.grid = task->grid,
+		.workers = task->workers,
+		.slots = task->slots,
+		.subdomains = task->subdomains,
+		.progress = task->progress,
+		.squared = meeting_squared,
+		.calls = {.leaves = leaves, .arrives = arrives},
+		.arg = solver,
+	};
+
+	return ranks_create(&setup, &solver->ranks);
 }
 
 static void member(struct team *team, uint32_t w, void *arg)
@@ -260,15 +270,18 @@ static void member(struct team *team, uint32_t w, void *arg)
 	if (rc < 0)
 		atomic_store(&solver->error, rc);
 	team_wait(team);
+	if (w == 0 && solver->task->transport && !atomic_load(&solver->error))
+		atomic_store(&solver->error, join_ranks(solver));
+	team_wait(team);
 	if (atomic_load(&solver->error))
 		return;
 
-	measure(solver, w);
+	meeting_measure(solver, w);
 	team_wait(team);
 	if (w == 0) {
-		solver->initial = take_norm(solver);
-		monitor_begin(solver->task->monitor, solver->subdomains);
-		solver->begin_ns = clock_wall_ns();
+		solver->initial = meeting_norm(solver);
+		monitor_begin(solver->task->monitor, solver->task->slots);
+		solver->begin_ns = solver->task->monitor->begin_ns;
 	}
 	team_wait(team);
 
@@ -279,33 +292,7 @@ static void member(struct team *team, uint32_t w, void *arg)
 	progress_leave(solver->progress, w);
 }
 
-static void collect(const struct solver *solver, struct solve_outcome *out)
-{
-	const struct solve_task *task = solver->task;
-	uint64_t lag_sum = 0;
-
-	*out = (struct solve_outcome){
-		.elapsed_ns = solver->end_ns - solver->begin_ns,
-		.spread = progress_spread(solver->progress),
-		.residual = solver->residual,
-		.converged = solver->residual <= task->options->residual,
-		.verifications = solver->verifications,
-	};
-	for (uint32_t w = 0; w < task->workers; w++) {
-		out->updates += solver->workers[w].updates;
-		out->moves += solver->workers[w].moves;
-	}
-	for (uint32_t s = 0; s < solver->subdomains; s++) {
-		const struct subdomain *sub = &task->subdomains[s];
-
-		lag_sum += sub->lag_sum;
-		if (sub->lag_max > out->staleness_max)
-			out->staleness_max = sub->lag_max;
-	}
-	out->staleness_mean = (double)lag_sum / (double)out->updates;
-}
-
-static void *zeroed(size_t count, size_t bytes)
+void *solver_allocate(size_t count, size_t bytes)
 {
 	void *all = aligned_alloc(EDGE_LINE, count * bytes);
 
@@ -317,14 +304,12 @@ static void *zeroed(size_t count, size_t bytes)
 int solve(const struct solve_task *task, struct solve_outcome *outcome)
 {
 	const struct options *options = task->options;
-	uint32_t subdomains = grid_subdomains(task->grid);
 	struct solver solver = {
 		.task = task,
 		.progress = task->progress,
-		.workers = zeroed(task->workers, sizeof(struct worker)),
-		.accounts = zeroed(subdomains, sizeof(struct account)),
+		.workers = solver_allocate(task->workers, sizeof(struct worker)),
+		.accounts = solver_allocate(task->slots, sizeof(struct account)),
 		.per_worker = options->subdomains,
-		.subdomains = subdomains,
 		.updates_limit = options->iterations > UINT64_MAX / options->subdomains
 					 ? UINT64_MAX
 					 : options->iterations * options->subdomains,
@@ -333,13 +318,17 @@ int solve(const struct solve_task *task, struct solve_outcome *outcome)
 	};
 	int rc = solver.workers && solver.accounts ? 0 : -ENOMEM;
 
+	*outcome = (struct solve_outcome){0};
 	if (rc == 0)
 		rc = team_run(task->workers, member, &solver);
 	if (rc == 0)
 		rc = atomic_load(&solver.error);
 	monitor_end(task->monitor);
-	if (rc == 0)
-		collect(&solver, outcome);
+	if (rc == 0) {
+		rc = outcome_collect(&solver, outcome);
+		if (rc == 0)
+			ranks_destroy(solver.ranks);
+	}
 	free(solver.accounts);
 	free(solver.workers);
 	return rc;

@@ -6,6 +6,7 @@
 
 #include "kernel.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
@@ -13,6 +14,18 @@
 
 #define LINE_DOUBLES (EDGE_LINE / sizeof(double))
 #define SOURCE_WIDTH 0.125 /* standard deviation, as a part of the side */
+#define PACKED_MAGIC UINT32_C(0x6a616362) /* "jacb" */
+
+/* What stands before the cells of a packed one, which follow row by row. */
+struct packed {
+	uint32_t magic;
+	uint32_t id;
+	struct grid_block block;
+	uint64_t iteration;
+	uint64_t lag_sum, lag_max;
+};
+
+static_assert(sizeof(struct packed) == 48, "no padding: it would be sent unset");
 
 static size_t round_up(size_t n, size_t unit)
 {
@@ -49,7 +62,7 @@ static void show(struct subdomain *sub)
 	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
 		struct edge *edge = &sub->out[side];
 
-		if (!sub->in[side])
+		if (!sub->inner[side])
 			continue;
 		struct edge_slot *slot =
 			sub->lockstep ? edge_of_iteration(edge, sub->iteration) : edge_begin(edge);
@@ -60,13 +73,13 @@ static void show(struct subdomain *sub)
 	}
 }
 
-int subdomain_init(struct subdomain *all, uint32_t index, const struct grid *grid, bool lockstep)
+/* All but what its cells are. */
+static int set_up(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep)
 {
-	struct subdomain *sub = &all[index];
-	struct grid_block block = grid_block(grid, index);
+	struct grid_block block = grid_block(grid, id);
 	size_t edges_bytes = 0;
 
-	*sub = (struct subdomain){.block = block, .lockstep = lockstep};
+	*sub = (struct subdomain){.id = id, .block = block, .lockstep = lockstep};
 	/* The halo cell on the right of a row, then that on the left of the next. */
 	sub->stride = round_up(block.columns + 2, 8);
 	size_t halo = round_up(block.columns, LINE_DOUBLES);
@@ -85,11 +98,9 @@ int subdomain_init(struct subdomain *all, uint32_t index, const struct grid *gri
 	sub->next = sub->now + field;
 	char *edges = (char *)(south + halo + 2 * field);
 	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
-		uint32_t neighbour = grid_neighbour(grid, index, side);
 		size_t cells = grid_edge_cells(&block, side);
 
-		if (neighbour != GRID_OUTSIDE)
-			sub->in[side] = &all[neighbour].out[grid_opposite(side)];
+		sub->inner[side] = grid_neighbour(grid, id, side) != GRID_OUTSIDE;
 		edge_init(&sub->out[side], cells, edges);
 		edges += edge_bytes(cells);
 	}
@@ -97,9 +108,86 @@ int subdomain_init(struct subdomain *all, uint32_t index, const struct grid *gri
 		north[i] = subdomain_source(grid, block.column + i);
 	sub->north = north;
 	sub->south = south;
-	for (uint32_t row = 0; row < block.rows; row++)
-		for (uint32_t i = 0; i < block.columns; i++)
+	return 0;
+}
+
+int subdomain_init(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep)
+{
+	int rc = set_up(sub, grid, id, lockstep);
+
+	if (rc < 0)
+		return rc;
+	for (uint32_t row = 0; row < sub->block.rows; row++)
+		for (uint32_t i = 0; i < sub->block.columns; i++)
 			sub->now[row * sub->stride + i] = 1;
+	show(sub);
+	return 0;
+}
+
+void subdomain_connect(struct subdomain *sub, enum grid_side side, struct edge *edge)
+{
+	sub->in[side] = edge;
+}
+
+static size_t packed_bytes(const struct grid_block *block)
+{
+	return sizeof(struct packed) + (size_t)block->rows * block->columns * sizeof(double);
+}
+
+size_t subdomain_packed_bytes(const struct subdomain *sub)
+{
+	return packed_bytes(&sub->block);
+}
+
+void subdomain_pack(const struct subdomain *sub, void *to)
+{
+	const struct packed head = {
+		.magic = PACKED_MAGIC,
+		.id = sub->id,
+		.block = sub->block,
+		.iteration = sub->iteration,
+		.lag_sum = sub->lag_sum,
+		.lag_max = sub->lag_max,
+	};
+	size_t row_bytes = sub->block.columns * sizeof(double);
+	char *cells = (char *)to + sizeof(head);
+
+	memcpy(to, &head, sizeof(head));
+	for (uint32_t row = 0; row < sub->block.rows; row++)
+		memcpy(cells + row * row_bytes, sub->now + row * sub->stride, row_bytes);
+}
+
+/* Are they that subdomain's? A halo is never older than the start. */
+static bool fits(const struct packed *head, const struct grid_block *block, uint32_t id)
+{
+	return head->magic == PACKED_MAGIC && head->id == id && head->block.row == block->row &&
+	       head->block.column == block->column && head->block.rows == block->rows &&
+	       head->block.columns == block->columns && head->lag_max <= head->iteration &&
+	       head->lag_sum >= head->lag_max;
+}
+
+int subdomain_unpack(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep,
+	const void *from, size_t bytes)
+{
+	struct grid_block block = grid_block(grid, id);
+	size_t row_bytes = block.columns * sizeof(double);
+	const char *cells = (const char *)from + sizeof(struct packed);
+	struct packed head;
+
+	if (bytes != packed_bytes(&block))
+		return -EBADMSG;
+	memcpy(&head, from, sizeof(head));
+	if (!fits(&head, &block, id))
+		return -EBADMSG;
+
+	int rc = set_up(sub, grid, id, lockstep);
+	if (rc < 0)
+		return rc;
+	for (uint32_t row = 0; row < block.rows; row++)
+		memcpy(sub->now + row * sub->stride, cells + row * row_bytes, row_bytes);
+	sub->iteration = head.iteration;
+	sub->lag_sum = head.lag_sum;
+	sub->lag_max = head.lag_max;
 	show(sub);
 	return 0;
 }
@@ -116,7 +204,7 @@ uint64_t subdomain_fetch(struct subdomain *sub)
 	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
 		struct edge *edge = sub->in[side];
 
-		if (!edge)
+		if (!sub->inner[side])
 			continue;
 		const struct edge_slot *slot =
 			sub->lockstep ? edge_of_iteration(edge, sub->iteration) : edge_latest(edge);

@@ -19,9 +19,11 @@
 struct subdomain {
 	struct edge out[GRID_SIDES]; /* what it shows */
 	/* Of its holder, until the end: */
-	alignas(EDGE_LINE) struct grid_block block;
+	alignas(EDGE_LINE) uint32_t id; /* in the grid */
+	struct grid_block block;
 	bool lockstep;
-	struct edge *in[GRID_SIDES]; /* what its neighbours show; NULL at the boundary */
+	bool inner[GRID_SIDES]; /* not at the boundary: there is a neighbour */
+	struct edge *in[GRID_SIDES]; /* what its neighbours show; NULL until it is connected */
 	const double *north, *south; /* halo rows, in place */
 	size_t stride; /* doubles from row to row */
 	double *now, *next; /* the first cells of the iteration, and of the one to come */
@@ -35,11 +37,26 @@ struct subdomain {
 /* The boundary on the north, above that column. */
 double subdomain_source(const struct grid *grid, uint32_t column);
 
-/* Set up one of an array of all subdomains of a grid, which is aligned, and show its edges. To
- * be called for each before any is fetched or stepped, by the thread in whose NUMA node the memory
- * should lie. lockstep: all are stepped once before any is stepped again. Returns 0 or -ENOMEM;
- * undone by subdomain_deinit(). */
-int subdomain_init(struct subdomain *all, uint32_t index, const struct grid *grid, bool lockstep);
+/* Set up a subdomain of a grid at iteration 0, and show its edges; by the thread in whose NUMA
+ * node the memory should lie. It has to be aligned to EDGE_LINE. lockstep: all are stepped once before
+ * any is stepped again. Returns 0 or -ENOMEM; undone by subdomain_deinit(). */
+int subdomain_init(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep);
+
+/* What stands on that side: the edge that the neighbour shows (its out[] of the opposite side), or
+ * one that somebody fills in its place. Not for sides at the boundary. To be called for the others
+ * before it is fetched or stepped, and again when the neighbour moves; then it has to be fetched
+ * before it is stepped, as its halos may be in the edge that was there before. */
+void subdomain_connect(struct subdomain *sub, enum grid_side side, struct edge *edge);
+
+/* A subdomain as bytes, for another process of the same program: cells, iteration and counts, but
+ * not what it got from its neighbours. */
+size_t subdomain_packed_bytes(const struct subdomain *sub);
+void subdomain_pack(const struct subdomain *sub, void *to);
+/* As subdomain_init(), with what was packed; it shows its edges, and has to be connected and
+ * fetched. `from` need not be aligned. Also -EBADMSG: it isn't that subdomain's. */
+int subdomain_unpack(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep,
+	const void *from, size_t bytes);
+
 /* Accepts a zeroed one. */
 void subdomain_deinit(struct subdomain *subdomain);
 

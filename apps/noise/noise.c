@@ -3,9 +3,11 @@
  * noise: disturbs other programs in a known way. It exists because a balancer has to be
  * shown on a machine that is not its own, and chance must not decide which run wins.
  */
+#include "beside.h"
 #include "clock.h"
 #include "hog.h"
 #include "options.h"
+#include "parse.h"
 #include "report.h"
 
 #include <errno.h>
@@ -154,6 +156,107 @@ static int start(struct noise *noise)
 	return 0;
 }
 
+/* Set up and start all hogs. Returns 0, or the exit status after printing why. */
+static int begin(struct noise *noise)
+{
+	int rc;
+
+	noise->members = calloc((size_t)noise->options->hogs, sizeof(*noise->members));
+	rc = noise->members ? hog_stop_init(&noise->stop) : -ENOMEM;
+	if (rc == 0)
+		rc = -pthread_barrier_init(
+			&noise->prepared, NULL, (unsigned)noise->options->hogs + 1);
+	if (rc < 0) {
+		fprintf(stderr, "noise: %s\n", strerror(-rc));
+		return 1;
+	}
+	return start(noise);
+}
+
+static void stop(struct noise *noise)
+{
+	hog_stop_all(&noise->stop, noise->options->hogs);
+	for (int i = 0; i < noise->options->hogs; i++)
+		pthread_join(noise->members[i].thread, NULL);
+}
+
+static void clean(struct noise *noise)
+{
+	pthread_barrier_destroy(&noise->prepared);
+	hog_stop_deinit(&noise->stop);
+	free(noise->members);
+}
+
+/* The process beside a command. Returns the exit status. */
+static int disturb(const struct options *options, struct beside *beside)
+{
+	struct noise noise = {.options = options};
+	int status = begin(&noise);
+
+	if (status)
+		return status;
+	status = atomic_load(&noise.failed);
+	if (!status) {
+		status = beside_ready(beside) < 0;
+		if (!status)
+			beside_wait(beside, options->time_ns);
+	}
+	stop(&noise);
+	clean(&noise);
+	return status;
+}
+
+/* This process's number among those that mpirun or a batch system started; -1 without. */
+static int own_rank(void)
+{
+	static const char *const names[] = {
+		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+	int64_t rank;
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {
+		const char *text = getenv(names[i]);
+
+		if (text && parse_integer(text, 0, INT32_MAX, &rank) == 0)
+			return (int)rank;
+	}
+	return -1;
+}
+
+/* Become the command of a rank, with hogs beside it or not. Returns the exit status if not. */
+static int become_command(const struct options *options)
+{
+	struct beside beside;
+	int rank = own_rank(), rc = 0;
+
+	if (rank < 0) {
+		fprintf(stderr, "noise: --ranks: mpirun did not start this, it has no number\n");
+		return 1;
+	}
+	if (cpuset_has(&options->ranks, rank)) {
+		rc = beside_fork(&beside);
+		if (rc == 0)
+			return disturb(options, &beside);
+		if (rc > 0)
+			rc = beside_await(&beside);
+		if (rc == -ECHILD) /* it said why */
+			return 1;
+		if (rc < 0) {
+			fprintf(stderr, "noise: starting hogs: %s\n", strerror(-rc));
+			return 1;
+		}
+	}
+	/* Now, as hogs are as nice as noise was. */
+	if (setpriority(PRIO_PROCESS, 0, options->command_nice) < 0) {
+		fprintf(stderr, "noise: --nice-command %d: %s\n", options->command_nice,
+			strerror(errno));
+		return 1;
+	}
+	execvp(*options->command, options->command);
+	rc = errno;
+	fprintf(stderr, "noise: %s: %s\n", *options->command, strerror(rc));
+	return rc == ENOENT ? 127 : 126;
+}
+
 int main(int argc, char **argv)
 {
 	pid_t parent = getppid();
@@ -163,6 +266,8 @@ int main(int argc, char **argv)
 
 	if (rc)
 		return rc < 0 ? 2 : 0;
+	if (options.command)
+		return become_command(&options);
 
 	/* Blocked before the first thread exists, so that only wait_for_end() gets them. */
 	sigemptyset(&signals);
@@ -181,16 +286,7 @@ int main(int argc, char **argv)
 	}
 
 	struct noise noise = {.options = &options};
-	noise.members = calloc((size_t)options.hogs, sizeof(*noise.members));
-	rc = noise.members ? hog_stop_init(&noise.stop) : -ENOMEM;
-	if (rc == 0)
-		rc = -pthread_barrier_init(&noise.prepared, NULL, (unsigned)options.hogs + 1);
-	if (rc < 0) {
-		fprintf(stderr, "noise: %s\n", strerror(-rc));
-		return 1;
-	}
-
-	int status = start(&noise);
+	int status = begin(&noise);
 	if (status)
 		return status;
 
@@ -198,15 +294,10 @@ int main(int argc, char **argv)
 	bool failed = atomic_load(&noise.failed);
 	if (!failed)
 		wait_for_end(&signals, options.time_ns ? begin_ns + options.time_ns : 0);
-
-	hog_stop_all(&noise.stop, options.hogs);
-	for (int i = 0; i < options.hogs; i++)
-		pthread_join(noise.members[i].thread, NULL);
+	stop(&noise);
 
 	uint64_t elapsed_ns = clock_wall_ns() - begin_ns;
 	status = failed ? 1 : report(&noise, elapsed_ns ? elapsed_ns : 1);
-	pthread_barrier_destroy(&noise.prepared);
-	hog_stop_deinit(&noise.stop);
-	free(noise.members);
+	clean(&noise);
 	return status;
 }

@@ -4,9 +4,9 @@
  */
 #include "options.h"
 
+#include "command_line.h"
 #include "parse.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +25,8 @@ enum {
 	KEY_TIME,
 	KEY_WITH_PARENT,
 	KEY_JSON,
-	KEY_HELP,
-	KEY_VERSION,
+	KEY_RANKS,
+	KEY_NICE_COMMAND,
 };
 
 static const struct argp_option table[] = {
@@ -39,7 +39,9 @@ static const struct argp_option table[] = {
 	{"seed", KEY_SEED, "N", 0,
 		"hogs: 0 or more; the same seed gives the same times (default: 1)", 0},
 	{"cpu", KEY_CPU, "LIST", 0,
-		"One hog on each CPU of the list, pinned: 0-2,5 (default: not pinned)", 0},
+		"One hog on each CPU of the list, pinned: 0-2,5 (default: not pinned, "
+		"or with --ranks the affinity mask)",
+		0},
 	{"count", 'n', "COUNT", 0,
 		"Hogs, 1 to 4096; with --cpu they take its CPUs in turn (default: 1, or one for "
 		"each CPU of --cpu)",
@@ -52,10 +54,12 @@ static const struct argp_option table[] = {
 	{"with-parent", KEY_WITH_PARENT, NULL, 0,
 		"Stop when the process that started noise ends (exactly: its thread)", 0},
 	{"json", KEY_JSON, "FILE", 0, "Where to write the result (default: -, standard output)", 0},
-	{"help", KEY_HELP, NULL, 0, "Print this help", -1},
-	/* argp's error messages point to it. */
-	{"usage", KEY_HELP, NULL, OPTION_HIDDEN | OPTION_ALIAS, NULL, -1},
-	{"version", KEY_VERSION, NULL, 0, "Print the version", -1},
+	{"ranks", KEY_RANKS, "LIST", 0,
+		"Run COMMAND as one of the ranks that mpirun starts, and hogs beside it if its "
+		"number is in the list, 0 to 8191, as 0,4-7",
+		0},
+	{"nice-command", KEY_NICE_COMMAND, "N", 0,
+		"Nice value of COMMAND in all ranks, -20 to 19 (default: 19)", 0},
 	{0},
 };
 
@@ -68,29 +72,23 @@ static const char doc[] =
 	"the end it prints a JSON object, with the CPU seconds used and their share of one CPU "
 	"in the mean of all hogs. Where autogroups are on, nice values count only among "
 	"programs of one session.\n\n"
+	"With --ranks, the hogs end with COMMAND, which has noise's process id: signals and exit "
+	"status are its own. Nothing is reported.\n\n"
 	"Exit status: 0, 1 when something is not possible or not permitted, 2 when the command "
 	"line is wrong.";
 
 struct parsing {
 	struct options options;
-	bool help;
-	bool version;
+	bool ranks;
 };
-
-/* argp_failure() with status 0 prints one line and returns. */
-static error_t refuse(
-	struct argp_state *state, const char *option, const char *arg, const char *expected)
-{
-	argp_failure(state, 0, 0, "%s %s: expected %s", option, arg, expected);
-	return EINVAL;
-}
 
 static error_t read_time(
 	struct argp_state *state, const char *option, const char *arg, uint64_t *out_ns)
 {
 	/* 2^62 ns are 146 years: a sum of two can't overflow. */
 	if (parse_time_ns(arg, out_ns) < 0 || *out_ns < TIME_NS_MIN || *out_ns >> 62)
-		return refuse(state, option, arg, "a time with its unit from 1us, as 20ms");
+		return command_line_refuse(
+			state, option, arg, "a time with its unit from 1us, as 20ms");
 	return 0;
 }
 
@@ -101,18 +99,19 @@ static error_t read_nices(struct argp_state *state, const char *arg, struct opti
 
 	out->nice_count = 0;
 	if (strlen(arg) >= sizeof(text))
-		return refuse(state, "--nice", arg, "at most 64 numbers");
+		return command_line_refuse(state, "--nice", arg, "at most 64 numbers");
 	strcpy(text, arg);
 	for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
 		int64_t nice = 0;
 
 		if (out->nice_count == OPTIONS_NICES_MAX || parse_integer(word, -20, 19, &nice) < 0)
-			return refuse(state, "--nice", arg,
+			return command_line_refuse(state, "--nice", arg,
 				"numbers from -20 to 19, separated by commas");
 		out->nice[out->nice_count++] = (int)nice;
 	}
 	if (out->nice_count == 0)
-		return refuse(state, "--nice", arg, "numbers from -20 to 19, separated by commas");
+		return command_line_refuse(
+			state, "--nice", arg, "numbers from -20 to 19, separated by commas");
 	return 0;
 }
 
@@ -124,7 +123,7 @@ static error_t read_pattern(struct argp_state *state, const char *arg, struct op
 			return 0;
 		}
 	}
-	return refuse(state, "--pattern", arg, "plb, duty or hogs");
+	return command_line_refuse(state, "--pattern", arg, "plb, duty or hogs");
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
@@ -132,6 +131,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	struct parsing *parsing = state->input;
 	struct options *out = &parsing->options;
 	int64_t number = 0;
+	error_t error;
 
 	switch (key) {
 	case KEY_PATTERN:
@@ -144,23 +144,23 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return read_time(state, "--time", arg, &out->time_ns);
 	case KEY_SCALE:
 		if (parse_fraction(arg, SCALE_MAX, &out->scale) < 0 || out->scale <= 0)
-			return refuse(state, "--scale", arg, "a number above 0, up to 1000");
+			return command_line_refuse(
+				state, "--scale", arg, "a number above 0, up to 1000");
 		return 0;
 	case KEY_SEED:
 		if (parse_integer(arg, 0, INT64_MAX, &number) < 0)
-			return refuse(state, "--seed", arg, "a whole number from 0");
+			return command_line_refuse(state, "--seed", arg, "a whole number from 0");
 		out->seed = (uint64_t)number;
 		return 0;
 	case KEY_CPU:
 		if (cpuset_parse(arg, &out->cpus) < 0)
-			return refuse(state, "--cpu", arg, "a list of CPUs, as 0-2,5");
+			return command_line_refuse(state, "--cpu", arg, "a list of CPUs, as 0-2,5");
 		out->pinned = true;
 		return 0;
 	case 'n':
-		if (parse_integer(arg, 1, OPTIONS_HOGS_MAX, &number) < 0)
-			return refuse(state, "--count", arg, "a whole number from 1 to 4096");
+		error = command_line_integer(state, "--count", arg, 1, OPTIONS_HOGS_MAX, &number);
 		out->hogs = (int)number;
-		return 0;
+		return error;
 	case KEY_NICE:
 		return read_nices(state, arg, out);
 	case KEY_WITH_PARENT:
@@ -169,15 +169,26 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_JSON:
 		out->json = arg;
 		return 0;
-	case KEY_HELP:
-		parsing->help = true;
+	case KEY_RANKS:
+		if (cpuset_parse(arg, &out->ranks) < 0)
+			return command_line_refuse(
+				state, "--ranks", arg, "a list of ranks, as 0,4-7");
+		parsing->ranks = true;
 		return 0;
-	case KEY_VERSION:
-		parsing->version = true;
+	case KEY_NICE_COMMAND:
+		if (parse_integer(arg, -20, 19, &number) < 0)
+			return command_line_refuse(
+				state, "--nice-command", arg, "a number from -20 to 19");
+		out->command_nice = (int)number;
 		return 0;
 	case ARGP_KEY_ARG:
-		argp_failure(state, 0, 0, "%s: unexpected argument", arg);
-		return EINVAL;
+		if (!parsing->ranks) {
+			argp_failure(state, 0, 0, "%s: unexpected argument", arg);
+			return EINVAL;
+		}
+		out->command = &state->argv[state->next - 1];
+		state->next = state->argc;
+		return 0;
 	case ARGP_KEY_END:
 		if (out->busy_ns > out->period_ns) {
 			argp_failure(state, 0, 0, "--busy is longer than --period");
@@ -187,6 +198,27 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
+}
+
+/* What depends on more than one option. */
+static int complete(struct options *out)
+{
+	if (out->command && !out->pinned) {
+		int rc = cpuset_of_caller(&out->cpus);
+
+		if (rc < 0) {
+			fprintf(stderr, "noise: affinity mask: %s\n", strerror(-rc));
+			return rc;
+		}
+		out->pinned = true;
+	}
+	if (out->hogs == 0)
+		out->hogs = out->pinned ? cpuset_count(&out->cpus) : 1;
+	if (out->hogs > OPTIONS_HOGS_MAX) {
+		fprintf(stderr, "noise: --cpu: more than 4096 CPUs\n");
+		return -EINVAL;
+	}
+	return 0;
 }
 
 int options_parse(int argc, char **argv, struct options *out)
@@ -199,27 +231,26 @@ int options_parse(int argc, char **argv, struct options *out)
 				.period_ns = UINT64_C(10000000),
 				.scale = 1,
 				.seed = 1,
-				.json = "-",
+				.command_nice = 19,
 			},
 	};
-	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
+	const struct argp argp = {.options = table,
+		.parser = read_option,
+		.args_doc = "\n--ranks=LIST -- COMMAND [ARG...]",
+		.doc = doc};
+	int rc = command_line_parse(&argp, "noise", ARGP_IN_ORDER, argc, argv, &parsing);
 
-	if (argp_parse(&argp, argc, argv, ARGP_NO_EXIT | ARGP_NO_HELP, NULL, &parsing) != 0)
-		return -EINVAL;
-	if (parsing.help || parsing.version) {
-		if (parsing.help)
-			argp_help(&argp, stdout, ARGP_HELP_STD_HELP, (char *)"noise");
-		else
-			printf("noise (juggle) %s\n", JUGGLE_VERSION);
-		return 1;
-	}
-	if (parsing.options.hogs == 0)
-		parsing.options.hogs =
-			parsing.options.pinned ? cpuset_count(&parsing.options.cpus) : 1;
-	if (parsing.options.hogs > OPTIONS_HOGS_MAX) {
-		fprintf(stderr, "noise: --cpu: more than 4096 CPUs\n");
-		return -EINVAL;
-	}
+	if (rc)
+		return rc;
 	*out = parsing.options;
-	return 0;
+	if (parsing.ranks && (!out->command || out->json || out->with_parent)) {
+		fprintf(stderr, "noise: --ranks: %s\n",
+			!out->command ? "the COMMAND to run is missing"
+			: out->json   ? "there is no report for --json"
+				      : "hogs end with COMMAND, not --with-parent");
+		return -EINVAL;
+	}
+	if (!out->json)
+		out->json = "-";
+	return complete(out);
 }

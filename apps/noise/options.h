@@ -27,6 +27,9 @@ struct options {
 	int nice[OPTIONS_NICES_MAX]; /* hog i's; the last also for all further ones */
 	uint64_t time_ns; /* 0: until killed */
 	bool with_parent;
+	char **command; /* to disturb as one of several ranks; points into argv, or NULL */
+	struct cpuset ranks; /* those whose command is disturbed */
+	int command_nice;
 	const char *json; /* points into argv, or is constant */
 };
 

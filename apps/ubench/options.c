@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command line of the three programs; see options.h. argp's own --help is replaced,
- * because it ends the process, and an MPI rank must not end without MPI_Finalize().
+ * The command line of the three programs; see options.h.
  */
 #include "options.h"
 
+#include "command_line.h"
 #include "parse.h"
 
-#include <argp.h>
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -25,8 +24,6 @@ enum {
 	KEY_PIN,
 	KEY_IMBALANCE,
 	KEY_JSON,
-	KEY_HELP,
-	KEY_VERSION,
 };
 
 static const struct argp_option table[] = {
@@ -57,38 +54,13 @@ static const struct argp_option table[] = {
 	{"calibrate", KEY_CALIBRATE, NULL, 0, "Measure the rate, print it as JSON and exit", 0},
 	{"json", KEY_JSON, "FILE", 0, "Where to write the result (default: -, standard output)", 0},
 	{"quiet", 'q', NULL, 0, "No remarks on standard error", 0},
-	{"help", KEY_HELP, NULL, 0, "Print this help", -1},
-	/* argp's error messages point to it. */
-	{"usage", KEY_HELP, NULL, OPTION_HIDDEN | OPTION_ALIAS, NULL, -1},
-	{"version", KEY_VERSION, NULL, 0, "Print the version", -1},
 	{0},
 };
 
 struct parsing {
 	const struct model *model;
 	struct options options;
-	bool help;
-	bool version;
 };
-
-/* argp_failure() with status 0 prints one line and returns, and heeds ARGP_NO_ERRS. */
-static error_t refuse(
-	struct argp_state *state, const char *option, const char *arg, const char *expected)
-{
-	argp_failure(state, 0, 0, "%s %s: expected %s", option, arg, expected);
-	return EINVAL;
-}
-
-static error_t read_integer(
-	struct argp_state *state, const char *option, const char *arg, int64_t max, int64_t *out)
-{
-	char expected[64];
-
-	if (parse_integer(arg, 1, max, out) == 0)
-		return 0;
-	snprintf(expected, sizeof(expected), "a whole number from 1 to %lld", (long long)max);
-	return refuse(state, option, arg, expected);
-}
 
 static error_t read_barrier(
 	struct argp_state *state, const struct model *model, const char *arg, struct options *out)
@@ -107,7 +79,7 @@ static error_t read_barrier(
 		snprintf(expected + strlen(expected), sizeof(expected) - strlen(expected), "%s%s",
 			*expected ? " or " : "", name);
 	}
-	return refuse(state, "--barrier", arg, expected);
+	return command_line_refuse(state, "--barrier", arg, expected);
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
@@ -119,31 +91,34 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 't':
-		error = read_integer(state, "--threads", arg, OPTIONS_THREADS_MAX, &number);
+		error = command_line_integer(
+			state, "--threads", arg, 1, OPTIONS_THREADS_MAX, &number);
 		out->threads = (int)number;
 		return error;
 	case 'e':
 		if (parse_time_ns(arg, &out->phase_ns) < 0 || out->phase_ns < PHASE_NS_MIN ||
 			out->phase_ns > PHASE_NS_MAX)
-			return refuse(state, "--phase", arg,
+			return command_line_refuse(state, "--phase", arg,
 				"a time with its unit from 1us to 3600s, as 20ms");
 		return 0;
 	case 'p':
-		error = read_integer(state, "--phases", arg, PHASES_MAX, &number);
+		error = command_line_integer(state, "--phases", arg, 1, PHASES_MAX, &number);
 		out->phases = (uint64_t)number;
 		return error;
 	case 'b':
 		return read_barrier(state, parsing->model, arg, out);
 	case 'm':
 		if (parse_size_bytes(arg, &out->memory_bytes) < 0 || out->memory_bytes > MEMORY_MAX)
-			return refuse(state, "--memory", arg, "bytes from 0 to 4T, as 4096 or 2M");
+			return command_line_refuse(
+				state, "--memory", arg, "bytes from 0 to 4T, as 4096 or 2M");
 		return 0;
 	case KEY_IMBALANCE:
 		if (parse_fraction(arg, IMBALANCE_MAX, &out->imbalance_pct) < 0)
-			return refuse(state, "--imbalance", arg, "a percentage from 0 to 10000");
+			return command_line_refuse(
+				state, "--imbalance", arg, "a percentage from 0 to 10000");
 		return 0;
 	case KEY_RATE:
-		error = read_integer(state, "--rate", arg, RATE_MAX, &number);
+		error = command_line_integer(state, "--rate", arg, 1, RATE_MAX, &number);
 		out->rate_steps_per_ms = (uint64_t)number;
 		return error;
 	case KEY_PIN:
@@ -158,15 +133,6 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 'q':
 		out->quiet = true;
 		return 0;
-	case KEY_HELP:
-		parsing->help = true;
-		return 0;
-	case KEY_VERSION:
-		parsing->version = true;
-		return 0;
-	case ARGP_KEY_ARG:
-		argp_failure(state, 0, 0, "%s: unexpected argument", arg);
-		return EINVAL;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -187,7 +153,7 @@ int options_parse(
 	};
 	char doc[2048];
 	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
-	unsigned flags = ARGP_NO_EXIT | ARGP_NO_HELP | (silent ? ARGP_NO_ERRS : 0);
+	int rc;
 
 	snprintf(doc, sizeof(doc),
 		"%s\vThe work is done in steps; the programs have the same, so equal options and "
@@ -198,15 +164,9 @@ int options_parse(
 		"command line is wrong.",
 		model->doc, model->notes);
 
-	if (argp_parse(&argp, argc, argv, flags, NULL, &parsing) != 0)
-		return -EINVAL;
-	if (parsing.help || parsing.version) {
-		if (!silent && parsing.help)
-			argp_help(&argp, stdout, ARGP_HELP_STD_HELP, (char *)model->program);
-		else if (!silent)
-			printf("%s (juggle) %s\n", model->program, JUGGLE_VERSION);
-		return 1;
-	}
-	*out = parsing.options;
-	return 0;
+	rc = command_line_parse(
+		&argp, model->program, silent ? ARGP_NO_ERRS : 0, argc, argv, &parsing);
+	if (rc == 0)
+		*out = parsing.options;
+	return rc;
 }

@@ -1,5 +1,6 @@
 ! SPDX-License-Identifier: MIT
-! One worker that updates its subdomains ten times, and says how far they are.
+! One worker that updates its subdomains ten times, and says how far they are; then one of them
+! goes, and comes back for another worker.
 !
 !     gfortran count.f90 progress.f90 $(pkg-config --libs libprogress)
 program count
@@ -38,5 +39,12 @@ program count
      print '(a, i0, a, i0, a, i0)', 'subdomain ', i, ': iteration ', progress_iteration(p, i), &
           ', held by ', progress_holder(p, i)
   end do
+  if (progress_remove(p, 2_c_int32_t) /= 0) stop 3
+  print '(a, i0, a, i0)', 'removed: iteration ', progress_iteration(p, 2_c_int32_t), &
+       ', held by ', progress_holder(p, 2_c_int32_t)
+  if (progress_insert(p, 2_c_int32_t, 1_c_int32_t, 20_c_int64_t) /= 0) stop 4
+  call progress_held(p, 1_c_int32_t, mine)
+  print '(a, *(1x, i0))', 'worker 1 has', mine
+  print '(a, i0)', 'inserted: iteration ', progress_iteration(p, 2_c_int32_t)
   call progress_close(p)
 end program count

@@ -21,7 +21,7 @@ module progress
 
   public :: progress_options, progress_create, progress_close, progress_register, progress_begin, &
        progress_held, progress_update, progress_iteration, progress_updates, progress_holder, &
-       progress_balance, progress_leave, progress_spread
+       progress_balance, progress_leave, progress_spread, progress_remove, progress_insert
 
   integer(c_int32_t), parameter, public :: PROGRESS_WORKERS_MAX = 65536
   integer(c_int32_t), parameter, public :: PROGRESS_SUBDOMAINS_MAX = 1048576
@@ -100,6 +100,19 @@ module progress
        type(c_ptr), value :: p
        integer(c_int32_t), value :: worker
      end function progress_balance
+
+     integer(c_int) function progress_remove(p, subdomain) bind(c)
+       import
+       type(c_ptr), value :: p
+       integer(c_int32_t), value :: subdomain
+     end function progress_remove
+
+     integer(c_int) function progress_insert(p, subdomain, worker, iteration) bind(c)
+       import
+       type(c_ptr), value :: p
+       integer(c_int32_t), value :: subdomain, worker
+       integer(c_int64_t), value :: iteration
+     end function progress_insert
 
      subroutine progress_leave(p, worker) bind(c)
        import

@@ -58,7 +58,8 @@ enum progress_balancing {
 struct progress_options {
 	uint32_t workers; /* 1 ... PROGRESS_WORKERS_MAX; no default */
 	uint32_t subdomains; /* 1 ... PROGRESS_SUBDOMAINS_MAX; no default */
-	/* First owner of each subdomain; PROGRESS_NOBODY: it is not there yet [equal contiguous blocks] */
+	/* First owner of each subdomain; PROGRESS_NOBODY: it is not there yet [equal contiguous
+	 * blocks] */
 	const uint32_t *owner;
 	uint32_t balancing; /* an enum progress_balancing [split] */
 	uint32_t pairs; /* nPairs of Algorithm 1, at most PROGRESS_PAIRS_MAX [6] */
@@ -102,11 +103,12 @@ uint32_t progress_begin(struct progress *p, uint32_t worker, const uint32_t **su
 void progress_update(struct progress *p, uint32_t worker, uint32_t subdomain, uint64_t iteration,
 	double residual);
 
-/* The last iteration that was published for a subdomain (acquire); 0 before the first.
- * Wait-free; from any thread. */
+/* The last iteration that was published for a subdomain (acquire); 0 before the first, and of an
+ * empty place. Wait-free; from any thread. */
 uint64_t progress_iteration(const struct progress *p, uint32_t subdomain);
 
-/* The number of updates of a subdomain (relaxed). Wait-free; from any thread. */
+/* The number of updates of a subdomain (relaxed); 0 of an empty place. Wait-free; from any
+ * thread. */
 uint64_t progress_updates(const struct progress *p, uint32_t subdomain);
 
 /* The worker that holds a subdomain (acquire), or PROGRESS_NOBODY. It may change at once. */
@@ -125,20 +127,23 @@ uint32_t progress_balance(struct progress *p, uint32_t worker);
  *
  * Empty a place. To be called by the worker that holds it, or by any thread while all workers are
  * between two iterations, as between two barriers; what progress_begin() listed for its holder is
- * void. Returns 0, -EINVAL (no such place) or -ENOENT (it is empty). */
+ * void. Who fills the place sees all that was written before (release). Returns 0, -EINVAL (no such
+ * place) or -ENOENT (it is empty). */
 int progress_remove(struct progress *p, uint32_t subdomain);
 
 /* Fill an empty place: its counts of updates and iterations go on from `iteration`, and `worker`
  * gets it with its next progress_begin(); PROGRESS_NOBODY stands for the registered worker that
- * has the fewest. To be called by one thread at a time. Returns 0, -EINVAL (no such place or worker)
- * or -EEXIST (it is not empty). */
+ * holds the fewest. The residual is unknown. The worker sees all that was written before (release).
+ * To be called by one thread at a time. Returns 0, -EINVAL (no such place or worker, or nobody is
+ * registered) or -EEXIST (it is not empty). */
 int progress_insert(struct progress *p, uint32_t subdomain, uint32_t worker, uint64_t iteration);
 
 /* The worker stops: counts its last iteration. It keeps what it holds, until it registers again
  * and begins. To be called by the worker's own thread. */
 void progress_leave(struct progress *p, uint32_t worker);
 
-/* Difference of the largest and the smallest number of updates over all subdomains. */
+/* Difference of the largest and the smallest number of updates over all subdomains that are
+ * there. */
 uint64_t progress_spread(const struct progress *p);
 
 #pragma GCC visibility pop

@@ -11,16 +11,18 @@
 #include "segment.h"
 
 #include <stdbool.h>
+#include <string.h>
 #include <sys/types.h>
 
 #define INSTANCE_NAME_BYTES 40
 
-/* Touched by the worker's own thread only. */
+/* Touched by the worker's own thread only, but for the last. */
 struct instance_worker {
 	alignas(SEGMENT_LINE) uint32_t *held; /* ascending */
 	uint32_t count;
 	uint32_t capacity;
 	bool iterating; /* in an iteration that has something to do */
+	uint32_t tally; /* scratch of progress_insert(), which comes too seldom to disturb */
 };
 
 struct progress {
@@ -48,6 +50,23 @@ uint64_t instance_clock_ns(void);
 static inline void instance_tell(struct progress *p, uint32_t worker)
 {
 	atomic_exchange_explicit(&p->worker[worker].dirty, 1, memory_order_release);
+}
+
+/* Write a subdomain's counters as one, for readers that compare `sequence` before and after. To be
+ * called by its holder, or by who fills the place before it has one. */
+static inline void instance_publish(
+	struct segment_subdomain *s, uint64_t updates, uint64_t iteration, double residual)
+{
+	uint32_t sequence = atomic_load_explicit(&s->sequence, memory_order_relaxed);
+	uint64_t bits;
+
+	memcpy(&bits, &residual, sizeof bits);
+	/* Release, so that who sees a new value sees the odd number, too. */
+	atomic_store_explicit(&s->sequence, sequence + 1, memory_order_relaxed);
+	atomic_store_explicit(&s->updates, updates, memory_order_release);
+	atomic_store_explicit(&s->residual, bits, memory_order_release);
+	atomic_store_explicit(&s->iteration, iteration, memory_order_release);
+	atomic_store_explicit(&s->sequence, sequence + 2, memory_order_release);
 }
 
 #endif

@@ -17,7 +17,7 @@ struct point {
 	struct policy_plb_state state;
 	uint32_t workers, subdomains;
 	/* To be filled in before each point: worker[].domain with its NUMA node or POINT_ABSENT,
-	 * subdomain[] with its updates and its owner, in range or not. */
+	 * subdomain[] by point_fill(). */
 	struct policy_worker *worker;
 	struct policy_subdomain *subdomain;
 	/* What point_run() decided. */
@@ -30,6 +30,19 @@ struct point {
 int point_init(struct point *point, const struct segment_header *header);
 /* Accepts a zeroed point. */
 void point_deinit(struct point *point);
+
+/* Fill in a subdomain with what was read, in range or not; one that nobody holds is left alone.
+ * Returns whether its holder is to be told (again) to pass it on: two balancers that acted at
+ * once, or one that acted while the place was emptied and filled, may have told the wrong worker. */
+static inline bool point_fill(
+	struct point *point, uint32_t subdomain, uint64_t updates, uint32_t owner, uint32_t holder)
+{
+	bool here = holder < point->workers;
+
+	point->subdomain[subdomain] = (struct policy_subdomain){
+		.updates = updates, .worker = here ? owner : POLICY_PLB_NOBODY};
+	return here && owner != holder && owner < point->workers;
+}
 
 /* Decide. Workers that nobody is neither give nor take. Returns the number of moves. Allocates
  * nothing. */

@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The layout of a segment, which the library and the programs that read it share: a header,
- * then the workers, then the subdomains. Version 1.
+ * then the workers, then the subdomains. Version 2.
+ *
+ * Version 1 has the same layout, but every subdomain in it has a holder: who reads this version is
+ * to leave out those that nobody holds. A balancer that knew version 1 alone would count them
+ * for the owner that they had, find them ever the least updated, and strip that worker of the
+ * others; as it is, it refuses version 2, and the program's own threads balance.
  *
  * A reader trusts nothing in it: counts and offsets are checked against the size of the file, and
  * numbers of workers and subdomains against those counts, each time they are used.
@@ -17,7 +22,8 @@
 #include <stdint.h>
 
 #define SEGMENT_MAGIC UINT64_C(0x53534552474f5250) /* "PROGRESS", little endian */
-#define SEGMENT_VERSION 1
+#define SEGMENT_VERSION 2
+#define SEGMENT_VERSION_MIN 1 /* that a reader understands */
 #define SEGMENT_LINE 64 /* bytes that one writer has for itself */
 #define SEGMENT_STALE_NS UINT64_C(500000000) /* a balancer that stood still so long is gone */
 
@@ -80,11 +86,14 @@ struct segment_worker {
 struct segment_subdomain {
 	/* Written by the holder. Odd while it writes: */
 	alignas(SEGMENT_LINE) _Atomic uint32_t sequence;
-	_Atomic uint32_t holder; /* who may update it. Written by the holder alone */
+	/* Who may update it; out of range: nobody, the place is empty. Written by the holder alone,
+	 * and in an empty place by who fills it. */
+	_Atomic uint32_t holder;
 	_Atomic uint64_t updates;
 	_Atomic uint64_t iteration;
 	_Atomic uint64_t residual; /* the bits of a double */
-	/* Written by the balancer alone; untrusted: out of range, it is ignored. */
+	/* Written by the balancer, and by who fills the place; untrusted: out of range, it is
+	 * ignored. Of an empty place it means nothing. */
 	_Atomic uint32_t owner; /* who should update it */
 };
 

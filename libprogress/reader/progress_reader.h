@@ -36,7 +36,8 @@ struct progress_worker_view {
 struct progress_subdomain_view {
 	uint64_t updates, iteration;
 	double residual;
-	uint32_t owner, holder; /* UINT32_MAX when out of range */
+	uint32_t owner; /* UINT32_MAX when out of range */
+	uint32_t holder; /* UINT32_MAX: nobody, the place is empty: all else means nothing */
 	bool torn; /* it was being written all the time: the values may not fit together */
 };
 

@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -82,7 +83,7 @@ static int check_header(const struct segment_header *h, uint64_t size_bytes, uin
 		return -EBADMSG;
 	if (version != NULL)
 		*version = h->version;
-	if (h->version != SEGMENT_VERSION)
+	if (h->version < SEGMENT_VERSION_MIN || h->version > SEGMENT_VERSION)
 		return -EPROTO;
 	if (atomic_load_explicit(&h->state, memory_order_relaxed) == SEGMENT_NEW)
 		return -EAGAIN;
@@ -268,11 +269,16 @@ int progress_reader_subdomains(struct progress_reader *reader, struct progress_s
 			uint32_t owner = GET(s->owner), holder = GET(s->holder);
 			uint64_t residual = GET(s->residual);
 			struct progress_subdomain_view *view = &out[first + i];
+			if (holder >= reader->info.workers) {
+				*view = (struct progress_subdomain_view){
+					.owner = UINT32_MAX, .holder = UINT32_MAX, .residual = NAN};
+				continue;
+			}
 			*view = (struct progress_subdomain_view){
 				.updates = GET(s->updates),
 				.iteration = GET(s->iteration),
 				.owner = owner < reader->info.workers ? owner : UINT32_MAX,
-				.holder = holder < reader->info.workers ? holder : UINT32_MAX,
+				.holder = holder,
 				.torn = is_torn(reader, i),
 			};
 			memcpy(&view->residual, &residual, sizeof view->residual);
@@ -331,8 +337,7 @@ static int set_dirty(struct progress_reader *r, uint32_t worker)
 		segment_worker_offset(worker) + offsetof(struct segment_worker, dirty));
 }
 
-/* Fills in what the point decides on. A hand-over that is still to be done is asked for again,
- * since two balancers that acted at once may have told the wrong worker. */
+/* Fills in what the point decides on, and reminds of hand-overs that are still to be done. */
 static int read_counters(struct progress_reader *r)
 {
 	uint32_t workers = r->info.workers, n = 0, reminded = UINT32_MAX;
@@ -347,7 +352,8 @@ static int read_counters(struct progress_reader *r)
 				GET(r->worker[i].tid) != 0 ? GET(r->worker[i].node) : POINT_ABSENT;
 	}
 	for (uint32_t first = 0; first < r->info.subdomains; first += n) {
-		/* Once is enough: each of the two fields that count is whole in itself. */
+		/* Once is enough: each field that counts is whole in itself. At the worst a place that
+		 * is being filled has the updates of before, in this one point. */
 		uint32_t rest = r->info.subdomains - first;
 		n = rest < BATCH ? rest : BATCH;
 		error = read_at(r->fd, r->subdomain, n * sizeof r->subdomain[0],
@@ -355,10 +361,8 @@ static int read_counters(struct progress_reader *r)
 		for (uint32_t i = 0; i < n && error == 0; i++) {
 			const struct segment_subdomain *s = &r->subdomain[i];
 			uint32_t owner = GET(s->owner), holder = GET(s->holder);
-			r->point.subdomain[first + i] = (struct policy_subdomain){
-				.updates = GET(s->updates), .worker = owner};
-			if (holder == owner || holder == reminded || owner >= workers ||
-				holder >= workers)
+			if (!point_fill(&r->point, first + i, GET(s->updates), owner, holder) ||
+				holder == reminded)
 				continue;
 			reminded = holder;
 			error = set_dirty(r, holder);

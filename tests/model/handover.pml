@@ -4,7 +4,9 @@
  *
  * Checked: who updates a subdomain is its holder, and nobody else updates it meanwhile (safety);
  * and once the balancer has stopped, whenever and in the middle of whatever, each subdomain
- * is updated again and again, by its owner if the balancer had manners (liveness).
+ * is updated again and again, by its owner if the balancer had manners (liveness). With REMOVALS,
+ * workers also empty places that they hold, so often, and an inserter fills them, of whatever it
+ * likes for whom it likes, while the balancer does not look whether they are empty.
  *
  * Each statement is one step, and memory is sequentially consistent: what the orders of the
  * C code are good for is for ThreadSanitizer and tests/unit/test_progress_stress.c.
@@ -16,6 +18,11 @@
  *   NO_FLAG      the holder does not tell the gainer
  *   WRITE_HOLDER the balancer writes the holder itself
  *   TRUST_OWNER  an owner out of range is not ignored
+ * and with REMOVALS:
+ *   NO_VOID      who empties a place does not tell its holder to list anew
+ *   NO_WORD      who fills a place does not tell the worker
+ *   OWNER_LATE   who fills a place writes its owner after its holder
+ *   NO_REMINDER  the balancer does not look again whether hand-overs are still to be done
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -26,7 +33,10 @@
 #ifndef MOVES
 #define MOVES 2
 #endif
-#define NOBODY WORKERS /* out of range */
+#ifndef REMOVALS
+#define REMOVALS 0
+#endif
+#define NOBODY WORKERS /* out of range; the holder of an empty place */
 #define SET(w, s) held[(w) * SUBDOMAINS + (s)]
 
 byte holder[SUBDOMAINS], owner[SUBDOMAINS];
@@ -36,6 +46,7 @@ bool updating[SUBDOMAINS];
 byte last[SUBDOMAINS] = NOBODY; /* who has updated it last */
 bool stopped;
 byte moves = MOVES; /* of the balancer, which ends the state space */
+byte removals = REMOVALS; /* likewise */
 
 #ifdef TRUST_OWNER
 #define IS_KEPT(s, me) (owner[s] == me)
@@ -82,7 +93,20 @@ inline update(me)
 		updating[s] = true;
 		last[s] = me
 	   }
-	   d_step { assert(holder[s] == me); updating[s] = false; s++ }
+	   d_step { assert(holder[s] == me); updating[s] = false }
+	   if
+	   :: d_step { s++ }
+#if REMOVALS > 0
+	   :: atomic { removals > 0 -> removals-- }
+	      holder[s] = NOBODY;
+	      d_step {
+#ifndef NO_VOID
+		dirty[me] = true;
+#endif
+		s++
+	      }
+#endif
+	   fi
 	:: s == SUBDOMAINS -> s = 0; break
 	od
 }
@@ -142,8 +166,51 @@ proctype balancer()
 #endif
 	:: break
 	od;
+#if REMOVALS > 0 && defined(MANNERS) && !defined(NO_REMINDER)
+	/* The next balancing point. */
+	for (s : 0 .. SUBDOMAINS - 1) {
+		to = owner[s];
+		from = holder[s];
+		if
+		:: from != NOBODY && from != to -> dirty[from] = true
+		:: else
+		fi
+	}
+#endif
 	stopped = true
 }
+
+#if REMOVALS > 0
+proctype inserter()
+{
+	byte s, to;
+
+	do
+	:: atomic {
+		s < SUBDOMAINS && holder[s] == NOBODY ->
+		assert(!updating[s]);
+		select(to : 0 .. WORKERS - 1)
+	   }
+#ifdef OWNER_LATE
+	   holder[s] = to;
+	   owner[s] = to;
+#else
+	   owner[s] = to;
+	   assert(holder[s] == NOBODY);
+	   holder[s] = to;
+#endif
+	   d_step {
+#ifndef NO_WORD
+		dirty[to] = true;
+#endif
+		to = 0;
+		s = 0
+	   }
+	:: d_step { s < SUBDOMAINS - 1 && holder[s] != NOBODY -> s++ }
+	:: d_step { s == SUBDOMAINS - 1 && holder[s] != NOBODY -> s = 0 }
+	od
+}
+#endif
 
 init {
 	byte i;
@@ -157,6 +224,9 @@ init {
 			dirty[i] = true;
 			run worker(i)
 		}
+#if REMOVALS > 0
+		run inserter();
+#endif
 		run balancer()
 	}
 }

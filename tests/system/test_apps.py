@@ -63,9 +63,9 @@ def mpirun():
         "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
     }
 
-    def start(ranks, *args):
+    def start(ranks, *args, program="ubench-mpi"):
         return subprocess.run(
-            [*command, "-n", str(ranks), binary("ubench-mpi"), *args],
+            [*command, "-n", str(ranks), binary(program), *args],
             capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
 
     return start
@@ -97,6 +97,10 @@ def test_ubench_refuses(args):
     ["--seed", "-1"], ["--cpu", ""], ["--cpu", "1-"], ["--cpu", "3-1"], ["--cpu", "9000"],
     ["-n", "0"], ["-n", "4097"], ["--nice", "20"], ["--nice", "x"], ["--nice", ""],
     ["--nice", ","], ["--nice", "1," * 300], ["--time", "5"], ["surplus"],
+    ["--ranks", "x", "true"], ["--ranks", "", "true"], ["--ranks", "0-8192", "true"],
+    ["--ranks", "0"], ["--ranks", "0", "--"], ["--", "true"], ["true", "--ranks", "0"],
+    ["--ranks", "0", "--json", "-", "--", "true"], ["--ranks", "0", "--with-parent", "true"],
+    ["--ranks", "0", "--nice-command", "20", "true"], ["--ranks", "0", "--nice-command", "", "true"],
 ])
 def test_noise_refuses(args):
     done = run("noise", *args)
@@ -350,3 +354,131 @@ def test_noise_ends_with_its_parent(tmp_path):
             break
         time.sleep(0.02)
     assert json.loads(path.read_text())["program"] == "noise"
+
+
+# ---- noise beside ranks
+
+RANK_NAMES = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"]
+
+
+def rank_environment(name, rank):
+    return {**{k: v for k, v in os.environ.items() if k not in RANK_NAMES}, name: rank}
+
+
+def hogs_with(word):
+    """Processes of noise that were started with that argument."""
+    found = []
+    for process in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            words = (process / "cmdline").read_bytes().split(b"\0")
+            if os.readlink(process / "exe") == os.path.realpath(binary("noise")) and \
+                    word.encode() in words:
+                found.append(process)
+        except OSError:  # it has ended
+            pass
+    return found
+
+
+def wait_until_none_with(word):
+    deadline = time.monotonic() + PATIENCE_S / 2
+    while hogs_with(word):
+        assert time.monotonic() < deadline, "hogs do not end"
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def rank_command(tmp_path):
+    """Start `cat` by noise as rank 3; returns the process, once it is cat, and a word to find
+    its hogs by."""
+    started = []
+
+    def start(*args):
+        word = str(tmp_path / "word")
+        process = subprocess.Popen(
+            [binary("noise"), *args, "sh", "-c", "nice; exec cat", word],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+            env=rank_environment("PMI_RANK", "3"))
+        started.append(process)
+        process.nice = process.stdout.readline()
+        return process, word
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.parametrize("end", ["exit", "kill"])
+def test_noise_beside_a_rank(rank_command, end):
+    process, word = rank_command("--ranks", "1,3", "--pattern", "duty")
+    assert process.nice == "19\n"
+    hog, = hogs_with(word)
+    stat = (hog / "stat").read_text().rpartition(")")[2].split()
+    # Neither child nor group is the command's, but the session, within which nice values count.
+    assert int(stat[1]) != process.pid
+    assert int(stat[2]) != os.getpgid(process.pid)
+    assert int(stat[3]) == os.getsid(process.pid)
+    assert int(stat[16]) == os.getpriority(os.PRIO_PROCESS, 0)
+    files = sorted(os.readlink(fd) for fd in (hog / "fd").iterdir())
+    assert files[:3] == ["/dev/null"] * 3
+    assert len(files) == 4 and "pidfd" in files[3]
+    # One thread that waits, and hogs, one on each CPU.
+    pinned = sorted(cpu for cpus in (os.sched_getaffinity(int(task.name))
+                                     for task in (hog / "task").iterdir() if task.name != hog.name)
+                    for cpu in cpus)
+    assert pinned == sorted(os.sched_getaffinity(0))
+    if end == "kill":
+        process.kill()
+    # The streams close although hogs may be there for a moment.
+    assert process.communicate("end", timeout=PATIENCE_S / 2) == (
+        "" if end == "kill" else "end", "")
+    assert process.returncode == (-signal.SIGKILL if end == "kill" else 0)
+    wait_until_none_with(word)
+
+
+def test_noise_beside_another_rank(rank_command):
+    process, word = rank_command("--ranks", "0-2,4-8191", "--nice-command", "19")
+    assert process.nice == "19\n"  # in all ranks
+    assert hogs_with(word) == []
+
+
+def test_noise_beside_a_rank_for_some_time(rank_command):
+    process, word = rank_command("--ranks", "3", "--time", "10ms", "-n", "2")
+    wait_until_none_with(word)
+    assert process.poll() is None
+
+
+@pytest.mark.parametrize("name", RANK_NAMES)
+@pytest.mark.parametrize("rank", ["0", "1"])
+def test_noise_leaves_the_exit_status(name, rank):
+    for script, status in [("exit 7", 7), ("kill -TERM $$", -signal.SIGTERM)]:
+        done = subprocess.run(
+            [binary("noise"), "--ranks", "1", "--", "sh", "-c", script], capture_output=True,
+            env=rank_environment(name, rank), timeout=PATIENCE_S)
+        assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
+
+
+@pytest.mark.parametrize("options, command, status, message", [
+    ([], "/nonexistent/command", 127, "/nonexistent/command: No such file or directory"),
+    ([], "/", 126, "/: Permission denied"),
+    (["--cpu", "8191"], "true", 1, "CPU 8191: not there, or not allowed"),
+])
+def test_noise_command_that_cannot_be_run(options, command, status, message):
+    done = subprocess.run(
+        [binary("noise"), "--ranks", "0", *options, command], capture_output=True, text=True,
+        env={**rank_environment("PMI_RANK", "0"), "LC_ALL": "C"}, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr == f"noise: {message}\n"
+
+
+def test_noise_without_a_rank():
+    environment = rank_environment("PMI_RANK", "x")
+    done = subprocess.run([binary("noise"), "--ranks", "0", "echo"], capture_output=True,
+                          text=True, env=environment, timeout=PATIENCE_S)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.startswith("noise: --ranks: ")
+
+
+def test_noise_below_mpirun(mpirun):
+    done = mpirun(2, "--ranks", "1", "--pattern", "duty", "nice", program="noise")
+    assert (done.returncode, done.stdout) == (0, "19\n19\n"), done.stderr

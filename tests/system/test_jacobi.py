@@ -244,7 +244,20 @@ def test_progress_on_a_terminal(app):
 def test_largest_numbers(jacobi):
     """What the options allow the library allows, too."""
     assert jacobi(*GRID, "-n", "10", "--pairs", "1024", "--low", "65536", "--high", "65536",
-                  "--balance", "hybrid:4294967295", "--period", "3600s")["updates"] > 0
+                  "--balance", "hybrid:4294967295", "--period", "3600s",
+                  "--dplb", "neighbours:65536", "--dplb-period", "3600s",
+                  "--dplb-threshold", "1000000000000", "--seed", "1000000000000000000",
+                  )["updates"] > 0
+
+
+@pytest.mark.parametrize("options", [
+    ["--mode", "sync"], ["--mode", "sync", "--dplb", "none"], ["--mode", "ssync:3", "--dplb", "global"],
+    ["--dplb", "none"], ["--dplb", "global"], ["--dplb", "neighbours"], ["--dplb", "neighbours:2"],
+    ["--dplb", "random", "--dplb-period", "1ms", "--dplb-threshold", "0", "--seed", "0", "--check"],
+    ["--dplb-threshold", "0.5"],
+], ids=" ".join)
+def test_options_for_ranks_have_no_effect_without(jacobi, options):
+    assert jacobi(*GRID, "-n", "20", *options)["updates"] > 0
 
 
 def test_pin(jacobi):
@@ -264,6 +277,13 @@ def test_pin(jacobi):
     ["--mode", "sync", "--balance", "split"],
     ["--host", "juggle"], ["--period", "1"], ["--period", "99us"], ["--period", "3601s"],
     ["--pairs", "0"], ["--pairs", "1025"], ["--low", "0"], ["--high", "0"], ["--high", "many"],
+    ["--dplb", "all"], ["--dplb", ""], ["--dplb", "global:4"], ["--dplb", "neighbours:"],
+    ["--dplb", "neighbours:1"], ["--dplb", "neighbours:65537"], ["--dplb", "random:1"],
+    ["--mode", "sync", "--dplb", "global"], ["--mode", "sync", "--dplb", "neighbours:8"],
+    ["--dplb-period", "1"], ["--dplb-period", "999us"], ["--dplb-period", "3601s"],
+    ["--dplb-threshold", "-1"], ["--dplb-threshold", "1e3"],
+    ["--dplb-threshold", "1000000000001"], ["--dplb-threshold", ""],
+    ["--seed", "-1"], ["--seed", "0.5"], ["--seed", "9223372036854775808"], ["--check=1"],
     ["-n", "0"], ["-n", "1e3"], ["-r", "0"], ["-r", "1"], ["-r", "-1e-4"], ["-r", "nan"],
     ["-r", "0x1p-4"], ["-r", ""], ["-r", "1e-4x"],
     ["--unknown"], ["argument"],

@@ -62,4 +62,7 @@ def test_example_in_fortran():
         "subdomain 1: iteration 0, held by 1",
         "subdomain 2: iteration 10, held by 0",
         "subdomain 3: iteration 0, held by 1",
+        "removed: iteration 0, held by -1",
+        "worker 1 has 1 2 3",
+        "inserted: iteration 20",
     ]

@@ -23,6 +23,7 @@ HEADER = struct.Struct("=QIIQIIIIIiQIIIIIIQI")
 BALANCER = struct.Struct("=QQQQ")
 BALANCER_AT, HEADER_BYTES, WORKER_BYTES, SUBDOMAIN_BYTES = 128, 256, 128, 64
 MAGIC = int.from_bytes(b"PROGRESS", "little")
+NOBODY = 0xffffffff
 
 
 def progress_job(workers=3, subdomains=12, slow=0, kind="sleep", balancing=SPLIT, status=0):
@@ -317,7 +318,7 @@ def test_attach_and_detach(background, juggle):
 
 # --- segments that are none ----------------------------------------------------------
 
-def segment(pid, workers=2, subdomains=8, version=1, state=1):
+def segment(pid, workers=2, subdomains=8, version=2, state=1, empty=()):
     """The bytes of a segment that nobody works on, as the library would make it."""
     size = HEADER_BYTES + workers * WORKER_BYTES + subdomains * SUBDOMAIN_BYTES
     header = HEADER.pack(MAGIC, version, HEADER_BYTES, size, workers, subdomains, WORKER_BYTES,
@@ -330,7 +331,8 @@ def segment(pid, workers=2, subdomains=8, version=1, state=1):
         struct.pack_into("=I", data, HEADER_BYTES + w * WORKER_BYTES + 64, pid)
     for s in range(subdomains):
         begin = HEADER_BYTES + workers * WORKER_BYTES + s * SUBDOMAIN_BYTES
-        struct.pack_into("=IIQQQI", data, begin, 0, s % workers, s * 100, 0, 0, s % workers)
+        holder = NOBODY if s in empty else s % workers
+        struct.pack_into("=IIQQQI", data, begin, 0, holder, s * 100, 0, 0, s % workers)
     return bytes(data)
 
 
@@ -365,6 +367,28 @@ def test_made_up_segment_is_balanced(held):
     job.claimed()
     job.more_points()
     ends_with_its_status(job, "", count=0)
+
+
+def test_version_before(held):
+    """Of the same layout, without empty places."""
+    job = held(CAT)
+    put(job.job, segment(job.job, version=1))
+    job.claimed()
+    job.more_points()
+    ends_with_its_status(job, "", count=0)
+
+
+def test_empty_places(held):
+    """Neither balanced nor shown, though they be the most and the least updated."""
+    job = held(CAT)
+    put(job.job, segment(job.job, empty=(0, 3, 6, 7)))
+    job.claimed()
+    job.more_points()
+    _, err, report = job.end(6)
+    assert err == ""
+    (progress,) = report["progress"]
+    assert progress["moves"] == 0  # two for each of the two, too few to give one away
+    assert progress["spread"] == 400
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -8,6 +8,7 @@
 #include "segment.h"
 
 #include <fcntl.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <sys/mman.h>
@@ -85,6 +86,22 @@ static inline struct view view_open(void)
 static inline void view_close(struct view *view)
 {
 	munmap(view->header, view->header->size_bytes);
+}
+
+/* progress_begin() of a worker finds these subdomains, a list that ends with -1. */
+static inline void assert_begins(struct progress *p, uint32_t worker, ...)
+{
+	const uint32_t *mine = NULL;
+	uint32_t n = progress_begin(p, worker, &mine), i = 0;
+	va_list list;
+
+	va_start(list, worker);
+	for (int s; (s = va_arg(list, int)) >= 0; i++) {
+		assert_true(i < n);
+		assert_int_equal(mine[i], s);
+	}
+	va_end(list);
+	assert_int_equal(i, n);
 }
 
 /* As the balancer does it: the owner first, then the flag of who has it. */

@@ -93,8 +93,8 @@ static void cuts(void **state)
 				for (uint32_t split = 1; split <= 5; split++) {
 					struct grid grid;
 
-					int rc = grid_init(
-						&grid, rows, columns, GRID_CUT_1D, workers, split);
+					int rc = grid_init(&grid, rows, columns, GRID_CUT_1D, 1,
+						workers, split);
 					assert_int_equal(
 						rc, workers * split > rows && rows / workers < split
 							    ? -ERANGE
@@ -105,7 +105,7 @@ static void cuts(void **state)
 						check_cover(&grid);
 						check_neighbours(&grid);
 					}
-					if (grid_init(&grid, rows, columns, GRID_CUT_2D, workers,
+					if (grid_init(&grid, rows, columns, GRID_CUT_2D, 1, workers,
 						    split) == 0) {
 						assert_int_equal(
 							grid_subdomains(&grid), workers * split);
@@ -121,7 +121,7 @@ static void cut_defaults(void **state)
 	struct grid_block block;
 
 	(void)state;
-	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 3, 4), 0);
+	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 1, 3, 4), 0);
 	assert_int_equal(grid.rows, 900);
 	assert_int_equal(grid.columns, 300);
 	block = grid_block(&grid, 5);
@@ -129,7 +129,7 @@ static void cut_defaults(void **state)
 	assert_int_equal(block.rows, 75);
 	assert_int_equal(block.columns, 300);
 
-	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_2D, 6, 4), 0);
+	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_2D, 1, 6, 4), 0);
 	assert_int_equal(grid.rows, 900);
 	assert_int_equal(grid.columns, 600);
 	block = grid_block(&grid, 4); /* the second worker's first */
@@ -138,11 +138,103 @@ static void cut_defaults(void **state)
 	assert_int_equal(block.rows, 150);
 	assert_int_equal(block.columns, 150);
 
-	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 1, 300), 0);
-	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 1, 301), -ERANGE);
-	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 65536, 1), -ERANGE);
-	assert_int_equal(grid_init(&grid, 1, 7, GRID_CUT_2D, 7, 1), 0);
-	assert_int_equal(grid_init(&grid, 7, 7, GRID_CUT_2D, 50, 1), -ERANGE);
+	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 1, 1, 300), 0);
+	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 1, 1, 301), -ERANGE);
+	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 1, 65536, 1), -ERANGE);
+	assert_int_equal(grid_init(&grid, 1, 7, GRID_CUT_2D, 1, 7, 1), 0);
+	assert_int_equal(grid_init(&grid, 7, 7, GRID_CUT_2D, 1, 50, 1), -ERANGE);
+}
+
+/* Each rank has a band of columns, and all cut theirs alike. */
+static void check_bands(const struct grid *grid, uint32_t ranks)
+{
+	uint32_t per_rank = grid_rank_subdomains(grid), west = 0;
+
+	assert_int_equal(grid_subdomains(grid), ranks * per_rank);
+	for (uint32_t rank = 0; rank < ranks; rank++) {
+		uint32_t east = west;
+
+		for (uint32_t i = 0; i < per_rank; i++) {
+			struct grid_block first = grid_block(grid, i);
+			struct grid_block block = grid_block(grid, rank * per_rank + i);
+
+			assert_int_equal(block.row, first.row);
+			assert_int_equal(block.rows, first.rows);
+			assert_true(block.column >= west);
+			if (block.column + block.columns > east)
+				east = block.column + block.columns;
+		}
+		assert_true(east - west == grid->columns / ranks ||
+			    east - west == (grid->columns + ranks - 1) / ranks);
+		west = east;
+	}
+	assert_int_equal(west, grid->columns);
+}
+
+static void check_cut_for_ranks(uint32_t rows, uint32_t columns, enum grid_cut cut, uint32_t ranks,
+	uint32_t workers, uint32_t split)
+{
+	struct grid grid, narrow;
+	int rc = grid_init(&grid, rows, columns, cut, ranks, workers, split);
+
+	/* A band is as good as a grid that is as wide as the narrowest one. */
+	assert_true(rc == 0 || rc == -ERANGE);
+	if (columns < ranks)
+		assert_int_equal(rc, -ERANGE);
+	else if (columns % ranks == 0)
+		assert_int_equal(
+			rc, grid_init(&narrow, rows, columns / ranks, cut, 1, workers, split));
+	if (rc < 0)
+		return;
+	assert_int_equal(grid_rank_subdomains(&grid), workers * split);
+	check_cover(&grid);
+	check_neighbours(&grid);
+	check_bands(&grid, ranks);
+}
+
+static void bands(void **state)
+{
+	(void)state;
+	for (uint32_t ranks = 2; ranks <= 5; ranks++)
+		for (uint32_t rows = 1; rows <= 9; rows += 2)
+			for (uint32_t columns = 1; columns <= 23; columns += 2)
+				for (uint32_t workers = 1; workers <= 4; workers++)
+					for (uint32_t split = 1; split <= 4; split++)
+						for (enum grid_cut cut = GRID_CUT_1D;
+							cut <= GRID_CUT_2D; cut++)
+							check_cut_for_ranks(rows, columns, cut,
+								ranks, workers, split);
+}
+
+static void band_defaults(void **state)
+{
+	struct grid grid;
+	struct grid_block block;
+
+	(void)state;
+	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 4, 3, 2), 0);
+	assert_int_equal(grid.rows, 900);
+	assert_int_equal(grid.columns, 1200);
+	assert_int_equal(grid_rank_subdomains(&grid), 6);
+	block = grid_block(&grid, 3 * 6 + 1); /* the last rank's second */
+	assert_int_equal(block.row, 150);
+	assert_int_equal(block.column, 900);
+	assert_int_equal(block.rows, 150);
+	assert_int_equal(block.columns, 300);
+	assert_int_equal(grid_neighbour(&grid, 3 * 6 + 1, GRID_WEST), 2 * 6 + 1);
+	assert_int_equal(grid_neighbour(&grid, 3 * 6 + 1, GRID_EAST), GRID_OUTSIDE);
+
+	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_2D, 2, 6, 4), 0);
+	assert_int_equal(grid.rows, 900);
+	assert_int_equal(grid.columns, 1200);
+
+	assert_int_equal(grid_init(&grid, 9, 3, GRID_CUT_1D, 4, 1, 1), -ERANGE);
+	assert_int_equal(grid_init(&grid, 9, 9, GRID_CUT_1D, 2, 5, 2), -ERANGE);
+	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 65536, 1, 1), -ERANGE);
+	assert_int_equal(grid_init(&grid, 0, 0, GRID_CUT_1D, 65536, 65536, 1), -ERANGE);
+	assert_int_equal(
+		grid_init(&grid, 1u << 24, 1u << 24, GRID_CUT_2D, 1u << 11, 1u << 10, 1u << 10),
+		-ERANGE);
 }
 
 /* ---- the kernel */
@@ -262,7 +354,46 @@ static void edges_show_the_newest(void **state)
 	free(edge);
 }
 
+/* A producer that has its cells in a row, in either way. */
+static void edges_are_put(void **state)
+{
+	struct edge *edge = aligned_alloc(EDGE_LINE, sizeof(*edge));
+	void *memory = aligned_alloc(EDGE_LINE, edge_bytes(3));
+	const double first[3] = {1, 2, 3}, second[3] = {4, 5, 6};
+
+	(void)state;
+	assert_non_null(edge);
+	assert_non_null(memory);
+	edge_init(edge, 3, memory);
+	edge_put(edge, 7, first, 3);
+	edge_put(edge, 8, second, 3);
+	assert_int_equal(edge_latest(edge)->iteration, 8);
+	assert_memory_equal(edge_latest(edge)->cells, second, sizeof(second));
+
+	edge_init(edge, 3, memory);
+	edge_put_lockstep(edge, 7, first, 3);
+	edge_put_lockstep(edge, 8, second, 3);
+	assert_int_equal(edge_of_iteration(edge, 7)->iteration, 7);
+	assert_memory_equal(edge_of_iteration(edge, 7)->cells, first, sizeof(first));
+	assert_memory_equal(edge_of_iteration(edge, 8)->cells, second, sizeof(second));
+	free(memory);
+	free(edge);
+}
+
 /* ---- subdomains */
+
+/* A subdomain to where its neighbours are, and those to it. */
+static void connect(struct subdomain *all, const struct grid *grid, uint32_t s)
+{
+	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
+		uint32_t n = grid_neighbour(grid, s, side);
+
+		if (n == GRID_OUTSIDE)
+			continue;
+		subdomain_connect(&all[s], side, &all[n].out[grid_opposite(side)]);
+		subdomain_connect(&all[n], grid_opposite(side), &all[s].out[side]);
+	}
+}
 
 static struct subdomain *all_of(const struct grid *grid, bool lockstep)
 {
@@ -271,7 +402,9 @@ static struct subdomain *all_of(const struct grid *grid, bool lockstep)
 
 	assert_non_null(all);
 	for (uint32_t s = 0; s < n; s++)
-		assert_int_equal(subdomain_init(all, s, grid, lockstep), 0);
+		assert_int_equal(subdomain_init(&all[s], grid, s, lockstep), 0);
+	for (uint32_t s = 0; s < n; s++)
+		connect(all, grid, s);
 	return all;
 }
 
@@ -323,29 +456,148 @@ static void assert_equals_whole(
 	free(wanted);
 }
 
-/* In lockstep the order within an iteration makes no difference. */
+/* Pack and unpack one, as if it had come to another process, over what stays behind. */
+static void move(struct subdomain *all, const struct grid *grid, uint32_t s, bool lockstep)
+{
+	size_t bytes = subdomain_packed_bytes(&all[s]);
+	char *packed = malloc(bytes + 1);
+
+	assert_non_null(packed);
+	subdomain_pack(&all[s], packed + 1);
+	subdomain_deinit(&all[s]);
+	memset(&all[s], 0xaa, sizeof(all[s]));
+	assert_int_equal(subdomain_unpack(&all[s], grid, s, lockstep, packed + 1, bytes), 0);
+	free(packed);
+	connect(all, grid, s);
+}
+
+/* In lockstep the order within an iteration makes no difference, nor do moves, ranks or the cut. */
+static void check_lockstep(enum grid_cut cut, uint32_t ranks, bool moves)
+{
+	struct grid grid;
+
+	assert_int_equal(grid_init(&grid, 23, 19, cut, ranks, 3, 4), 0);
+	struct subdomain *all = all_of(&grid, true);
+	uint32_t n = grid_subdomains(&grid);
+
+	for (uint64_t iteration = 0; iteration < 50; iteration++) {
+		if (moves)
+			move(all, &grid, (uint32_t)(iteration * 5) % n, true);
+		for (uint32_t i = 0; i < n; i++) {
+			struct subdomain *sub = &all[iteration % 2 ? i : n - 1 - i];
+
+			assert_int_equal(subdomain_fetch(sub), 0);
+			if (iteration % 7)
+				subdomain_step(sub);
+			else
+				assert_true(subdomain_step_residual(sub) >= 0);
+		}
+	}
+	assert_equals_whole(all, &grid, 50);
+	free_all(all, &grid);
+}
+
 static void lockstep_equals_whole(void **state)
 {
 	(void)state;
-	for (enum grid_cut cut = GRID_CUT_1D; cut <= GRID_CUT_2D; cut++) {
-		struct grid grid;
+	for (enum grid_cut cut = GRID_CUT_1D; cut <= GRID_CUT_2D; cut++)
+		for (uint32_t ranks = 1; ranks <= 3; ranks++)
+			for (int moves = 0; moves <= 1; moves++)
+				check_lockstep(cut, ranks, moves);
+}
 
-		assert_int_equal(grid_init(&grid, 23, 19, cut, 3, 4), 0);
-		struct subdomain *all = all_of(&grid, true);
-		uint32_t n = grid_subdomains(&grid);
-		for (uint64_t iteration = 0; iteration < 50; iteration++)
-			for (uint32_t s = 0; s < n; s++) {
-				struct subdomain *sub = &all[iteration % 2 ? s : n - 1 - s];
+/* Asynchronously one order of updates gives the same bits and counts, whether some move or not. */
+static void moved_go_on(void **state)
+{
+	struct grid grid;
+	uint64_t seed = 5;
 
-				assert_int_equal(subdomain_fetch(sub), 0);
-				if (iteration % 7)
-					subdomain_step(sub);
-				else
-					assert_true(subdomain_step_residual(sub) >= 0);
-			}
-		assert_equals_whole(all, &grid, 50);
-		free_all(all, &grid);
+	(void)state;
+	assert_int_equal(grid_init(&grid, 12, 15, GRID_CUT_2D, 2, 2, 3), 0);
+	struct subdomain *stay = all_of(&grid, false), *go = all_of(&grid, false);
+	uint32_t n = grid_subdomains(&grid);
+	for (int i = 0; i < 3000; i++) {
+		uint32_t s = (uint32_t)(any(&seed) * 1e9) % n;
+
+		if (i % 10 == 0)
+			move(go, &grid, (uint32_t)(any(&seed) * 1e9) % n, false);
+		assert_int_equal(subdomain_fetch(&stay[s]), subdomain_fetch(&go[s]));
+		subdomain_step(&stay[s]);
+		subdomain_step(&go[s]);
 	}
+	for (uint32_t s = 0; s < n; s++) {
+		assert_int_equal(go[s].id, s);
+		assert_int_equal(go[s].iteration, stay[s].iteration);
+		assert_int_equal(go[s].lag_sum, stay[s].lag_sum);
+		assert_int_equal(go[s].lag_max, stay[s].lag_max);
+		for (uint32_t row = 0; row < stay[s].block.rows; row++)
+			assert_memory_equal(subdomain_row(&go[s], row),
+				subdomain_row(&stay[s], row),
+				stay[s].block.columns * sizeof(double));
+	}
+	free_all(stay, &grid);
+	free_all(go, &grid);
+}
+
+/* The other side of a neighbour that is elsewhere: what it showed is put into an edge here. */
+static void edge_in_place_of_a_neighbour(void **state)
+{
+	struct grid grid;
+	struct edge *there = aligned_alloc(EDGE_LINE, sizeof(*there));
+	void *memory = aligned_alloc(EDGE_LINE, edge_bytes(5));
+
+	(void)state;
+	assert_non_null(there);
+	assert_non_null(memory);
+	assert_int_equal(grid_init(&grid, 5, 8, GRID_CUT_1D, 2, 1, 1), 0);
+	struct subdomain *all = all_of(&grid, false);
+	edge_init(there, 5, memory);
+	subdomain_connect(&all[1], GRID_WEST, there);
+	for (uint64_t i = 0; i < 20; i++) {
+		const struct edge_slot *slot = edge_latest(&all[0].out[GRID_EAST]);
+
+		edge_put(there, slot->iteration, slot->cells, 5);
+		for (uint32_t s = 0; s < 2; s++)
+			assert_int_equal(subdomain_fetch(&all[s]), 0);
+		for (uint32_t s = 0; s < 2; s++)
+			subdomain_step(&all[s]);
+	}
+	assert_equals_whole(all, &grid, 20);
+	free_all(all, &grid);
+	free(memory);
+	free(there);
+}
+
+static void damaged_are_refused(void **state)
+{
+	/* Bytes of the head: magic, number, each of the block's four, and a lag before the start. */
+	static const size_t at[] = {0, 4, 8, 12, 16, 20, 47};
+	struct grid grid;
+	struct subdomain *other = aligned_alloc(EDGE_LINE, sizeof(*other));
+
+	(void)state;
+	assert_non_null(other);
+	memset(other, 0, sizeof(*other));
+	assert_int_equal(grid_init(&grid, 6, 8, GRID_CUT_1D, 2, 1, 2), 0);
+	struct subdomain *all = all_of(&grid, false);
+	size_t bytes = subdomain_packed_bytes(&all[1]);
+	char *packed = malloc(bytes);
+	assert_non_null(packed);
+	subdomain_pack(&all[1], packed);
+	for (size_t i = 0; i < sizeof(at) / sizeof(*at); i++) {
+		packed[at[i]] ^= 1;
+		assert_int_equal(subdomain_unpack(other, &grid, 1, false, packed, bytes), -EBADMSG);
+		packed[at[i]] ^= 1;
+	}
+	for (size_t cut = 0; cut < bytes; cut++)
+		assert_int_equal(subdomain_unpack(other, &grid, 1, false, packed, cut), -EBADMSG);
+	assert_int_equal(subdomain_unpack(other, &grid, 0, false, packed, bytes), -EBADMSG);
+	assert_null(other->memory);
+	assert_int_equal(subdomain_unpack(other, &grid, 1, false, packed, bytes), 0);
+	subdomain_deinit(other);
+	free(other);
+	free(packed);
+	free_all(all, &grid);
 }
 
 static void lag_is_counted(void **state)
@@ -353,7 +605,7 @@ static void lag_is_counted(void **state)
 	struct grid grid;
 
 	(void)state;
-	assert_int_equal(grid_init(&grid, 4, 4, GRID_CUT_1D, 2, 1), 0);
+	assert_int_equal(grid_init(&grid, 4, 4, GRID_CUT_1D, 1, 2, 1), 0);
 	struct subdomain *all = all_of(&grid, false);
 	for (uint64_t i = 0; i < 5; i++) {
 		assert_int_equal(subdomain_fetch(&all[0]), i);
@@ -375,7 +627,7 @@ static void chaos_converges(void **state)
 		struct grid grid;
 		double squared = 0;
 
-		assert_int_equal(grid_init(&grid, 12, 9, cut, 2, 3), 0);
+		assert_int_equal(grid_init(&grid, 12, 9, cut, 1, 2, 3), 0);
 		struct subdomain *all = all_of(&grid, false);
 		uint32_t n = grid_subdomains(&grid);
 		for (int i = 0; i < 20000; i++) {
@@ -410,10 +662,16 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(cuts),
 		cmocka_unit_test(cut_defaults),
+		cmocka_unit_test(bands),
+		cmocka_unit_test(band_defaults),
 		cmocka_unit_test(kernel),
 		cmocka_unit_test(edges_are_never_torn),
 		cmocka_unit_test(edges_show_the_newest),
+		cmocka_unit_test(edges_are_put),
 		cmocka_unit_test(lockstep_equals_whole),
+		cmocka_unit_test(moved_go_on),
+		cmocka_unit_test(edge_in_place_of_a_neighbour),
+		cmocka_unit_test(damaged_are_refused),
 		cmocka_unit_test(lag_is_counted),
 		cmocka_unit_test(chaos_converges),
 	};

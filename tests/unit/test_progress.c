@@ -42,11 +42,13 @@
 #define SUBDOMAIN_AT(field, offset)                                                                \
 	assert_int_equal(offsetof(struct segment_subdomain, field), offset)
 
-/* As numbers: readers of version 1 count on them. Change them only with the version. */
+/* As numbers: readers count on them. Change them only with the version, and what is said of the one
+ * before, whose layout this still is. */
 static void test_layout(void **state)
 {
 	(void)state;
-	assert_int_equal(SEGMENT_VERSION, 1);
+	assert_int_equal(SEGMENT_VERSION, 2);
+	assert_int_equal(SEGMENT_VERSION_MIN, 1);
 	assert_memory_equal(&(uint64_t){SEGMENT_MAGIC}, "PROGRESS", 8);
 	AT(magic, 0);
 	AT(version, 8);
@@ -109,7 +111,7 @@ static void test_create(void **state)
 
 	struct view v = view_open();
 	assert_memory_equal(v.header, "PROGRESS", 8);
-	assert_int_equal(v.header->version, 1);
+	assert_int_equal(v.header->version, 2);
 	assert_int_equal(v.header->header_bytes, 256);
 	assert_int_equal(v.header->size_bytes, st.st_size);
 	assert_int_equal(v.header->worker_bytes, 128);
@@ -171,6 +173,29 @@ static void test_options_reach_the_segment(void **state)
 	for (uint32_t s = 0; s < 4; s++)
 		assert_int_equal(progress_holder(p, s), owner[s]);
 	view_close(&v);
+	progress_close(p);
+}
+
+/* Places may be empty at first, all of them as well. */
+static void test_empty_places(void **state)
+{
+	static const uint32_t some[] = {1, PROGRESS_NOBODY, 0}, none[] = {UINT32_MAX, UINT32_MAX};
+	const uint32_t *mine;
+	(void)state;
+
+	NEED_SHM();
+	struct progress *p = create_with(
+		&(struct progress_options){.workers = 2, .subdomains = 3, .owner = some});
+	struct view v = view_open();
+	assert_int_equal(v.subdomain[1].holder, UINT32_MAX);
+	assert_int_equal(progress_holder(p, 0), 1);
+	assert_int_equal(progress_holder(p, 1), PROGRESS_NOBODY);
+	assert_int_equal(progress_holder(p, 2), 0);
+	view_close(&v);
+	progress_close(p);
+	p = create_with(&(struct progress_options){.workers = 1, .subdomains = 2, .owner = none});
+	assert_int_equal(progress_begin(p, 0, &mine), 0);
+	assert_int_equal(progress_spread(p), 0);
 	progress_close(p);
 }
 
@@ -440,6 +465,7 @@ int main(void)
 		cmocka_unit_test(test_layout),
 		cmocka_unit_test(test_create),
 		cmocka_unit_test(test_options_reach_the_segment),
+		cmocka_unit_test(test_empty_places),
 		cmocka_unit_test(test_endless_period),
 		cmocka_unit_test(test_create_refuses),
 		cmocka_unit_test(test_one_per_process),

@@ -57,6 +57,12 @@ int main()
 	}
 	CHECK(progress_holder(p, 3) == PROGRESS_NOBODY);
 	CHECK(progress_spread(p) == 0);
+	CHECK(progress_remove(p, 1) == 0);
+	CHECK(progress_holder(p, 1) == PROGRESS_NOBODY);
+	CHECK(progress_insert(p, 1, PROGRESS_NOBODY, 90) < 0); // nobody is registered
+	CHECK(progress_insert(p, 1, 1, 90) == 0);
+	CHECK(progress_holder(p, 1) == 1);
+	CHECK(progress_spread(p) == 10);
 	progress_close(p);
 	return 0;
 }

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: MIT
-/* How the host of segments keeps to its share of a CPU. */
+/* How the host of segments keeps to its share of a CPU, and what it shows. */
 #undef NDEBUG
 #include "progress_host.h"
+
+#include "progress.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -73,6 +75,19 @@ static void test_never(void **state)
 	assert_true(progress_host_pace(&mean_ns, 10 * US, MS, UINT64_MAX) == UINT64_MAX);
 }
 
+static void test_spread(void **state)
+{
+	struct progress_subdomain_view view[] = {{.updates = 7, .holder = 1},
+		{.updates = 0, .holder = PROGRESS_NOBODY}, {.updates = 12, .holder = 0},
+		{.updates = 99, .holder = PROGRESS_NOBODY}};
+	(void)state;
+
+	assert_int_equal(progress_host_spread(view, 4), 5);
+	assert_int_equal(progress_host_spread(view, 2), 0);
+	assert_int_equal(progress_host_spread(view + 1, 1), 0);
+	assert_int_equal(progress_host_spread(view, 0), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -80,6 +95,7 @@ int main(void)
 		cmocka_unit_test(test_dear),
 		cmocka_unit_test(test_smoothed),
 		cmocka_unit_test(test_never),
+		cmocka_unit_test(test_spread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

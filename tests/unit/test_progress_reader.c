@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -153,6 +154,22 @@ static void test_views(void **state)
 	assert_int_equal(subdomain[3].owner, UINT32_MAX);
 	assert_int_equal(subdomain[3].holder, 1);
 	assert_int_equal(subdomain[4].holder, UINT32_MAX);
+	/* An empty place shows nothing of what was there. */
+	assert_int_equal(progress_remove(f->p, 5), 0);
+	assert_int_equal(progress_reader_subdomains(reader, subdomain), 0);
+	assert_int_equal(subdomain[5].updates, 0);
+	assert_int_equal(subdomain[5].iteration, 0);
+	assert_true(isnan(subdomain[5].residual));
+	assert_int_equal(subdomain[5].owner, UINT32_MAX);
+	assert_int_equal(subdomain[5].holder, UINT32_MAX);
+	assert_false(subdomain[5].torn);
+	assert_int_equal(progress_insert(f->p, 5, 1, 40), 0);
+	assert_int_equal(progress_reader_subdomains(reader, subdomain), 0);
+	assert_int_equal(subdomain[5].updates, 40);
+	assert_int_equal(subdomain[5].iteration, 40);
+	assert_true(isnan(subdomain[5].residual));
+	assert_int_equal(subdomain[5].owner, 1);
+	assert_int_equal(subdomain[5].holder, 1);
 
 	/* Stopped in the middle of a write: said so, and no endless waiting. */
 	atomic_store(&f->v.subdomain[5].sequence, 5);
@@ -261,11 +278,17 @@ static void test_version(void **state)
 	FIXTURE(f);
 
 	assert_int_equal(try_open(&version), 0);
+	assert_int_equal(version, 2);
+	/* The one before can be read, too. */
+	f->v.header->version = 1;
+	assert_int_equal(try_open(&version), 0);
 	assert_int_equal(version, 1);
-	f->v.header->version = 2;
+	f->v.header->version = 0;
+	assert_int_equal(try_open(&version), -EPROTO);
+	f->v.header->version = 3;
 	f->v.header->header_bytes = 512; /* which only that version could explain */
 	assert_int_equal(try_open(&version), -EPROTO);
-	assert_int_equal(version, 2);
+	assert_int_equal(version, 3);
 	assert_int_equal(try_open(NULL), -EPROTO);
 }
 
@@ -478,6 +501,33 @@ static void test_balance(void **state)
 	assert_int_equal((uint32_t)f->v.header->claim, SEGMENT_CLAIM_NONE);
 }
 
+/* What was there counts no more, however far behind it is, and nobody is told to pass it on. */
+static void test_balance_leaves_empty_places_out(void **state)
+{
+	const uint32_t *mine;
+	uint32_t moves;
+	FIXTURE(f);
+
+	make_uneven(f);
+	for (uint32_t s = 4; s < 8; s++)
+		assert_int_equal(progress_remove(f->p, s), 0);
+	assert_int_equal(progress_begin(f->p, 2, &mine), 0);
+	atomic_store(&f->v.subdomain[6].owner, 0); /* by a balancer that came late */
+	struct progress_reader *reader = open_reader(true);
+	assert_int_equal(progress_reader_claim(reader, BALANCER_PID, 5), 0);
+	assert_int_equal(progress_reader_balance(reader, 6, &moves), 0);
+	assert_int_equal(moves, 0);
+	for (uint32_t k = 0; k < 3; k++)
+		assert_int_equal(f->v.worker[k].dirty, 0);
+	/* Back again, it does. */
+	for (uint32_t s = 4; s < 7; s++)
+		assert_int_equal(progress_insert(f->p, s, 2, 10), 0);
+	assert_int_equal(progress_reader_balance(reader, 7, &moves), 0);
+	assert_int_equal(moves, 1);
+	assert_int_equal(f->v.subdomain[7].owner, 2); /* empty still */
+	progress_reader_close(reader);
+}
+
 static void test_claim(void **state)
 {
 	const uint64_t stale_ns = SEGMENT_STALE_NS;
@@ -545,6 +595,7 @@ int main(void)
 		TEST(test_foreign_files),
 		TEST(test_closed),
 		TEST(test_balance),
+		TEST(test_balance_leaves_empty_places_out),
 		TEST(test_claim),
 		TEST(test_program_stands_back),
 	};

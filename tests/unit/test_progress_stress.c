@@ -3,13 +3,15 @@
  * The hand-over while a hostile balancer writes owners at full speed, some of them out of range, and
  * sets flags at random. Each subdomain has memory that is not atomic, and that its holder alone
  * touches: ThreadSanitizer sees a hand-over without order as a race there, and
- * everybody sees an update that was lost.
+ * everybody sees an update that was lost. Places are emptied meanwhile by their holders, or by
+ * one thread between two barriers, and filled by another thread.
  *
  * All loops end by work done, however slow the machine.
  */
 #undef NDEBUG
 #include "progress.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
@@ -29,11 +31,17 @@
 #define SUBDOMAINS 24u
 #define HAND_OVERS 4000u /* of all workers, to see before the end */
 #define UPDATES 4000u
+#define INSERTIONS 1000u /* and of these */
+#define BETWEEN_BARRIERS 16 /* iterations */
+#define FOREIGN 10u /* updates that a subdomain gets while it is elsewhere */
+
+enum places { STAY, COME_AND_GO, GO_AT_BARRIERS };
 
 /* Of one subdomain, as a program has it. */
 struct plain {
 	uint64_t updates;
 	uint32_t busy;
+	uint32_t journeys; /* removals and insertions */
 };
 
 struct run {
@@ -43,12 +51,17 @@ struct run {
 	atomic_bool stop;
 	atomic_uint failures; /* cmocka's assertions are for the main thread */
 	bool balances; /* the workers take turns as the balancer */
+	enum places places;
+	pthread_barrier_t barrier;
+	atomic_bool workers_ended;
+	atomic_uint insertions;
 };
 
 struct worker {
 	struct run *run;
 	uint32_t number;
-	uint64_t updates;
+	uint64_t updates, iterations;
+	uint64_t seed;
 };
 
 static uint64_t sum_handed(const struct run *run)
@@ -66,7 +79,15 @@ static bool has_worked(const struct run *run)
 
 	for (uint32_t s = 0; s < SUBDOMAINS; s++)
 		updates += progress_updates(run->p, s);
-	return updates >= UPDATES && sum_handed(run) >= HAND_OVERS;
+	return updates >= UPDATES && sum_handed(run) >= HAND_OVERS &&
+	       (run->places == STAY || atomic_load(&run->insertions) >= INSERTIONS);
+}
+
+static void send_away(struct run *run, uint32_t s)
+{
+	run->plain[s].journeys++;
+	if (progress_remove(run->p, s) != 0)
+		atomic_fetch_add(&run->failures, 1);
 }
 
 static void work_on(struct worker *worker, uint32_t s)
@@ -86,6 +107,25 @@ static void work_on(struct worker *worker, uint32_t s)
 	plain->busy = 0;
 }
 
+/* All threads wait here now and then, one of them empties places of any worker, and all
+ * see the same `stop`. Returns whether it is set. */
+static bool meet(struct worker *worker)
+{
+	struct run *run = worker->run;
+
+	if (++worker->iterations % BETWEEN_BARRIERS != 0)
+		return false;
+	if (pthread_barrier_wait(&run->barrier) == PTHREAD_BARRIER_SERIAL_THREAD)
+		for (int i = 0; i < 3; i++) {
+			uint32_t s = (uint32_t)random_int(&worker->seed, 0, SUBDOMAINS - 1);
+			if (progress_holder(run->p, s) != PROGRESS_NOBODY)
+				send_away(run, s);
+		}
+	bool stop = atomic_load(&run->stop);
+	pthread_barrier_wait(&run->barrier);
+	return stop;
+}
+
 static void *work(void *opaque)
 {
 	struct worker *worker = opaque;
@@ -94,10 +134,13 @@ static void *work(void *opaque)
 
 	if (progress_register(run->p, worker->number) != 0)
 		atomic_fetch_add(&run->failures, 1);
-	while (!atomic_load_explicit(&run->stop, memory_order_relaxed)) {
+	for (bool stop = false; !stop;) {
 		uint32_t n = progress_begin(run->p, worker->number, &mine);
-		for (uint32_t i = 0; i < n; i++)
+		for (uint32_t i = 0; i < n; i++) {
 			work_on(worker, mine[i]);
+			if (run->places == COME_AND_GO && random_int(&worker->seed, 0, 7) == 0)
+				send_away(run, mine[i]);
+		}
 		if (run->balances) {
 			/* Points as often as can be. */
 			atomic_store_explicit(&run->v.header->due_ns, 0, memory_order_relaxed);
@@ -105,6 +148,10 @@ static void *work(void *opaque)
 		}
 		if (has_worked(run))
 			atomic_store_explicit(&run->stop, true, memory_order_relaxed);
+		if (run->places == GO_AT_BARRIERS)
+			stop = meet(worker);
+		else
+			stop = atomic_load_explicit(&run->stop, memory_order_relaxed);
 		sched_yield();
 	}
 	progress_leave(run->p, worker->number);
@@ -127,31 +174,67 @@ static void *write_owners(void *opaque)
 	return NULL;
 }
 
-static void run_workers(struct run *run, bool hostile)
+/* What is not there has no holder that could touch it: it is this thread's. */
+static void *fill_places(void *opaque)
+{
+	struct run *run = opaque;
+	uint64_t seed = 2;
+
+	for (bool last = false; !last;) {
+		last = atomic_load(&run->workers_ended);
+		for (uint32_t s = 0; s < SUBDOMAINS; s++) {
+			struct plain *plain = &run->plain[s];
+			uint32_t to = (uint32_t)random_int(&seed, 0, WORKERS);
+			if (progress_holder(run->p, s) != PROGRESS_NOBODY)
+				continue;
+			if (plain->busy != 0)
+				atomic_fetch_add(&run->failures, 1);
+			plain->updates += FOREIGN;
+			plain->journeys++;
+			int error = progress_insert(
+				run->p, s, to < WORKERS ? to : PROGRESS_NOBODY, plain->updates);
+			if (error == -EINVAL && to == WORKERS) /* nobody is registered */
+				error = progress_insert(run->p, s, 0, plain->updates);
+			if (error != 0)
+				atomic_fetch_add(&run->failures, 1);
+			atomic_fetch_add(&run->insertions, 1);
+		}
+		sched_yield();
+	}
+	return NULL;
+}
+
+static void run_workers(struct run *run)
 {
 	struct worker worker[WORKERS];
-	pthread_t thread[WORKERS], balancer;
-	uint64_t updates = 0;
+	pthread_t thread[WORKERS], balancer, inserter;
+	uint64_t updates = 0, journeys = 0;
 
+	assert_int_equal(pthread_barrier_init(&run->barrier, NULL, WORKERS), 0);
 	for (uint32_t k = 0; k < WORKERS; k++) {
-		worker[k] = (struct worker){.run = run, .number = k};
+		worker[k] = (struct worker){.run = run, .number = k, .seed = 3 + k};
 		assert_int_equal(pthread_create(&thread[k], NULL, work, &worker[k]), 0);
 	}
-	if (hostile)
-		assert_int_equal(pthread_create(&balancer, NULL, write_owners, run), 0);
+	assert_int_equal(pthread_create(&balancer, NULL, write_owners, run), 0);
+	assert_int_equal(pthread_create(&inserter, NULL, fill_places, run), 0);
 	for (uint32_t k = 0; k < WORKERS; k++) {
 		pthread_join(thread[k], NULL);
 		updates += worker[k].updates;
 	}
-	if (hostile)
-		pthread_join(balancer, NULL);
+	pthread_join(balancer, NULL);
+	atomic_store(&run->workers_ended, true);
+	pthread_join(inserter, NULL);
+	pthread_barrier_destroy(&run->barrier);
 
 	assert_int_equal(atomic_load(&run->failures), 0);
 	for (uint32_t s = 0; s < SUBDOMAINS; s++) {
 		assert_int_equal(run->plain[s].updates, progress_updates(run->p, s));
 		updates -= run->plain[s].updates;
+		journeys += run->plain[s].journeys;
 	}
-	assert_int_equal(updates, 0);
+	unsigned insertions = atomic_load(&run->insertions);
+	assert_int_equal(updates + FOREIGN * (uint64_t)insertions, 0);
+	assert_int_equal(journeys, 2 * (uint64_t)insertions);
 }
 
 /* Once the balancer has stopped, all subdomains are with their holders, each once; and when one
@@ -180,7 +263,7 @@ static void assert_none_lost(struct run *run)
 	}
 }
 
-static struct run *start(bool balances)
+static void check(bool balances, enum places places)
 {
 	struct progress_options options = {.workers = WORKERS,
 		.subdomains = SUBDOMAINS,
@@ -193,11 +276,9 @@ static struct run *start(bool balances)
 	run->p = create_with(&options);
 	run->v = view_open();
 	run->balances = balances;
-	return run;
-}
-
-static void finish(struct run *run)
-{
+	run->places = places;
+	run_workers(run);
+	assert_none_lost(run);
 	view_close(&run->v);
 	progress_close(run->p);
 	free(run);
@@ -208,10 +289,7 @@ static void test_hostile_balancer(void **state)
 	(void)state;
 
 	NEED_SHM();
-	struct run *run = start(false);
-	run_workers(run, true);
-	assert_none_lost(run);
-	finish(run);
+	check(false, STAY);
 }
 
 /* Two balancers at once, of which one knows no manners. */
@@ -220,10 +298,31 @@ static void test_two_balancers(void **state)
 	(void)state;
 
 	NEED_SHM();
-	struct run *run = start(true);
-	run_workers(run, true);
-	assert_none_lost(run);
-	finish(run);
+	check(true, STAY);
+}
+
+static void test_places(void **state)
+{
+	(void)state;
+
+	NEED_SHM();
+	check(false, COME_AND_GO);
+}
+
+static void test_places_and_two_balancers(void **state)
+{
+	(void)state;
+
+	NEED_SHM();
+	check(true, COME_AND_GO);
+}
+
+static void test_places_at_barriers(void **state)
+{
+	(void)state;
+
+	NEED_SHM();
+	check(true, GO_AT_BARRIERS);
 }
 
 int main(void)
@@ -231,6 +330,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_hostile_balancer),
 		cmocka_unit_test(test_two_balancers),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_places_and_two_balancers),
+		cmocka_unit_test(test_places_at_barriers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

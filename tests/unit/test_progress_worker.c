@@ -18,22 +18,6 @@
 
 #include "progress_segment.h"
 
-/* progress_begin() of a worker finds these subdomains, a list that ends with -1. */
-static void assert_begins(struct progress *p, uint32_t worker, ...)
-{
-	const uint32_t *mine = NULL;
-	uint32_t n = progress_begin(p, worker, &mine), i = 0;
-	va_list list;
-
-	va_start(list, worker);
-	for (int s; (s = va_arg(list, int)) >= 0; i++) {
-		assert_true(i < n);
-		assert_int_equal(mine[i], s);
-	}
-	va_end(list);
-	assert_int_equal(i, n);
-}
-
 static void test_hand_over(void **state)
 {
 	(void)state;

@@ -9,6 +9,7 @@
 #ifndef APPS_CPUSET_H
 #define APPS_CPUSET_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define CPUSET_CPUS_MAX 8192 /* the largest NR_CPUS of any Linux */
@@ -25,6 +26,9 @@ int cpuset_parse(const char *text, struct cpuset *out);
 
 /* How many CPUs the set holds. Pure. */
 int cpuset_count(const struct cpuset *set);
+
+/* Does the set hold that CPU? Of other numbers it has none. Pure. */
+bool cpuset_has(const struct cpuset *set, int os_cpu);
 
 /* The OS number of the nth CPU of the set, from 0, modulo its size; -1 when the set is
  * empty or nth is negative. Pure. */

@@ -23,18 +23,23 @@ struct transport;
 /* Was this process started as one of several, by mpirun or a batch system? Looks at the
  * environment only. Also in builds without MPI. */
 bool transport_wanted(void);
+/* Of how many, as the environment has it. 1: of one, or by no launcher; 0: it does not say. */
+uint32_t transport_expected(void);
 
 /* Collective. Join the others. Returns 0; -ENOTSUP (built without MPI, or its library has not
  * the thread support), -EPROTO (another MPI's launcher started this process: the environment
  * tells of several processes, the library of one). *out is to be closed unless an error came. */
 int transport_open(struct transport **out);
-/* Collective. Accepts NULL. */
+/* Collective. Accepts NULL. Ends gets and votes that are under way (all ranks have begun the same
+ * votes); what was sent and not received is lost. No transport can be opened after it. */
 void transport_close(struct transport *t);
 /* End all ranks of the job with this exit status, after a message was printed. */
 _Noreturn void transport_abort(struct transport *t, int status);
 
 uint32_t transport_rank(const struct transport *t);
 uint32_t transport_ranks(const struct transport *t);
+uint32_t transport_local_rank(const struct transport *t); /* among those of the same machine */
+uint32_t transport_local_ranks(const struct transport *t); /* how many those are */
 const char *transport_host(const struct transport *t); /* name of this machine */
 const char *transport_library(const struct transport *t); /* as "Open MPI v4.1.4" */
 
@@ -44,7 +49,7 @@ int transport_window(struct transport *t, size_t bytes, void **memory);
 
 /* Start to read from the window of a rank (the caller's own, too). `to` is the transport's until
  * transport_done() says so. What the owner writes meanwhile may be seen in part, in any order: the
- * data has to tell. Returns a ticket, 0 or more, or -EAGAIN when TRANSPORT_GETS_MAX are under way. */
+ * data has to tell. Less than 2 GiB. Returns a ticket, 0 or more, or -EAGAIN when TRANSPORT_GETS_MAX are under way. */
 #define TRANSPORT_GETS_MAX 1024
 int transport_get(struct transport *t, uint32_t rank, size_t offset, size_t bytes, void *to);
 /* Has it been read? Then the ticket is no more. To be asked after a transport_poll(). */
@@ -54,7 +59,7 @@ struct transport_message {
 	uint32_t from; /* a rank */
 	uint32_t kind; /* the sender's word for it, below 1024 */
 	size_t bytes;
-	void *data; /* for free(3) */
+	void *data; /* for free(3); NULL when bytes is 0 */
 };
 
 /* Send (also to oneself). data comes from malloc(3) and becomes the transport's, which frees it.

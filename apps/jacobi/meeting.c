@@ -1,0 +1,102 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * All workers together: the exact residual, and whether it is over; see solve.h.
+ */
+#include "solver.h"
+
+#include "clock.h"
+
+#include <math.h>
+
+/* This rank's part of the square of the norm of the residual over that of the start; NAN when a part
+ * isn't known. */
+double meeting_squared(void *arg)
+{
+	const struct solver *solver = arg;
+	double sum = 0;
+
+	for (uint32_t slot = 0; slot < solver->task->slots; slot++) {
+		double share =
+			atomic_load_explicit(&solver->accounts[slot].share, memory_order_relaxed);
+
+		if (solver_has(solver, slot))
+			sum += share * share;
+	}
+	return sum;
+}
+
+/* The exact shares, while all stand still. By slots: what is on its way from one holder to another
+ * has to be seen to as well. */
+void meeting_measure(struct solver *solver, uint32_t w)
+{
+	uint64_t slots = solver->task->slots;
+	uint32_t end = (uint32_t)(slots * (w + 1) / solver->task->workers);
+
+	for (uint32_t s = (uint32_t)(slots * w / solver->task->workers); s < end; s++) {
+		struct subdomain *sub = &solver->task->subdomains[s];
+
+		if (!solver_has(solver, s))
+			continue;
+		subdomain_fetch(sub);
+		atomic_store_explicit(&solver->accounts[s].share,
+			sqrt(subdomain_residual(sub)) / solver->initial, memory_order_relaxed);
+	}
+}
+
+/* Take the norm of what was measured, while all stand still. */
+double meeting_norm(struct solver *solver)
+{
+	double sum = meeting_squared(solver);
+
+	for (uint32_t s = 0; s < solver->task->slots; s++)
+		atomic_store_explicit(&solver->accounts[s].share, NAN, memory_order_relaxed);
+	if (solver->ranks)
+		ranks_sum(solver->ranks, &sum, 1);
+	return sqrt(sum);
+}
+
+static void judge(struct solver *solver)
+{
+	solver->residual = meeting_norm(solver);
+	solver->verifications++;
+	if (solver->residual <= solver->task->options->residual) {
+		solver->over = true;
+		if (!(solver->why & CALL_LIMIT))
+			solver->end_ns = clock_wall_ns();
+	} else if (solver->why & (CALL_LIMIT | CALL_SIGNAL)) {
+		solver->over = true;
+	}
+	if (solver->ranks && !solver->over)
+		ranks_resume(solver->ranks);
+}
+
+/* All workers of this rank are there: what for? */
+static void convene(struct solver *solver)
+{
+	unsigned why = atomic_exchange(&solver->call, 0);
+
+	if (why & CALL_REWIRE)
+		ranks_rewire(solver->ranks);
+	solver->meets = why & ~(unsigned)CALL_REWIRE;
+	if (!solver->meets)
+		return;
+	solver->end_ns = clock_wall_ns();
+	solver->why = solver->ranks ? ranks_settle(solver->ranks) : why;
+}
+
+/* All workers meet, and learn whether it is over. */
+bool meeting(struct solver *solver, struct team *team, uint32_t w)
+{
+	team_wait(team);
+	if (w == 0)
+		convene(solver);
+	team_wait(team);
+	if (!solver->meets)
+		return false;
+	meeting_measure(solver, w);
+	team_wait(team);
+	if (w == 0)
+		judge(solver);
+	team_wait(team);
+	return solver->over;
+}

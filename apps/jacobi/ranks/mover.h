@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Moving subdomains between ranks: DPLB, Section 3.2.
+ *
+ * A rank offers one at a time; the other answers with a slot, or that it has none. Then, while the
+ * giver's workers stand still, the subdomain is disconnected, and it travels with its cells, its
+ * counts, its newest halos and what it knows of where its neighbours are. It is connected while the
+ * taker's workers stand still, and the giver and its first rank are told. Between the two nobody
+ * updates it, and it is in no directory, but the giver still answers for its part of the residual. As
+ * only these two ranks take part, any number of pairs may be at it.
+ *
+ * Under the lock of ranks.h.
+ */
+#ifndef JACOBI_MOVER_H
+#define JACOBI_MOVER_H
+
+#include "halo.h"
+
+/* Kinds of messages. */
+enum {
+	MESSAGE_OFFER,
+	MESSAGE_ANSWER,
+	MESSAGE_SUBDOMAIN,
+	MESSAGE_ARRIVED,
+	MESSAGE_HOME,
+	MESSAGE_GATHER, /* for ranks.c */
+};
+
+struct mover_slot {
+	bool reserved; /* for one that is coming */
+	uint32_t moves; /* of the subdomain that is here */
+	uint64_t freed; /* when, by the count of departures */
+	struct transport_message package; /* what came, until it is connected */
+};
+
+/* To the solver, while its workers stand still. share: the subdomain's part of the norm of the
+ * residual, or NAN. */
+struct mover_calls {
+	double (*leaves)(void *arg, uint32_t slot); /* returns the share */
+	void (*arrives)(void *arg, uint32_t slot, double share);
+};
+
+struct mover {
+	struct halos *halos;
+	struct mover_slot *slots;
+	uint32_t limit; /* subdomains that it takes, at most */
+	uint32_t residents, reserved;
+	uint64_t arrivals, departures;
+	bool refuses; /* all offers, and makes none */
+	struct {
+		enum {
+			MOVER_IDLE,
+			MOVER_OFFERED,
+			MOVER_ACCEPTED,
+			MOVER_DISCONNECTED,
+			MOVER_SENT,
+		} state;
+		uint32_t slot;
+		struct site_place to;
+		void *package; /* owned */
+		size_t bytes;
+		double share; /* from when it is disconnected */
+	} leaving;
+	struct mover_calls calls;
+	void *arg;
+};
+
+/* With the subdomains that the rank begins with. Returns 0 or -ENOMEM; to be undone by
+ * mover_deinit(), which accepts a zeroed one. */
+int mover_init(struct mover *mover, struct halos *halos, uint32_t limit,
+	const struct mover_calls *calls, void *arg);
+void mover_deinit(struct mover *mover);
+
+/* How many more it would take. */
+uint32_t mover_room(const struct mover *mover);
+
+/* Offer the pick-th subdomain of this rank, from 0, to another rank, unless an offer is open. */
+void mover_offer(struct mover *mover, uint32_t pick, uint32_t to);
+
+/* Is a subdomain on its way from here, of which its taker has not told that it is there? Then its
+ * part of the norm is leaving.share. */
+bool mover_answers_for_one(const struct mover *mover);
+
+/* Act on a message that came; takes its data. Ends the job when it makes no sense. */
+void mover_take(struct mover *mover, struct transport_message *message);
+
+/* Send what was disconnected. */
+void mover_step(struct mover *mover);
+
+/* Is there something to connect or disconnect, for which workers have to stand still? */
+bool mover_waits(const struct mover *mover);
+/* Do that, while they do. */
+void mover_rewire(struct mover *mover);
+
+/* Is nothing under way from or to this rank? Stays so when it refuses. */
+bool mover_is_done(const struct mover *mover);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What ranks know of all the others: a reduction that never stops.
+ *
+ * The ranks are a tree. Each reads, by one-sided gets and now and then, what those below it
+ * tell of their parts, adds its own, and tells that; and reads from the one above what rank 0
+ * made of it. So each rank reads a handful of records whatever their number, none waits for another,
+ * and what is known is some milliseconds old for each level of the tree. DPLB, Section 3.2, has a
+ * reduction, too; here rank 0 also finds out by it when all should meet.
+ *
+ * Under the lock of ranks.h.
+ */
+#ifndef JACOBI_SURVEY_H
+#define JACOBI_SURVEY_H
+
+#include "dplb.h"
+#include "site.h"
+
+#define SURVEY_CHILDREN 4 /* of a rank in the tree */
+#define SURVEY_PEERS_MAX (1 + SURVEY_CHILDREN + POLICY_DPLB_NEIGHBOURS_MAX)
+
+struct survey_record {
+	uint64_t seal;
+	struct policy_dplb_rank own;
+	/* Of the rank and all below it: */
+	uint64_t meetings; /* that all of them have had */
+	uint64_t passes; /* how often each has seen all of its subdomains advance, at least */
+	uint64_t subdomains; /* that they answer for: one that moves may be counted twice */
+	uint64_t arrivals; /* subdomains that came from another rank, in all */
+	uint64_t wishes; /* why any of them wants to meet */
+	double squared; /* norm of the residual; NAN when a part isn't known */
+	struct policy_dplb_rank least, most;
+	/* From rank 0: */
+	uint64_t called; /* meetings that it called for */
+	struct policy_dplb_rank all_least, all_most;
+};
+
+/* What a rank knows of itself. */
+struct survey_own {
+	struct policy_dplb_rank rank;
+	uint32_t subdomains; /* as in the record */
+	uint64_t arrivals;
+	uint64_t wishes;
+	double squared;
+	bool advanced; /* all subdomains, since this was last true */
+};
+
+struct survey_peer {
+	uint32_t rank;
+	int ticket;
+	struct survey_record buffer; /* the transport's while the ticket is open */
+	struct survey_record last; /* the newest that was whole; zeroed before the first */
+};
+
+struct survey {
+	struct site *site;
+	bool has_parent;
+	uint32_t children, neighbours;
+	struct survey_peer peers[SURVEY_PEERS_MAX]; /* parent, children, neighbours */
+	struct survey_record record; /* as it stands in the window */
+	uint64_t meetings, passes;
+	/* Rank 0's: */
+	double threshold; /* of the norm of the residual; 0: none */
+	bool meet_on_arrivals;
+	uint64_t arrivals_seen; /* at the last meeting */
+	uint64_t
+		small_since; /* passes when the norm was first small enough; UINT64_MAX: it isn't */
+	uint64_t total; /* subdomains of all ranks */
+};
+
+/* reach: of the neighbourhood of which the records are read as well; 0: none. */
+void survey_init(struct survey *survey, struct site *site, double threshold, bool meet_on_arrivals,
+	uint32_t reach);
+
+/* Take what has come, tell, and ask again. To be called every few milliseconds. */
+void survey_step(struct survey *survey, const struct survey_own *own);
+
+/* Are all called to a meeting that this rank has not had? */
+bool survey_is_called(const struct survey *survey);
+
+/* The meeting is over: tell. */
+void survey_met(struct survey *survey, const struct survey_own *own);
+
+/* Whom the policy compares the rank with: the two ends of all (reach 0), or the neighbourhood.
+ * `out` has room for POLICY_DPLB_NEIGHBOURS_MAX. Returns how many. */
+size_t survey_known(const struct survey *survey, struct policy_dplb_rank *out);
+
+/* At the end: as halos_drain(). */
+bool survey_drain(struct survey *survey);
+
+#endif

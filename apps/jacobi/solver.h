@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the parts of the solver share: solve.c (the workers), meeting.c (all of them together) and
+ * outcome.c (what they found).
+ */
+#ifndef JACOBI_SOLVER_H
+#define JACOBI_SOLVER_H
+
+#include "ranks.h"
+#include "solve.h"
+#include "team.h"
+
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* Why the workers are called together. */
+enum {
+	CALL_LIMIT = 1, /* enough iterations */
+	CALL_RESIDUAL = 2, /* it seems to be small enough */
+	CALL_SIGNAL = 4,
+	CALL_RANKS = 8, /* other ranks called */
+	CALL_REWIRE = 16, /* only this rank: subdomains come or go */
+};
+
+struct worker {
+	alignas(EDGE_LINE) uint64_t updates;
+	uint64_t moves;
+	uint64_t rounds;
+};
+
+/* What is kept of a subdomain beside its cells. */
+struct account {
+	/* Its part of the norm of the residual over that of the start, when that was last computed; NAN
+	 * when that was before all stood still: so none is left out of an estimate. */
+	alignas(EDGE_LINE) _Atomic double share;
+	uint32_t worker; /* who updated it last; its holder's */
+};
+
+struct solver {
+	const struct solve_task *task;
+	struct progress *progress;
+	struct ranks *ranks; /* NULL: there is one */
+	struct worker *workers;
+	struct account *accounts; /* slot by slot */
+	uint32_t per_worker; /* subdomains at the start */
+	uint64_t updates_limit; /* of a worker */
+	/* Written while the others stand still: */
+	double initial, residual;
+	uint64_t begin_ns, end_ns, verifications;
+	double seen; /* sync, several ranks: the norm of all when they last told each other */
+	unsigned why; /* of this meeting */
+	bool meets; /* with all; else it's only to rewire */
+	bool over;
+	/* Written at any time, seldom: */
+	alignas(EDGE_LINE) _Atomic unsigned call;
+	_Atomic uint64_t meet_at; /* sync: the iteration at which worker 0 wants to meet */
+	_Atomic int error;
+};
+
+/* Is there a subdomain in that slot? */
+static inline bool solver_has(const struct solver *solver, uint32_t slot)
+{
+	return progress_holder(solver->progress, slot) != PROGRESS_NOBODY;
+}
+
+/* So many records, zeroed, aligned to EDGE_LINE; NULL when there is no memory. */
+void *solver_allocate(size_t count, size_t bytes);
+
+/* This rank's part of the square of the norm of the residual over that of the start, as far as it is
+ * known while workers work; NAN when a part isn't. arg: the solver. */
+double meeting_squared(void *arg);
+
+/* All workers of the rank together: find the exact shares, and, worker 0 alone when all have,
+ * take the norm of all ranks. */
+void meeting_measure(struct solver *solver, uint32_t w);
+double meeting_norm(struct solver *solver);
+
+/* All workers meet, because of solver->call. Returns whether it is over. */
+bool meeting(struct solver *solver, struct team *team, uint32_t w);
+
+/* All ranks call it; rank 0 gets what they have. Returns 0 or -ENOMEM. */
+int outcome_collect(const struct solver *solver, struct solve_outcome *out);
+
+#endif
