@@ -95,7 +95,7 @@ def mpi(built):
     done = subprocess.run([launcher, "-n", "2", helpers.BUILD / "apps" / "jacobi", "--dplb", "none", "--threads", "1",
                            "--iterations", "1", "--json", "-"], capture_output=True, text=True,
                           timeout=helpers.TIMEOUT_S, env={**os.environ, **MPI_ENVIRONMENT})
-    if "without MPI" in done.stderr or "--dplb" in done.stderr:
+    if "without MPI" in done.stderr:
         pytest.skip("jacobi is built without MPI")
     return launcher
 
