@@ -64,7 +64,7 @@ static void judge(struct solver *solver)
 	solver->verifications++;
 	estimate_learn(
 		&solver->estimate, estimated, solver->residual, solver->end_ns, clock_wall_ns());
-	if (solver->residual <= solver->task->options->residual) {
+	if (solver_is_solved(solver)) {
 		solver->over = true;
 		if (!(solver->why & CALL_LIMIT))
 			solver->end_ns = clock_wall_ns();

@@ -69,6 +69,14 @@ static inline bool solver_has(const struct solver *solver, uint32_t slot)
 	return progress_holder(solver->progress, slot) != PROGRESS_NOBODY;
 }
 
+/* Is the residual as small as it should be? Without a threshold even 0 is no reason to stop. */
+static inline bool solver_is_solved(const struct solver *solver)
+{
+	double threshold = solver->task->options->residual;
+
+	return threshold > 0 && solver->residual <= threshold;
+}
+
 /* So many records, zeroed, aligned to EDGE_LINE; NULL when there is no memory. */
 void *solver_allocate(size_t count, size_t bytes);
 
