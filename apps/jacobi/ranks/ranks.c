@@ -103,16 +103,27 @@ static void look(struct ranks *ranks, struct survey_own *own)
 	}
 }
 
+/* The gap between ranks that is let be. Where staleness is bounded the gap is, too: it says only how
+ * long the faster one waits. */
+static double threshold(const struct ranks *ranks, const struct policy_dplb_rank *self)
+{
+	const struct options *options = ranks->setup.options;
+	double advance = self->average - ranks->balance_average;
+
+	if (options->dplb_threshold >= 0)
+		return options->dplb_threshold;
+	if (advance > (double)options->bound)
+		advance = (double)options->bound;
+	return advance > 0 ? POLICY_DPLB_THRESHOLD * advance : 0;
+}
+
 /* DPLB, Section 3.1, for this rank. */
 static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 {
 	const struct options *options = ranks->setup.options;
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
-	double advance = self->average - ranks->balance_average;
 	const struct policy_dplb_params params = {
-		.threshold = options->dplb_threshold >= 0 ? options->dplb_threshold
-			     : advance > 0                ? POLICY_DPLB_THRESHOLD * advance
-							  : 0,
+		.threshold = threshold(ranks, self),
 		.keep = options->low * ranks->setup.workers,
 		.all_behind = options->dplb == DPLB_NEIGHBOURS,
 	};
