@@ -38,13 +38,28 @@ struct place {
 	uint32_t rank, ranks, local_rank, local_ranks;
 };
 
+/* The library starts threads, to which the signals that end a run in order must not go. */
+static int open_transport(struct transport **transport)
+{
+	sigset_t ends, before;
+
+	sigemptyset(&ends);
+	sigaddset(&ends, SIGHUP);
+	sigaddset(&ends, SIGINT);
+	sigaddset(&ends, SIGTERM);
+	pthread_sigmask(SIG_BLOCK, &ends, &before);
+	int rc = transport_open(transport);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	return rc;
+}
+
 /* Join the other ranks, if there are any. Prints its errors; returns the exit status. */
 static int join_ranks(struct place *place)
 {
 	*place = (struct place){.ranks = 1, .local_ranks = 1};
 	if (!transport_wanted())
 		return 0;
-	int rc = transport_open(&place->transport);
+	int rc = open_transport(&place->transport);
 	if (rc == -ENOTSUP && transport_expected() == 1)
 		return 0;
 	if (rc == -ENOTSUP)
@@ -62,15 +77,6 @@ static int join_ranks(struct place *place)
 	return 0;
 }
 
-/* Without the others: what failed here may not have failed there, and they would wait. */
-static int leave_ranks(struct place *place, int status)
-{
-	if (place->transport && status != 0)
-		transport_abort(place->transport, status);
-	transport_close(place->transport);
-	return status;
-}
-
 /* The largest of the ranks' numbers. */
 static double largest(const struct place *place, double number)
 {
@@ -80,6 +86,29 @@ static double largest(const struct place *place, double number)
 	while (!transport_voted(place->transport, &number))
 		transport_poll(place->transport);
 	return number;
+}
+
+/* What failed on one rank ends all, in order: they would wait for it. */
+static int agree(const struct place *place, int status)
+{
+	return (int)largest(place, status);
+}
+
+/* Rank 0 prints errors, and the help. Returns the exit status, or -1 to go on. */
+static int read_options(int argc, char **argv, const struct place *place, struct options *options)
+{
+	int rc = options_parse(argc, argv, place->rank > 0, options);
+	int status = rc < 0 ? 2 : 0;
+
+	if (rc == 0 && options->pin && team_is_bound()) {
+		status = 2;
+		if (place->rank == 0)
+			refused("--pin: OMP_PROC_BIND already binds the threads");
+	}
+	int worst = agree(place, status);
+	if (place->rank == 0 && worst > status)
+		refused("another rank was started with wrong options");
+	return rc == 0 && worst == 0 ? -1 : worst;
 }
 
 /* As many on each rank. Ranks of one machine share its CPUs, unless each was bound to its own. */
@@ -224,27 +253,34 @@ static int run(const struct options *options, const struct grid *grid, uint32_t 
 		.pin = options->pin ? &mask : NULL,
 		.pin_first = place->local_rank * threads,
 	};
-	int status = 1, rc = cpuset_of_caller(&mask);
+	int status, rc = cpuset_of_caller(&mask);
 
 	if (task.transport)
 		task.slots = ranks_slots(options, grid, threads);
 	size_t bytes = task.slots * sizeof(struct subdomain);
 	task.subdomains = aligned_alloc(EDGE_LINE, bytes);
 	if (rc < 0 || !task.subdomains) {
-		failed("preparing", rc < 0 ? rc : -ENOMEM);
+		status = failed("preparing", rc < 0 ? rc : -ENOMEM);
+	} else {
+		memset(task.subdomains, 0, bytes);
+		status = publish(options, &task, (int32_t)place->rank, &task.progress);
+	}
+	status = agree(place, status);
+	if (status) {
+		progress_close(task.progress);
 		goto out;
 	}
-	memset(task.subdomains, 0, bytes);
-	status = publish(options, &task, (int32_t)place->rank, &task.progress);
-	if (status)
-		goto out;
 	rc = solve(&task, &outcome);
 	/* Now, as a closed pipe may end the report. */
 	progress_close(task.progress);
-	if (rc < 0)
+	if (rc < 0) {
 		status = failed("solving", rc);
-	else if (place->rank == 0)
+		/* The others are in the midst of it. */
+		if (task.transport)
+			transport_abort(task.transport, status);
+	} else if (place->rank == 0) {
 		status = report(&task, &outcome, output);
+	}
 	solve_outcome_deinit(&outcome, grid);
 	for (uint32_t s = 0; s < task.slots; s++)
 		subdomain_deinit(&task.subdomains[s]);
@@ -294,34 +330,30 @@ int main(int argc, char **argv)
 	struct place place;
 	struct monitor monitor = {0};
 	FILE *output = NULL;
-	int rc = options_parse(argc, argv, &options);
-
-	if (rc)
-		return rc < 0 ? 2 : 0;
-	if (options.pin && team_is_bound())
-		return refused("--pin: OMP_PROC_BIND already binds the threads");
 	int status = join_ranks(&place);
+
 	if (status)
 		return status;
+	status = read_options(argc, argv, &place, &options);
+	if (status >= 0)
+		goto leave;
 
 	uint32_t threads = choose_threads(&options, &place);
 	status = cut(&options, &place, threads, &grid);
-	if (status) {
-		transport_close(place.transport);
-		return status;
-	}
-	status = check_memory(&grid, &place);
 	if (status)
-		return leave_ranks(&place, status);
-
-	status = open_files(&options, &place, &monitor, &output);
+		goto leave;
+	status = check_memory(&grid, &place);
+	if (status == 0)
+		status = open_files(&options, &place, &monitor, &output);
+	status = agree(&place, status);
 	if (status == 0)
 		status = run(&options, &grid, threads, &place, &monitor, output);
 	int closed = close_files(&options, &monitor, output);
 	if (status == 0)
 		status = closed;
-	leave_ranks(&place, status);
-
+	status = agree(&place, status);
+leave:
+	transport_close(place.transport);
 	if (monitor.signal) {
 		/* What there was is reported: now die of it, as who sent it expects. */
 		pthread_sigmask(SIG_UNBLOCK, &monitor.signals, NULL);

@@ -342,32 +342,32 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
+static int stay(const char *option, const char *name, bool silent)
+{
+	if (!silent)
+		fprintf(stderr, "jacobi: --%s %s: in --mode sync subdomains stay where they are\n",
+			option, name);
+	return -EINVAL;
+}
+
 /* What depends on more than one option. */
-static int complete(struct options *out)
+static int complete(struct options *out, bool silent)
 {
 	if (out->balancing == PROGRESS_BALANCE_DEFAULT)
 		out->balancing =
 			out->mode == MODE_ASYNC ? PROGRESS_BALANCE_SPLIT : PROGRESS_BALANCE_NONE;
-	if (out->mode == MODE_SYNC && out->balancing != PROGRESS_BALANCE_NONE) {
-		fprintf(stderr,
-			"jacobi: --balance %s: in --mode sync subdomains stay where they are\n",
-			options_balancing_name(out->balancing));
-		return -EINVAL;
-	}
+	if (out->mode == MODE_SYNC && out->balancing != PROGRESS_BALANCE_NONE)
+		return stay("balance", options_balancing_name(out->balancing), silent);
 	if (out->dplb == DPLB_DEFAULT)
 		out->dplb = out->mode == MODE_ASYNC ? DPLB_GLOBAL : DPLB_NONE;
-	if (out->mode == MODE_SYNC && out->dplb != DPLB_NONE) {
-		fprintf(stderr,
-			"jacobi: --dplb %s: in --mode sync subdomains stay where they are\n",
-			options_dplb_name(out->dplb));
-		return -EINVAL;
-	}
+	if (out->mode == MODE_SYNC && out->dplb != DPLB_NONE)
+		return stay("dplb", options_dplb_name(out->dplb), silent);
 	if (out->iterations == 0)
 		out->iterations = out->residual > 0 ? UINT64_MAX : 5000;
 	return 0;
 }
 
-int options_parse(int argc, char **argv, struct options *out)
+int options_parse(int argc, char **argv, bool silent, struct options *out)
 {
 	struct options options = {
 		.subdomains = 4,
@@ -385,10 +385,11 @@ int options_parse(int argc, char **argv, struct options *out)
 		.seed = 1,
 	};
 	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
-	int rc = command_line_parse(&argp, "jacobi", 0, argc, argv, &options);
+	int rc = command_line_parse(
+		&argp, "jacobi", silent ? ARGP_NO_ERRS : 0, argc, argv, &options);
 
 	if (rc)
 		return rc;
 	*out = options;
-	return complete(out);
+	return complete(out, silent);
 }

@@ -53,9 +53,10 @@ struct options {
 	const char *json, *output, *trace; /* point into argv; NULL: not wanted */
 };
 
-/* Read the command line. Errors go to standard error, one line each, help to standard output.
+/* Read the command line. Errors go to standard error, one line each, help to standard output,
+ * unless it is to be silent.
  * Returns 0 to go on, 1 when help or version was all that was wanted, -EINVAL. */
-int options_parse(int argc, char **argv, struct options *out);
+int options_parse(int argc, char **argv, bool silent, struct options *out);
 
 /* As --mode (without its bound), --balance, --dplb (without its reach) and --cut have them. */
 const char *options_mode_name(enum mode mode);
