@@ -44,22 +44,27 @@ void meeting_measure(struct solver *solver, uint32_t w)
 }
 
 /* Take the norm of what was measured, while all stand still. */
-double meeting_norm(struct solver *solver)
+double meeting_norm(struct solver *solver, double *estimated)
 {
-	double sum = meeting_squared(solver);
+	double sums[] = {meeting_squared(solver), *estimated};
 
 	for (uint32_t s = 0; s < solver->task->slots; s++)
 		atomic_store_explicit(&solver->accounts[s].share, NAN, memory_order_relaxed);
 	if (solver->ranks)
-		ranks_sum(solver->ranks, &sum, 1);
-	return sqrt(sum);
+		ranks_sum(solver->ranks, sums, 2);
+	*estimated = sqrt(sums[1]);
+	return sqrt(sums[0]);
 }
 
 static void judge(struct solver *solver)
 {
-	solver->residual = meeting_norm(solver);
+	double estimated = solver->estimated;
+
+	solver->residual = meeting_norm(solver, &estimated);
 	solver->verifications++;
-	if (solver->residual <= solver->task->options->residual) {
+	estimate_learn(
+		&solver->estimate, estimated, solver->residual, solver->end_ns, clock_wall_ns());
+	if (solver_is_solved(solver)) {
 		solver->over = true;
 		if (!(solver->why & CALL_LIMIT))
 			solver->end_ns = clock_wall_ns();
@@ -67,7 +72,7 @@ static void judge(struct solver *solver)
 		solver->over = true;
 	}
 	if (solver->ranks && !solver->over)
-		ranks_resume(solver->ranks);
+		ranks_resume(solver->ranks, &solver->estimate);
 }
 
 /* All workers of this rank are there: what for? */
@@ -81,6 +86,7 @@ static void convene(struct solver *solver)
 	if (!solver->meets)
 		return;
 	solver->end_ns = clock_wall_ns();
+	solver->estimated = meeting_squared(solver);
 	solver->why = solver->ranks ? ranks_settle(solver->ranks) : why;
 }
 

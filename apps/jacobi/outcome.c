@@ -75,7 +75,7 @@ int outcome_collect(const struct solver *solver, struct solve_outcome *out)
 	*out = (struct solve_outcome){
 		.elapsed_ns = solver->end_ns - solver->begin_ns,
 		.residual = solver->residual,
-		.converged = solver->residual <= task->options->residual,
+		.converged = solver_is_solved(solver),
 		.verifications = solver->verifications,
 		.ownership_checks = solver->ranks ? ranks_counts(solver->ranks).checks : 0,
 		.rank_count = ranks,

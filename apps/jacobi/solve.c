@@ -4,6 +4,8 @@
  */
 #include "solver.h"
 
+#include "clock.h"
+
 #include <errno.h>
 #include <math.h>
 #include <sched.h>
@@ -15,7 +17,10 @@
 
 static bool seems_converged(struct solver *solver)
 {
-	return sqrt(meeting_squared(solver)) <= solver->task->options->residual;
+	double norm = sqrt(meeting_squared(solver));
+
+	return estimate_exact(&solver->estimate, norm, clock_wall_ns()) <=
+	       solver->task->options->residual;
 }
 
 /* Subdomains go to, and come from, other ranks. */
@@ -77,9 +82,9 @@ static void want(struct solver *solver, unsigned why)
 }
 
 /* What other ranks need. */
-static void pump(struct solver *solver)
+static void pump(struct solver *solver, bool idle)
 {
-	unsigned why = ranks_pump(solver->ranks);
+	unsigned why = ranks_pump(solver->ranks, idle);
 
 	if (why & RANKS_REWIRE)
 		call(solver, CALL_REWIRE);
@@ -143,7 +148,7 @@ static void run_sync(struct solver *solver, struct team *team, uint32_t w)
 			subdomain_fetch(&solver->task->subdomains[s]);
 			step(solver, w, s);
 			if (solver->ranks)
-				pump(solver);
+				pump(solver, false);
 		}
 		if (w == 0)
 			look_on(solver, iteration);
@@ -184,7 +189,7 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 			if (worker->updates == solver->updates_limit)
 				want(solver, CALL_LIMIT);
 			if (solver->ranks)
-				pump(solver);
+				pump(solver, false);
 		}
 		if (options->self_hosted)
 			progress_balance(solver->progress, w);
@@ -194,7 +199,7 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 				want(solver, CALL_SIGNAL);
 		}
 		if (solver->ranks)
-			pump(solver);
+			pump(solver, idle);
 		else if (++worker->rounds % RESIDUAL_EVERY == 0 && seems_converged(solver))
 			call(solver, CALL_RESIDUAL);
 		if (called(solver)) {
@@ -279,7 +284,9 @@ static void member(struct team *team, uint32_t w, void *arg)
 	meeting_measure(solver, w);
 	team_wait(team);
 	if (w == 0) {
-		solver->initial = meeting_norm(solver);
+		double unknown = NAN;
+
+		solver->initial = meeting_norm(solver, &unknown);
 		monitor_begin(solver->task->monitor, solver->task->slots);
 		solver->begin_ns = solver->task->monitor->begin_ns;
 	}

@@ -6,6 +6,7 @@
 #ifndef JACOBI_SOLVER_H
 #define JACOBI_SOLVER_H
 
+#include "estimate.h"
 #include "ranks.h"
 #include "solve.h"
 #include "team.h"
@@ -49,6 +50,8 @@ struct solver {
 	uint64_t updates_limit; /* of a worker */
 	/* Written while the others stand still: */
 	double initial, residual;
+	struct estimate estimate; /* of the residual */
+	double estimated; /* square of it, before this meeting */
 	uint64_t begin_ns, end_ns, verifications;
 	double seen; /* sync, several ranks: the norm of all when they last told each other */
 	unsigned why; /* of this meeting */
@@ -66,6 +69,14 @@ static inline bool solver_has(const struct solver *solver, uint32_t slot)
 	return progress_holder(solver->progress, slot) != PROGRESS_NOBODY;
 }
 
+/* Is the residual as small as it should be? Without a threshold even 0 is no reason to stop. */
+static inline bool solver_is_solved(const struct solver *solver)
+{
+	double threshold = solver->task->options->residual;
+
+	return threshold > 0 && solver->residual <= threshold;
+}
+
 /* So many records, zeroed, aligned to EDGE_LINE; NULL when there is no memory. */
 void *solver_allocate(size_t count, size_t bytes);
 
@@ -74,9 +85,10 @@ void *solver_allocate(size_t count, size_t bytes);
 double meeting_squared(void *arg);
 
 /* All workers of the rank together: find the exact shares, and, worker 0 alone when all have,
- * take the norm of all ranks. */
+ * take the norm over all ranks; *estimated, at first the square of this rank's, becomes what was
+ * known of it before. */
 void meeting_measure(struct solver *solver, uint32_t w);
-double meeting_norm(struct solver *solver);
+double meeting_norm(struct solver *solver, double *estimated);
 
 /* All workers meet, because of solver->call. Returns whether it is over. */
 bool meeting(struct solver *solver, struct team *team, uint32_t w);

@@ -374,6 +374,9 @@ static int check(struct job *job)
 	job->sent = calloc(job->ranks, sizeof(*job->sent));
 	job->received = calloc(job->ranks, sizeof(*job->received));
 	job->newest = calloc((size_t)job->ranks * SLOTS, sizeof(*job->newest));
+	if (transport_window(job->t, SIZE_MAX, &memory) != -ENOMEM ||
+		transport_window(job->t, SIZE_MAX / 4, &memory) != -ENOMEM)
+		wrong(job, "a window larger than any memory");
 	if (!workers || !job->sent || !job->received || !job->newest ||
 		transport_window(job->t, SLOTS * sizeof(struct slot), &memory) < 0)
 		abort();

@@ -17,7 +17,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define PUMP_NS UINT64_C(20000) /* between turns of any workers */
+#define PUMP_NS UINT64_C(20000) /* between turns of any workers, at least */
+#define PUMP_PART 16 /* of the time of all workers, at most, what their turns take */
+#define PUMP_COST_MAX_NS UINT64_C(50000) /* longer ones were interrupted */
+#define PUMP_SMOOTHING 8
 #define SURVEY_NS UINT64_C(2000000)
 #define MESSAGES_AT_ONCE 16
 #define WISHES 8 /* bits */
@@ -34,7 +37,8 @@ struct ranks {
 	double balance_average; /* at the last balancing point */
 	uint64_t checks, hash; /* of the numbers of all subdomains */
 	alignas(EDGE_LINE) pthread_mutex_t lock; /* of all above */
-	_Atomic uint64_t pumped_ns;
+	uint64_t pump_cost_ns; /* in the mean */
+	_Atomic uint64_t pump_due_ns;
 	_Atomic unsigned wishes;
 };
 
@@ -99,16 +103,27 @@ static void look(struct ranks *ranks, struct survey_own *own)
 	}
 }
 
+/* The gap between ranks that is let be. Where staleness is bounded the gap is, too: it says only how
+ * long the faster one waits. */
+static double threshold(const struct ranks *ranks, const struct policy_dplb_rank *self)
+{
+	const struct options *options = ranks->setup.options;
+	double advance = self->average - ranks->balance_average;
+
+	if (options->dplb_threshold >= 0)
+		return options->dplb_threshold;
+	if (advance > (double)options->bound)
+		advance = (double)options->bound;
+	return advance > 0 ? POLICY_DPLB_THRESHOLD * advance : 0;
+}
+
 /* DPLB, Section 3.1, for this rank. */
 static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 {
 	const struct options *options = ranks->setup.options;
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
-	double advance = self->average - ranks->balance_average;
 	const struct policy_dplb_params params = {
-		.threshold = options->dplb_threshold >= 0 ? options->dplb_threshold
-			     : advance > 0                ? POLICY_DPLB_THRESHOLD * advance
-							  : 0,
+		.threshold = threshold(ranks, self),
 		.keep = options->low * ranks->setup.workers,
 		.all_behind = options->dplb == DPLB_NEIGHBOURS,
 	};
@@ -142,23 +157,37 @@ static void pump(struct ranks *ranks, uint64_t now_ns)
 		return;
 	ranks->survey_due_ns = now_ns + SURVEY_NS;
 	look(ranks, &own);
-	survey_step(&ranks->survey, &own);
+	survey_step(&ranks->survey, &own, now_ns);
 	if (ranks->setup.options->dplb != DPLB_NONE && now_ns >= ranks->balance_due_ns) {
 		ranks->balance_due_ns = now_ns + ranks->setup.options->dplb_period_ns;
 		balance(ranks, &own.rank);
 	}
 }
 
-unsigned ranks_pump(struct ranks *ranks)
+/* Some networks answer in a tenth of a microsecond, others take ten for a look. */
+static void set_pace(struct ranks *ranks, uint64_t begin_ns)
+{
+	uint64_t now_ns = clock_wall_ns(), cost_ns = now_ns - begin_ns;
+
+	if (cost_ns > PUMP_COST_MAX_NS)
+		cost_ns = PUMP_COST_MAX_NS;
+	ranks->pump_cost_ns =
+		(ranks->pump_cost_ns * (PUMP_SMOOTHING - 1) + cost_ns) / PUMP_SMOOTHING;
+	uint64_t pause_ns = ranks->pump_cost_ns * PUMP_PART / ranks->setup.workers;
+	atomic_store_explicit(&ranks->pump_due_ns,
+		now_ns + (pause_ns > PUMP_NS ? pause_ns : PUMP_NS), memory_order_relaxed);
+}
+
+unsigned ranks_pump(struct ranks *ranks, bool idle)
 {
 	uint64_t now_ns = clock_wall_ns();
 	unsigned why = 0;
 
-	if (now_ns < atomic_load_explicit(&ranks->pumped_ns, memory_order_relaxed) + PUMP_NS ||
+	if ((!idle && now_ns < atomic_load_explicit(&ranks->pump_due_ns, memory_order_relaxed)) ||
 		pthread_mutex_trylock(&ranks->lock) != 0)
 		return 0;
-	atomic_store_explicit(&ranks->pumped_ns, now_ns, memory_order_relaxed);
 	pump(ranks, now_ns);
+	set_pace(ranks, now_ns);
 	if (mover_waits(&ranks->mover))
 		why |= RANKS_REWIRE;
 	if (survey_is_called(&ranks->survey))
@@ -299,7 +328,7 @@ unsigned ranks_settle(struct ranks *ranks)
 	return wishes;
 }
 
-void ranks_resume(struct ranks *ranks)
+void ranks_resume(struct ranks *ranks, const struct estimate *estimate)
 {
 	struct survey_own own;
 
@@ -307,7 +336,7 @@ void ranks_resume(struct ranks *ranks)
 	atomic_store(&ranks->wishes, 0);
 	ranks->mover.refuses = false;
 	look(ranks, &own);
-	survey_met(&ranks->survey, &own);
+	survey_met(&ranks->survey, &own, estimate);
 	pthread_mutex_unlock(&ranks->lock);
 }
 

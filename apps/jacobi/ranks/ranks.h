@@ -14,6 +14,7 @@
 #ifndef JACOBI_RANKS_H
 #define JACOBI_RANKS_H
 
+#include "estimate.h"
 #include "mover.h"
 #include "options.h"
 #include "site.h"
@@ -54,8 +55,9 @@ enum {
 	RANKS_MEET = 2, /* all, for ranks_settle() */
 };
 
-/* Do what is due; never waits. From any worker, at any time. Returns what there is to stand still for. */
-unsigned ranks_pump(struct ranks *ranks);
+/* Do what is due; never waits. From any worker, at any time. idle: it has nothing else to do; others
+ * get a small part of their time taken. Returns what there is to stand still for. */
+unsigned ranks_pump(struct ranks *ranks, bool idle);
 
 /* Connect what came, disconnect what goes. The workers of this rank stand still. */
 void ranks_rewire(struct ranks *ranks);
@@ -67,8 +69,8 @@ void ranks_wish(struct ranks *ranks, unsigned why);
  * be, and each subdomain was seen on exactly one rank. Ends the job when one was not. Returns
  * the wishes of all ranks. */
 unsigned ranks_settle(struct ranks *ranks);
-/* Collective: after what there was to do, let go on. */
-void ranks_resume(struct ranks *ranks);
+/* Collective: after what there was to do, let go on. estimate: what the meeting found about it. */
+void ranks_resume(struct ranks *ranks, const struct estimate *estimate);
 
 /* Collective, in lockstep: wait for the halos of this iteration. */
 void ranks_exchange(struct ranks *ranks, uint64_t iteration);

@@ -108,12 +108,13 @@ static void add_up(struct survey *survey, const struct survey_own *own)
 }
 
 /* Rank 0: has the norm been small while every subdomain advanced, and is none left out? */
-static bool is_small(struct survey *survey)
+static bool is_small(struct survey *survey, uint64_t now_ns)
 {
 	const struct survey_record *all = &survey->record;
 
 	if (!(survey->threshold > 0 && all->subdomains >= survey->total &&
-		    sqrt(all->squared) <= survey->threshold))
+		    estimate_exact(&survey->estimate, sqrt(all->squared), now_ns) <=
+			    survey->threshold))
 		survey->small_since = NOT_SMALL;
 	else if (survey->small_since == NOT_SMALL)
 		survey->small_since = all->passes;
@@ -121,7 +122,7 @@ static bool is_small(struct survey *survey)
 }
 
 /* Rank 0: a meeting at a time, and only what was told since the last one counts. */
-static void decide(struct survey *survey)
+static void decide(struct survey *survey, uint64_t now_ns)
 {
 	struct survey_record *all = &survey->record;
 
@@ -129,13 +130,13 @@ static void decide(struct survey *survey)
 	all->all_most = all->most;
 	if (all->called != survey->meetings || all->meetings != survey->meetings)
 		return;
-	bool small = is_small(survey);
+	bool small = is_small(survey, now_ns);
 	bool arrived = survey->meet_on_arrivals && all->arrivals != survey->arrivals_seen;
 	if (small || all->wishes != 0 || arrived)
 		all->called++;
 }
 
-static void tell(struct survey *survey, const struct survey_own *own)
+static void tell(struct survey *survey, const struct survey_own *own, uint64_t now_ns)
 {
 	struct survey_record *record = &survey->record;
 
@@ -148,7 +149,7 @@ static void tell(struct survey *survey, const struct survey_own *own)
 		record->all_least = above->all_least;
 		record->all_most = above->all_most;
 	} else {
-		decide(survey);
+		decide(survey, now_ns);
 	}
 	record->seal = window_seal(record, sizeof(*record));
 	memcpy(survey->site->memory, record, sizeof(*record));
@@ -164,12 +165,12 @@ static void ask(struct survey *survey, struct survey_peer *peer)
 }
 
 /* A peer that does not answer for a while holds up nobody: what it told last has to do. */
-void survey_step(struct survey *survey, const struct survey_own *own)
+void survey_step(struct survey *survey, const struct survey_own *own, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < peer_count(survey); i++)
 		collect(survey, &survey->peers[i]);
 	survey->passes += own->advanced;
-	tell(survey, own);
+	tell(survey, own, now_ns);
 	for (uint32_t i = 0; i < peer_count(survey); i++)
 		ask(survey, &survey->peers[i]);
 }
@@ -179,11 +180,13 @@ bool survey_is_called(const struct survey *survey)
 	return survey->record.called > survey->meetings;
 }
 
-void survey_met(struct survey *survey, const struct survey_own *own)
+void survey_met(
+	struct survey *survey, const struct survey_own *own, const struct estimate *estimate)
 {
 	survey->meetings++;
+	survey->estimate = *estimate;
 	survey->small_since = NOT_SMALL;
-	tell(survey, own);
+	tell(survey, own, estimate->met_ns);
 	survey->arrivals_seen = survey->record.arrivals;
 }
 

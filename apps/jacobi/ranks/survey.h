@@ -14,6 +14,7 @@
 #define JACOBI_SURVEY_H
 
 #include "dplb.h"
+#include "estimate.h"
 #include "site.h"
 
 #define SURVEY_CHILDREN 4 /* of a rank in the tree */
@@ -61,6 +62,7 @@ struct survey {
 	uint64_t meetings, passes;
 	/* Rank 0's: */
 	double threshold; /* of the norm of the residual; 0: none */
+	struct estimate estimate;
 	bool meet_on_arrivals;
 	uint64_t arrivals_seen; /* at the last meeting */
 	uint64_t
@@ -73,13 +75,14 @@ void survey_init(struct survey *survey, struct site *site, double threshold, boo
 	uint32_t reach);
 
 /* Take what has come, tell, and ask again. To be called every few milliseconds. */
-void survey_step(struct survey *survey, const struct survey_own *own);
+void survey_step(struct survey *survey, const struct survey_own *own, uint64_t now_ns);
 
 /* Are all called to a meeting that this rank has not had? */
 bool survey_is_called(const struct survey *survey);
 
 /* The meeting is over: tell. */
-void survey_met(struct survey *survey, const struct survey_own *own);
+void survey_met(
+	struct survey *survey, const struct survey_own *own, const struct estimate *estimate);
 
 /* Whom the policy compares the rank with: the two ends of all (reach 0), or the neighbourhood.
  * `out` has room for POLICY_DPLB_NEIGHBOURS_MAX. Returns how many. */

@@ -67,7 +67,7 @@ struct transport {
 	MPI_Status statuses[TRANSPORT_GETS_MAX];
 };
 
-/* Both MPIs read the environment when they begin. */
+/* For Open MPI, which reads the environment when it begins. What users have set stays. */
 static void set_environment(void)
 {
 	char from = 0, to;
@@ -80,6 +80,9 @@ static void set_environment(void)
 	/* Where there are more ranks than CPUs, it gives its CPU away whenever nothing has come.
 	 * Nobody waits in it here, and on newer kernels that costs a whole time slice. */
 	setenv("OMPI_MCA_mpi_yield_when_idle", "0", 0);
+	/* Debian leaves out pt2pt, and without it there are no windows over TCP. That of UCX may
+	 * hang when its window ends. */
+	setenv("OMPI_MCA_osc", "^ucx", 0);
 }
 
 /* "MPICH Version:	4.0.2\nMPICH Release date: ..." or "Open MPI v4.1.4, package: ..." */
@@ -233,12 +236,13 @@ int transport_window(struct transport *t, size_t bytes, void **memory)
 {
 	uint64_t start;
 	char *base;
+	int class;
 
 	assert(t->window_bytes == 0);
 	/* Libraries align to 16 or more, and may lay the parts of ranks side by side. */
 	size_t whole = (bytes + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 	/* A rank without memory would leave the others alone in MPI_Win_allocate(). */
-	void *trial = whole > bytes && whole <= PTRDIFF_MAX ? malloc(whole) : NULL;
+	void *volatile trial = whole > bytes && whole <= PTRDIFF_MAX ? malloc(whole) : NULL;
 	t->starts = malloc(sizeof(*t->starts) * (size_t)t->ranks);
 	bool possible = all_agree(t, trial && t->starts);
 	free(trial);
@@ -248,6 +252,9 @@ int transport_window(struct transport *t, size_t bytes, void **memory)
 	MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_RETURN);
 	int rc = MPI_Win_allocate((MPI_Aint)whole, 1, MPI_INFO_NULL, t->comm, &base, &t->window);
 	MPI_Comm_set_errhandler(t->comm, MPI_ERRORS_ARE_FATAL);
+	MPI_Error_class(rc, &class);
+	if (class != MPI_SUCCESS && class != MPI_ERR_NO_MEM)
+		MPI_Comm_call_errhandler(t->comm, rc);
 	if (!all_agree(t, rc == MPI_SUCCESS))
 		goto fail;
 
