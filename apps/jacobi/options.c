@@ -76,8 +76,8 @@ static const struct argp_option table[] = {
 		"Between balancing points of ranks, 1ms to 3600s (default: 500ms)", 0},
 	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
 		"Let a rank be that is at most N updates behind in the mean of its subdomains, 0 "
-		"to "
-		"1000000000000",
+		"to 1000000000000 (default: half of its own updates in a period, or of the bound "
+		"of ssync)",
 		0},
 	{"seed", KEY_SEED, "N", 0,
 		"0 or more; the random choices of --dplb begin with it (default: 1)", 0},
@@ -97,7 +97,9 @@ static const struct argp_option table[] = {
 		"Write the result as JSON, - is standard output (default: as text there)", 0},
 	{"output", KEY_OUTPUT, "FILE", 0, "Write the solution, as NumPy's .npy", 0},
 	{"trace", KEY_TRACE, "FILE", 0,
-		"Write the update counts of all subdomains every millisecond", 0},
+		"Write the update counts of all subdomains every millisecond; each of several "
+		"ranks to FILE.RANK",
+		0},
 	{"quiet", 'q', NULL, 0, "No text on standard output, no progress on the terminal", 0},
 	{0},
 };
