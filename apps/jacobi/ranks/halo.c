@@ -45,6 +45,12 @@ static size_t max_cells(const struct site *site, enum grid_side side)
 	return (site->window.halo_bytes[side] - sizeof(struct window_halo)) / sizeof(double);
 }
 
+static struct window_halo *window_slot(
+	const struct site *site, uint32_t slot, enum grid_side side, unsigned which)
+{
+	return (void *)(site->memory + window_halo_at(&site->window, slot, side, which));
+}
+
 int halos_init(struct halos *halos, struct site *site)
 {
 	size_t count = (size_t)site->slots * GRID_SIDES;
@@ -78,6 +84,10 @@ int halos_init(struct halos *halos, struct site *site)
 		link->buffer = at;
 		link->buffer_bytes = get > directory ? get : directory;
 		at += (link->buffer_bytes + EDGE_LINE - 1) / EDGE_LINE * EDGE_LINE;
+		/* Zeros would be taken for a torn halo of the first subdomain, for ever. */
+		for (unsigned which = 0; which < 2; which++)
+			window_slot(site, (uint32_t)i / GRID_SIDES, side, which)->id =
+				WINDOW_NOBODY;
 	}
 	return 0;
 }
@@ -106,12 +116,6 @@ static void list_active(struct halos *halos)
 }
 
 /* ---- What this rank shows ---- */
-
-static struct window_halo *window_slot(
-	const struct site *site, uint32_t slot, enum grid_side side, unsigned which)
-{
-	return (void *)(site->memory + window_halo_at(&site->window, slot, side, which));
-}
 
 /* The newest cells of a side, if nobody was shown them yet. */
 static void show(struct halos *halos, uint32_t slot, enum grid_side side)
