@@ -24,6 +24,7 @@
 #define SURVEY_NS UINT64_C(2000000)
 #define MESSAGES_AT_ONCE 16
 #define WISHES 8 /* bits */
+#define TURNS_NS 30e6 /* by which ranks that share CPUs get ahead in turn: no reason to move */
 
 struct ranks {
 	struct ranks_setup setup;
@@ -109,12 +110,14 @@ static double threshold(const struct ranks *ranks, const struct policy_dplb_rank
 {
 	const struct options *options = ranks->setup.options;
 	double advance = self->average - ranks->balance_average;
+	double part = TURNS_NS / (double)options->dplb_period_ns;
 
 	if (options->dplb_threshold >= 0)
 		return options->dplb_threshold;
-	if (advance > (double)options->bound)
-		advance = (double)options->bound;
-	return advance > 0 ? POLICY_DPLB_THRESHOLD * advance : 0;
+	if (part < POLICY_DPLB_THRESHOLD)
+		part = POLICY_DPLB_THRESHOLD;
+	return advance > 0 ? fmin(part * advance, POLICY_DPLB_THRESHOLD * (double)options->bound)
+			   : 0;
 }
 
 /* DPLB, Section 3.1, for this rank. */
