@@ -51,8 +51,9 @@ class Ranks:
         return found
 
     def noting(self, *command):
-        """A command whose process notes its pid."""
-        script = 'echo $$ >"$0.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"'
+        """A command whose process notes its pid, once what a killed one of that pid left is gone."""
+        script = ('rm -f /dev/shm/progress.*.$$ 2>/dev/null\n'
+                  'echo $$ >"$0.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"')
         return ["sh", "-c", script, self.folder / "rank", *command]
 
     def command(self, ranks, *options, program=None):
