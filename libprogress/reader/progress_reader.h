@@ -59,7 +59,8 @@ void progress_reader_close(struct progress_reader *reader);
 
 const struct progress_info *progress_reader_info(const struct progress_reader *reader);
 
-/* Has the program closed it? Also true when it cannot be read any more. */
+/* Has the program closed it, or made a new one in place of what a dead process left? Also true when
+ * it cannot be read any more. */
 bool progress_reader_closed(struct progress_reader *reader);
 
 /* Read all workers; out has room for info->workers. -EBADMSG when it was cut short. */

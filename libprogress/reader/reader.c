@@ -183,8 +183,11 @@ const struct progress_info *progress_reader_info(const struct progress_reader *r
 bool progress_reader_closed(struct progress_reader *reader)
 {
 	uint32_t state;
+	struct stat st;
 
-	return read_at(reader->fd, &state, sizeof state, offsetof(struct segment_header, state)) !=
+	/* Removed without being closed: of an earlier process with this pid, which was killed. */
+	return fstat(reader->fd, &st) < 0 || st.st_nlink == 0 ||
+	       read_at(reader->fd, &state, sizeof state, offsetof(struct segment_header, state)) !=
 		       0 ||
 	       state != SEGMENT_OPEN;
 }

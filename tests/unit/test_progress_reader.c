@@ -453,6 +453,21 @@ static void test_closed(void **state)
 	progress_reader_close(reader);
 }
 
+/* What a killed process left, and a new one with its pid replaces. */
+static void test_replaced(void **state)
+{
+	char path[PATH_BYTES];
+	FIXTURE(f);
+	struct progress_reader *reader = open_reader(true);
+
+	(void)f;
+	segment_path(path, getpid());
+	assert_false(progress_reader_closed(reader));
+	assert_int_equal(unlink(path), 0);
+	assert_true(progress_reader_closed(reader));
+	progress_reader_close(reader);
+}
+
 /* 0 has done most, 2 least. */
 static void make_uneven(struct fixture *f)
 {
@@ -594,6 +609,7 @@ int main(void)
 		TEST(test_cut_short),
 		TEST(test_foreign_files),
 		TEST(test_closed),
+		TEST(test_replaced),
 		TEST(test_balance),
 		TEST(test_balance_leaves_empty_places_out),
 		TEST(test_claim),
