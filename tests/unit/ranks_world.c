@@ -469,7 +469,9 @@ static void choose(struct world *world, uint64_t seed)
 {
 	struct fake_options network = {.seed = seed};
 	struct fake *chance = fake_new(&(struct fake_options){.ranks = 1, .seed = ~seed});
-	uint32_t split = 1 + fake_any(chance, 5);
+	/* Now and then more than one step between ranks looks at. */
+	bool many = fake_any(chance, 30) == 0;
+	uint32_t split = many ? 70 : 1 + fake_any(chance, 5);
 
 	network.ranks = 1 + fake_any(chance, 5);
 	network.delay = fake_any(chance, 1) ? fake_any(chance, 2) : fake_any(chance, 20);
@@ -477,7 +479,7 @@ static void choose(struct world *world, uint64_t seed)
 	network.server = (enum fake_server)fake_any(chance, 2);
 	network.busy = fake_any(chance, 3) == 0;
 	world->options = (struct options){
-		.rows = 6 + fake_any(chance, 6),
+		.rows = (many ? split : 6) + fake_any(chance, 6),
 		.columns = network.ranks * (6 + fake_any(chance, 4)) + fake_any(chance, 3),
 		.subdomains = split,
 		.mode = world->lockstep       ? MODE_SYNC
@@ -497,7 +499,7 @@ static void choose(struct world *world, uint64_t seed)
 		world->options.dplb = DPLB_NONE;
 	world->iterations = 1 + fake_any(chance, 40);
 	assert(grid_init(&world->grid, world->options.rows, world->options.columns,
-		       fake_any(chance, 2) ? GRID_CUT_2D : GRID_CUT_1D, network.ranks, 1,
+		       !many && fake_any(chance, 2) ? GRID_CUT_2D : GRID_CUT_1D, network.ranks, 1,
 		       split) == 0);
 	fake_free(chance);
 	world->fake = fake_new(&network);
