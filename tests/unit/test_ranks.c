@@ -67,7 +67,7 @@ static void layout_does_not_overlap(void **state)
 
 	(void)state;
 	for (uint32_t ranks = 1; ranks <= 4; ranks++)
-		for (uint32_t split = 1; split <= 7; split++)
+		for (uint32_t split = 1; split <= 7; split += 2)
 			for (uint32_t slots = split; slots <= split + 9; slots += 3) {
 				assert_int_equal(grid_init(&grid, 23, 17 * ranks + 1, GRID_CUT_2D,
 							 ranks, 1, split),
@@ -94,7 +94,7 @@ static void seal_tells_a_changed_word(void **state)
 	(void)state;
 	for (size_t words = 1; words <= WORDS_MAX; words++)
 		for (size_t changed = 0; changed < words; changed++)
-			for (unsigned bit = 0; bit < 64; bit += 7) {
+			for (unsigned bit = 0; bit < 64; bit += 21) {
 				for (size_t i = 0; i < words; i++)
 					record[i] = random_word(&seed);
 				seal(record, words);
@@ -114,7 +114,7 @@ static void seal_tells_a_torn_halo(void **state)
 
 	(void)state;
 	for (uint64_t iteration = 0; iteration < 10; iteration++)
-		for (size_t words = 4; words <= WORDS_MAX; words++) {
+		for (size_t words = 4; words <= WORDS_MAX; words += 3) {
 			for (size_t i = 3; i < words; i++) {
 				double cell = 1 / (1 + (double)(iteration + i)), next = cell / 2;
 
@@ -139,7 +139,7 @@ static void seal_tells_a_torn_halo(void **state)
 
 /* ---- the survey */
 
-enum { RANKS_MAX = 40, ROUNDS = 250 };
+enum { RANKS_MAX = 40, ROUNDS = 150 };
 
 /* All ranks, in one thread. */
 struct group {
@@ -269,7 +269,7 @@ static void all_know_of_all(void **state)
 	struct group group;
 
 	(void)state;
-	for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks += 1 + ranks / 8) {
+	for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks += 1 + ranks / 4) {
 		group_init(&group, ranks, ranks, 0);
 		group_go_on(&group, ROUNDS);
 		check_sums(&group);
@@ -288,7 +288,7 @@ static void any_rank_can_call(void **state)
 	struct group group;
 
 	(void)state;
-	for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks += 3) {
+	for (uint32_t ranks = 1; ranks <= RANKS_MAX; ranks += 7) {
 		group_init(&group, ranks, ranks, 0);
 		for (uint32_t rank = 0; rank < ranks; rank += 2) {
 			group_go_on(&group, ROUNDS / 4);
@@ -316,7 +316,7 @@ static void small_norm_calls_when_all_advanced(void **state)
 	struct group group;
 
 	(void)state;
-	for (uint32_t ranks = 2; ranks <= RANKS_MAX; ranks += 5) {
+	for (uint32_t ranks = 2; ranks <= RANKS_MAX; ranks += 9) {
 		uint32_t one = ranks / 2;
 
 		/* The norm is that of `ranks`. */
@@ -353,7 +353,7 @@ static void one_that_stops_holds_up_nobody(void **state)
 	struct group group;
 
 	(void)state;
-	for (uint32_t ranks = 3; ranks <= RANKS_MAX; ranks += 1 + ranks / 8) {
+	for (uint32_t ranks = 3; ranks <= RANKS_MAX; ranks += 1 + ranks / 4) {
 		group_init(&group, ranks, ranks, 0);
 		group_go_on(&group, ROUNDS);
 		group.stopped = ranks - 1; /* with nobody below */
@@ -371,6 +371,28 @@ static void one_that_stops_holds_up_nobody(void **state)
 	}
 }
 
+static void torn_records_are_left_out(void **state)
+{
+	struct group group;
+	unsigned told = 0;
+
+	(void)state;
+	group_init(&group, 6, 1, 0);
+	for (unsigned k = 0; k < ROUNDS; k++) {
+		for (uint32_t rank = 0; rank < group.ranks; rank++)
+			group.own[rank].rank.average = k;
+		group_go_on(&group, 1);
+		for (uint32_t rank = 0; rank < group.ranks; rank++) {
+			const struct survey_record *last = &group.surveys[rank].peers[0].last;
+
+			assert_true(last->seal == 0 || window_is_sealed(last, sizeof(*last)));
+			told += last->seal != 0;
+		}
+	}
+	assert_true(told > ROUNDS);
+	group_deinit(&group);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -381,6 +403,7 @@ int main(void)
 		cmocka_unit_test(any_rank_can_call),
 		cmocka_unit_test(small_norm_calls_when_all_advanced),
 		cmocka_unit_test(one_that_stops_holds_up_nobody),
+		cmocka_unit_test(torn_records_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

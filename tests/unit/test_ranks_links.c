@@ -301,17 +301,22 @@ static void found_by_forwarding(void **state)
 	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
 		const struct fake_options options = network(seed);
 
-		group_init(&group, 4, 1, 4, &options);
+		group_init(&group, 5, 1, 4, &options);
 		move(&group, 1, 0);
 		check_links(&group);
 		group.deaf[1] = true;
 		move(&group, 1, 2);
+		check_links(&group);
+		/* Who looks now has to go on twice, the second time by a directory. */
+		group.asleep[0] = true;
 		move(&group, 1, 3);
+		move(&group, 1, 4);
 		assert_int_equal(group.sites[1].homes[0].rank, 0);
+		group.asleep[0] = false;
 		check_links(&group);
 		group.deaf[1] = false;
 		group_goes_on(&group);
-		assert_int_equal(group.sites[1].homes[0].rank, 3);
+		assert_int_equal(group.sites[1].homes[0].rank, 4);
 		group_deinit(&group);
 	}
 }
@@ -334,8 +339,12 @@ static void found_by_home(void **state)
 		move(&group, 1, 4);
 		for (uint32_t k = 0; k < 3; k++) {
 			move(&group, 3, 1);
-			if (k < 2)
-				move(&group, 3, 3);
+			if (k == 2)
+				break;
+			/* It is kept while there are other slots. */
+			assert_int_equal(group.sites[1].directory[0].id, 1);
+			assert_int_equal(group.sites[1].directory[0].owner, 4);
+			move(&group, 3, 3);
 		}
 		for (uint32_t slot = 0; slot < group.slots; slot++)
 			assert_int_not_equal(group.sites[1].directory[slot].id, 1);

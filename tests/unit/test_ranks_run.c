@@ -16,8 +16,8 @@
 
 #include "progress_segment.h"
 
-#define RUNS 200
-#define SYNC_RUNS 60
+#define RUNS 150
+#define SYNC_RUNS 50
 
 /* Which seeds: to look for others, name the first. */
 static uint64_t first_seed(void)

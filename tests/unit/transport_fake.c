@@ -36,7 +36,6 @@ struct get {
 
 struct message {
 	struct transport_message message;
-	uint32_t to;
 	uint64_t due; /* polls of the receiver */
 	struct message *next;
 };
@@ -423,7 +422,6 @@ void transport_send(struct transport *t, uint32_t rank, uint32_t kind, void *dat
 	enter(t);
 	*message = (struct message){
 		.message = {.from = t->rank, .kind = kind, .bytes = bytes, .data = data},
-		.to = rank,
 		.due = to->polls + fake_any(t->fake, t->fake->options.delay),
 	};
 	*to->last = message;
