@@ -4,6 +4,7 @@
  */
 #include "halo.h"
 
+#include <assert.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,6 +12,8 @@
 #define NO_TICKET (-1)
 #define NOTHING UINT64_MAX /* no iteration; 0 is the next */
 #define LINKS_AT_ONCE 128 /* what one step looks at: some ten microseconds */
+
+static_assert(LINKS_AT_ONCE < TRANSPORT_GETS_MAX, "else the last links never get a turn");
 
 /* What is read next. */
 enum stage {
