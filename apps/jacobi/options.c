@@ -115,7 +115,7 @@ static const char doc[] =
 	"Balancing of ranks, of which mpirun starts several (not with sync; without ranks these "
 	"options have no effect): global moves subdomains from the rank that is the most behind "
 	"to the most advanced, neighbours does so among ranks whose numbers differ by 1, 2, 4 "
-	"... below REACH, 2 to 65536 (4 unless given), random moves any anywhere, as a test.\n\n"
+	"... up to REACH, 2 to 65536 (4 unless given), random moves any anywhere, as a test.\n\n"
 	"Exit status: 0, 1 when the run failed, 2 when the command line is wrong.";
 
 const char *options_mode_name(enum mode mode)
