@@ -18,7 +18,7 @@
 #include <string.h>
 
 #define PUMP_NS UINT64_C(20000) /* between turns of any workers, at least */
-#define PUMP_PART 16 /* of the time of all workers, at most, what their turns take */
+#define PUMP_PART 32 /* of the time of all workers, at most, what their turns take */
 #define PUMP_COST_MAX_NS UINT64_C(50000) /* longer ones were interrupted */
 #define PUMP_SMOOTHING 8
 #define SURVEY_NS UINT64_C(2000000)
