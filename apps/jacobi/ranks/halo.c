@@ -108,16 +108,6 @@ static struct halo_link *link_at(const struct halos *halos, uint32_t slot, enum 
 	return &halos->links[slot * GRID_SIDES + side];
 }
 
-static void list_active(struct halos *halos)
-{
-	uint32_t count = halos->site->slots * GRID_SIDES;
-
-	halos->active_count = 0;
-	for (uint32_t i = 0; i < count; i++)
-		if (halos->links[i].active)
-			halos->active[halos->active_count++] = i;
-}
-
 /* ---- What this rank shows ---- */
 
 /* The newest cells of a side, if nobody was shown them yet. */
@@ -336,6 +326,19 @@ bool halos_drain(struct halos *halos)
 }
 
 /* ---- Connecting ---- */
+
+/* What those that are no more have asked for is let go of: there are only so many gets at once. */
+static void list_active(struct halos *halos)
+{
+	uint32_t count = halos->site->slots * GRID_SIDES;
+
+	halos->active_count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (halos->links[i].active)
+			halos->active[halos->active_count++] = i;
+		else
+			collect(halos, i);
+}
 
 static void activate(struct halos *halos, uint32_t slot, enum grid_side side, uint32_t neighbour,
 	struct site_place place, uint64_t iteration, const double *cells)
