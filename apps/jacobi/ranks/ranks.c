@@ -49,6 +49,8 @@ uint32_t ranks_slots(const struct options *options, const struct grid *grid, uin
 
 	/* One more is on its way out while another comes in. */
 	most = (most > each ? most : each) + 1;
+	if (most > grid_subdomains(grid))
+		most = grid_subdomains(grid);
 	return options->dplb == DPLB_NONE       ? (uint32_t)each
 	       : most > PROGRESS_SUBDOMAINS_MAX ? PROGRESS_SUBDOMAINS_MAX
 						: (uint32_t)most;
