@@ -280,6 +280,19 @@ def test_bad_options_are_told_once(ranks, options, why):
     assert only_line(done).startswith(why)
 
 
+@pytest.mark.parametrize("options", [
+    ["--grid", "24x18"], ["--mode", "sync"], ["--output", "/dev/null"], ["--residual", "1e-3"],
+    ["--help"],
+], ids=" ".join)
+def test_options_of_one_rank_only(ranks, options):
+    """They would wait for each other, or read each other's windows in the wrong place."""
+    common = [ranks.program, "-t", "1", "--grid", "24x17", "-n", "10", "-q"]
+    done = ranks.run(1, "-t", "1", "--grid", "24x17", "-n", "10", "-q", ":", "-n", "1", *common,
+                     *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert only_line(done) == "not all ranks were started with the same options"
+
+
 def test_help_is_printed_once(ranks):
     done = ranks.run(2, "--help")
     assert (done.returncode, done.stderr) == (0, "")
