@@ -193,6 +193,22 @@ static int cut(const struct options *options, const struct place *place, uint32_
 	return 2;
 }
 
+/* A subdomain goes to another rank as one message, whose length is an int to MPI. The same on all
+ * ranks; rank 0 prints errors. Returns the exit status. */
+static int check_messages(
+	const struct options *options, const struct grid *grid, const struct place *place)
+{
+	struct grid_block block = grid_block(grid, 0); /* others are a row or a column larger */
+	bool sent = place->ranks > 1 && (options->dplb != DPLB_NONE || options->output);
+
+	if (!sent || 8.0 * (block.rows + 16.0) * (block.columns + 16.0) < INT32_MAX)
+		return 0;
+	if (place->rank == 0)
+		refused("--grid: subdomains of 2 GiB cannot be sent between ranks: have more "
+			"--subdomains");
+	return 2;
+}
+
 /* Without this the kernel would grant it, and kill somebody when it is touched. */
 static int check_memory(const struct grid *grid, const struct place *place)
 {
@@ -360,6 +376,8 @@ int main(int argc, char **argv)
 
 	uint32_t threads = choose_threads(&options, &place);
 	status = cut(&options, &place, threads, &grid);
+	if (status == 0)
+		status = check_messages(&options, &grid, &place);
 	if (status)
 		goto leave;
 	status = check_memory(&grid, &place);

@@ -270,6 +270,12 @@ def test_grid_that_cannot_be_cut(ranks):
                                       "and each into 1 x 4 subdomains")
 
 
+def test_subdomains_that_cannot_be_sent(ranks):
+    done = ranks.run(2, "-t", "1", "--grid", "32768x16384", "--subdomains", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert only_line(done).startswith("--grid: subdomains of 2 GiB cannot be sent between ranks")
+
+
 @pytest.mark.parametrize("options, why", [
     (["--mode", "fast"], "--mode fast: expected "),
     (["--mode", "sync", "--dplb", "global"], "--dplb global: in --mode sync "),
