@@ -18,7 +18,7 @@
 
 #include "progress_segment.h"
 
-enum { RANKS_MAX = 5, ROUNDS = 300, SEEDS = 8 };
+enum { RANKS_MAX = 5, SLOTS_MAX = 18, ROUNDS = 300, SEEDS = 8 };
 
 /* All ranks, in one thread. Those of a rank lie one below the other. */
 struct group {
@@ -47,10 +47,11 @@ static void open_rank(struct group *group, uint32_t rank)
 {
 	const struct mover_calls calls = {.leaves = leaves, .arrives = arrives};
 	struct site *site = &group->sites[rank];
-	uint32_t owner[16];
+	uint32_t owner[SLOTS_MAX];
 	char path[PATH_BYTES];
 	void *memory;
 
+	assert_in_range(group->slots, 1, SLOTS_MAX);
 	for (uint32_t slot = 0; slot < group->slots; slot++)
 		owner[slot] = slot < group->each ? 0 : PROGRESS_NOBODY;
 	*site = (struct site){
@@ -401,7 +402,7 @@ static void gets_come_back(void **state)
 		const struct fake_options options = {
 			.seed = seed, .delay = 20, .server = FAKE_READER};
 
-		group_init(&group, 2, 8, 18, &options);
+		group_init(&group, 2, 8, SLOTS_MAX, &options);
 		/* From top to bottom: what was on the other rank becomes a neighbour here. */
 		for (uint32_t id = 8; id < 16; id++)
 			move(&group, id, 0);
