@@ -482,9 +482,9 @@ def test_noise_without_a_rank():
 def test_noise_of_the_nearest_launcher():
     """MPICH's mpirun may itself have been started by srun as its rank 0."""
     environment = {**rank_environment("PMIX_RANK", "0"), "PMI_RANK": "1", "SLURM_PROCID": "0"}
-    done = subprocess.run([binary("noise"), "--ranks", "0", "--nice-command", "0", "--cpu", "8191", "--",
-                           "true"], capture_output=True, text=True, env=environment,
-                          timeout=PATIENCE_S)
+    done = subprocess.run(
+        [binary("noise"), "--ranks", "0", "--nice-command", "0", "--cpu", "8191", "true"],
+        capture_output=True, text=True, env=environment, timeout=PATIENCE_S)
     # Else hogs would have been started, where they cannot be.
     assert (done.returncode, done.stderr) == (0, "")
 
