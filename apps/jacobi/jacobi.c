@@ -94,6 +94,18 @@ static int agree(const struct place *place, int status)
 	return (int)largest(place, status);
 }
 
+/* What has to be the same on all ranks: else windows differ, or some wait for what others leave out. A
+ * whole number that a double holds. */
+static double hash_common(const struct options *options)
+{
+	uint64_t words[] = {0, options->rows, options->columns, options->subdomains, options->cut,
+		options->mode, options->bound, options->high, options->dplb, options->iterations,
+		options->output != NULL, 0};
+
+	memcpy(&words[sizeof(words) / sizeof(words[0]) - 1], &options->residual, sizeof(words[0]));
+	return (double)(window_seal(words, sizeof(words)) >> 32);
+}
+
 /* Rank 0 prints errors, and the help. Returns the exit status, or -1 to go on. */
 static int read_options(int argc, char **argv, const struct place *place, struct options *options)
 {
@@ -108,6 +120,14 @@ static int read_options(int argc, char **argv, const struct place *place, struct
 	int worst = agree(place, status);
 	if (place->rank == 0 && worst > status)
 		refused("another rank was started with wrong options");
+	/* Who wants help only goes no further, but the others ask. */
+	double hash = rc == 0 ? hash_common(options) : 0;
+	double most = largest(place, hash), least = -largest(place, -hash);
+	if (worst == 0 && most != least) {
+		worst = 2;
+		if (place->rank == 0)
+			refused("not all ranks were started with the same options");
+	}
 	return rc == 0 && worst == 0 ? -1 : worst;
 }
 
@@ -170,6 +190,22 @@ static int cut(const struct options *options, const struct place *place, uint32_
 		" subdomains (threads x --subdomains), %s\n",
 		options->rows ? "this --grid" : "the grid", bands, threads, options->subdomains,
 		why);
+	return 2;
+}
+
+/* A subdomain goes to another rank as one message, whose length is an int to MPI. The same on all
+ * ranks; rank 0 prints errors. Returns the exit status. */
+static int check_messages(
+	const struct options *options, const struct grid *grid, const struct place *place)
+{
+	struct grid_block block = grid_block(grid, 0); /* others are a row or a column larger */
+	bool sent = place->ranks > 1 && (options->dplb != DPLB_NONE || options->output);
+
+	if (!sent || 8.0 * (block.rows + 16.0) * (block.columns + 16.0) < INT32_MAX)
+		return 0;
+	if (place->rank == 0)
+		refused("--grid: subdomains of 2 GiB cannot be sent between ranks: have more "
+			"--subdomains");
 	return 2;
 }
 
@@ -340,6 +376,8 @@ int main(int argc, char **argv)
 
 	uint32_t threads = choose_threads(&options, &place);
 	status = cut(&options, &place, threads, &grid);
+	if (status == 0)
+		status = check_messages(&options, &grid, &place);
 	if (status)
 		goto leave;
 	status = check_memory(&grid, &place);

@@ -69,8 +69,7 @@ static const struct argp_option table[] = {
 		"A thread with so many subdomains takes no more, 1 to 65536 (default: 6)", 0},
 	{"dplb", KEY_DPLB, "NAME", 0,
 		"Move subdomains between ranks: none, global, neighbours[:REACH] or random, see "
-		"below "
-		"(default: global with --mode async, else none)",
+		"below (default: global with --mode async, else none)",
 		0},
 	{"dplb-period", KEY_DPLB_PERIOD, "TIME", 0,
 		"Between balancing points of ranks, 1ms to 3600s (default: 500ms)", 0},

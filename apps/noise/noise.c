@@ -209,8 +209,9 @@ static int disturb(const struct options *options, struct beside *beside)
 /* This process's number among those that mpirun or a batch system started; -1 without. */
 static int own_rank(void)
 {
+	/* That of MPICH's mpirun before that of the srun which may have started it. */
 	static const char *const names[] = {
-		"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"};
+		"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
 	int64_t rank;
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(*names); i++) {

@@ -358,7 +358,7 @@ def test_noise_ends_with_its_parent(tmp_path):
 
 # ---- noise beside ranks
 
-RANK_NAMES = ["OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"]
+RANK_NAMES = ["OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"]
 
 
 def rank_environment(name, rank):
@@ -478,6 +478,16 @@ def test_noise_without_a_rank():
                           text=True, env=environment, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("noise: --ranks: ")
+
+
+def test_noise_of_the_nearest_launcher():
+    """MPICH's mpirun may itself have been started by srun as its rank 0."""
+    environment = {**rank_environment("PMIX_RANK", "0"), "PMI_RANK": "1", "SLURM_PROCID": "0"}
+    done = subprocess.run(
+        [binary("noise"), "--ranks", "0", "--nice-command", "0", "--cpu", "8191", "true"],
+        capture_output=True, text=True, env=environment, timeout=PATIENCE_S)
+    # Else hogs would have been started, where they cannot be.
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_noise_below_mpirun(mpirun):

@@ -270,6 +270,12 @@ def test_grid_that_cannot_be_cut(ranks):
                                       "and each into 1 x 4 subdomains")
 
 
+def test_subdomains_that_cannot_be_sent(ranks):
+    done = ranks.run(2, "-t", "1", "--grid", "32768x16384", "--subdomains", "1")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert only_line(done).startswith("--grid: subdomains of 2 GiB cannot be sent between ranks")
+
+
 @pytest.mark.parametrize("options, why", [
     (["--mode", "fast"], "--mode fast: expected "),
     (["--mode", "sync", "--dplb", "global"], "--dplb global: in --mode sync "),
@@ -278,6 +284,19 @@ def test_bad_options_are_told_once(ranks, options, why):
     done = ranks.run(3, *options)
     assert (done.returncode, done.stdout) == (2, "")
     assert only_line(done).startswith(why)
+
+
+@pytest.mark.parametrize("options", [
+    ["--grid", "24x18"], ["--mode", "sync"], ["--output", "/dev/null"], ["--residual", "1e-3"],
+    ["--help"],
+], ids=" ".join)
+def test_options_of_one_rank_only(ranks, options):
+    """They would wait for each other, or read each other's windows in the wrong place."""
+    common = [ranks.program, "-t", "1", "--grid", "24x17", "-n", "10", "-q"]
+    done = ranks.run(1, "-t", "1", "--grid", "24x17", "-n", "10", "-q", ":", "-n", "1", *common,
+                     *options)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert only_line(done) == "not all ranks were started with the same options"
 
 
 def test_help_is_printed_once(ranks):

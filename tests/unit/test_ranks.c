@@ -3,6 +3,7 @@
  * What ranks show each other: windows and their seals, and the survey of all of them.
  */
 #undef NDEBUG
+#include "ranks.h"
 #include "survey.h"
 #include "transport_fake.h"
 #include "window.h"
@@ -18,6 +19,26 @@
 #include <cmocka.h>
 
 #include "random.h"
+
+/* ---- slots */
+
+static void slots_for_what_may_come(void **state)
+{
+	struct options options = {.dplb = DPLB_NONE, .high = 6};
+	struct grid grid;
+
+	(void)state;
+	assert_int_equal(grid_init(&grid, 300, 300, GRID_CUT_1D, 5, 2, 4), 0);
+	assert_int_equal(ranks_slots(&options, &grid, 2), 8);
+	options.dplb = DPLB_GLOBAL;
+	assert_int_equal(ranks_slots(&options, &grid, 2), 13);
+	/* It begins with more than it would take. */
+	options.high = 1;
+	assert_int_equal(ranks_slots(&options, &grid, 2), 9);
+	/* There are no more in all. */
+	options.high = 65536;
+	assert_int_equal(ranks_slots(&options, &grid, 2), 40);
+}
 
 /* ---- windows */
 
@@ -396,6 +417,7 @@ static void torn_records_are_left_out(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(slots_for_what_may_come),
 		cmocka_unit_test(layout_does_not_overlap),
 		cmocka_unit_test(seal_tells_a_changed_word),
 		cmocka_unit_test(seal_tells_a_torn_halo),

@@ -18,7 +18,7 @@
 
 #include "progress_segment.h"
 
-enum { RANKS_MAX = 5, ROUNDS = 300, SEEDS = 8 };
+enum { RANKS_MAX = 5, SLOTS_MAX = 18, ROUNDS = 300, SEEDS = 8 };
 
 /* All ranks, in one thread. Those of a rank lie one below the other. */
 struct group {
@@ -47,10 +47,11 @@ static void open_rank(struct group *group, uint32_t rank)
 {
 	const struct mover_calls calls = {.leaves = leaves, .arrives = arrives};
 	struct site *site = &group->sites[rank];
-	uint32_t owner[16];
+	uint32_t owner[SLOTS_MAX];
 	char path[PATH_BYTES];
 	void *memory;
 
+	assert_in_range(group->slots, 1, SLOTS_MAX);
 	for (uint32_t slot = 0; slot < group->slots; slot++)
 		owner[slot] = slot < group->each ? 0 : PROGRESS_NOBODY;
 	*site = (struct site){
@@ -374,6 +375,46 @@ static void nothing_is_not_the_first(void **state)
 	}
 }
 
+/* How many gets of a rank are under way, or done without anybody's having asked? */
+static uint32_t open_gets(struct transport *t)
+{
+	static int tickets[TRANSPORT_GETS_MAX];
+	uint64_t word;
+	uint32_t more = 0;
+
+	while ((tickets[more] = transport_get(t, 0, 0, sizeof(word), &word)) >= 0)
+		if (++more == TRANSPORT_GETS_MAX)
+			break;
+	for (uint32_t k = 0; k < more; k++)
+		while (!transport_done(t, tickets[k]))
+			transport_poll(t);
+	return TRANSPORT_GETS_MAX - more;
+}
+
+/* There are only so many gets at once: those of links that are no more are not to use them up. */
+static void gets_come_back(void **state)
+{
+	struct group group;
+
+	(void)state;
+	NEED_SHM();
+	for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+		const struct fake_options options = {
+			.seed = seed, .delay = 20, .server = FAKE_READER};
+
+		group_init(&group, 2, 8, SLOTS_MAX, &options);
+		/* From top to bottom: what was on the other rank becomes a neighbour here. */
+		for (uint32_t id = 8; id < 16; id++)
+			move(&group, id, 0);
+		move(&group, 0, 1);
+		/* But those that the last move cut. */
+		assert_in_range(open_gets(group.sites[0].transport), 0,
+			group.halos[0].active_count + GRID_SIDES);
+		check_links(&group);
+		group_deinit(&group);
+	}
+}
+
 static void full_ones_refuse(void **state)
 {
 	struct group group;
@@ -415,6 +456,7 @@ int main(void)
 		cmocka_unit_test(found_by_forwarding),
 		cmocka_unit_test(found_by_home),
 		cmocka_unit_test(nothing_is_not_the_first),
+		cmocka_unit_test(gets_come_back),
 		cmocka_unit_test(full_ones_refuse),
 	};
 

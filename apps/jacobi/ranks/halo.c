@@ -34,8 +34,8 @@ struct halo_link {
 	uint64_t shown; /* iteration of this side in the window, or NOTHING */
 	uint64_t received; /* iteration in the edge, or NOTHING */
 	uint64_t asked, answered; /* rounds */
-	void *buffer; /* of the get */
-	size_t buffer_bytes;
+	void *buffer; /* of the get of a halo, or of a record of its whereabouts */
+	void *directory; /* of that of a directory, which is seldom, while it is under way */
 };
 
 static uint32_t side_of(uint32_t link)
@@ -56,17 +56,12 @@ static struct window_halo *window_slot(
 
 int halos_init(struct halos *halos, struct site *site)
 {
-	size_t count = (size_t)site->slots * GRID_SIDES;
-	size_t directory = site->slots * sizeof(struct window_entry), bytes = 0;
+	size_t count = (size_t)site->slots * GRID_SIDES, bytes = 0;
 
 	*halos = (struct halos){.site = site};
-	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
-		size_t get = site->window.halo_bytes[grid_opposite(side)];
-
+	for (enum grid_side side = 0; side < GRID_SIDES; side++)
 		bytes += edge_bytes(max_cells(site, side)) +
-			 ((get > directory ? get : directory) + EDGE_LINE - 1) / EDGE_LINE *
-				 EDGE_LINE;
-	}
+			 site->window.halo_bytes[grid_opposite(side)];
 	halos->links = aligned_alloc(EDGE_LINE, count * sizeof(*halos->links));
 	halos->active = calloc(count, sizeof(*halos->active));
 	halos->memory = aligned_alloc(EDGE_LINE, site->slots * bytes);
@@ -79,14 +74,12 @@ int halos_init(struct halos *halos, struct site *site)
 	for (size_t i = 0; i < count; i++) {
 		struct halo_link *link = &halos->links[i];
 		enum grid_side side = side_of((uint32_t)i);
-		size_t get = site->window.halo_bytes[grid_opposite(side)];
 
 		link->ticket = NO_TICKET;
 		edge_init(&link->edge, max_cells(site, side), at);
 		at += edge_bytes(max_cells(site, side));
 		link->buffer = at;
-		link->buffer_bytes = get > directory ? get : directory;
-		at += (link->buffer_bytes + EDGE_LINE - 1) / EDGE_LINE * EDGE_LINE;
+		at += site->window.halo_bytes[grid_opposite(side)];
 		/* Zeros would be taken for a torn halo of the first subdomain, for ever. */
 		for (unsigned which = 0; which < 2; which++)
 			window_slot(site, (uint32_t)i / GRID_SIDES, side, which)->id =
@@ -106,16 +99,6 @@ void halos_deinit(struct halos *halos)
 static struct halo_link *link_at(const struct halos *halos, uint32_t slot, enum grid_side side)
 {
 	return &halos->links[slot * GRID_SIDES + side];
-}
-
-static void list_active(struct halos *halos)
-{
-	uint32_t count = halos->site->slots * GRID_SIDES;
-
-	halos->active_count = 0;
-	for (uint32_t i = 0; i < count; i++)
-		if (halos->links[i].active)
-			halos->active[halos->active_count++] = i;
 }
 
 /* ---- What this rank shows ---- */
@@ -201,7 +184,7 @@ static void take_halo(struct halos *halos, struct halo_link *link)
 
 static void take_directory(struct halos *halos, struct halo_link *link)
 {
-	const struct window_entry *entry = link->buffer;
+	const struct window_entry *entry = link->directory;
 	uint32_t forwarded = SITE_NOWHERE;
 
 	for (uint32_t slot = 0; slot < halos->site->slots; slot++) {
@@ -245,6 +228,8 @@ static void collect(struct halos *halos, uint32_t i)
 		take_directory(halos, link);
 	else
 		take_home(halos, link);
+	free(link->directory);
+	link->directory = NULL;
 }
 
 static void ask(struct halos *halos, uint32_t i)
@@ -254,6 +239,7 @@ static void ask(struct halos *halos, uint32_t i)
 	struct halo_link *link = &halos->links[i];
 	enum grid_side side = grid_opposite(side_of(i));
 	uint32_t rank = link->place.rank;
+	void *to = link->buffer;
 	size_t at, bytes;
 
 	if (link->ticket != NO_TICKET)
@@ -266,6 +252,9 @@ static void ask(struct halos *halos, uint32_t i)
 	} else if (link->stage == STAGE_DIRECTORY) {
 		at = window->directory;
 		bytes = window->slots * sizeof(struct window_entry);
+		to = link->directory = malloc(bytes);
+		if (!to)
+			return; /* the next step tries again */
 	} else {
 		uint32_t first = grid_rank_subdomains(site->grid);
 
@@ -274,9 +263,12 @@ static void ask(struct halos *halos, uint32_t i)
 		bytes = sizeof(struct window_home);
 	}
 	link->asked = halos->round;
-	link->ticket = transport_get(site->transport, rank, at, bytes, link->buffer);
-	if (link->ticket < 0)
+	link->ticket = transport_get(site->transport, rank, at, bytes, to);
+	if (link->ticket < 0) {
 		link->ticket = NO_TICKET;
+		free(link->directory);
+		link->directory = NULL;
+	}
 }
 
 void halos_step(struct halos *halos)
@@ -336,6 +328,19 @@ bool halos_drain(struct halos *halos)
 }
 
 /* ---- Connecting ---- */
+
+/* What those that are no more have asked for is let go of: there are only so many gets at once. */
+static void list_active(struct halos *halos)
+{
+	uint32_t count = halos->site->slots * GRID_SIDES;
+
+	halos->active_count = 0;
+	for (uint32_t i = 0; i < count; i++)
+		if (halos->links[i].active)
+			halos->active[halos->active_count++] = i;
+		else
+			collect(halos, i);
+}
 
 static void activate(struct halos *halos, uint32_t slot, enum grid_side side, uint32_t neighbour,
 	struct site_place place, uint64_t iteration, const double *cells)

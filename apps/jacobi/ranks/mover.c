@@ -236,16 +236,30 @@ static void take_offer(struct mover *mover, uint32_t from, const struct offer *o
 	send(mover, from, MESSAGE_ANSWER, &answer, sizeof(answer));
 }
 
+/* Is it what an offer was accepted for, from ranks that there are? */
+static bool was_expected(const struct mover *mover, const struct transport_message *message)
+{
+	const struct site *site = site_of(mover);
+	const struct package *package = message->data;
+
+	if (message->bytes < sizeof(*package) || package->slot >= site->slots ||
+		!mover->slots[package->slot].reserved || mover->slots[package->slot].package.data ||
+		package->id >= grid_subdomains(site->grid) ||
+		message->bytes < package_head(site, package->id))
+		return false;
+	for (enum grid_side side = 0; side < GRID_SIDES; side++)
+		if (package->place[side].rank >= site->ranks)
+			return false;
+	return true;
+}
+
 /* Make of it a subdomain that only has to be connected. */
 static void take_subdomain(struct mover *mover, struct transport_message *message)
 {
 	struct site *site = site_of(mover);
 	const struct package *package = message->data;
 
-	if (message->bytes < sizeof(*package) || package->slot >= site->slots ||
-		!mover->slots[package->slot].reserved ||
-		package->id >= grid_subdomains(site->grid) ||
-		message->bytes < package_head(site, package->id))
+	if (!was_expected(mover, message))
 		fail(mover, "a subdomain came that nobody expected");
 	size_t head = package_head(site, package->id);
 	int rc = subdomain_unpack(&site->subdomains[package->slot], site->grid, package->id,

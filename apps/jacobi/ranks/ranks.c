@@ -49,6 +49,8 @@ uint32_t ranks_slots(const struct options *options, const struct grid *grid, uin
 
 	/* One more is on its way out while another comes in. */
 	most = (most > each ? most : each) + 1;
+	if (most > grid_subdomains(grid))
+		most = grid_subdomains(grid);
 	return options->dplb == DPLB_NONE       ? (uint32_t)each
 	       : most > PROGRESS_SUBDOMAINS_MAX ? PROGRESS_SUBDOMAINS_MAX
 						: (uint32_t)most;
@@ -503,7 +505,7 @@ static int take_all(struct ranks *ranks, struct subdomain *all)
 {
 	const struct site *site = &ranks->site;
 	struct transport_message message;
-	uint32_t left = grid_subdomains(site->grid);
+	uint32_t total = grid_subdomains(site->grid), left = total;
 	int rc = 0;
 
 	for (uint32_t slot = 0; slot < site->slots; slot++)
@@ -515,7 +517,9 @@ static int take_all(struct ranks *ranks, struct subdomain *all)
 	/* Also without memory: the others shall not wait. */
 	for (; left > 0; left--) {
 		await(ranks, &message);
-		uint64_t id = *(const uint64_t *)message.data;
+		uint64_t id = message.bytes >= sizeof(id) ? *(const uint64_t *)message.data : total;
+		if (rc == 0 && (id >= total || all[id].now))
+			rc = -EBADMSG;
 		if (rc == 0)
 			rc = subdomain_unpack(&all[id], site->grid, (uint32_t)id, site->lockstep,
 				(const char *)message.data + sizeof(id),

@@ -82,7 +82,7 @@ void ranks_sum(struct ranks *ranks, double *values, uint32_t n);
 void ranks_gather(struct ranks *ranks, const void *one, size_t bytes, void *all);
 
 /* Collective: rank 0 gets all subdomains, in the order of the grid, zeroed before; the others give
- * NULL. Those of rank 0 are lent. Returns 0 or, on rank 0, -ENOMEM; all can go on. */
+ * NULL. Those of rank 0 are lent. Returns 0 or, on rank 0, -ENOMEM or -EBADMSG; all can go on. */
 int ranks_collect(struct ranks *ranks, struct subdomain *all);
 
 struct ranks_counts {

@@ -65,8 +65,7 @@ struct survey {
 	struct estimate estimate;
 	bool meet_on_arrivals;
 	uint64_t arrivals_seen; /* at the last meeting */
-	uint64_t
-		small_since; /* passes when the norm was first small enough; UINT64_MAX: it isn't */
+	uint64_t small_since; /* passes when the norm became small enough; UINT64_MAX: it isn't */
 	uint64_t total; /* subdomains of all ranks */
 };
 
