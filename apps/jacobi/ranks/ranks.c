@@ -24,6 +24,7 @@
 #define SURVEY_NS UINT64_C(2000000)
 #define MESSAGES_AT_ONCE 16
 #define WISHES 8 /* bits */
+#define SUMS_MAX 64 /* of one ranks_sum() */
 #define TURNS_NS 30e6 /* by which ranks that share CPUs get ahead in turn: no reason to move */
 
 struct ranks {
@@ -347,8 +348,15 @@ void ranks_resume(struct ranks *ranks, const struct estimate *estimate)
 
 void ranks_sum(struct ranks *ranks, double *values, uint32_t n)
 {
+	uint64_t bits[SUMS_MAX] = {0};
+
 	pthread_mutex_lock(&ranks->lock);
 	vote(ranks, TRANSPORT_SUM, values, n);
+	/* MPI may round differently on each: those of rank 0 are for all, to the last bit. */
+	if (ranks->site.rank == 0)
+		memcpy(bits, values, n * sizeof(*values));
+	vote(ranks, TRANSPORT_ADD, bits, n);
+	memcpy(values, bits, n * sizeof(*values));
 	pthread_mutex_unlock(&ranks->lock);
 }
 

@@ -75,7 +75,7 @@ void ranks_resume(struct ranks *ranks, const struct estimate *estimate);
 /* Collective, in lockstep: wait for the halos of this iteration. */
 void ranks_exchange(struct ranks *ranks, uint64_t iteration);
 
-/* Collective: over all ranks; n at most 64. */
+/* Collective: over all ranks; n at most 64. The same on all, to the last bit. */
 void ranks_sum(struct ranks *ranks, double *values, uint32_t n);
 
 /* Collective: rank 0 gets what each rank gives, in their order, the others nothing. */
