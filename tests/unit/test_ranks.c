@@ -282,6 +282,8 @@ static void check_sums(const struct group *group)
 		assert_true(known[0].average == least.average);
 		assert_int_equal(known[1].rank, most.rank);
 		assert_true(known[1].average == most.average);
+		if (rank == least.rank)
+			assert_true(survey_average(&group->surveys[rank]) == least.average);
 	}
 }
 

@@ -139,9 +139,11 @@ static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 	if (options->dplb == DPLB_RANDOM) {
 		moves = policy_dplb_random(&params, &ranks->policy, self, ranks->site.ranks, &move);
 	} else {
+		struct policy_dplb_rank then = *self;
 		size_t n = survey_known(&ranks->survey, known);
 
-		moves = policy_dplb(&params, &ranks->policy, self, known, n, &move);
+		then.average = survey_average(&ranks->survey);
+		moves = policy_dplb(&params, &ranks->policy, &then, known, n, &move);
 	}
 	ranks->balance_average = self->average;
 	if (moves)

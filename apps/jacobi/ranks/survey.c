@@ -84,6 +84,7 @@ static void add_up(struct survey *survey, const struct survey_own *own)
 {
 	struct survey_record *sum = &survey->record;
 
+	survey->average_before = sum->own.average;
 	sum->own = own->rank;
 	sum->meetings = survey->meetings;
 	sum->passes = survey->passes;
@@ -202,4 +203,14 @@ size_t survey_known(const struct survey *survey, struct policy_dplb_rank *out)
 	for (uint32_t i = 0; i < survey->neighbours; i++)
 		out[i] = survey->peers[first + i].last.own;
 	return survey->neighbours;
+}
+
+double survey_average(const struct survey *survey)
+{
+	const struct survey_record *record = &survey->record;
+
+	if (survey->neighbours == 0 && record->all_least.rank == record->own.rank &&
+		record->all_least.subdomains > 0)
+		return record->all_least.average;
+	return survey->average_before;
 }

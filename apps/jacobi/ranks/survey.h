@@ -59,6 +59,7 @@ struct survey {
 	uint32_t children, neighbours;
 	struct survey_peer peers[SURVEY_PEERS_MAX]; /* parent, children, neighbours */
 	struct survey_record record; /* as it stands in the window */
+	double average_before; /* when it told the time before */
 	uint64_t meetings, passes;
 	/* Rank 0's: */
 	double threshold; /* of the norm of the residual; 0: none */
@@ -86,6 +87,10 @@ void survey_met(
 /* Whom the policy compares the rank with: the two ends of all (reach 0), or the neighbourhood.
  * `out` has room for POLICY_DPLB_NEIGHBOURS_MAX. Returns how many. */
 size_t survey_known(const struct survey *survey, struct policy_dplb_rank *out);
+
+/* The average of this rank when those of the others were told: they are some milliseconds old, in
+ * which it advanced. */
+double survey_average(const struct survey *survey);
 
 /* At the end: as halos_drain(). */
 bool survey_drain(struct survey *survey);
