@@ -6,12 +6,19 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
 static void expect(uint32_t processes, const char *const variables[][2], size_t n)
 {
+	const char *format = getenv("CMOCKA_MESSAGE_OUTPUT");
+	char *kept = format ? strdup(format) : NULL;
+
 	clearenv();
+	if (kept)
+		setenv("CMOCKA_MESSAGE_OUTPUT", kept, 1);
+	free(kept);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(setenv(variables[i][0], variables[i][1], 1), 0);
 	assert_int_equal(transport_expected(), processes);
