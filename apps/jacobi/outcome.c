@@ -69,8 +69,9 @@ int outcome_collect(const struct solver *solver, struct solve_outcome *out)
 {
 	const struct solve_task *task = solver->task;
 	uint32_t ranks = solver->ranks ? transport_ranks(task->transport) : 1;
+	bool first = !solver->ranks || transport_rank(task->transport) == 0;
+	bool wants_all = first && task->options->output;
 	struct solve_rank own;
-	int rc = 0;
 
 	*out = (struct solve_outcome){
 		.elapsed_ns = solver->end_ns - solver->begin_ns,
@@ -79,26 +80,27 @@ int outcome_collect(const struct solver *solver, struct solve_outcome *out)
 		.verifications = solver->verifications,
 		.ownership_checks = solver->ranks ? ranks_counts(solver->ranks).checks : 0,
 		.rank_count = ranks,
-		.ranks = calloc(ranks, sizeof(*out->ranks)),
-		.subdomains = task->options->output ? solver_allocate(grid_subdomains(task->grid),
-							      sizeof(struct subdomain))
-						    : NULL,
+		.ranks = first ? calloc(ranks, sizeof(*out->ranks)) : NULL,
+		.subdomains = wants_all ? solver_allocate(grid_subdomains(task->grid),
+						  sizeof(struct subdomain))
+					: NULL,
 	};
-	if (!out->ranks || (task->options->output && !out->subdomains))
+	if ((first && !out->ranks) || (wants_all && !out->subdomains))
 		return -ENOMEM;
 	sum_up(solver, &own);
 	if (solver->ranks)
 		ranks_gather(solver->ranks, &own, sizeof(own), out->ranks);
 	else
 		out->ranks[0] = own;
-	add_up(solver, out);
-	for (uint32_t s = 0; out->subdomains && !solver->ranks && s < task->slots; s++) {
+	if (first)
+		add_up(solver, out);
+	if (solver->ranks)
+		return task->options->output ? ranks_collect(solver->ranks, out->subdomains) : 0;
+	for (uint32_t s = 0; wants_all && s < task->slots; s++) {
 		out->subdomains[s] = task->subdomains[s];
 		out->subdomains[s].memory = NULL;
 	}
-	if (out->subdomains && solver->ranks)
-		rc = ranks_collect(solver->ranks, out->subdomains);
-	return rc;
+	return 0;
 }
 
 void solve_outcome_deinit(struct solve_outcome *outcome, const struct grid *grid)
