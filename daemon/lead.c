@@ -21,8 +21,6 @@
 #define SETTLE_NS UINT64_C(10000000) /* after a change of regime, before a window begins */
 #define NAME_NS UINT64_C(50000000)
 #define BLOCKS_SAMPLE 4 /* threads whose sleeps are counted; a look costs 10 samples */
-#define SPEED_MARGIN 0.02
-#define SPEED_PERIODS 64
 /* With --period auto: after so many points without a move the next is further off. */
 #define QUIET_POINTS 32
 #define QUIET_DOUBLINGS 2
@@ -33,7 +31,6 @@
 /* With --period auto: threads that have not yielded for so long are in a long phase. */
 #define LONG_PHASE_NS UINT64_C(100000000)
 #define LONG_PHASE_PERIODS 4
-#define FORGET_PERIODS 16
 
 static const struct options *options_of(const struct team *team)
 {
@@ -597,12 +594,7 @@ void lead(struct team *team, struct balancer *leader)
 	/* Last, since the moves name threads by their place in the arrays. */
 	team->moves = 0;
 	if (lead_swaps(team)) {
-		struct policy_juggle_params params = {
-			.margin_ns = options->margin_ns,
-			.speed_margin = SPEED_MARGIN,
-			.speed_periods = SPEED_PERIODS,
-			.forget_periods = FORGET_PERIODS,
-		};
+		struct policy_juggle_params params = policy_juggle_defaults(options->margin_ns);
 		team->moves = policy_juggle(&params, elapsed_ns, team->thread, team->active,
 			team->cpu, team->m, team->order, team->move);
 	}

@@ -55,6 +55,22 @@ def juggle():
 
 
 @pytest.fixture(scope="session")
+def jugglectl():
+    """The path of the jugglectl executable; a build without one fails the test."""
+    path = os.path.join(helpers.BUILD, "tools", "jugglectl")
+    assert os.access(path, os.X_OK), "not built: " + path
+    return path
+
+
+@pytest.fixture
+def run_jugglectl(jugglectl):
+    """run_jugglectl("predict", "-n", "3") runs jugglectl to its end (see helpers.run)."""
+    def run(*arguments, **options):
+        return helpers.run([jugglectl, *map(str, arguments)], **options)
+    return run
+
+
+@pytest.fixture(scope="session")
 def app():
     """app("ubench") is the path of a workload; skips when it was left out of the build."""
     def find(name):

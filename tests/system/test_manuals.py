@@ -15,13 +15,23 @@ import pytest
 import helpers
 
 PAGES = helpers.REPO / "man"
-PROGRAMS = ["juggle", "ubench", "noise", "jacobi"]
-ALL_PAGES = ["jacobi.1", "juggle.1", "juggle.7", "noise.1", "progress.3", "ubench.1"]
+
+
+def page_of(program):
+    return program.replace(" ", "-") + ".1"
+
+
+PROGRAMS = ["juggle", "ubench", "noise", "jacobi", "jugglectl predict", "jugglectl replay",
+            "jugglectl simulate juggle", "jugglectl simulate plb", "jugglectl simulate dplb"]
+ALL_PAGES = sorted([page_of(program) for program in PROGRAMS] + ["juggle.7", "jugglectl.1", "progress.3"])
 
 
 @pytest.fixture
-def program(request, juggle, app):
-    return juggle if request.param == "juggle" else app(request.param)
+def program(request, juggle, jugglectl, app):
+    """The words of a command line, and the page that tells of it."""
+    name, *subcommand = request.param.split()
+    path = {"juggle": juggle, "jugglectl": jugglectl}.get(name) or app(name)
+    return [path, *subcommand], page_of(request.param)
 
 
 def source(page):
@@ -106,9 +116,9 @@ def keys_of_page(page, section):
 # --- the comparison ------------------------------------------------------------------
 
 @pytest.mark.parametrize("program", PROGRAMS, indirect=True)
-def test_page_has_the_options_of_the_program(program, request):
-    page = request.node.callspec.params["program"] + ".1"
-    shown = helpers.run([program, "--help"])
+def test_page_has_the_options_of_the_program(program):
+    command, page = program
+    shown = helpers.run([*command, "--help"])
     assert shown.returncode == 0, shown.stderr
     in_help, in_page = options_of_help(shown.stdout), options_of_page(page)
     assert len(in_help) > 5, "cannot read this --help:\n" + shown.stdout
@@ -118,12 +128,12 @@ def test_page_has_the_options_of_the_program(program, request):
 
 
 @pytest.mark.parametrize("program", PROGRAMS, indirect=True)
-def test_each_option_of_the_page_is_taken(program, request):
+def test_each_option_of_the_page_is_taken(program):
     """argp knows options before it looks at --help, so nothing is run."""
-    page = request.node.callspec.params["program"] + ".1"
+    command, page = program
     for name, (_, argument, _) in options_of_page(page).items():
         # Without a value an option that wants one is refused with a message of its own.
-        done = helpers.run([program, "--" + name, *([] if argument else ["--help"])])
+        done = helpers.run([*command, "--" + name, *([] if argument else ["--help"])])
         assert "unrecognized option" not in done.stderr, done.stderr
         if argument:
             assert "requires an argument" in done.stderr, done.stderr
@@ -133,10 +143,10 @@ def test_each_option_of_the_page_is_taken(program, request):
 
 @pytest.mark.parametrize("page", ALL_PAGES)
 def test_text_names_no_other_option(page):
-    program = page.partition(".")[0]
-    known = set()
-    if program in PROGRAMS:
-        for name, (short, _, _) in options_of_page(program + ".1").items():
+    known = {"-help", "-version"} if page == "jugglectl.1" else set()
+    of_program = "juggle.1" if page == "juggle.7" else page
+    if of_program in map(page_of, PROGRAMS):
+        for name, (short, _, _) in options_of_page(of_program).items():
             known |= {"-" + name} | ({short} if short else set())
     assert flags_in(page) <= known
 
@@ -238,7 +248,7 @@ def test_jacobi_keys(app):
 def test_all_pages_are_installed():
     """The list here, that of meson.build, and the folder are the same."""
     assert sorted(path.name for path in PAGES.glob("*.[1-9]")) == ALL_PAGES
-    listed = re.search(r"^pages = \[(.*)\]$", (PAGES / "meson.build").read_text(), re.MULTILINE)
+    listed = re.search(r"^pages = \[(.*?)\]$", (PAGES / "meson.build").read_text(), re.MULTILINE | re.DOTALL)
     assert sorted(re.findall(r"'([^']+)'", listed.group(1))) == ALL_PAGES
 
 

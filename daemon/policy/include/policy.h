@@ -82,6 +82,16 @@ struct policy_juggle_params {
 	uint32_t speed_periods; /* over which the speed of a CPU is smoothed; 0 or 1: the last */
 };
 
+/* With these the daemon runs, and so does whoever wants to know what it would do. The margin is the
+ * user's choice. */
+static inline struct policy_juggle_params policy_juggle_defaults(int64_t margin_ns)
+{
+	return (struct policy_juggle_params){.margin_ns = margin_ns,
+		.speed_margin = 0.02,
+		.forget_periods = 16,
+		.speed_periods = 64};
+}
+
 /* Classify CPUs as fast or slow and threads as ahead or behind, and swap behind threads
  * on slow CPUs with ahead threads on fast ones (Fig. 3): slowest CPU first, fastest CPU
  * first, cyclically. Swaps only, so that the number of threads of every CPU stays.

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: MIT */
+/* What the subcommands of jugglectl have in common; see command.h. */
+#include "command.h"
+
+#include "clock.h"
+#include "command_line.h"
+#include "parse.h"
+#include "report.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PROGRESS_AFTER_NS (CLOCK_NS_PER_S / 2)
+#define PROGRESS_EVERY_NS (CLOCK_NS_PER_S / 10)
+#define PROGRESS_COLUMNS 30
+#define TIME_NS_MAX (UINT64_C(1) << 62)
+
+enum { KEY_JSON = 0x20000 };
+
+static const struct argp_option table[] = {
+	{"json", KEY_JSON, NULL, 0, "Print one JSON object", -2},
+	{"quiet", 'q', NULL, 0, "No progress line and no warnings", -2},
+	{0},
+};
+
+struct parsing {
+	void *input; /* the subcommand's */
+	struct command_options *options;
+};
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = parsing->input;
+		return 0;
+	case KEY_JSON:
+		parsing->options->json = true;
+		return 0;
+	case 'q':
+		parsing->options->quiet = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int command_parse(const struct argp *argp, int argc, char **argv, void *input,
+	struct command_options *options)
+{
+	struct parsing parsing = {.input = input, .options = options};
+	const struct argp_child children[] = {{.argp = argp}, {0}};
+	const struct argp whole = {.options = table,
+		.parser = read_option,
+		.args_doc = argp->args_doc,
+		.children = children};
+
+	*options = (struct command_options){0};
+	return command_line_parse(&whole, argv[0], 0, argc, argv, &parsing);
+}
+
+error_t command_time(struct argp_state *state, const char *option, const char *arg, uint64_t min_ns,
+	uint64_t *out_ns)
+{
+	uint64_t ns;
+
+	if (parse_time_ns(arg, &ns) == 0 && ns >= min_ns && ns < TIME_NS_MAX) {
+		*out_ns = ns;
+		return 0;
+	}
+	return command_line_refuse(state, option, arg,
+		min_ns > 0 ? "a time above 0 with its unit, as 20ms"
+			   : "a time with its unit, as 20ms");
+}
+
+error_t command_count(struct argp_state *state, const char *option, const char *arg, int64_t min,
+	int64_t max, uint32_t *out)
+{
+	int64_t number = 0;
+	error_t error = command_line_integer(state, option, arg, min, max, &number);
+
+	if (error == 0)
+		*out = (uint32_t)number;
+	return error;
+}
+
+error_t command_percent(
+	struct argp_state *state, const char *option, const char *arg, double max, double *out)
+{
+	char expected[60];
+	double number;
+
+	if (parse_fraction(arg, max, &number) == 0) {
+		*out = number / 100;
+		return 0;
+	}
+	snprintf(expected, sizeof(expected), "a percentage from 0 to %g", max);
+	return command_line_refuse(state, option, arg, expected);
+}
+
+static void print_line(const char *program, const char *format, va_list args)
+{
+	fprintf(stderr, "%s: ", program);
+	vfprintf(stderr, format, args);
+	fputc('\n', stderr);
+}
+
+int command_fail(const char *program, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line(program, format, args);
+	va_end(args);
+	return COMMAND_IMPOSSIBLE;
+}
+
+int command_wrong(const char *program, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	print_line(program, format, args);
+	va_end(args);
+	return COMMAND_WRONG;
+}
+
+int command_print_json(const char *program, json_t *object)
+{
+	int r = report_write("-", object);
+
+	return r < 0 ? command_fail(program, "cannot write: %s", strerror(-r)) : 0;
+}
+
+int command_flush(const char *program)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return 0;
+	return command_fail(program, "cannot write: %s", strerror(errno));
+}
+
+void command_progress_begin(
+	struct command_progress *progress, const struct command_options *options)
+{
+	*progress = (struct command_progress){
+		.wanted = !options->quiet && isatty(STDERR_FILENO), .begin_ns = clock_wall_ns()};
+}
+
+void command_progress(struct command_progress *progress, double done)
+{
+	char bar[PROGRESS_COLUMNS + 1];
+
+	if (!progress->wanted)
+		return;
+	uint64_t now = clock_wall_ns();
+	if (now - progress->begin_ns < PROGRESS_AFTER_NS ||
+		now - progress->last_ns < PROGRESS_EVERY_NS)
+		return;
+	done = done < 0 ? 0 : done > 1 ? 1 : done;
+	int filled = (int)(done * PROGRESS_COLUMNS);
+	memset(bar, '.', PROGRESS_COLUMNS);
+	memset(bar, '#', (size_t)filled);
+	bar[PROGRESS_COLUMNS] = '\0';
+	fprintf(stderr, "\r[%s] %3.0f %%", bar, 100 * done);
+	if (done > 0.01)
+		fprintf(stderr, ", %.0f s left ",
+			(double)(now - progress->begin_ns) * 1e-9 * (1 - done) / done);
+	progress->last_ns = now;
+	progress->shown = true;
+}
+
+void command_progress_end(struct command_progress *progress)
+{
+	if (progress->shown)
+		fputs("\r\033[K", stderr);
+	progress->wanted = progress->shown = false;
+}

@@ -1,0 +1,79 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the subcommands of jugglectl have in common: how they are found, the options that all have,
+ * their exit statuses, and the progress line. A subcommand is a file that defines one of the
+ * functions at the end, and an entry in the table of jugglectl.c.
+ */
+#ifndef JUGGLECTL_COMMAND_H
+#define JUGGLECTL_COMMAND_H
+
+#include <argp.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+enum {
+	COMMAND_IMPOSSIBLE = 1, /* exit status: a file can't be read, no memory ... */
+	COMMAND_WRONG = 2, /* exit status: the command line is wrong */
+};
+
+/* Options that all have. */
+struct command_options {
+	bool json; /* one JSON object on standard output, and nothing else there */
+	bool quiet; /* no progress line, no warnings */
+};
+
+/* Read the command line of a subcommand by its argp, whose parser gets `input`; argv[0] is its whole
+ * name. Adds --json, --quiet, --help and --version. As command_line_parse(): returns 0 to go on, 1
+ * when help or version was all that was wanted, -EINVAL after a message. */
+int command_parse(const struct argp *argp, int argc, char **argv, void *input,
+	struct command_options *options);
+
+/* For parsers of options: as command_line_refuse() when the value is not what it should be. Returns
+ * 0 or, after a message of one line, EINVAL. */
+error_t command_time(struct argp_state *state, const char *option, const char *arg, uint64_t min_ns,
+	uint64_t *out_ns);
+error_t command_count(struct argp_state *state, const char *option, const char *arg, int64_t min,
+	int64_t max, uint32_t *out);
+/* A percentage from 0 to max, as a share. */
+error_t command_percent(
+	struct argp_state *state, const char *option, const char *arg, double max, double *out);
+
+/* Print one line to standard error, after the subcommand's name. Returns COMMAND_IMPOSSIBLE. */
+int command_fail(const char *program, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+/* Likewise, of a command line whose options don't fit together. Returns COMMAND_WRONG. */
+int command_wrong(const char *program, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Print a JSON object to standard output, taking over the reference. NULL, as a failed json_pack()
+ * gives, and output that can't be written are failures. Returns an exit status. */
+int command_print_json(const char *program, json_t *object);
+
+/* Whether all that was printed has reached standard output: the last call of a subcommand that
+ * prints text. Returns an exit status. */
+int command_flush(const char *program);
+
+/* How far something long has come, on one line of a terminal: nothing is shown when standard error is
+ * none, with --quiet, and in the first half second. */
+struct command_progress {
+	bool shown, wanted;
+	uint64_t begin_ns, last_ns;
+};
+void command_progress_begin(
+	struct command_progress *progress, const struct command_options *options);
+/* done: from 0 to 1. Cheap enough for every few milliseconds. */
+void command_progress(struct command_progress *progress, double done);
+/* Wipes the line. */
+void command_progress_end(struct command_progress *progress);
+
+/* The subcommands. argv[0] is the whole name, as "jugglectl simulate plb". Each returns the exit
+ * status. */
+int predict_main(int argc, char **argv);
+int simulate_main(int argc, char **argv);
+int simulate_juggle_main(int argc, char **argv);
+int simulate_plb_main(int argc, char **argv);
+int simulate_dplb_main(int argc, char **argv);
+int replay_main(int argc, char **argv);
+
+#endif

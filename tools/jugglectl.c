@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT */
+/* jugglectl(1): a table of subcommands, each in a file of its own. */
+#include "command.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+	const char *name, *summary;
+	int (*main)(int argc, char **argv);
+} subcommands[] = {
+	{"predict", "whether juggle helps n threads on m CPUs, by theory", predict_main},
+	{"simulate", "a machine in virtual time: threads, or subdomains", simulate_main},
+	{"replay", "what another policy or period had done to a traced run", replay_main},
+};
+
+static void print_help(FILE *to)
+{
+	fputs("Usage: jugglectl COMMAND [OPTION...]\n"
+	      "Explain and predict what juggle does.\n\n",
+		to);
+	for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++)
+		fprintf(to, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);
+	fputs("\n`jugglectl COMMAND --help` lists the options of each.\n"
+	      "Exit status: 0, 1 when something is not possible, 2 when the command line is "
+	      "wrong.\n",
+		to);
+}
+
+int main(int argc, char **argv)
+{
+	char name[64];
+
+	if (argc < 2) {
+		print_help(stderr);
+		return COMMAND_WRONG;
+	}
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "help") == 0) {
+		print_help(stdout);
+		return command_flush("jugglectl");
+	}
+	if (strcmp(argv[1], "--version") == 0) {
+		printf("jugglectl (juggle) %s\n", JUGGLE_VERSION);
+		return command_flush("jugglectl");
+	}
+	for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++) {
+		if (strcmp(argv[1], subcommands[i].name) != 0)
+			continue;
+		snprintf(name, sizeof(name), "jugglectl %s", argv[1]);
+		argv[1] = name;
+		return subcommands[i].main(argc - 1, argv + 1);
+	}
+	return command_wrong("jugglectl", "%s: no such command (try --help)", argv[1]);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The cells of a simulated cluster: the heat equation of jacobi(1), with its own code (grid,
+ * subdomain, kernel), one subdomain updated at a time, in whatever order the cluster says.
+ *
+ * Halos within a rank are the newest that were shown, those between ranks as old as the cluster says:
+ * it calls field_deliver().
+ */
+#ifndef SIM_FIELD_H
+#define SIM_FIELD_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct field;
+
+/* Cells of the whole grid, cut as jacobi cuts it. lockstep: for CLUSTER_SYNC. Returns 0, -ERANGE
+ * (more subdomains than cells to cut between) or -ENOMEM. */
+int field_new(struct field **out, uint32_t rows, uint32_t columns, uint32_t ranks, uint32_t workers,
+	uint32_t each, bool lockstep);
+/* Accepts NULL. */
+void field_free(struct field *field);
+
+uint32_t field_subdomains(const struct field *field);
+/* The subdomains next to one, by side (enum grid_side), UINT32_MAX at the boundary. */
+void field_neighbours(const struct field *field, uint32_t subdomain, uint32_t neighbours[4]);
+
+/* Take the newest halos: the moment an update begins. Returns by how many iterations the oldest is
+ * behind. */
+uint64_t field_fetch(struct field *field, uint32_t subdomain);
+/* One iteration with them, shown to the neighbours: the moment it ends. */
+void field_step(struct field *field, uint32_t subdomain);
+
+/* Between subdomains of different ranks the halo on that side is not the newest, but what was shown
+ * when field_deliver() was last called for it. within: the two are on one rank now. */
+void field_place(struct field *field, uint32_t subdomain, unsigned side, bool within);
+void field_deliver(struct field *field, uint32_t subdomain, unsigned side);
+
+/* The global l2 norm of the residual over its first value, exact, with the newest halos. It takes as
+ * long as an iteration of all, and changes nothing. */
+double field_residual(struct field *field);
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Threads on CPUs, in virtual time: a machine on which balancers are tried. Discrete events; the
+ * same seed gives the same run. The balancer `juggle` is the daemon's own (policy.h).
+ *
+ * What a CPU is like is here, too: it shares its time fairly, in slices or infinitely fine, has its
+ * own speed, other work that takes a part of it, and a move costs the thread that is moved.
+ */
+#ifndef SIM_THREADS_H
+#define SIM_THREADS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum threads_balancer {
+	THREADS_STATIC, /* placed evenly, never moved */
+	THREADS_REACTIVE, /* spread anew at once when threads block or wake (Section 4) */
+	THREADS_IDEAL, /* Fig. 4, knowing everything */
+	THREADS_JUGGLE, /* the daemon's policy, from what it can sample */
+};
+
+enum threads_barrier {
+	THREADS_BLOCK, /* who waits sleeps */
+	THREADS_YIELD, /* who waits gives the CPU to others there, if any, and runs else */
+	THREADS_SPIN, /* who waits takes its share of the CPU */
+};
+
+/* From this moment on other work takes this share of a CPU. */
+struct threads_load {
+	uint64_t from_ns;
+	double share; /* 0 to 1 */
+};
+
+struct threads_cpu {
+	double speed; /* work done in a ns: 1 as a rule, > 0 */
+	uint32_t domain; /* below params.domains */
+	const struct threads_load *load; /* by time; before the first: none. Not owned. */
+	size_t loads;
+};
+
+struct threads_params {
+	uint32_t threads, domains;
+	const struct threads_cpu *cpu; /* not owned, only read */
+	size_t cpus;
+	/* The program: each thread does phase_ns of work (ns on a CPU of speed 1) between barriers. */
+	uint64_t phase_ns, phases;
+	double imbalance; /* random variation of each thread's work in each phase, a share */
+	enum threads_barrier barrier;
+	/* The kernel. */
+	uint64_t slice_ns; /* 0: infinitely fine */
+	uint64_t tick_ns; /* samples of running threads are so old at most (0: exact) */
+	uint64_t migration_ns; /* CPU time that a thread loses when it is moved */
+	/* The balancer. */
+	enum threads_balancer balancer;
+	uint64_t period_ns; /* not 0 for ideal and juggle */
+	double jitter; /* random variation of each period, a share */
+	uint64_t point_ns; /* CPU time that a balancing point takes, on each domain's first CPU */
+	bool joint; /* one pool instead of domains */
+	int64_t margin_ns; /* as juggle --margin */
+	uint64_t seed;
+};
+
+/* What is observed at every balancing point (for traces and pictures). */
+struct threads_point {
+	uint64_t now_ns;
+	uint32_t moves;
+};
+
+struct threads_result {
+	uint64_t time_ns; /* when the last thread has completed the last phase */
+	uint64_t points, migrations;
+	double busy; /* share of the CPUs' time that did the program's work */
+	double lag_ns,
+		lag_mean_ns; /* largest and mean difference in progress at balancing points */
+};
+
+struct threads_sim;
+
+/* Returns 0, -EINVAL (no threads or CPUs, a domain out of range, a speed, phase or period of 0) or
+ * -ENOMEM. */
+int threads_new(struct threads_sim **out, const struct threads_params *params);
+/* Accepts NULL. */
+void threads_free(struct threads_sim *sim);
+/* Go on until that moment, or the end. Returns whether it has ended. */
+bool threads_run(struct threads_sim *sim, uint64_t until_ns);
+/* How much of the work is done, from 0 to 1: for a progress line. */
+double threads_done(const struct threads_sim *sim);
+void threads_get(const struct threads_sim *sim, struct threads_result *result);
+
+/* One thread, now. Returns false when there is no such thread. */
+struct threads_view {
+	int32_t cpu; /* index */
+	double progress_ns; /* work done since the start */
+	uint64_t migrations;
+	bool waiting; /* at the barrier */
+};
+bool threads_look(const struct threads_sim *sim, uint32_t thread, struct threads_view *view);
+
+#endif

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How long n equal threads take on m CPUs: the theory of Hofmeyr et al. (2012), "Juggle", Sections 3
+ * and 4, whose equations each function names. Pure and thread-safe.
+ *
+ * The model (Section 3): identical threads, CPUs of one speed, shared fairly by the threads on them;
+ * balancing and moving cost nothing. A thread needs e on a CPU of its own until it blocks at the
+ * barrier that ends a phase. Times are in any one unit; results are in the same.
+ */
+#ifndef THEORY_H
+#define THEORY_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct theory_case {
+	uint32_t threads; /* n */
+	uint32_t cpus; /* m, not 0 */
+	double phase; /* e > 0: of one phase, on a CPU of its own */
+	double period; /* lambda > 0 */
+	double phases; /* l: number of phases, at least 1 */
+};
+
+/* Does the theory apply: more threads than CPUs, not a multiple of them? Else every balancer
+ * takes as long as static placement, and the functions below say so. */
+bool theory_unbalanced(const struct theory_case *c);
+
+/* ---- Static: placed evenly, never moved ---- */
+
+/* Eq. 1 for one phase, Eq. 16 for l of them: l e ceil(n/m). */
+double theory_static(const struct theory_case *c);
+
+/* ---- Proactive: Juggle ---- */
+
+/* Eq. 14 for one phase, Eq. 15 for l: l e n/m, what perfect balance (lambda -> 0) takes, and
+ * never more than what any period does. */
+double theory_perfect(const struct theory_case *c);
+
+/* Theorem 1: the least lag behind a thread that always runs at fast speed, at any balancing point:
+ * lambda / (ceil(n/m) floor(n/m)). Also the difference that Lemma 1 has. */
+double theory_lag(const struct theory_case *c);
+
+/* Eq. 2: e floor(n/m) + lambda / (ceil floor), of one phase; for lambda < e ceil(n/m). Else
+ * NAN. */
+double theory_lag_bound(const struct theory_case *c);
+
+/* Theorem 2, Eq. 24: the shortest that one phase takes with a single balancing point in it, which
+ * is then at theory_best_point() (Eq. 23). When more threads are slow than fast at first, that of
+ * static placement (Section 3.2.1). */
+double theory_balanced_once(const struct theory_case *c);
+double theory_best_point(const struct theory_case *c);
+
+/* Eq. 27: what such a phase takes on average, the point being anywhere in it: e (ceil(n/m) -
+ * 1/4). */
+double theory_balanced_once_mean(const struct theory_case *c);
+
+/* Of l phases: how many have a balancing point in them, at most, where lambda >= e ceil(n/m). */
+double theory_balanced_phases(const struct theory_case *c);
+
+/* The lower bound of the completion time: the larger of Eqs. 15 and l times 2 where lambda < e
+ * ceil(n/m); else the larger of Eqs. 15 and 17 (18 when more are slow than fast). */
+double theory_juggle_bound(const struct theory_case *c);
+
+/* What it takes approximately: Eq. 25 with the larger of Eqs. 2 and 14 where lambda < e
+ * ceil(n/m), else Eq. 26. Between the bound and static. */
+double theory_juggle(const struct theory_case *c);
+
+/* ---- Reactive: threads are spread anew as soon as some block, as Linux does at best ---- */
+
+/* Eqs. 28 to 30, times l e; for 1 < n/m < 2. Beyond (n/m > 2) the paper has none: then the same
+ * process, followed step by step. */
+double theory_reactive(const struct theory_case *c);
+
+/* ---- Speedup (Section 5): how much faster than static placement ---- */
+
+/* theory_static() over a time. */
+double theory_speedup(const struct theory_case *c, double time);
+/* Its upper bound for Juggle: over theory_juggle_bound(). */
+double theory_speedup_bound(const struct theory_case *c);
+
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The traces that juggle --trace writes (juggle(1), TRACE FORMAT), read back: by replay, predict and
+ * plot. The parser takes a buffer, and trusts nothing in it.
+ */
+#ifndef TRACE_READER_H
+#define TRACE_READER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+struct trace_cpu {
+	int32_t os_cpu;
+	uint32_t domain;
+};
+
+/* A thread at a balancing point. */
+struct trace_thread {
+	int32_t tid;
+	int32_t os_cpu; /* -1: left to the kernel */
+	int64_t progress_ns;
+	uint64_t run_ns, wait_ns;
+	bool behind;
+};
+
+struct trace_move {
+	int32_t tid, from, to; /* os_cpu */
+};
+
+struct trace_point {
+	uint64_t now_ns;
+	uint64_t elapsed_ns; /* since the point before */
+	uint32_t domain;
+	const struct trace_thread *thread;
+	size_t threads;
+	const struct trace_move *move;
+	size_t moves;
+};
+
+struct trace_birth {
+	uint64_t now_ns;
+	int32_t tid, pid;
+	const char *comm;
+};
+
+struct trace_regime {
+	uint64_t now_ns;
+	uint32_t domain;
+	bool balance;
+	const char *reason;
+};
+
+/* All of a run. */
+struct trace_file {
+	/* Header. Strings are owned by the trace. */
+	const char *version, *command, *policy, *sampler, *balancers;
+	double period_s;
+	uint64_t start_ns;
+	const struct trace_cpu *cpu; /* at the start */
+	size_t cpus;
+	/* Records, each kind in the order of the file: that of time, for each domain. */
+	const struct trace_point *point;
+	size_t points;
+	const struct trace_birth *birth;
+	size_t births;
+	const struct trace_regime *regime;
+	size_t regimes;
+	uint64_t cpu_changes; /* `cpus` records */
+	uint64_t dropped;
+	bool cut_short; /* the last record is not whole: what came before is there */
+	void *memory;
+};
+
+/* Where and why something can't be read. */
+struct trace_error {
+	size_t line; /* from 1; 0: not of a line */
+	char text[120];
+};
+
+/* Returns 0 (also when cut short), -EBADMSG (not a trace, or damaged within, with error filled in),
+ * -EPROTO (a version that is not known) or -ENOMEM. Undone by trace_file_deinit(). */
+int trace_parse(
+	struct trace_file *trace, const char *text, size_t bytes, struct trace_error *error);
+/* Likewise, from a file; also the negative errno of reading it. */
+int trace_read(struct trace_file *trace, const char *path, struct trace_error *error);
+/* Accepts a zeroed one. */
+void trace_file_deinit(struct trace_file *trace);
+
+#endif
