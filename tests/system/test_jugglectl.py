@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: MIT
+"""jugglectl itself: which command is run, and what is said when none is."""
+
+import re
+
+import pytest
+
+import helpers
+
+COMMANDS = ["predict", "simulate", "replay"]
+
+
+def test_no_command(run_jugglectl):
+    done = run_jugglectl()
+    assert (done.returncode, done.stdout) == (2, "")
+    assert all(command in done.stderr for command in COMMANDS)
+
+
+@pytest.mark.parametrize("word", ["--help", "help"])
+def test_help(run_jugglectl, word):
+    done = run_jugglectl(word)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.findall(r"^  (\w+) ", done.stdout, re.MULTILINE) == COMMANDS
+
+
+def test_help_and_page_list_the_same_commands():
+    page = (helpers.REPO / "man" / "jugglectl.1").read_text("utf-8")
+    listed = re.findall(r"^\.It Cm (\w+)", page, re.MULTILINE)
+    assert sorted(set(listed)) == sorted(COMMANDS)
+
+
+def test_version(run_jugglectl):
+    done = run_jugglectl("--version")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert re.fullmatch(r"jugglectl \(juggle\) \S+\n", done.stdout)
+
+
+@pytest.mark.parametrize("word", ["juggle", "", "predic", "predict2", "-h", "--json", "--version=1"])
+def test_unknown_command(run_jugglectl, word):
+    done = run_jugglectl(word)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("jugglectl: ")
+    assert len(done.stderr.splitlines()) == 1 and "--help" in done.stderr
+
+
+def test_unknown_machine(run_jugglectl):
+    done = run_jugglectl("simulate", "cat")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith("jugglectl simulate: cat: ")
+
+
+@pytest.mark.parametrize("command", [["predict"], ["replay"], ["simulate", "juggle"],
+                                     ["simulate", "plb"], ["simulate", "dplb"]])
+def test_command_without_what_it_needs_is_one_line(run_jugglectl, command):
+    """And it has the whole name, as typed."""
+    done = run_jugglectl(*command, "--no-such-option")
+    assert done.returncode in (1, 2) and done.stdout == ""
+    assert done.stderr.startswith("jugglectl %s: " % " ".join(command))
+
+
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["simulate", "--help"],
+                                   ["predict", "--help"], ["predict", "-n", "3", "-m", "2", "-e", "1s"],
+                                   ["predict", "-n", "3", "-m", "2", "-e", "1s", "--json"]])
+def test_full_disk(run_jugglectl, words):
+    """What could not be written is not a success."""
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        done = run_jugglectl(*words, stdout=full)
+    assert done.returncode == 1
+    assert re.fullmatch(r"jugglectl[a-z ]*: cannot write: No space left on device\n", done.stderr)

@@ -1,0 +1,295 @@
+# SPDX-License-Identifier: MIT
+"""jugglectl predict: its numbers, its advice, and what it makes of files of real runs."""
+
+import json
+import os
+import re
+
+import pytest
+
+import helpers
+from test_manuals import keys_of_page
+
+
+@pytest.fixture
+def predict(run_jugglectl):
+    """predict("-n", 3, ...): the JSON of a prediction that succeeds."""
+    def run(*arguments):
+        done = run_jugglectl("predict", "--json", *arguments)
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+    return run
+
+
+@pytest.fixture
+def refused(run_jugglectl):
+    """The message of a prediction that fails: one line, after the name."""
+    def run(*arguments, status):
+        done = run_jugglectl("predict", *arguments)
+        assert (done.returncode, done.stdout) == (status, ""), done.stderr
+        first, *more = done.stderr.splitlines()
+        assert first.startswith("jugglectl predict: ")
+        assert not [line for line in more if "--help" not in line]
+        return first
+    return run
+
+
+# --- numbers -------------------------------------------------------------------------
+
+def test_keys_are_those_of_the_page(predict, tmp_path):
+    keys, inner = keys_of_page("jugglectl-predict.1", "RESULT FORMAT")
+    alone = predict("-n", 3, "-m", 2, "--phase", "1s")
+    assert keys == set(alone) and alone["measured"] is None
+    run = predict("--from", ubench_result(tmp_path))
+    assert keys == set(run) and inner == {"measured": set(run["measured"])}
+
+
+def test_numbers_of_the_paper(predict):
+    """16 threads on 12 CPUs: 1.5 with juggle (Section 5.3), by Eq. 30 4/3 with Linux."""
+    found = predict("-n", 16, "-m", 12, "--phase", "1s", "--period", "1ms", "--phases", 10)
+    assert found["pinned_s"] == 20
+    assert found["juggle_speedup"] == pytest.approx(1.5)
+    assert found["reactive_speedup"] == pytest.approx(4 / 3)
+    assert found["perfect_s"] == pytest.approx(40 / 3)
+    # Eq. 2, where the period is long.
+    found = predict("-n", 8, "-m", 7, "--phase", "1s", "--period", "1s")
+    assert found["juggle_s"] == pytest.approx(1.5)
+    assert found["juggle_speedup_bound"] == pytest.approx(2 / 1.5)
+
+
+def test_defaults(predict):
+    found = predict("-n", 99, "-e", "20ms")
+    assert found["cpus"] == len(helpers.cpus())
+    assert (found["period_s"], found["phases"], found["phase_s"]) == (0.002, 1, 0.02)
+
+
+def test_affinity_mask_counts(jugglectl):
+    done = helpers.run(["taskset", "-c", str(helpers.cpus()[0]), jugglectl, "predict", "-n", "3",
+                        "-e", "1s", "--json"])
+    assert json.loads(done.stdout)["cpus"] == 1
+
+
+def test_huge_numbers(predict):
+    for n, m in [(1000000, 999), (1000000, 999999), (999999, 2), (1000000, 1000000), (1, 1000000)]:
+        found = predict("-n", n, "-m", m, "-e", "3600s", "-l", 1000000000, "-i", "1ns")
+        assert found["perfect_s"] <= found["juggle_bound_s"] * (1 + 1e-9)
+        assert found["juggle_bound_s"] <= found["juggle_s"] * (1 + 1e-9)
+        assert found["juggle_s"] <= found["pinned_s"] * (1 + 1e-9)
+
+
+# --- advice --------------------------------------------------------------------------
+
+@pytest.mark.parametrize("arguments, verdict, words", [
+    ("-n 4 -m 4 -e 1s", "nothing", "4 threads fit 4 CPUs"),
+    ("-n 3 -m 4 -e 1s", "nothing", "1 CPU is idle"),
+    ("-n 8 -m 4 -e 1s", "nothing", "2 for each of 4 CPUs"),
+    ("-n 7 -m 4 -e 20ms", "juggle", "1.14 times as fast"),
+    ("-n 16 -m 12 -e 2s", "juggle", "Linux by itself gives 1.33"),
+    ("-n 16 -m 12 -e 2s -i 3s", "juggle", "the shorter the period the better, up to 1.50"),
+    ("-n 3 -m 2 -e 1s", "linux", "Linux does as well"),
+    ("-n 3 -m 2 -e 20ms", "juggle", "less than 100 ms"),
+    ("-n 99 -m 2 -e 1s", "little", "Little to gain"),
+    ("-n 3 -m 2 -e 1s -i 5s", "period", "too long"),
+    ("-n 3 -m 2 -e 10ms -i 40ms -l 100", "period", "50 of 100 phases"),
+    ("-n 3 -m 2 -e 10us", "period", "can't be balanced"),
+])
+def test_advice(predict, arguments, verdict, words):
+    found = predict(*arguments.split())
+    assert found["verdict"] == verdict and words in found["advice"]
+
+
+@pytest.mark.parametrize("arguments", ["-n 7 -m 4 -e 20ms", "-n 3 -m 2 -e 10ms -i 40ms -l 100",
+                                       "-n 1000000 -m 999999 -e 3600s -l 1000000000"])
+def test_text_fits_a_terminal(run_jugglectl, arguments):
+    done = run_jugglectl("predict", *arguments.split())
+    assert (done.returncode, done.stderr) == (0, "")
+    assert max(map(len, done.stdout.splitlines())) < 80
+    assert re.search(r"^pinned .* s +1\.000$", done.stdout, re.MULTILINE)
+
+
+# --- wrong command lines -------------------------------------------------------------
+
+@pytest.mark.parametrize("arguments, word", [
+    ("", "-n"),
+    ("-n 3 -m 2", "--phase"),
+    ("-m 2 -e 1s", "-n"),
+    ("-n 0 -m 2 -e 1s", "--threads 0"),
+    ("-n 3 -m 0 -e 1s", "--cpus 0"),
+    ("-n 3 -m -1 -e 1s", "--cpus -1"),
+    ("-n 1000001 -m 2 -e 1s", "--threads 1000001"),
+    ("-n 3 -m 2 -e 0", "--phase 0"),
+    ("-n 3 -m 2 -e 1s -i 0", "--period 0"),
+    ("-n 3 -m 2 -e 1s -i 5", "--period 5"),
+    ("-n 3 -m 2 -e 1s -l 0", "--phases 0"),
+    ("-n 3 -m 2 -e 1s -l 1.5", "--phases 1.5"),
+    ("-n 3 -m 2 -e 1s more", "more"),
+])
+def test_wrong_command_line(refused, arguments, word):
+    assert word in refused(*arguments.split(), status=2)
+
+
+# --- real runs -----------------------------------------------------------------------
+
+UBENCH = {"program": "ubench", "version": "1", "threads": 3, "cpus": 2, "phase_s": 0.05, "phases": 40,
+          "barrier": "block", "pin": False, "imbalance_pct": 0.0, "elapsed_s": 3.03}
+REPORT = {"version": "1", "policy": "juggle", "period_s": 0.01, "elapsed_s": 3.03, "cpus": [0, 1],
+          "threads": 3, "idle_threads": 1, "regime": "balance", "reason": "a trial",
+          "balanced_s": 3.0, "threads_unlisted": 0,
+          "thread": [{"tid": i, "progress_s": p} for i, p in enumerate([2.0, 1.99, 2.01, 0.0])]}
+
+
+def written(folder, value, **changes):
+    path = folder / "run"
+    path.write_text(json.dumps({**value, **changes}))
+    return path
+
+
+def ubench_result(folder, **changes):
+    return written(folder, UBENCH, **changes)
+
+
+def test_result_of_ubench(predict, tmp_path):
+    found = predict("--from", ubench_result(tmp_path))
+    assert [found[key] for key in ("threads", "cpus", "phase_s", "phases")] == [3, 2, 0.05, 40]
+    assert (found["pinned_s"], found["juggle_s"]) == (pytest.approx(4), pytest.approx(3))
+    measured = found["measured"]
+    assert (measured["kind"], measured["way"], measured["elapsed_s"]) == ("ubench", "unknown", 3.03)
+    assert measured["juggle_deviation_pct"] == pytest.approx(1)
+    assert measured["pinned_deviation_pct"] == pytest.approx(-24.25)
+    assert predict("--from", ubench_result(tmp_path, pin=True))["measured"]["way"] == "pinned"
+    assert predict("--from", ubench_result(tmp_path), "-m", 3)["juggle_s"] == pytest.approx(2)
+
+
+@pytest.mark.parametrize("policy, way", [("juggle", "juggle"), ("static", "pinned"), ("observe", "linux")])
+def test_report(predict, tmp_path, policy, way):
+    found = predict("--from", written(tmp_path, REPORT, policy=policy))
+    assert [found[key] for key in ("threads", "cpus", "period_s", "phases")] == [3, 2, 0.01, 1]
+    assert found["phase_s"] == pytest.approx(2)
+    assert found["measured"]["way"] == way
+    assert found["measured"]["juggle_deviation_pct"] == pytest.approx(1)
+
+
+def test_phases_of_a_report(predict, tmp_path):
+    """The work is known: of phases and their length one gives the other."""
+    path = written(tmp_path, REPORT)
+    found = predict("--from", path, "--phase", "50ms")
+    assert (found["phase_s"], found["phases"]) == (0.05, 40)
+    found = predict("--from", path, "--phases", 20)
+    assert (found["phase_s"], found["phases"]) == (pytest.approx(0.1), 20)
+    found = predict("--from", path, "--phases", 10, "--phase", "1ms")
+    assert (found["phase_s"], found["phases"]) == (0.001, 10)
+    assert predict("--from", path, "--phase", "5s")["phases"] == 1
+
+
+def test_juggle_stood_aside(predict, run_jugglectl, tmp_path):
+    path = written(tmp_path, REPORT, regime="aside", balanced_s=0.3)
+    measured = predict("--from", path)["measured"]
+    assert (measured["way"], measured["reason"]) == ("linux", "a trial")
+    assert measured["balanced"] == pytest.approx(0.1, abs=0.01)
+    text = run_jugglectl("predict", "--from", path).stdout
+    assert "10 % of that run" in text and "(a trial)" in text
+
+
+@pytest.mark.parametrize("changes, word", [
+    ({"threads": None}, "threads"), ({"threads": 0}, "threads"), ({"threads": 2.5}, "threads"),
+    ({"threads": "3"}, "threads"), ({"cpus": -1}, "cpus"), ({"elapsed_s": 0}, "elapsed_s"),
+    ({"elapsed_s": -1}, "elapsed_s"), ({"elapsed_s": 1e300}, "elapsed_s"),
+    ({"phase_s": 0}, "phase_s"), ({"phases": 1e300}, "phases"), ({"pin": 1}, "pin"),
+    ({"program": "noise"}, "neither"), ({"program": None}, "neither"),
+])
+def test_damaged_result_of_ubench(refused, tmp_path, changes, word):
+    assert word in refused("--from", ubench_result(tmp_path, **changes), status=1)
+
+
+@pytest.mark.parametrize("changes, word", [
+    ({"threads": 0}, "no compute threads"), ({"threads": 1e9}, "threads"), ({"cpus": []}, "cpus"),
+    ({"cpus": 2}, "cpus"), ({"elapsed_s": -3}, "elapsed_s"), ({"period_s": 0}, "period_s"),
+    ({"policy": "best"}, "policy"), ({"policy": 1}, "policy"), ({"thread": {}}, "thread"),
+    ({"thread": [1]}, "progress_s"), ({"thread": [{"progress_s": -1}]}, "progress_s"),
+    ({"thread": [{"progress_s": 1e300}]}, "progress_s"), ({"thread": []}, "progress_s"),
+    ({"threads_unlisted": 5}, "threads_unlisted"), ({"balanced_s": None}, "balanced_s"),
+])
+def test_damaged_report(refused, tmp_path, changes, word):
+    assert word in refused("--from", written(tmp_path, REPORT, **changes), status=1)
+
+
+@pytest.mark.parametrize("text, word", [
+    (b"", "cut short"), (b"[]", "no JSON object"), (b"{}", "neither"), (b"\0\xff\x7fELF", "damaged"),
+    (json.dumps(UBENCH).encode()[:-9], "cut short"), (b'{"program": "ubench"}', "no run"),
+    (b'{"program": "ubench", "elapsed_s": 1e999}', "overflow"), (b"[" * 100000, "damaged"),
+    (b"# juggle trace 1 {", "line"), (b"# juggle trace 77 {}\n", "version"),
+    (b"# juggle traces\n", "line"),
+], ids=range(11))
+def test_foreign_file(refused, tmp_path, text, word):
+    path = tmp_path / "run"
+    path.write_bytes(text)
+    assert word in refused("--from", path, status=1)
+
+
+def test_unreadable_file(refused, tmp_path):
+    assert "No such file" in refused("--from", tmp_path / "none", status=1)
+    assert "directory" in refused("--from", tmp_path, status=1)
+
+
+def test_name_that_is_no_text(predict, tmp_path):
+    path = os.fsencode(tmp_path) + b"/\xff\xfe"
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(UBENCH, file)
+    assert predict("--from", os.fsdecode(path))["measured"]["file"] == "?"
+
+
+# --- traces --------------------------------------------------------------------------
+
+def trace(policy="juggle", points=30, threads=3, regimes=""):
+    """The threads run 6 ms each of every 10 ms, from 0.01 s on."""
+    header = {"version": "1", "command": "x", "policy": policy, "sampler": "schedstat",
+              "balancers": "domain", "period_s": 0.01, "start_ns": 1000000000, "cpus": [[0, 0], [1, 0]]}
+    lines = ["# juggle trace 1 " + json.dumps(header)] + regimes.split("\n")[:-1]
+    for i in range(1, points + 1):
+        lines.append("point %d 0 10000000 %d 0" % (1000000000 + i * 10000000, threads))
+        lines += ["thread %d 0 %d 6000000 4000000 a" % (10 + t, i * 6000000) for t in range(threads)]
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("policy, way", [("juggle", "juggle"), ("static", "pinned"), ("observe", "linux")])
+def test_trace(predict, tmp_path, policy, way):
+    path = tmp_path / "trace"
+    path.write_text(trace(policy))
+    found = predict("--from", path)
+    assert [found[key] for key in ("threads", "cpus", "period_s", "phases")] == [3, 2, 0.01, 1]
+    assert found["phase_s"] == pytest.approx(0.18)
+    measured = found["measured"]
+    assert (measured["kind"], measured["way"], measured["elapsed_s"]) == ("trace", way, 0.3)
+
+
+def test_trace_of_a_run_stood_aside(predict, tmp_path):
+    path = tmp_path / "trace"
+    path.write_text(trace(regimes="regime 1000000000 0 balance starting\n"
+                                  "regime 1030000000 0 aside seldom\n"))
+    measured = predict("--from", path)["measured"]
+    assert (measured["balanced"], measured["reason"]) == (pytest.approx(0.1), "seldom")
+    assert measured["way"] == "linux"
+
+
+@pytest.mark.parametrize("text, word", [
+    (trace()[:-20], "cut short"), (trace(points=0), "no compute threads"),
+    (trace(threads=0), "no compute threads"), (trace() + "dropped 3\n", "3 records are missing"),
+    (trace("best"), "policy"), (trace().replace("point", "pint"), "line 3"),
+], ids=["cut", "empty", "no threads", "dropped", "policy", "records"])
+def test_bad_trace(refused, tmp_path, text, word):
+    path = tmp_path / "trace"
+    path.write_text(text)
+    assert word in refused("--from", path, status=1)
+
+
+def test_files_of_a_real_run(predict, run_juggle, app, tmp_path):
+    """That they are understood; how long it took depends on the machine."""
+    files = [tmp_path / name for name in ("report", "trace", "result")]
+    done = run_juggle("-P", "static", "--report", files[0], "--trace", files[1], "--", app("ubench"),
+                      "-q", "-t", len(helpers.cpus()) + 1, "-e", "10ms", "-p", "10", "--json", files[2])
+    assert done.returncode == 0, done.stderr
+    for file, kind in zip(files, ["report", "trace", "ubench"]):
+        found = predict("--from", file)
+        assert found["measured"]["kind"] == kind
+        assert found["threads"] >= 1 and found["cpus"] == len(helpers.cpus())
+        assert found["measured"]["elapsed_s"] > 0
