@@ -65,6 +65,15 @@ static enum measurement_way way_of_policy(struct reading *reading, const char *p
 	return MEASUREMENT_UNKNOWN;
 }
 
+/* Text of a file goes to a terminal, and into JSON: nothing but printable ASCII. */
+static void set_reason(struct measurement *out, const char *reason)
+{
+	snprintf(out->reason, sizeof out->reason, "%s", reason);
+	for (char *c = out->reason; *c != '\0'; c++)
+		if (*c < ' ' || *c > '~')
+			*c = '?';
+}
+
 /* ---- Values of JSON ---- */
 
 /* A number from min to max, or 0 after a refusal. */
@@ -156,7 +165,7 @@ static void read_report(struct reading *reading)
 	out->way = way_of_policy(reading, text(reading, "policy"));
 	double balanced_s = number(reading, root, "balanced_s", 0, TIME_S_MAX);
 	if (strcmp(text(reading, "regime"), "aside") == 0)
-		snprintf(out->reason, sizeof out->reason, "%s", text(reading, "reason"));
+		set_reason(out, text(reading, "reason"));
 	if (number(reading, root, "threads_unlisted", 0, 1e18) > 0)
 		refuse(reading, "the report does not list all threads (\"threads_unlisted\")");
 	double work_s = work_of_report(reading);
@@ -241,7 +250,7 @@ static void regimes_of_trace(
 	if (now->balance)
 		balanced_s += ((double)end_ns - (double)now->now_ns) * 1e-9;
 	else
-		snprintf(reading->out->reason, sizeof reading->out->reason, "%s", now->reason);
+		set_reason(reading->out, now->reason);
 	reading->out->balanced = fmax(0, fmin(1, balanced_s / reading->out->elapsed_s));
 }
 

@@ -33,7 +33,7 @@ struct measurement {
 	double phases; /* 0: not known */
 	double period_s; /* 0: not known */
 	double balanced; /* share of the run that juggle placed threads; 1 when not known */
-	char reason[80]; /* why juggle stood aside at the end; empty when it did not */
+	char reason[80]; /* why juggle stood aside at the end, in ASCII; empty when it did not */
 	bool unequal; /* ubench --imbalance: the threads were not equal */
 	bool spins; /* ubench: a barrier that keeps CPUs busy */
 };

@@ -220,6 +220,21 @@ static void print_wrapped(const char *text)
 	putchar('\n');
 }
 
+/* A time as one would write it: "2 ms". */
+static const char *time_text(double s, char text[32])
+{
+	static const struct {
+		double s;
+		const char *name;
+	} units[] = {{1, "s"}, {1e-3, "ms"}, {1e-6, "us"}, {1e-9, "ns"}};
+	size_t i = 0;
+
+	while (i < 3 && s < 0.9999999 * units[i].s)
+		i++;
+	snprintf(text, 32, "%.6g %s", s / units[i].s, units[i].name);
+	return text;
+}
+
 static void print_row(const struct prediction *p, const char *name, double predicted, bool measured)
 {
 	printf("%-18s %12.5g s %9.3f", name, predicted, theory_speedup(&p->c, predicted));
@@ -273,12 +288,13 @@ static void print_remarks(const struct prediction *p)
 static int print_text(const char *program, const struct prediction *p)
 {
 	const struct theory_case *c = &p->c;
-	char text[200];
+	char text[200], phase[32], period[32];
 
 	snprintf(text, sizeof text,
-		"%u thread%s on %u CPU%s, %.0f phase%s of %.6g s, a balancing point every %.6g s.",
+		"%u thread%s on %u CPU%s, %.0f phase%s of %s, a balancing point every %s.",
 		c->threads, c->threads == 1 ? "" : "s", c->cpus, c->cpus == 1 ? "" : "s", c->phases,
-		c->phases == 1 ? "" : "s", c->phase, c->period);
+		c->phases == 1 ? "" : "s", time_text(c->phase, phase),
+		time_text(c->period, period));
 	print_wrapped(text);
 	putchar('\n');
 	print_table(p);

@@ -104,6 +104,7 @@ def test_text_fits_a_terminal(run_jugglectl, arguments):
     done = run_jugglectl("predict", *arguments.split())
     assert (done.returncode, done.stderr) == (0, "")
     assert max(map(len, done.stdout.splitlines())) < 80
+    assert " CPUs, " in done.stdout and ", a balancing point every " in done.stdout.replace("\n", " ")
     assert re.search(r"^pinned .* s +1\.000$", done.stdout, re.MULTILINE)
 
 
@@ -265,9 +266,9 @@ def test_trace(predict, tmp_path, policy, way):
 def test_trace_of_a_run_stood_aside(predict, tmp_path):
     path = tmp_path / "trace"
     path.write_text(trace(regimes="regime 1000000000 0 balance starting\n"
-                                  "regime 1030000000 0 aside seldom\n"))
+                                  "regime 1030000000 0 aside seldom \x1b[7m\n"))
     measured = predict("--from", path)["measured"]
-    assert (measured["balanced"], measured["reason"]) == (pytest.approx(0.1), "seldom")
+    assert (measured["balanced"], measured["reason"]) == (pytest.approx(0.1), "seldom ?[7m")
     assert measured["way"] == "linux"
 
 

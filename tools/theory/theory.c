@@ -27,7 +27,7 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-/* Is a phase over before the second point after its begin, at the latest? */
+/* No phase has more than one balancing point in it then. */
 static bool is_long_period(const struct theory_case *c)
 {
 	return c->period >= c->phase * ceil_of(c);
