@@ -9,6 +9,7 @@
 #define LINUX_PHASE_S 0.1
 #define LITTLE 1.02 /* a speedup that is less than what runs differ by */
 #define CLOSE 1.01
+#define COSTLY_PHASE_S 0.02 /* measured: below this a good part of the gain is lost */
 #define SHORTEST_PERIOD_S 0.0005 /* that juggle takes */
 
 const char *advice_name(enum advice_verdict verdict)
@@ -97,17 +98,23 @@ static void tell_juggle(const struct theory_case *c, char *text, uint32_t bytes)
 	if (perfect > juggle * 1.005)
 		snprintf(more, sizeof more, "; the shorter the period the better, up to %.2f",
 			perfect);
-	if (c->phase < LINUX_PHASE_S)
+	if (linux_best < LITTLE)
+		snprintf(other, sizeof other, "Spreading threads anew as some wait gives nothing.");
+	else if (c->phase < LINUX_PHASE_S)
 		snprintf(other, sizeof other,
-			"Linux by itself can't be expected to balance phases of less than 100 ms.");
-	else if (linux_best > LITTLE)
-		snprintf(other, sizeof other,
-			"Linux by itself gives %.2f, if threads sleep at barriers; less if they "
-			"spin or yield.",
+			"Linux by itself falls short of its %.2f for phases under 100 ms, and "
+			"gives nothing where threads spin or yield.",
 			linux_best);
 	else
-		snprintf(other, sizeof other, "Spreading threads anew as some wait gives nothing.");
-	snprintf(text, bytes, "juggle helps: %.2f times as fast as pinned%s. %s", juggle, more,
+		snprintf(other, sizeof other,
+			"Linux by itself gives %.2f, if threads sleep at barriers; nothing if they "
+			"spin or yield.",
+			linux_best);
+	snprintf(text, bytes, "juggle helps: %.2f times as fast as pinned%s. %s%s%s", juggle, more,
+		c->period < SHORTEST_PERIOD_S ? "Its shortest period is 500 us, though. " : "",
+		c->phase < COSTLY_PHASE_S
+			? "In phases this short it loses part of that to the moves. "
+			: "",
 		other);
 }
 
