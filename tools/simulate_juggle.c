@@ -207,14 +207,14 @@ static void print_meaning(const struct session *session)
 
 static int print_text(const struct session *session)
 {
-	printf("%-9s %12s %8s %10s %10s %6s %10s\n", "policy", "time (s)", "speedup", "moves",
+	printf("%-9s %11s %8s %10s %10s %6s %10s\n", "policy", "time (s)", "speedup", "moves",
 		"moves/s", "busy", "lag (ms)");
 	for (int i = 0; i < SIMULATE_POLICIES; i++) {
 		const struct outcome *outcome = &session->outcome[i];
 		const struct threads_result *result = &outcome->result;
 		if (!session->options->wanted[i])
 			continue;
-		printf("%-9s %12.6g %8.3f %10llu %10.4g %5.1f%%",
+		printf("%-9s %11.6g %8.3f %10llu %10.4g %5.1f%%",
 			simulate_policy_name((enum threads_balancer)i), seconds(outcome),
 			speedup(session, i), (unsigned long long)result->migrations,
 			(double)result->migrations / seconds(outcome), 100 * result->busy);
