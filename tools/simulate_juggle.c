@@ -194,13 +194,11 @@ static void print_meaning(const struct session *session)
 		if (session->options->wanted[i] && i != THREADS_STATIC)
 			last = i;
 	if (params->threads <= params->cpus)
-		printf("There is a CPU for each thread");
+		printf("There is a CPU for each thread.\n");
 	else
-		printf("%u threads share %zu CPUs", params->threads, params->cpus);
-	if (last < 0)
-		printf(".\n");
-	else
-		printf(": with %s the program is %.2f times as fast as pinned.\n",
+		printf("%u threads share %zu CPUs.\n", params->threads, params->cpus);
+	if (last >= 0)
+		printf("With %s the program is %.2f times as fast as pinned.\n",
 			simulate_policy_name((enum threads_balancer)last), speedup(session, last));
 	printf("If no CPU were ever idle it would be %.2f times as fast.\n", perfect(session));
 }
