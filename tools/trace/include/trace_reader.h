@@ -10,12 +10,16 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Larger numbers of CPUs and domains are taken as damage, so that readers may have tables. */
+enum { TRACE_OS_CPU_MAX = 65535, TRACE_DOMAINS_MAX = 1024 };
+
 struct trace_cpu {
 	int32_t os_cpu;
 	uint32_t domain;
 };
 
-/* A thread at a balancing point. */
+/* A thread at a balancing point. tid is above 0; times are below 2^62. Nothing says that a tid is
+ * there only once, that the CPU is one of the header's, or that the times fit the period. */
 struct trace_thread {
 	int32_t tid;
 	int32_t os_cpu; /* -1: left to the kernel */
@@ -68,6 +72,7 @@ struct trace_file {
 	size_t regimes;
 	uint64_t cpu_changes; /* `cpus` records */
 	uint64_t dropped;
+	uint64_t unknown; /* lines of kinds that only later versions of juggle write; skipped */
 	bool cut_short; /* the last record is not whole: what came before is there */
 	void *memory;
 };
@@ -78,8 +83,8 @@ struct trace_error {
 	char text[120];
 };
 
-/* Returns 0 (also when cut short), -EBADMSG (not a trace, or damaged within, with error filled in),
- * -EPROTO (a version that is not known) or -ENOMEM. Undone by trace_file_deinit(). */
+/* Needs memory in proportion to the text, and O(bytes) time. Returns 0 (also when cut short), -EBADMSG (not a trace, or damaged within, with error filled in),
+ * -EPROTO (a version that is not known, error likewise) or -ENOMEM. Undone by trace_file_deinit(). */
 int trace_parse(
 	struct trace_file *trace, const char *text, size_t bytes, struct trace_error *error);
 /* Likewise, from a file; also the negative errno of reading it. */
