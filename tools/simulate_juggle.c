@@ -7,8 +7,10 @@
 
 #include "command.h"
 #include "ideal.h"
+#include "theory.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -153,14 +155,53 @@ static double perfect(const struct session *session)
 	return seconds(&session->outcome[THREADS_STATIC]) / time;
 }
 
+/* The case that the theory knows: equal threads and CPUs, all balanced as one. Returns false when
+ * this is none. */
+static bool theory_case(const struct session *session, struct theory_case *c)
+{
+	const struct threads_params *params = &session->options->params;
+
+	for (size_t j = 0; j < params->cpus; j++)
+		if (params->cpu[j].speed != params->cpu[0].speed || params->cpu[j].loads > 0)
+			return false;
+	*c = (struct theory_case){.threads = params->threads,
+		.cpus = (uint32_t)params->cpus,
+		.phase = (double)params->phase_ns / params->cpu[0].speed,
+		.period = (double)params->period_ns,
+		.phases = (double)params->phases};
+	return params->imbalance <= 0 && (params->domains == 1 || params->joint);
+}
+
+/* The speedup by theory (Sections 3.2.2 and 4), or NAN. */
+static double theory_of(const struct session *session, int policy)
+{
+	struct theory_case c;
+
+	if (!theory_case(session, &c))
+		return NAN;
+	if (policy == THREADS_STATIC)
+		return 1;
+	if (policy == THREADS_REACTIVE)
+		return session->options->params.barrier == THREADS_BLOCK
+			       ? theory_speedup(&c, theory_reactive(&c))
+			       : 1;
+	return theory_speedup(&c, theory_juggle(&c));
+}
+
+static json_t *real_or_null(double number)
+{
+	return isfinite(number) ? json_real(number) : json_null();
+}
+
 static json_t *policy_json(const struct session *session, int policy)
 {
 	const struct outcome *outcome = &session->outcome[policy];
 	const struct threads_result *result = &outcome->result;
 
-	return json_pack("{s:s, s:f, s:f, s:I, s:I, s:f, s:f, s:f, s:f}", "name",
+	return json_pack("{s:s, s:f, s:f, s:o, s:I, s:I, s:f, s:f, s:f, s:f}", "name",
 		simulate_policy_name((enum threads_balancer)policy), "time_s", seconds(outcome),
-		"speedup", speedup(session, policy), "points", (json_int_t)result->points,
+		"speedup", speedup(session, policy), "theory_speedup",
+		real_or_null(theory_of(session, policy)), "points", (json_int_t)result->points,
 		"migrations", (json_int_t)result->migrations, "migrations_per_s",
 		(double)result->migrations / seconds(outcome), "busy", result->busy, "lag_s",
 		result->lag_ns / 1e9, "lag_mean_s", result->lag_mean_ns / 1e9);
@@ -170,19 +211,22 @@ static int print_json(const struct session *session)
 {
 	const struct threads_params *params = &session->options->params;
 	json_t *list = json_array();
+	struct theory_case c;
 
 	for (int i = 0; i < SIMULATE_POLICIES; i++)
 		if (session->options->wanted[i])
 			json_array_append_new(list, policy_json(session, i));
+	double bound = theory_case(session, &c) ? theory_speedup_bound(&c) : NAN;
 	return command_print_json(session->program,
-		json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:f, s:s, s:I, s:I, s:b, s:f, s:o}",
+		json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:f, s:s, s:I, s:I, s:b, s:f, s:o, s:o}",
 			"program", session->program, "version", JUGGLE_VERSION, "threads",
 			(json_int_t)params->threads, "cpus", (json_int_t)params->cpus, "phase_s",
 			(double)params->phase_ns / 1e9, "phases", (json_int_t)params->phases,
 			"period_s", (double)params->period_ns / 1e9, "barrier",
 			simulate_barrier_name(params->barrier), "seed", (json_int_t)params->seed,
 			"domains", (json_int_t)params->domains, "joint", params->joint,
-			"perfect_speedup", perfect(session), "policies", list));
+			"perfect_speedup", perfect(session), "bound_speedup", real_or_null(bound),
+			"policies", list));
 }
 
 static void print_meaning(const struct session *session)
@@ -205,21 +249,26 @@ static void print_meaning(const struct session *session)
 
 static int print_text(const struct session *session)
 {
-	printf("%-9s %11s %8s %10s %10s %6s %10s\n", "policy", "time (s)", "speedup", "moves",
-		"moves/s", "busy", "lag (ms)");
+	printf("%-9s %11s %8s %7s %10s %9s %6s %9s\n", "policy", "time (s)", "speedup", "theory",
+		"moves", "moves/s", "busy", "lag (ms)");
 	for (int i = 0; i < SIMULATE_POLICIES; i++) {
 		const struct outcome *outcome = &session->outcome[i];
 		const struct threads_result *result = &outcome->result;
 		if (!session->options->wanted[i])
 			continue;
-		printf("%-9s %11.6g %8.3f %10llu %10.4g %5.1f%%",
-			simulate_policy_name((enum threads_balancer)i), seconds(outcome),
-			speedup(session, i), (unsigned long long)result->migrations,
+		double theory = theory_of(session, i);
+		printf("%-9s %11.6g %8.3f ", simulate_policy_name((enum threads_balancer)i),
+			seconds(outcome), speedup(session, i));
+		if (isfinite(theory))
+			printf("%7.3f", theory);
+		else
+			printf("%7s", "-");
+		printf(" %10llu %9.4g %5.1f%%", (unsigned long long)result->migrations,
 			(double)result->migrations / seconds(outcome), 100 * result->busy);
 		if (result->points > 0)
-			printf(" %10.4g\n", result->lag_ns / 1e6);
+			printf(" %9.4g\n", result->lag_ns / 1e6);
 		else
-			printf(" %10s\n", "-");
+			printf(" %9s\n", "-");
 	}
 	putchar('\n');
 	print_meaning(session);

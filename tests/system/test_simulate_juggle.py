@@ -43,6 +43,25 @@ def test_policies(result):
     assert found["perfect_speedup"] == pytest.approx(20 / (10 * 8 / 7))
 
 
+def test_theory(simulate, result):
+    """Beside the simulation where it applies."""
+    found = result("-n", 8, "-m", 7, "--phases", 1)
+    theory = {name: policy["theory_speedup"] for name, policy in found["policies"].items()}
+    assert theory["pinned"] == 1
+    assert theory["reactive"] == pytest.approx(found["policies"]["reactive"]["speedup"])
+    assert theory["ideal"] == theory["juggle"] == pytest.approx(1.75)
+    assert found["bound_speedup"] == pytest.approx(found["perfect_speedup"]) == pytest.approx(1.75)
+    assert result("--speed", ",".join("%d:2" % cpu for cpu in range(7)), "-i", "100ms", "--phase", "400ms")[
+        "bound_speedup"] == pytest.approx(result("-i", "100ms", "--phase", "200ms")["bound_speedup"])
+    assert result("--barrier", "spin")["policies"]["reactive"]["theory_speedup"] == 1
+    for options in (["--load", "0:1"], ["--speed", "0:2"], ["--domains", "2"], ["--imbalance", "1"]):
+        found = result(*options)
+        assert found["bound_speedup"] is None
+        assert {policy["theory_speedup"] for policy in found["policies"].values()} == {None}
+        assert simulate(*options).stdout.splitlines()[1].split()[3] == "-"
+    assert result("--domains", "2", "--joint")["bound_speedup"] is not None
+
+
 def test_text_and_json_agree(simulate, result):
     options = ["-n", 5, "-m", 3, "--phase", "100ms", "--slice", "3ms", "--tick", "4ms"]
     done = simulate(*options)
@@ -51,10 +70,11 @@ def test_text_and_json_agree(simulate, result):
     assert max(map(len, lines)) <= 80
     found = result(*options)
     for line in lines[1:5]:
-        name, time, speedup, moves = line.split()[:4]
+        name, time, speedup, theory, moves = line.split()[:5]
         policy = found["policies"][name]
         assert float(time) == pytest.approx(policy["time_s"], rel=1e-5)
         assert float(speedup) == pytest.approx(policy["speedup"], abs=1e-3)
+        assert float(theory) == pytest.approx(policy["theory_speedup"], abs=1e-3)
         assert int(moves) == policy["migrations"]
     assert "%.2f times as fast as pinned" % found["policies"]["juggle"]["speedup"] in done.stdout
     assert simulate(*options).stdout == done.stdout
