@@ -216,6 +216,53 @@ static void test_kernel(void **unused)
 	assert_true(time_s(&machine) < 10);
 }
 
+/* Who is moved shares the new CPU at once: it neither waits for the others to catch up nor they for it.
+ * 3 on 2: in the first second one thread is alone, in the second another. */
+static void test_moved_thread_joins(void **unused)
+{
+	struct machine machine;
+	struct threads_sim *sim;
+	struct threads_view view;
+	double sum = 0;
+	(void)unused;
+
+	begin(&machine, 3, 2, THREADS_IDEAL);
+	machine.params.phase_ns = 10 * S;
+	machine.params.period_ns = 1 * S;
+	machine.params.slice_ns = 10 * MS;
+	assert_int_equal(threads_new(&sim, &machine.params), 0);
+	assert_false(threads_run(sim, 2 * S));
+	for (uint32_t i = 0; threads_look(sim, i, &view); i++) {
+		bool fair = fabs(view.progress_ns - 1.5e9) < 0.02e9 ||
+			    fabs(view.progress_ns - 1e9) < 0.02e9;
+		assert_true(fair);
+		sum += view.progress_ns;
+	}
+	assert_float_equal(sum, 4e9, 1);
+	assert_false(threads_look(sim, 3, &view));
+	threads_free(sim);
+}
+
+/* Where a tick is longer than a period, what is seen of a thread with a CPU of its own is old: threads
+ * come further apart, but not by more than some ticks, since what a thread ran before it was moved is
+ * not taken for the speed of its new CPU. */
+static void test_ticks(void **unused)
+{
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, 9, 8, THREADS_JUGGLE);
+	machine.params.phase_ns = 5 * S;
+	machine.params.period_ns = 4 * MS;
+	machine.params.margin_ns = (int64_t)MS / 2;
+	struct threads_result exact = run(&machine);
+	machine.params.tick_ns = 10 * MS;
+	struct threads_result stale = run(&machine);
+	assert_true(stale.lag_mean_ns > 1.5 * exact.lag_mean_ns);
+	assert_true(stale.lag_ns < 15e6);
+	assert_true(stale.migrations < exact.migrations);
+}
+
 /* n = 3 and m = 2 with all kinds of barriers: pinned no different, balanced all gain. */
 static void test_barriers(void **unused)
 {
@@ -395,6 +442,8 @@ int main(void)
 		cmocka_unit_test(test_static_and_reactive),
 		cmocka_unit_test(test_juggle),
 		cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_moved_thread_joins),
+		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_barriers),
 		cmocka_unit_test(test_domains),
 		cmocka_unit_test(test_loads),
