@@ -74,13 +74,17 @@ static void test_completion_between_points(void **unused)
  * two swaps, and at one all are equal (Section 5.5 tells of 28 a second with a period of 100 ms). */
 static void test_migrations(void **unused)
 {
-	const struct ideal_case c = {
-		.threads = 8, .cpus = 7, .phase = 30, .period = 0.1, .phases = 1};
+	struct ideal_case c = {.threads = 8, .cpus = 7, .phase = 30, .period = 0.1, .phases = 1};
 	(void)unused;
 
 	struct ideal_result result = run(&c);
 	assert_float_equal((double)result.migrations / result.time, 30, 0.5);
 	assert_float_equal(result.time, 30 * 8 / 7.0, 0.1);
+	/* By hand, n = 7 and m = 5: 6, 2, 4, 4, 2, 6, 0, if of equal threads those move that must. */
+	c.threads = 7;
+	c.cpus = 5;
+	result = run(&c);
+	assert_float_equal((double)result.migrations / (double)result.points, 24 / 7.0, 0.02);
 }
 
 /* Bounds, for many cases: Eqs. 1 and 14 always, Eq. 2 where it applies, and Lemma 1. */
