@@ -35,27 +35,6 @@ struct session {
 	FILE *series;
 };
 
-static double slowest(const struct threads_params *params)
-{
-	double least = 1;
-
-	for (size_t j = 0; j < params->cpus; j++) {
-		const struct threads_cpu *cpu = &params->cpu[j];
-		double speed = cpu->speed * (1 - (cpu->loads > 0 ? cpu->load->share : 0));
-		least = speed < least ? speed : least;
-	}
-	return least;
-}
-
-/* How long it takes pinned, about. */
-static double worst_ns(const struct threads_params *params)
-{
-	double each = (double)(1 + (params->threads - 1) / (uint32_t)params->cpus);
-
-	return (double)params->phase_ns * (double)params->phases * each * (1 + params->imbalance) /
-	       slowest(params);
-}
-
 static void write_row(FILE *file, const struct threads_sim *sim)
 {
 	struct threads_result result;
@@ -79,7 +58,7 @@ static int run(struct session *session, enum threads_balancer balancer, FILE *se
 	int r = threads_new(&sim, &params);
 	if (r < 0)
 		return command_fail(session->program, "%s", strerror(-r));
-	double step = worst_ns(&params) / STEPS, until = 0;
+	double step = simulate_worst_ns(&params) / STEPS, until = 0;
 	if (series != NULL)
 		fputs("# time_s, then the progress of each thread in seconds of work\n0", series);
 	for (uint32_t i = 0; series != NULL && i < params.threads; i++)

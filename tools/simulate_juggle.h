@@ -24,6 +24,9 @@ struct simulate_juggle {
 const char *simulate_policy_name(enum threads_balancer balancer);
 const char *simulate_barrier_name(enum threads_barrier barrier);
 
+/* How long pinned threads take at most, about. */
+double simulate_worst_ns(const struct threads_params *params);
+
 /* Pointers are into *out. Returns 0 to go on, 1 when help was all that was wanted, -EINVAL after a
  * message. */
 int simulate_juggle_parse(int argc, char **argv, struct simulate_juggle *out);

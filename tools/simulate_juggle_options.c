@@ -11,6 +11,7 @@
 #define PHASES_MAX 1000000000
 #define MS UINT64_C(1000000)
 #define THREADS_MAP_MAX 256
+#define WORST_NS_MAX 9e16 /* a hundred times as long is still a time */
 /* Elementary steps that take some ten minutes. */
 #define STEPS_MAX 1e11
 
@@ -189,6 +190,26 @@ static error_t wrong(struct argp_state *state, const char *message)
 	return EINVAL;
 }
 
+static double slowest(const struct threads_params *params)
+{
+	double least = 1;
+
+	for (size_t j = 0; j < params->cpus; j++) {
+		const struct threads_cpu *cpu = &params->cpu[j];
+		double speed = cpu->speed * (1 - (cpu->loads > 0 ? cpu->load->share : 0));
+		least = speed < least ? speed : least;
+	}
+	return least;
+}
+
+double simulate_worst_ns(const struct threads_params *params)
+{
+	double each = (double)(1 + (params->threads - 1) / (uint32_t)params->cpus);
+
+	return (double)params->phase_ns * (double)params->phases * each * (1 + params->imbalance) *
+	       (1 + params->remote) / slowest(params);
+}
+
 /* About how much there is to do. */
 static double steps(const struct threads_params *params)
 {
@@ -227,8 +248,8 @@ static error_t complete(struct argp_state *state, struct parsing *parsing)
 	if ((double)params->point_ns >= period || (double)params->migration_ns >= period)
 		return wrong(state, "--point-cost and --migration-cost: less than the shortest "
 				    "period, or no time is left for work");
-	if ((double)params->phase_ns * (double)params->phases > 9e17)
-		return wrong(state, "--phase and --phases: more than 28 years of work");
+	if (simulate_worst_ns(params) > WORST_NS_MAX)
+		return wrong(state, "--phase and --phases: that would be more than two years");
 	if (!out->heat_map && steps(params) > STEPS_MAX)
 		return wrong(state, "that would take hours: use a longer --period or --slice, or "
 				    "fewer --phases or threads");
