@@ -74,13 +74,17 @@ static void test_completion_between_points(void **unused)
  * two swaps, and at one all are equal (Section 5.5 tells of 28 a second with a period of 100 ms). */
 static void test_migrations(void **unused)
 {
-	const struct ideal_case c = {
-		.threads = 8, .cpus = 7, .phase = 30, .period = 0.1, .phases = 1};
+	struct ideal_case c = {.threads = 8, .cpus = 7, .phase = 30, .period = 0.1, .phases = 1};
 	(void)unused;
 
 	struct ideal_result result = run(&c);
 	assert_float_equal((double)result.migrations / result.time, 30, 0.5);
 	assert_float_equal(result.time, 30 * 8 / 7.0, 0.1);
+	/* By hand, n = 7 and m = 5: 6, 2, 4, 4, 2, 6, 0, if of equal threads those move that must. */
+	c.threads = 7;
+	c.cpus = 5;
+	result = run(&c);
+	assert_float_equal((double)result.migrations / (double)result.points, 24 / 7.0, 0.02);
 }
 
 /* Bounds, for many cases: Eqs. 1 and 14 always, Eq. 2 where it applies, and Lemma 1. */
@@ -129,6 +133,86 @@ static void test_lemma_1(void **unused)
 			assert_true(result.lag <= c.period);
 			assert_true(result.time <= c.phase * c.threads / c.cpus + 2 * c.period);
 		}
+}
+
+/* Fig. 4 line by line, one event at a time, as slow as it is simple. */
+enum { NAIVE_MAX = 24 };
+
+struct naive {
+	uint32_t order[NAIVE_MAX], cpu[NAIVE_MAX];
+	double progress[NAIVE_MAX];
+};
+
+static uint32_t naive_deal(struct naive *naive, uint32_t n, uint32_t m, double phase)
+{
+	uint32_t left = 0;
+
+	for (uint32_t i = 1; i < n; i++)
+		for (uint32_t k = i; k > 0; k--) {
+			uint32_t a = naive->order[k - 1], b = naive->order[k];
+			if (naive->progress[b] > naive->progress[a] - 1e-9)
+				break;
+			naive->order[k - 1] = b;
+			naive->order[k] = a;
+		}
+	for (uint32_t i = 0; i < n; i++)
+		left += naive->progress[i] < phase - 1e-9;
+	uint32_t slow = left > m ? left % m : 0, fast = m - slow;
+	uint32_t n_slow = slow * (left / m + 1);
+	for (uint32_t j = 0, f = 0, s = 0; j < left; j++)
+		if (j < left - n_slow)
+			naive->cpu[naive->order[j]] = f++ % fast;
+		else
+			naive->cpu[naive->order[j]] = fast + s++ % slow;
+	return left;
+}
+
+/* Until the next thread completes, or for that time. Returns how long that took. */
+static double naive_step(struct naive *naive, uint32_t n, double phase, double time)
+{
+	uint32_t sharing[NAIVE_MAX] = {0};
+
+	for (uint32_t i = 0; i < n; i++)
+		sharing[naive->cpu[i]] += naive->progress[i] < phase - 1e-9;
+	for (uint32_t i = 0; i < n; i++)
+		if (naive->progress[i] < phase - 1e-9)
+			time = fmin(time, (phase - naive->progress[i]) * sharing[naive->cpu[i]]);
+	for (uint32_t i = 0; i < n; i++)
+		if (naive->progress[i] < phase - 1e-9)
+			naive->progress[i] += time / sharing[naive->cpu[i]];
+	return time;
+}
+
+static double naive_run(const struct ideal_case *c)
+{
+	struct naive naive = {0};
+	double now = 0;
+
+	for (uint32_t i = 0; i < c->threads; i++)
+		naive.order[i] = i;
+	for (uint64_t point = 0;; point++) {
+		double until = (double)(point + 1) * c->period;
+		uint32_t left = naive_deal(&naive, c->threads, c->cpus, c->phase);
+		while (left > 0 && now < until - 1e-9) {
+			now += naive_step(&naive, c->threads, c->phase, until - now);
+			left = 0;
+			for (uint32_t i = 0; i < c->threads; i++)
+				left += naive.progress[i] < c->phase - 1e-9;
+		}
+		if (left == 0)
+			return now;
+	}
+}
+
+static void test_line_by_line(void **unused)
+{
+	struct ideal_case c = {.phase = 1, .phases = 1};
+	(void)unused;
+
+	for (c.threads = 2; c.threads <= NAIVE_MAX; c.threads++)
+		for (c.cpus = 1; c.cpus < c.threads; c.cpus++)
+			for (c.period = 0.031; c.period < 5; c.period *= 1.37)
+				assert_float_equal(run(&c).time, naive_run(&c), 1e-7);
 }
 
 /* Section 3.2: phases follow each other, and the points go on regardless. */
@@ -208,6 +292,7 @@ int main(void)
 		cmocka_unit_test(test_migrations),
 		cmocka_unit_test(test_bounds),
 		cmocka_unit_test(test_lemma_1),
+		cmocka_unit_test(test_line_by_line),
 		cmocka_unit_test(test_phases),
 		cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_invalid),
