@@ -5,6 +5,8 @@
  */
 #include "policy.h"
 
+#include <math.h>
+
 static uint32_t one_more(uint32_t periods, const struct policy_juggle_params *params)
 {
 	return periods < params->speed_periods || periods == 0 ? periods + 1 : periods;
@@ -95,21 +97,25 @@ static void classify_threads(
 	}
 }
 
-/* Section 2.3: fast CPUs are those above the mean speed. An empty CPU has no threads
- * to swap and takes no part. */
+/* Section 2.3, but fast means nearer to the fastest CPU than to the slowest, not above the mean: where
+ * few CPUs are slow, the mean is so close to the speed of all others that noise decides. Nor
+ * is any fast while all differ by no more than noise. An empty CPU has no threads to swap and
+ * takes no part. */
 static void classify_cpus(const struct policy_juggle_params *params,
 	const struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {
-	double sum = 0;
-	size_t used = 0;
+	double slowest = HUGE_VAL, fastest = 0;
 
 	for (size_t j = 0; j < m; j++) {
-		sum += cpus[j].speed;
-		used += cpus[j].threads > 0;
+		if (cpus[j].threads == 0)
+			continue;
+		slowest = fmin(slowest, cpus[j].speed);
+		fastest = fmax(fastest, cpus[j].speed);
 	}
-	double limit = used > 0 ? sum / (double)used * (1 + params->speed_margin) : 0;
+	double middle = (slowest + fastest) / 2;
+	bool differ = fastest - middle > params->speed_margin * middle;
 	for (size_t j = 0; j < m; j++)
-		cpus[j].fast = cpus[j].threads > 0 && cpus[j].speed > limit;
+		cpus[j].fast = differ && cpus[j].threads > 0 && cpus[j].speed > middle;
 	for (size_t i = 0; i < n; i++)
 		if (threads[i].cpu != POLICY_NO_CPU && cpus[threads[i].cpu].fast &&
 			!threads[i].behind)

@@ -319,6 +319,24 @@ static void test_even_stays(void **state)
 	}
 }
 
+/* One slow CPU of many: the mean is nearly the speed of the others, and the margin must not hide
+ * that they are fast, nor noise make some of them slow. */
+static void test_one_slow_of_many(void **state)
+{
+	uint64_t seed = 6;
+	struct domain d = {.m = 13};
+	(void)state;
+
+	for (int32_t j = 0; j < 13; j++)
+		for (int i = 0; i < (j == 4 ? 4 : 3); i++)
+			add_thread(&d, j, j == 4 ? 0 : LAMBDA_NS,
+				(LAMBDA_NS - random_int(&seed, 0, LAMBDA_NS / 50)) /
+					(j == 4 ? 4 : 3));
+	assert_int_equal(juggle(&d, policy_juggle_defaults(0)), 8);
+	for (size_t j = 0; j < d.m; j++)
+		assert_int_equal(d.cpu[j].fast, j != 4);
+}
+
 /* A part of each lead and lag is forgotten, before the comparison. */
 static void test_forgets(void **state)
 {
@@ -590,6 +608,7 @@ int main(void)
 		cmocka_unit_test(test_degenerate),
 		cmocka_unit_test(test_foreign_load),
 		cmocka_unit_test(test_even_stays),
+		cmocka_unit_test(test_one_slow_of_many),
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_forgets_unplaced),
 		cmocka_unit_test(test_juggle_properties),

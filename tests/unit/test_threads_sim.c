@@ -184,6 +184,23 @@ static void test_juggle(void **unused)
 		}
 }
 
+/* Domains of today's size, with one thread more than fits. */
+static void test_large_domains(void **unused)
+{
+	static const struct {
+		uint32_t n, m;
+	} cases[] = {{27, 26}, {33, 32}, {65, 64}, {35, 17}, {40, 13}};
+	struct machine machine;
+	(void)unused;
+
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
+		begin(&machine, cases[k].n, cases[k].m, THREADS_JUGGLE);
+		machine.params.phases = 3;
+		machine.params.period_ns = 10 * MS;
+		assert_true(time_s(&machine) <= 3 * 1.06 * cases[k].n / cases[k].m);
+	}
+}
+
 /* Slices, ticks and what moves cost: less than ideal, more than nothing. */
 static void test_kernel(void **unused)
 {
@@ -441,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_ideal),
 		cmocka_unit_test(test_static_and_reactive),
 		cmocka_unit_test(test_juggle),
+		cmocka_unit_test(test_large_domains),
 		cmocka_unit_test(test_kernel),
 		cmocka_unit_test(test_moved_thread_joins),
 		cmocka_unit_test(test_ticks),
