@@ -222,11 +222,12 @@ static int read_header(struct parser *p)
 	json_int_t start_ns;
 	json_t *cpus;
 
+	/* What jansson says of bad text would quote it, control characters and all. */
 	json_t *header =
 		json_loadb(p->field, (size_t)(p->stop - p->field), JSON_REJECT_DUPLICATES, &error);
 	p->memory->header = header;
-	if (header == NULL)
-		return refuse(p, "the header is damaged: %.80s", error.text);
+	if (!json_is_object(header))
+		return refuse(p, "the header is damaged: no JSON object");
 	if (json_unpack_ex(header, &error, 0, "{s:s, s:s, s:s, s:s, s:s, s:I, s:F, s:o}", "version",
 		    &trace->version, "command", &trace->command, "policy", &trace->policy,
 		    "sampler", &trace->sampler, "balancers", &trace->balancers, "start_ns",
