@@ -1,8 +1,321 @@
 /* SPDX-License-Identifier: MIT */
+/* jugglectl predict: whether juggle helps n threads on m CPUs, by theory; and beside it what a real
+ * run took. */
 #include "command.h"
+
+#include "advice.h"
+#include "cpuset.h"
+#include "measurement.h"
+#include "theory.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#define DEFAULT_PERIOD_NS UINT64_C(2000000) /* juggle's, with --period auto */
+#define ADVICE_BYTES 500
+#define COLUMNS 79
+#define BALANCED_MOSTLY 0.5 /* below this share of a run it is Linux's */
+#define BALANCED_WHOLLY 0.9
+
+static const struct argp_option table[] = {
+	{"threads", 'n', "N", 0,
+		"Compute threads, 1 to 1000000 (default: with --from those of the run)", 0},
+	{"cpus", 'm', "M", 0,
+		"How many CPUs, 1 to 1000000 (default: those of the affinity mask, or with --from "
+		"of the run)",
+		0},
+	{"period", 'i', "TIME", 0,
+		"Time between balancing points (default: 2ms, or with --from that of the run)", 0},
+	{"phase", 'e', "TIME", 0,
+		"How long a phase takes a thread on a CPU of its own (default: with --from that of "
+		"the run)",
+		0},
+	{"phases", 'l', "L", 0,
+		"Phases, 1 to 1000000000 (default: 1, or with --from those of the run)", 0},
+	{"from", 'f', "FILE", 0,
+		"A report or trace of juggle, or a result of ubench: compare with what was "
+		"measured "
+		"(default: none)",
+		0},
+	{0},
+};
+
+static const char doc[] =
+	"Predict how long threads take pinned, with the Linux balancer and with juggle.\v"
+	"The threads are equal, each in turn computes for a phase and waits at a barrier; CPUs are "
+	"equally fast, and balancing costs nothing. Times have a unit: ns, us, ms, s, min.\n\n"
+	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
+
+/* 0 where an option was not given. */
+struct options {
+	uint32_t threads, cpus, phases;
+	uint64_t period_ns, phase_ns;
+	const char *from;
+};
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *out = state->input;
+
+	switch (key) {
+	case 'n':
+		return command_count(
+			state, "--threads", arg, 1, MEASUREMENT_COUNT_MAX, &out->threads);
+	case 'm':
+		return command_count(state, "--cpus", arg, 1, MEASUREMENT_COUNT_MAX, &out->cpus);
+	case 'l':
+		return command_count(
+			state, "--phases", arg, 1, MEASUREMENT_PHASES_MAX, &out->phases);
+	case 'i':
+		return command_time(state, "--period", arg, 1, &out->period_ns);
+	case 'e':
+		return command_time(state, "--phase", arg, 1, &out->phase_ns);
+	case 'f':
+		out->from = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- The case ---- */
+
+static int default_cpus(const char *program, uint32_t *cpus)
+{
+	struct cpuset set;
+	int r = cpuset_of_caller(&set);
+
+	if (r < 0)
+		return command_fail(program,
+			"can't read the affinity mask (%s): give -m, the number of CPUs",
+			strerror(-r));
+	*cpus = (uint32_t)cpuset_count(&set);
+	return 0;
+}
+
+/* Of a report or a trace only the work of a thread is known: with --phase there are as many phases as
+ * it makes, with --phases they are as long as it makes them, else it is one. */
+static void phases_of_run(const struct measurement *run, struct theory_case *c)
+{
+	bool phase_given = c->phase > 0, phases_given = c->phases > 0;
+
+	if (!phases_given && run->phases > 0)
+		c->phases = run->phases;
+	else if (!phases_given)
+		c->phases = phase_given ? fmax(1, round(run->work_s / c->phase)) : 1;
+	if (!phase_given)
+		c->phase =
+			run->phase_s > 0 && !phases_given ? run->phase_s : run->work_s / c->phases;
+}
+
+/* Options come first, then the run (NULL: none), then defaults. Returns an exit status. */
+static int build_case(const char *program, const struct options *options,
+	const struct measurement *run, struct theory_case *c)
+{
+	*c = (struct theory_case){.threads = options->threads,
+		.cpus = options->cpus,
+		.phase = (double)options->phase_ns * 1e-9,
+		.period = (double)options->period_ns * 1e-9,
+		.phases = options->phases};
+	if (run != NULL) {
+		c->threads = c->threads > 0 ? c->threads : run->threads;
+		c->cpus = c->cpus > 0 ? c->cpus : run->cpus;
+		c->period = c->period > 0 ? c->period : run->period_s;
+		phases_of_run(run, c);
+	}
+	if (c->threads == 0)
+		return command_wrong(program, "how many threads? Give -n, or --from");
+	if (!(c->phase > 0))
+		return command_wrong(program,
+			"how long is a phase on a CPU of its own? Give --phase, or --from");
+	if (!(c->phases > 0))
+		c->phases = 1;
+	if (!(c->period > 0))
+		c->period = (double)DEFAULT_PERIOD_NS * 1e-9;
+	return c->cpus > 0 ? 0 : default_cpus(program, &c->cpus);
+}
+
+/* ---- What is told ---- */
+
+struct prediction {
+	struct theory_case c;
+	double pinned, reactive, juggle, bound;
+	enum advice_verdict verdict;
+	char advice[ADVICE_BYTES];
+	const char *from; /* NULL: no run */
+	struct measurement run;
+	enum measurement_way way; /* whose the run is */
+};
+
+static void predict(struct prediction *p)
+{
+	p->pinned = theory_static(&p->c);
+	p->reactive = theory_reactive(&p->c);
+	p->juggle = theory_juggle(&p->c);
+	p->bound = theory_juggle_bound(&p->c);
+	p->verdict = advice_give(&p->c, p->advice, sizeof p->advice);
+	p->way = p->run.way;
+	if (p->way == MEASUREMENT_JUGGLE && p->run.balanced < BALANCED_MOSTLY)
+		p->way = MEASUREMENT_LINUX;
+}
+
+/* Of what was measured from that time, in percent. */
+static double deviation_pct(const struct prediction *p, double predicted)
+{
+	return 100 * (p->run.elapsed_s / predicted - 1);
+}
+
+/* A file's name can hold any bytes, JSON strings cannot. */
+static json_t *name_or_mark(const char *name)
+{
+	json_t *string = json_string(name);
+
+	return string != NULL ? string : json_string("?");
+}
+
+static int print_json(const char *program, const struct prediction *p)
+{
+	const struct theory_case *c = &p->c;
+	json_t *measured = NULL;
+
+	if (p->from != NULL)
+		measured = json_pack("{s:o, s:s, s:s, s:f, s:f, s:f, s:s, s:f, s:f, s:f}", "file",
+			name_or_mark(p->from), "kind", measurement_kind_name(p->run.kind), "way",
+			measurement_way_name(p->way), "elapsed_s", p->run.elapsed_s, "work_s",
+			p->run.work_s, "balanced", p->run.balanced, "reason", p->run.reason,
+			"pinned_deviation_pct", deviation_pct(p, p->pinned),
+			"reactive_deviation_pct", deviation_pct(p, p->reactive),
+			"juggle_deviation_pct", deviation_pct(p, p->juggle));
+	return command_print_json(program,
+		json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, "
+			  "s:s, "
+			  "s:o?}",
+			"threads", (json_int_t)c->threads, "cpus", (json_int_t)c->cpus, "period_s",
+			c->period, "phase_s", c->phase, "phases", (json_int_t)c->phases, "pinned_s",
+			p->pinned, "reactive_s", p->reactive, "juggle_s", p->juggle,
+			"juggle_bound_s", p->bound, "perfect_s", theory_perfect(c),
+			"reactive_speedup", theory_speedup(c, p->reactive), "juggle_speedup",
+			theory_speedup(c, p->juggle), "juggle_speedup_bound",
+			theory_speedup_bound(c), "verdict", advice_name(p->verdict), "advice",
+			p->advice, "measured", measured));
+}
+
+/* One or more sentences, in lines that fit a terminal. */
+static void print_wrapped(const char *text)
+{
+	int column = 0;
+
+	while (*text != '\0') {
+		int length = (int)strcspn(text, " ");
+		if (column > 0 && column + 1 + length > COLUMNS) {
+			putchar('\n');
+			column = 0;
+		}
+		column += printf("%s%.*s", column > 0 ? " " : "", length, text);
+		text += length;
+		text += strspn(text, " ");
+	}
+	putchar('\n');
+}
+
+static void print_row(const struct prediction *p, const char *name, double predicted, bool measured)
+{
+	printf("%-18s %12.5g s %9.3f", name, predicted, theory_speedup(&p->c, predicted));
+	if (measured)
+		printf(" %12.5g s %+10.1f %%", p->run.elapsed_s, deviation_pct(p, predicted));
+	putchar('\n');
+}
+
+static void print_table(const struct prediction *p)
+{
+	bool any = p->from != NULL && p->way == MEASUREMENT_UNKNOWN;
+
+	printf("%-18s %14s %9s", "", "predicted", "speedup");
+	printf(p->from != NULL ? " %14s %12s\n" : "\n", "measured", "deviation");
+	print_row(p, "pinned", p->pinned, any || p->way == MEASUREMENT_PINNED);
+	print_row(p, "Linux, at best", p->reactive, any || p->way == MEASUREMENT_LINUX);
+	print_row(p, "juggle", p->juggle, any || p->way == MEASUREMENT_JUGGLE);
+	print_row(p, "juggle, at best", p->bound, false);
+}
+
+/* What to know about a run before it is compared with the theory. */
+static void print_remarks(const struct prediction *p)
+{
+	const struct measurement *run = &p->run;
+	char text[200];
+
+	if (run->way == MEASUREMENT_JUGGLE &&
+		(run->reason[0] != '\0' || run->balanced < BALANCED_WHOLLY)) {
+		snprintf(text, sizeof text, "juggle balanced for %.0f %% of that run%s%s%s%s.",
+			100 * run->balanced,
+			run->reason[0] != '\0' ? ", and stood aside at the end (" : "", run->reason,
+			run->reason[0] != '\0' ? ")" : "",
+			p->way == MEASUREMENT_LINUX ? ": it is compared as one of Linux" : "");
+		print_wrapped(text);
+	}
+	if (run->kind == MEASUREMENT_UBENCH && run->way == MEASUREMENT_UNKNOWN)
+		print_wrapped("The result does not tell who placed the threads: the row that "
+			      "belongs to the run is for you to know.");
+	if (run->kind != MEASUREMENT_UBENCH)
+		print_wrapped("The measured time is that of the whole program, from start to end.");
+	if (run->unequal)
+		print_wrapped(
+			"In that run the threads were not equal (--imbalance): the theory does "
+			"not apply.");
+	if (run->spins)
+		print_wrapped(
+			"In that run threads spun at the barrier, which takes CPU time from the "
+			"others: the theory is of threads that sleep.");
+}
+
+static int print_text(const char *program, const struct prediction *p)
+{
+	const struct theory_case *c = &p->c;
+	char text[200];
+
+	snprintf(text, sizeof text,
+		"%u thread%s on %u CPU%s, %.0f phase%s of %.6g s, a balancing point every %.6g s.",
+		c->threads, c->threads == 1 ? "" : "s", c->cpus, c->cpus == 1 ? "" : "s", c->phases,
+		c->phases == 1 ? "" : "s", c->phase, c->period);
+	print_wrapped(text);
+	putchar('\n');
+	print_table(p);
+	putchar('\n');
+	print_wrapped(p->advice);
+	if (p->from != NULL)
+		print_remarks(p);
+	return command_flush(program);
+}
+
+static int read_run(const char *program, struct prediction *p)
+{
+	char error[200];
+	int r = measurement_read(&p->run, p->from, error, sizeof error);
+
+	if (r == -EBADMSG)
+		return command_fail(program, "%s: %s", p->from, error);
+	return r < 0 ? command_fail(program, "%s: %s", p->from, strerror(-r)) : 0;
+}
 
 int predict_main(int argc, char **argv)
 {
-	(void)argc;
-	return command_fail(argv[0], "not written yet");
+	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
+	const char *program = argv[0];
+	struct options options = {0};
+	struct command_options common;
+	struct prediction p = {0};
+
+	int r = command_parse(&argp, argc, argv, &options, &common);
+	if (r != 0)
+		return r < 0 ? COMMAND_WRONG : command_flush(program);
+	p.from = options.from;
+	if (p.from != NULL && (r = read_run(program, &p)) != 0)
+		return r;
+	r = build_case(program, &options, p.from != NULL ? &p.run : NULL, &p.c);
+	if (r != 0)
+		return r;
+	predict(&p);
+	return common.json ? print_json(program, &p) : print_text(program, &p);
 }

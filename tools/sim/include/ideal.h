@@ -10,23 +10,29 @@
 #include <stdint.h>
 
 struct ideal_case {
-	uint32_t threads, cpus; /* n > m > 0, or n a multiple of m: then nothing moves */
+	uint32_t threads, cpus; /* n and m; when n <= m or n is a multiple of m, nothing moves */
 	double phase; /* e > 0 */
 	double period; /* lambda > 0 */
 	uint64_t phases; /* at least 1 */
 	double first; /* when the first balancing point is after 0; 0: a period */
-	double jitter; /* random variation of each period, a share; 0: none */
+	double jitter; /* random variation of each period, a share below 1; 0: none */
 	uint64_t seed;
 };
 
 struct ideal_result {
 	double time; /* when the last thread has completed the last phase */
 	uint64_t points; /* balancing points until then */
-	uint64_t migrations; /* threads that changed their CPU, of all */
-	double lag; /* the largest difference in progress seen at a balancing point (Lemma 1) */
+	/* Threads that changed their CPU, of all. The figure is read so that as few do as can be when a
+	 * CPU once fast stays fast: two for each swap of Fig. 3. */
+	uint64_t migrations;
+	/* The largest difference in progress seen at a balancing point (Lemma 1), between threads that
+	 * are not at the barrier. */
+	double lag;
 };
 
-/* Returns 0, -EINVAL (no threads or CPUs, a time that is not positive) or -ENOMEM. */
+/* When a point and the end of a phase coincide the phase ends first. It takes time and threads as points,
+ * phase / period * n / m in a phase, times O(n); memory O(n + m). Thread-safe.
+ * Returns 0, -EINVAL (no threads or CPUs, a time that is not positive) or -ENOMEM. */
 int ideal_run(const struct ideal_case *c, struct ideal_result *result);
 
 #endif

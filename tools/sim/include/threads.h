@@ -4,7 +4,8 @@
  * same seed gives the same run. The balancer `juggle` is the daemon's own (policy.h).
  *
  * What a CPU is like is here, too: it shares its time fairly, in slices or infinitely fine, has its
- * own speed, other work that takes a part of it, and a move costs the thread that is moved.
+ * own speed, other work that takes a part of it, and a move costs the thread that is moved. What
+ * juggle --always would do is what is simulated: nothing here decides whether to balance at all.
  */
 #ifndef SIM_THREADS_H
 #define SIM_THREADS_H
@@ -34,7 +35,7 @@ struct threads_load {
 
 struct threads_cpu {
 	double speed; /* work done in a ns: 1 as a rule, > 0 */
-	uint32_t domain; /* below params.domains */
+	uint32_t domain; /* below params.domains, of which each has a CPU */
 	const struct threads_load *load; /* by time; before the first: none. Not owned. */
 	size_t loads;
 };
@@ -51,38 +52,41 @@ struct threads_params {
 	uint64_t slice_ns; /* 0: infinitely fine */
 	uint64_t tick_ns; /* samples of running threads are so old at most (0: exact) */
 	uint64_t migration_ns; /* CPU time that a thread loses when it is moved */
+	/* Work takes this share longer on CPUs of another domain than that where the thread began. */
+	double remote;
 	/* The balancer. */
 	enum threads_balancer balancer;
 	uint64_t period_ns; /* not 0 for ideal and juggle */
 	double jitter; /* random variation of each period, a share */
-	uint64_t point_ns; /* CPU time that a balancing point takes, on each domain's first CPU */
+	/* CPU time that a balancing point takes, on the first CPU of each domain (joint: of all). Less
+	 * than the shortest period. */
+	uint64_t point_ns;
 	bool joint; /* one pool instead of domains */
+	/* For juggle: what threads gain is seen as work, as instructions show it (perf), instead of CPU
+	 * time. */
+	bool by_work;
 	int64_t margin_ns; /* as juggle --margin */
 	uint64_t seed;
-};
-
-/* What is observed at every balancing point (for traces and pictures). */
-struct threads_point {
-	uint64_t now_ns;
-	uint32_t moves;
 };
 
 struct threads_result {
 	uint64_t time_ns; /* when the last thread has completed the last phase */
 	uint64_t points, migrations;
-	double busy; /* share of the CPUs' time that did the program's work */
+	double busy; /* share of the CPUs' time that did the program's work, without waiting */
 	double lag_ns,
 		lag_mean_ns; /* largest and mean difference in progress at balancing points */
 };
 
 struct threads_sim;
 
-/* Returns 0, -EINVAL (no threads or CPUs, a domain out of range, a speed, phase or period of 0) or
- * -ENOMEM. */
+/* Returns 0, -EINVAL (no threads or CPUs, a domain out of range or empty, a speed, phase or period of
+ * 0, a share out of range, points that take all of a period) or -ENOMEM. Functions are thread-safe on
+ * distinct objects. */
 int threads_new(struct threads_sim **out, const struct threads_params *params);
 /* Accepts NULL. */
 void threads_free(struct threads_sim *sim);
-/* Go on until that moment, or the end. Returns whether it has ended. */
+/* Go on until that moment, or the end. Returns whether it has ended. It may never end: where other work
+ * has a CPU for good, or moves cost more than they gain. */
 bool threads_run(struct threads_sim *sim, uint64_t until_ns);
 /* How much of the work is done, from 0 to 1: for a progress line. */
 double threads_done(const struct threads_sim *sim);

@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: MIT
+"""jugglectl simulate juggle: what it takes, prints and refuses."""
+
+import json
+import re
+
+import pytest
+
+from test_manuals import keys_of_page
+
+PAGE = "jugglectl-simulate-juggle.1"
+
+
+@pytest.fixture
+def simulate(run_jugglectl):
+    """simulate("-n", 3) runs it to its end."""
+    return lambda *arguments: run_jugglectl("simulate", "juggle", *arguments)
+
+
+@pytest.fixture
+def result(simulate):
+    """result("-n", 3) is what it prints as JSON, the policies by name."""
+    def run(*arguments):
+        done = simulate("--json", *arguments)
+        assert done.returncode == 0, done.stderr
+        found = json.loads(done.stdout)
+        found["policies"] = {policy["name"]: policy for policy in found["policies"]}
+        return found
+    return run
+
+
+def test_policies(result):
+    """8 threads on 7 CPUs: Eqs. 16, 30 and 15."""
+    found = result("-n", 8, "-m", 7, "--phase", "1s", "--phases", "10")
+    times = {name: policy["time_s"] for name, policy in found["policies"].items()}
+    assert list(times) == ["pinned", "reactive", "ideal", "juggle"]
+    assert times["pinned"] == pytest.approx(20)
+    assert times["reactive"] == pytest.approx(15)
+    for name in ("ideal", "juggle"):
+        assert times[name] == pytest.approx(10 * 8 / 7, rel=0.01)
+        assert found["policies"][name]["speedup"] == pytest.approx(20 / times[name])
+        assert found["policies"][name]["points"] == pytest.approx(times[name] / 0.004, abs=1)
+    assert found["perfect_speedup"] == pytest.approx(20 / (10 * 8 / 7))
+
+
+def test_theory(simulate, result):
+    """Beside the simulation where it applies."""
+    found = result("-n", 8, "-m", 7, "--phases", 1)
+    theory = {name: policy["theory_speedup"] for name, policy in found["policies"].items()}
+    assert theory["pinned"] == 1
+    assert theory["reactive"] == pytest.approx(found["policies"]["reactive"]["speedup"])
+    assert theory["ideal"] == theory["juggle"] == pytest.approx(1.75)
+    assert found["bound_speedup"] == pytest.approx(found["perfect_speedup"]) == pytest.approx(1.75)
+    assert result("--speed", ",".join("%d:2" % cpu for cpu in range(7)), "-i", "100ms", "--phase", "400ms")[
+        "bound_speedup"] == pytest.approx(result("-i", "100ms", "--phase", "200ms")["bound_speedup"])
+    assert result("--barrier", "spin")["policies"]["reactive"]["theory_speedup"] == 1
+    for options in (["--load", "0:1"], ["--speed", "0:2"], ["--domains", "2"], ["--imbalance", "1"]):
+        found = result(*options)
+        assert found["bound_speedup"] is None
+        assert {policy["theory_speedup"] for policy in found["policies"].values()} == {None}
+        assert simulate(*options).stdout.splitlines()[1].split()[3] == "-"
+    assert result("--domains", "2", "--joint")["bound_speedup"] is not None
+
+
+def test_text_and_json_agree(simulate, result):
+    options = ["-n", 5, "-m", 3, "--phase", "100ms", "--slice", "3ms", "--tick", "4ms"]
+    done = simulate(*options)
+    assert done.returncode == 0 and done.stderr == ""
+    lines = done.stdout.splitlines()
+    assert max(map(len, lines)) <= 80
+    found = result(*options)
+    for line in lines[1:5]:
+        name, time, speedup, theory, moves = line.split()[:5]
+        policy = found["policies"][name]
+        assert float(time) == pytest.approx(policy["time_s"], rel=1e-5)
+        assert float(speedup) == pytest.approx(policy["speedup"], abs=1e-3)
+        assert float(theory) == pytest.approx(policy["theory_speedup"], abs=1e-3)
+        assert int(moves) == policy["migrations"]
+    assert "%.2f times as fast as pinned" % found["policies"]["juggle"]["speedup"] in done.stdout
+    assert simulate(*options).stdout == done.stdout
+
+
+def test_one_policy(simulate, result):
+    found = result("--policy", "reactive")
+    assert list(found["policies"]) == ["reactive"]
+    assert found["policies"]["reactive"]["speedup"] == pytest.approx(4 / 3)
+    assert "pinned  " not in simulate("--policy", "juggle").stdout
+
+
+@pytest.mark.parametrize("options, times", [
+    # Who spins or yields is not seen to wait.
+    (["--barrier", "yield"], {"pinned": 20, "reactive": 20}),
+    (["--barrier", "spin"], {"pinned": 20, "reactive": 20}),
+    (["-n", "2", "-m", "2", "--load", "1:50"], {"pinned": 20, "juggle": 40 / 3}),
+    (["-n", "2", "-m", "2", "--speed", "0:0.5,1:1"], {"pinned": 20}),
+    (["-n", "2", "-m", "2", "--speed", "0:0.5", "--by-work"], {"juggle": 40 / 3}),
+    (["-n", "9", "-m", "8", "--domains", "2"], {"ideal": 12.5, "juggle": 12.5}),
+    (["-n", "9", "-m", "8", "--domains", "2", "--joint"], {"ideal": 11.25, "juggle": 11.25}),
+    (["-n", "14"], {"pinned": 20, "reactive": 20, "ideal": 20, "juggle": 20}),
+])
+def test_machines(result, options, times):
+    found = result(*options)["policies"]
+    for name, time in times.items():
+        assert found[name]["time_s"] == pytest.approx(time, rel=0.02), name
+
+
+def test_costs(result):
+    """What is taken away makes it slower, and seeds make a difference where something is random."""
+    def time(*options):
+        return result("--policy", "juggle", *options)["policies"]["juggle"]["time_s"]
+    free = time()
+    for option in ("--migration-cost", "--point-cost"):
+        assert 1.002 * free < time(option, "100us") < 1.1 * free
+    assert time("--jitter", "10") != time("--jitter", "10", "--seed", "2")
+    assert time("--imbalance", "10") > 1.01 * free
+    domains = ["-n", "9", "-m", "8", "--domains", "2", "--joint"]
+    assert time(*domains, "--remote-cost", "50") > 1.05 * time(*domains)
+    assert time("--margin", "1s") > 1.05 * free  # nobody is ever ahead
+
+
+def test_series(simulate, tmp_path):
+    """Fig. 1: three threads on two CPUs are level after three periods."""
+    path = tmp_path / "series"
+    done = simulate("-n", 3, "-m", 2, "--phase", "6s", "--phases", "1", "-i", "1s", "-P", "ideal", "--series", path)
+    assert done.returncode == 0, done.stderr
+    rows = [[float(x) for x in line.split("\t")] for line in path.read_text().splitlines()[1:]]
+    assert rows[0] == [0, 0, 0, 0]
+    assert rows[-1] == pytest.approx([9, 6, 6, 6])
+    for before, after in zip(rows, rows[1:]):
+        assert all(a <= b for a, b in zip(before, after))
+        assert max(after[1:]) - min(after[1:]) <= 0.5 + 1e-6
+
+
+def test_heat_map(simulate):
+    done = simulate("--heat-map", "--max-threads", 6)
+    assert done.returncode == 0, done.stderr
+    head, *lines = done.stdout.splitlines()
+    assert head == "# threads\tcpus\tperiod/phase\tspeedup"
+    rows = {tuple(line.split("\t")[:3]): float(line.split("\t")[3]) for line in lines}
+    assert len(rows) == len(lines) == (1 + 2 + 3 + 4) * 500
+    assert rows["3", "2", "0.01"] == pytest.approx(4 / 3, rel=0.01)
+    assert rows["4", "2", "1.00"] == rows["3", "2", "2.00"] == 1
+    assert all(1 <= speedup < 2 for speedup in rows.values())
+    found = json.loads(simulate("--heat-map", "--max-threads", 6, "--json").stdout)
+    assert set(found) == {"program", "version", "period_per_phase", "heat_map"}
+    for row in found["heat_map"]:
+        for ratio, speedup in zip(found["period_per_phase"], row["speedup"]):
+            assert rows[str(row["threads"]), str(row["cpus"]), "%.2f" % ratio] == pytest.approx(speedup, abs=1e-5)
+
+
+def test_keys(simulate):
+    found = json.loads(simulate("--json", "--phases", "1").stdout)
+    assert keys_of_page(PAGE, "RESULT FORMAT") == (set(found), {"policies": set(found["policies"][0])})
+
+
+@pytest.mark.parametrize("options, what", [
+    (["-n", "0"], "from 1 to 4096"),
+    (["-n", "1000000"], "from 1 to 4096"),
+    (["-m", "0"], "from 1 to 1024"),
+    (["--period", "0"], "a time above 0"),
+    (["--period", "20"], "a time above 0 with its unit"),
+    (["--phase", "0"], "a time above 0"),
+    (["--phases", "0"], "from 1 to"),
+    (["--policy", "linux"], "pinned, reactive, ideal, juggle or all"),
+    (["--barrier", "sleep"], "block, yield or spin"),
+    (["--load", "7:50"], "below the number of --cpus"),
+    (["--load", "1"], "CPU:PCT"),
+    (["--load", "1:100"], "0 to 99"),
+    (["--load", ""], "CPU:PCT"),
+    (["--load", "1:5,"], "CPU:PCT"),
+    (["--speed", "0:0"], "0.01 to 100"),
+    (["--speed", "-1:1"], "below the number of --cpus"),
+    (["--speed", "0:" + 100 * "1"], "CPU:NUMBER"),
+    (["--domains", "8"], "more than CPUs"),
+    (["--jitter", "100"], "from 0 to 99"),
+    (["--imbalance", "nan"], "from 0 to 99"),
+    (["--point-cost", "4ms"], "less than the shortest period"),
+    (["--migration-cost", "1s"], "less than the shortest period"),
+    (["--phase", "100000000s", "--phases", "1000000000"], "28 years"),
+    (["--period", "1ns", "-n", "4096"], "take hours"),
+    (["--series", "x"], "choose one --policy"),
+    (["--max-threads", "2"], "from 3 to 256"),
+    (["--seed", "-1"], "a whole number"),
+    (["extra"], "extra"),
+])
+def test_wrong_command_lines(simulate, options, what):
+    done = simulate(*options)
+    assert done.returncode == 2 and done.stdout == ""
+    assert re.fullmatch(r"jugglectl simulate juggle: .*\n", done.stderr), done.stderr
+    assert what in done.stderr
+
+
+def test_nothing_to_balance(simulate):
+    done = simulate("-n", 2, "-m", 4, "--phases", "1")
+    assert done.returncode == 0
+    assert done.stderr == "jugglectl simulate juggle: no more threads than CPUs: there is little to balance\n"
+    assert "There is a CPU for each thread.\nWith juggle the program is 1.00 times" in done.stdout
+    assert simulate("-n", 2, "-m", 4, "--phases", "1", "--quiet").stderr == ""
+
+
+def test_impossible(simulate, tmp_path):
+    done = simulate("-P", "ideal", "--series", tmp_path / "none" / "series")
+    assert done.returncode == 1
+    assert "No such file" in done.stderr
+    done = simulate("-P", "ideal", "--series", "/dev/full")
+    assert done.returncode == 1 and "cannot write" in done.stderr

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: MIT */
+/* Advice from a prediction; see advice.h. */
+#include "advice.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* Measured: above this Linux spreads threads anew soon enough, when those at a barrier sleep. */
+#define LINUX_PHASE_S 0.1
+#define LITTLE 1.02 /* a speedup that is less than what runs differ by */
+#define CLOSE 1.01
+#define SHORTEST_PERIOD_S 0.0005 /* that juggle takes */
+
+const char *advice_name(enum advice_verdict verdict)
+{
+	static const char *const names[] = {"nothing", "period", "little", "linux", "juggle"};
+
+	return names[verdict];
+}
+
+static const char *plural(double number)
+{
+	return number == 1 ? "" : "s";
+}
+
+static void tell_nothing(const struct theory_case *c, char *text, uint32_t bytes)
+{
+	uint32_t each = c->threads / c->cpus;
+
+	if (c->threads < c->cpus)
+		snprintf(text, bytes,
+			"Nothing to balance: %u thread%s on %u CPUs have one each; %u CPU%s idle.",
+			c->threads, plural(c->threads), c->cpus, c->cpus - c->threads,
+			c->cpus - c->threads == 1 ? " is" : "s are");
+	else if (each == 1)
+		snprintf(text, bytes, "Nothing to balance: %u thread%s fit%s %u CPU%s.", c->threads,
+			plural(c->threads), c->threads == 1 ? "s" : "", c->cpus, plural(c->cpus));
+	else
+		snprintf(text, bytes,
+			"Nothing to balance: %u threads are %u for each of %u CPU%s, all equally "
+			"fast.",
+			c->threads, each, c->cpus, plural(c->cpus));
+}
+
+/* What a shorter period would give: one with ten points in a phase, if juggle can have it. */
+static void tell_shorter(const struct theory_case *c, char *text, size_t bytes)
+{
+	struct theory_case shorter = *c;
+
+	shorter.period = fmax(c->phase / 10, SHORTEST_PERIOD_S);
+	if (shorter.period >= c->period || isnan(theory_lag_bound(&shorter)))
+		snprintf(text, bytes, " Phases this short can't be balanced.");
+	else if (shorter.period >= 1)
+		snprintf(text, bytes, " With one of %.3g s juggle is %.2f times as fast as pinned.",
+			shorter.period, theory_speedup(c, theory_juggle(&shorter)));
+	else
+		snprintf(text, bytes,
+			" With one of %.3g ms juggle is %.2f times as fast as pinned.",
+			shorter.period * 1e3, theory_speedup(c, theory_juggle(&shorter)));
+}
+
+static void tell_period(const struct theory_case *c, char *text, uint32_t bytes)
+{
+	double points = theory_balanced_phases(c);
+	char shorter[100];
+
+	tell_shorter(c, shorter, sizeof shorter);
+	if (points < 1)
+		snprintf(text, bytes,
+			"The period is too long: the threads are through before a balancing point "
+			"could help.%s",
+			shorter);
+	else
+		snprintf(text, bytes,
+			"The period is longer than a phase: at most %.0f of %.0f phases %s a "
+			"balancing point (%.2f times as fast as pinned).%s",
+			points, c->phases, points == 1 ? "has" : "have",
+			theory_speedup(c, theory_juggle(c)), shorter);
+}
+
+static void tell_linux(const struct theory_case *c, char *text, uint32_t bytes)
+{
+	snprintf(text, bytes,
+		"Linux does as well by itself for phases this long, if threads sleep at barriers: "
+		"%.2f times as fast as pinned. Where they spin or yield, or are bound to CPUs, "
+		"use juggle, for %.2f.",
+		theory_speedup(c, theory_reactive(c)), theory_speedup(c, theory_juggle(c)));
+}
+
+static void tell_juggle(const struct theory_case *c, char *text, uint32_t bytes)
+{
+	double juggle = theory_speedup(c, theory_juggle(c));
+	double perfect = theory_speedup(c, theory_perfect(c));
+	double linux_best = theory_speedup(c, theory_reactive(c));
+	char more[80] = "", other[200];
+
+	if (perfect > juggle * 1.005)
+		snprintf(more, sizeof more, "; the shorter the period the better, up to %.2f",
+			perfect);
+	if (c->phase < LINUX_PHASE_S)
+		snprintf(other, sizeof other,
+			"Linux by itself can't be expected to balance phases of less than 100 ms.");
+	else if (linux_best > LITTLE)
+		snprintf(other, sizeof other,
+			"Linux by itself gives %.2f, if threads sleep at barriers; less if they "
+			"spin or yield.",
+			linux_best);
+	else
+		snprintf(other, sizeof other, "Spreading threads anew as some wait gives nothing.");
+	snprintf(text, bytes, "juggle helps: %.2f times as fast as pinned%s. %s", juggle, more,
+		other);
+}
+
+enum advice_verdict advice_give(const struct theory_case *c, char *text, uint32_t text_bytes)
+{
+	double juggle = theory_juggle(c);
+
+	if (!theory_unbalanced(c)) {
+		tell_nothing(c, text, text_bytes);
+		return ADVICE_NOTHING;
+	}
+	if (theory_speedup(c, theory_perfect(c)) < LITTLE) {
+		snprintf(text, text_bytes,
+			"Little to gain: with %.1f threads for each CPU, perfect balance is %.3f "
+			"times as fast as pinned.",
+			(double)c->threads / c->cpus, theory_speedup(c, theory_perfect(c)));
+		return ADVICE_LITTLE;
+	}
+	if (isnan(theory_lag_bound(c)) || theory_speedup(c, juggle) < LITTLE) {
+		tell_period(c, text, text_bytes);
+		return ADVICE_PERIOD;
+	}
+	if (c->phase >= LINUX_PHASE_S && theory_reactive(c) <= theory_perfect(c) * CLOSE) {
+		tell_linux(c, text, text_bytes);
+		return ADVICE_LINUX;
+	}
+	tell_juggle(c, text, text_bytes);
+	return ADVICE_JUGGLE;
+}

@@ -1,0 +1,309 @@
+/* SPDX-License-Identifier: MIT */
+/* Reports, traces and results of real runs; see measurement.h. */
+#include "measurement.h"
+
+#include "trace_reader.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#define TRACE_BEGIN "# juggle trace"
+#define TIME_S_MAX 1e10 /* 300 years */
+#define TIME_S_MIN 1e-9
+
+/* A file on its way into a measurement. The first thing that is wrong with it is what is told. */
+struct reading {
+	struct measurement *out;
+	json_t *root;
+	char *error;
+	size_t error_bytes;
+	bool failed;
+};
+
+static void refuse(struct reading *reading, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void refuse(struct reading *reading, const char *format, ...)
+{
+	va_list args;
+
+	if (reading->failed)
+		return;
+	va_start(args, format);
+	vsnprintf(reading->error, reading->error_bytes, format, args);
+	va_end(args);
+	reading->failed = true;
+}
+
+const char *measurement_kind_name(enum measurement_kind kind)
+{
+	static const char *const names[] = {"report", "trace", "ubench"};
+
+	return names[kind];
+}
+
+const char *measurement_way_name(enum measurement_way way)
+{
+	static const char *const names[] = {"unknown", "pinned", "linux", "juggle"};
+
+	return names[way];
+}
+
+static enum measurement_way way_of_policy(struct reading *reading, const char *policy)
+{
+	if (strcmp(policy, "juggle") == 0)
+		return MEASUREMENT_JUGGLE;
+	if (strcmp(policy, "static") == 0)
+		return MEASUREMENT_PINNED;
+	if (strcmp(policy, "observe") == 0)
+		return MEASUREMENT_LINUX;
+	refuse(reading, "the policy is none of juggle, static and observe");
+	return MEASUREMENT_UNKNOWN;
+}
+
+/* ---- Values of JSON ---- */
+
+/* A number from min to max, or 0 after a refusal. */
+static double number(
+	struct reading *reading, const json_t *object, const char *key, double min, double max)
+{
+	const json_t *value = json_object_get(object, key);
+	double found = json_number_value(value);
+
+	if (value == NULL)
+		refuse(reading, "\"%s\" is missing", key);
+	else if (!json_is_number(value) || !(found >= min && found <= max))
+		refuse(reading, "\"%s\" is no number from %g to %g", key, min, max);
+	return reading->failed ? 0 : found;
+}
+
+static uint32_t count(struct reading *reading, const char *key, uint32_t min, uint32_t max)
+{
+	double found = number(reading, reading->root, key, min, max);
+
+	if (floor(found) != found)
+		refuse(reading, "\"%s\" is no whole number", key);
+	return (uint32_t)found;
+}
+
+/* A string, or "" after a refusal. */
+static const char *text(struct reading *reading, const char *key)
+{
+	const char *found = json_string_value(json_object_get(reading->root, key));
+
+	if (found == NULL)
+		refuse(reading, "\"%s\" is missing, or no text", key);
+	return found != NULL ? found : "";
+}
+
+/* ---- The three kinds ---- */
+
+static void read_ubench(struct reading *reading)
+{
+	struct measurement *out = reading->out;
+	const json_t *root = reading->root, *pin = json_object_get(root, "pin");
+
+	out->kind = MEASUREMENT_UBENCH;
+	if (json_object_get(root, "elapsed_s") == NULL)
+		refuse(reading, "ubench has only measured its rate here: there was no run");
+	out->threads = count(reading, "threads", 1, MEASUREMENT_COUNT_MAX);
+	out->cpus = count(reading, "cpus", 1, MEASUREMENT_COUNT_MAX);
+	out->phase_s = number(reading, root, "phase_s", TIME_S_MIN, TIME_S_MAX);
+	out->phases = count(reading, "phases", 1, MEASUREMENT_PHASES_MAX);
+	out->elapsed_s = number(reading, root, "elapsed_s", TIME_S_MIN, TIME_S_MAX);
+	out->unequal = number(reading, root, "imbalance_pct", 0, 1e9) > 0;
+	out->spins = strcmp(text(reading, "barrier"), "spin") == 0;
+	if (!json_is_boolean(pin))
+		refuse(reading, "\"pin\" is neither true nor false");
+	/* Else it does not know what is done with its threads. */
+	out->way = json_is_true(pin) ? MEASUREMENT_PINNED : MEASUREMENT_UNKNOWN;
+	out->work_s = out->phase_s * out->phases;
+}
+
+/* CPU time of all threads of a report. Those that are idle hardly add to it. */
+static double work_of_report(struct reading *reading)
+{
+	const json_t *list = json_object_get(reading->root, "thread"), *thread;
+	double sum = 0;
+	size_t i;
+
+	if (!json_is_array(list))
+		refuse(reading, "\"thread\" is missing, or no array");
+	json_array_foreach(list, i, thread) sum +=
+		number(reading, thread, "progress_s", 0, TIME_S_MAX);
+	return sum;
+}
+
+static void read_report(struct reading *reading)
+{
+	struct measurement *out = reading->out;
+	const json_t *root = reading->root, *cpus = json_object_get(root, "cpus");
+
+	out->kind = MEASUREMENT_REPORT;
+	out->threads = count(reading, "threads", 0, MEASUREMENT_COUNT_MAX);
+	if (out->threads == 0)
+		refuse(reading, "juggle saw no compute threads in that run");
+	if (!json_is_array(cpus) || json_array_size(cpus) == 0 ||
+		json_array_size(cpus) > MEASUREMENT_COUNT_MAX)
+		refuse(reading, "\"cpus\" is missing, or no array of CPUs");
+	out->cpus = (uint32_t)json_array_size(cpus);
+	out->elapsed_s = number(reading, root, "elapsed_s", TIME_S_MIN, TIME_S_MAX);
+	out->period_s = number(reading, root, "period_s", TIME_S_MIN, TIME_S_MAX);
+	out->way = way_of_policy(reading, text(reading, "policy"));
+	double balanced_s = number(reading, root, "balanced_s", 0, TIME_S_MAX);
+	if (strcmp(text(reading, "regime"), "aside") == 0)
+		snprintf(out->reason, sizeof out->reason, "%s", text(reading, "reason"));
+	if (number(reading, root, "threads_unlisted", 0, 1e18) > 0)
+		refuse(reading, "the report does not list all threads (\"threads_unlisted\")");
+	double work_s = work_of_report(reading);
+	if (reading->failed)
+		return;
+	out->balanced = fmin(balanced_s / out->elapsed_s, 1);
+	out->work_s = work_s / out->threads;
+	if (out->work_s < TIME_S_MIN)
+		refuse(reading, "the threads have used no CPU time (\"progress_s\")");
+}
+
+static int parse_json(struct reading *reading, FILE *file)
+{
+	json_error_t error;
+
+	reading->root = json_loadf(file, 0, &error);
+	if (ferror(file))
+		return -EIO;
+	if (reading->root == NULL && json_error_code(&error) == json_error_out_of_memory)
+		return -ENOMEM;
+	if (reading->root == NULL)
+		refuse(reading, "damaged, or cut short: %s in line %d", error.text, error.line);
+	else if (!json_is_object(reading->root))
+		refuse(reading, "no JSON object");
+	if (reading->failed)
+		return -EBADMSG;
+	const char *program = json_string_value(json_object_get(reading->root, "program"));
+	if (program != NULL && strncmp(program, "ubench", strlen("ubench")) == 0)
+		read_ubench(reading);
+	else if (program == NULL && json_object_get(reading->root, "policy") != NULL)
+		read_report(reading);
+	else
+		refuse(reading, "neither a report or trace of juggle nor a result of ubench");
+	return reading->failed ? -EBADMSG : 0;
+}
+
+/* The most threads at a time, and the CPU time of all. Domains have their points by themselves.
+ * Returns when the last was. */
+static uint64_t work_of_trace(struct reading *reading, const struct trace_file *trace)
+{
+	uint64_t last[TRACE_DOMAINS_MAX] = {0};
+	uint64_t end_ns = trace->start_ns, now = 0, most = 0;
+	double run_s = 0;
+
+	for (size_t i = 0; i < trace->points; i++) {
+		const struct trace_point *point = &trace->point[i];
+		now += point->threads - last[point->domain];
+		last[point->domain] = point->threads;
+		most = now > most ? now : most;
+		end_ns = point->now_ns > end_ns ? point->now_ns : end_ns;
+		for (size_t t = 0; t < point->threads; t++)
+			run_s += (double)point->thread[t].run_ns * 1e-9;
+	}
+	if (most == 0 || most > MEASUREMENT_COUNT_MAX || run_s < TIME_S_MIN || run_s > TIME_S_MAX ||
+		end_ns == trace->start_ns) {
+		refuse(reading, "no compute threads, or no CPU time, in that trace");
+		return end_ns;
+	}
+	reading->out->threads = (uint32_t)most;
+	reading->out->elapsed_s = (double)(end_ns - trace->start_ns) * 1e-9;
+	reading->out->work_s = run_s / (double)most;
+	return end_ns;
+}
+
+/* How long the first domain was balanced, as in reports. */
+static void regimes_of_trace(
+	struct reading *reading, const struct trace_file *trace, uint64_t end_ns)
+{
+	const struct trace_regime *now = NULL;
+	double balanced_s = 0;
+
+	for (size_t i = 0; i < trace->regimes; i++) {
+		const struct trace_regime *next = &trace->regime[i];
+		if (next->domain != 0)
+			continue;
+		if (now != NULL && now->balance)
+			balanced_s += ((double)next->now_ns - (double)now->now_ns) * 1e-9;
+		now = next;
+	}
+	if (now == NULL)
+		return;
+	if (now->balance)
+		balanced_s += ((double)end_ns - (double)now->now_ns) * 1e-9;
+	else
+		snprintf(reading->out->reason, sizeof reading->out->reason, "%s", now->reason);
+	reading->out->balanced = fmax(0, fmin(1, balanced_s / reading->out->elapsed_s));
+}
+
+static void read_trace(struct reading *reading, const struct trace_file *trace)
+{
+	struct measurement *out = reading->out;
+
+	out->kind = MEASUREMENT_TRACE;
+	if (trace->cut_short)
+		refuse(reading, "the trace is cut short: how long the run took is not known");
+	if (trace->dropped > 0)
+		refuse(reading, "%llu records are missing in the trace",
+			(unsigned long long)trace->dropped);
+	if (trace->cpus == 0 || trace->cpus > MEASUREMENT_COUNT_MAX || !(trace->period_s > 0))
+		refuse(reading, "no CPUs, or no period, in the first line");
+	out->way = way_of_policy(reading, trace->policy);
+	out->cpus = (uint32_t)trace->cpus;
+	out->period_s = trace->period_s;
+	if (reading->failed)
+		return;
+	uint64_t end_ns = work_of_trace(reading, trace);
+	if (!reading->failed)
+		regimes_of_trace(reading, trace, end_ns);
+}
+
+static int parse_trace(struct reading *reading, const char *path)
+{
+	struct trace_file trace = {0};
+	struct trace_error error = {0};
+	int r = trace_read(&trace, path, &error);
+
+	if (r == 0)
+		read_trace(reading, &trace);
+	else if (r == -EBADMSG && error.line > 0)
+		refuse(reading, "line %zu: %s", error.line, error.text);
+	else if (r == -EBADMSG)
+		refuse(reading, "%s", error.text);
+	else if (r == -EPROTO)
+		refuse(reading, "a trace of a version that is not known");
+	trace_file_deinit(&trace);
+	return reading->failed ? -EBADMSG : r;
+}
+
+int measurement_read(
+	struct measurement *measurement, const char *path, char *error, uint32_t error_bytes)
+{
+	struct reading reading = {.out = measurement, .error = error, .error_bytes = error_bytes};
+	char begin[sizeof TRACE_BEGIN - 1];
+	FILE *file = fopen(path, "re");
+	int r;
+
+	*measurement = (struct measurement){.balanced = 1};
+	if (file == NULL)
+		return -errno;
+	size_t bytes = fread(begin, 1, sizeof begin, file);
+	if (ferror(file) || fseek(file, 0, SEEK_SET) < 0)
+		r = -errno;
+	else if (bytes == sizeof begin && memcmp(begin, TRACE_BEGIN, bytes) == 0)
+		r = parse_trace(&reading, path);
+	else
+		r = parse_json(&reading, file);
+	json_decref(reading.root);
+	fclose(file);
+	return r;
+}

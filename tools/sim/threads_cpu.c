@@ -1,0 +1,249 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How threads share a CPU of the simulated machine: fairly, in slices or infinitely finely, and what
+ * the kernel shows of it.
+ */
+#include "threads_internal.h"
+
+#include <math.h>
+
+/* Who sleeps at the barrier takes no part, and who yields there only among its like. */
+static bool takes_part(
+	const struct threads_sim *sim, const struct sim_cpu *cpu, const struct sim_thread *thread)
+{
+	if (!thread->waiting)
+		return true;
+	return sim->params.barrier == THREADS_SPIN ||
+	       (sim->params.barrier == THREADS_YIELD && cpu->computing == 0);
+}
+
+static bool runnable(const struct threads_sim *sim, const struct sim_thread *thread)
+{
+	return !thread->waiting || sim->params.barrier != THREADS_BLOCK;
+}
+
+static double rate(const struct sim_cpu *cpu)
+{
+	return cpu->now < cpu->stolen_until ? 0 : cpu->free;
+}
+
+static double speed_of(
+	const struct threads_sim *sim, const struct sim_cpu *cpu, const struct sim_thread *thread)
+{
+	return cpu->domain == thread->home ? cpu->speed : cpu->speed / (1 + sim->params.remote);
+}
+
+/* CPU time until the barrier. */
+static double need(
+	const struct threads_sim *sim, const struct sim_cpu *cpu, const struct sim_thread *thread)
+{
+	return thread->debt + thread->left / speed_of(sim, cpu, thread);
+}
+
+static uint32_t count_parts(const struct threads_sim *sim, const struct sim_cpu *cpu)
+{
+	uint32_t count = 0;
+
+	for (uint32_t i = cpu->first; i != NOBODY; i = sim->thread[i].next)
+		count += takes_part(sim, cpu, &sim->thread[i]);
+	return count;
+}
+
+/* Slices: one at a time. Those that only yield take turns at once, however long a slice is. */
+static bool in_slices(const struct threads_sim *sim, const struct sim_cpu *cpu)
+{
+	return sim->params.slice_ns > 0 &&
+	       (sim->params.barrier != THREADS_YIELD || cpu->computing > 0);
+}
+
+static void give(struct threads_sim *sim, struct sim_cpu *cpu, struct sim_thread *thread, double ns)
+{
+	double paid = thread->debt < ns ? thread->debt : ns;
+
+	thread->run += ns;
+	thread->turn += ns;
+	if (thread->waiting)
+		return;
+	double work = (ns - paid) * speed_of(sim, cpu, thread);
+	thread->debt -= paid;
+	thread->left -= work;
+	thread->done += work;
+	cpu->used += ns - paid;
+}
+
+void cpu_advance(struct threads_sim *sim, uint32_t index, double to)
+{
+	struct sim_cpu *cpu = &sim->cpu[index];
+	double elapsed = to - cpu->now;
+
+	if (elapsed <= 0)
+		return;
+	double time = elapsed * rate(cpu);
+	uint32_t parts = cpu->running == NOBODY ? count_parts(sim, cpu) : 1;
+	for (uint32_t i = cpu->first; i != NOBODY; i = sim->thread[i].next) {
+		struct sim_thread *thread = &sim->thread[i];
+		bool gets =
+			cpu->running == NOBODY ? takes_part(sim, cpu, thread) : cpu->running == i;
+		double part = gets ? time / parts : 0;
+		if (gets)
+			give(sim, cpu, thread, part);
+		if (runnable(sim, thread))
+			thread->wait += elapsed - part;
+	}
+	cpu->now = to;
+}
+
+/* Who runs next: who had least so far. The least is kept, for those that join. */
+static uint32_t pick(struct threads_sim *sim, struct sim_cpu *cpu, uint32_t *parts)
+{
+	uint32_t best = NOBODY;
+
+	*parts = 0;
+	for (uint32_t i = cpu->first; i != NOBODY; i = sim->thread[i].next) {
+		if (!takes_part(sim, cpu, &sim->thread[i]))
+			continue;
+		++*parts;
+		if (best == NOBODY || sim->thread[i].turn < sim->thread[best].turn)
+			best = i;
+	}
+	if (best != NOBODY && sim->thread[best].turn > cpu->turn)
+		cpu->turn = sim->thread[best].turn;
+	return best;
+}
+
+static void switch_to(struct threads_sim *sim, struct sim_cpu *cpu, uint32_t to)
+{
+	if (cpu->running == to)
+		return;
+	if (cpu->running != NOBODY)
+		sim->thread[cpu->running].wait_shown = sim->thread[cpu->running].wait;
+	if (to != NOBODY)
+		sim->thread[to].wait_shown = sim->thread[to].wait;
+	cpu->running = to;
+	cpu->since = cpu->now;
+	cpu->slice_end = cpu->now + (double)sim->params.slice_ns;
+}
+
+/* When the first of those that run reaches the barrier. */
+static double next_arrival(const struct threads_sim *sim, const struct sim_cpu *cpu, uint32_t parts)
+{
+	double least = INFINITY, speed = rate(cpu);
+
+	if (cpu->computing == 0 || speed <= 0)
+		return INFINITY;
+	if (cpu->running != NOBODY)
+		return sim->thread[cpu->running].waiting
+			       ? INFINITY
+			       : cpu->now + need(sim, cpu, &sim->thread[cpu->running]) / speed;
+	for (uint32_t i = cpu->first; i != NOBODY; i = sim->thread[i].next) {
+		const struct sim_thread *thread = &sim->thread[i];
+		if (!thread->waiting && need(sim, cpu, thread) < least)
+			least = need(sim, cpu, thread);
+	}
+	return cpu->now + least * parts / speed;
+}
+
+void cpu_refresh(struct threads_sim *sim, uint32_t index)
+{
+	struct sim_cpu *cpu = &sim->cpu[index];
+	uint32_t parts, best = pick(sim, cpu, &parts), running = cpu->running;
+
+	if (parts < 2) {
+		switch_to(sim, cpu, best);
+	} else if (!in_slices(sim, cpu)) {
+		switch_to(sim, cpu, NOBODY);
+	} else if (running == NOBODY || !takes_part(sim, cpu, &sim->thread[running]) ||
+		   cpu->now >= cpu->slice_end - sim->epsilon) {
+		switch_to(sim, cpu, best);
+		cpu->slice_end = cpu->now + (double)sim->params.slice_ns;
+	}
+	cpu->next = next_arrival(sim, cpu, parts);
+	if (parts > 1 && in_slices(sim, cpu) && cpu->slice_end < cpu->next)
+		cpu->next = cpu->slice_end;
+	if (cpu->stolen_until > cpu->now && cpu->stolen_until < cpu->next)
+		cpu->next = cpu->stolen_until;
+	if (cpu->load_at < cpu->loads && (double)cpu->load[cpu->load_at].from_ns < cpu->next)
+		cpu->next = (double)cpu->load[cpu->load_at].from_ns;
+}
+
+uint32_t cpu_event(struct threads_sim *sim, uint32_t index)
+{
+	struct sim_cpu *cpu = &sim->cpu[index];
+	uint32_t arrived = 0;
+	/* What is left after rounding of the moment. */
+	double close = sim->epsilon + 1e-15 * cpu->next;
+
+	cpu_advance(sim, index, cpu->next);
+	while (cpu->load_at < cpu->loads && (double)cpu->load[cpu->load_at].from_ns <= cpu->now)
+		cpu->free = 1 - cpu->load[cpu->load_at++].share;
+	for (uint32_t i = cpu->first; i != NOBODY; i = sim->thread[i].next) {
+		struct sim_thread *thread = &sim->thread[i];
+		if (thread->waiting || need(sim, cpu, thread) > close)
+			continue;
+		thread->done += thread->left;
+		thread->left = thread->debt = 0;
+		thread->waiting = true;
+		arrived++;
+	}
+	cpu->computing -= arrived;
+	cpu_refresh(sim, index);
+	return arrived;
+}
+
+void cpu_add(struct threads_sim *sim, uint32_t index, uint32_t thread)
+{
+	struct sim_cpu *cpu = &sim->cpu[index];
+	uint32_t *at = &cpu->first;
+
+	while (*at != NOBODY)
+		at = &sim->thread[*at].next;
+	*at = thread;
+	sim->thread[thread].next = NOBODY;
+	sim->thread[thread].cpu = index;
+	sim->thread[thread].turn = cpu->turn;
+	cpu->computing += !sim->thread[thread].waiting;
+}
+
+void cpu_move(struct threads_sim *sim, uint32_t index, uint32_t to)
+{
+	struct sim_thread *thread = &sim->thread[index];
+	struct sim_cpu *from = &sim->cpu[thread->cpu];
+	uint32_t *at = &from->first, parts;
+
+	while (*at != index)
+		at = &sim->thread[*at].next;
+	*at = thread->next;
+	from->computing -= !thread->waiting;
+	if (from->running == index)
+		from->running = NOBODY;
+	thread->left_cpu = thread->cpu;
+	thread->left_run = thread->run;
+	thread->wait_shown = thread->wait;
+	thread->debt += (double)sim->params.migration_ns;
+	thread->migrations++;
+	sim->migrations++;
+	pick(sim, &sim->cpu[to], &parts);
+	cpu_add(sim, to, index);
+}
+
+double cpu_shown_run(const struct threads_sim *sim, uint32_t index)
+{
+	const struct sim_thread *thread = &sim->thread[index];
+	const struct sim_cpu *cpu = &sim->cpu[thread->cpu];
+	double tick = (double)sim->params.tick_ns;
+
+	if (tick <= 0 || cpu->running != index)
+		return thread->run;
+	double last = floor(cpu->now / tick) * tick;
+	double hidden = (cpu->now - (last > cpu->since ? last : cpu->since)) * rate(cpu);
+	return hidden < thread->run ? thread->run - hidden : 0;
+}
+
+double cpu_shown_wait(const struct threads_sim *sim, uint32_t index)
+{
+	const struct sim_thread *thread = &sim->thread[index];
+	const struct sim_cpu *cpu = &sim->cpu[thread->cpu];
+	bool hidden = sim->params.tick_ns > 0 && cpu->running != NOBODY && cpu->running != index;
+
+	return hidden ? thread->wait_shown : thread->wait;
+}

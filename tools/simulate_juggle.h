@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/* What is to be simulated: the command line of jugglectl simulate juggle. */
+#ifndef SIMULATE_JUGGLE_H
+#define SIMULATE_JUGGLE_H
+
+#include "command.h"
+#include "threads.h"
+
+enum { SIMULATE_THREADS_MAX = 4096, SIMULATE_CPUS_MAX = 1024, SIMULATE_POLICIES = 4 };
+
+struct simulate_juggle {
+	struct command_options common;
+	/* All but .balancer; .cpu is the array below. */
+	struct threads_params params;
+	struct threads_cpu cpu[SIMULATE_CPUS_MAX];
+	struct threads_load load[SIMULATE_CPUS_MAX];
+	bool wanted[SIMULATE_POLICIES]; /* by enum threads_balancer */
+	const char *series; /* file name, or NULL */
+	bool heat_map;
+	uint32_t threads_max; /* of the heat map */
+};
+
+/* Names by enum threads_balancer and enum threads_barrier. */
+const char *simulate_policy_name(enum threads_balancer balancer);
+const char *simulate_barrier_name(enum threads_barrier barrier);
+
+/* Pointers are into *out. Returns 0 to go on, 1 when help was all that was wanted, -EINVAL after a
+ * message. */
+int simulate_juggle_parse(int argc, char **argv, struct simulate_juggle *out);
+
+#endif

@@ -1,0 +1,354 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of jugglectl simulate juggle; see simulate_juggle.h. */
+#include "simulate_juggle.h"
+
+#include "command_line.h"
+#include "parse.h"
+
+#include <errno.h>
+#include <string.h>
+
+#define PHASES_MAX 1000000000
+#define MS UINT64_C(1000000)
+#define THREADS_MAP_MAX 256
+/* Elementary steps that take some ten minutes. */
+#define STEPS_MAX 1e11
+
+enum {
+	KEY_PHASE = 0x100,
+	KEY_PHASES,
+	KEY_BARRIER,
+	KEY_IMBALANCE,
+	KEY_SLICE,
+	KEY_TICK,
+	KEY_MIGRATION_COST,
+	KEY_LOAD,
+	KEY_SPEED,
+	KEY_DOMAINS,
+	KEY_JOINT,
+	KEY_REMOTE_COST,
+	KEY_JITTER,
+	KEY_MARGIN,
+	KEY_POINT_COST,
+	KEY_BY_WORK,
+	KEY_SEED,
+	KEY_SERIES,
+	KEY_HEAT_MAP,
+	KEY_MAX_THREADS,
+};
+
+static const struct argp_option table[] = {
+	{0, 0, 0, 0, "The program:", 1},
+	{"threads", 'n', "N", 0, "Threads, 1 to 4096 (default: 8)", 1},
+	{"phase", KEY_PHASE, "TIME", 0, "Work of each thread between barriers (default: 1s)", 1},
+	{"phases", KEY_PHASES, "N", 0, "Number of phases (default: 10)", 1},
+	{"barrier", KEY_BARRIER, "KIND", 0,
+		"What a thread that waits does: block, yield or spin (default: block)", 1},
+	{"imbalance", KEY_IMBALANCE, "PCT", 0,
+		"Random variation of the work, up to 99 percent (default: 0)", 1},
+	{0, 0, 0, 0, "The machine:", 2},
+	{"cpus", 'm', "N", 0, "CPUs, 1 to 1024 (default: 7)", 2},
+	{"domains", KEY_DOMAINS, "N", 0, "NUMA domains, of neighbouring CPUs (default: 1)", 2},
+	{"remote-cost", KEY_REMOTE_COST, "PCT", 0,
+		"Work takes so much longer outside of the domain where the thread began, up to "
+		"1000 percent (default: 0)",
+		2},
+	{"speed", KEY_SPEED, "CPU:FACTOR[,...]", 0,
+		"Speeds of CPUs, 0.01 to 100, as 0:0.5 (default: 1 each)", 2},
+	{"load", KEY_LOAD, "CPU:PCT[,...]", 0,
+		"What other work takes of CPUs, up to 99 percent (default: 0 each)", 2},
+	{"slice", KEY_SLICE, "TIME", 0,
+		"For which a thread has a CPU when others wait; 0: infinitely fine (default: 0)",
+		2},
+	{"tick", KEY_TICK, "TIME", 0,
+		"Times of running threads are brought up to date so often; 0: always (default: 0)",
+		2},
+	{"migration-cost", KEY_MIGRATION_COST, "TIME", 0,
+		"CPU time that a thread loses by a move, below the period (default: 0)", 2},
+	{0, 0, 0, 0, "The balancer:", 3},
+	{"policy", 'P', "NAME", 0,
+		"pinned, reactive, ideal, juggle, or all side by side (default: all)", 3},
+	{"period", 'i', "TIME", 0, "Time between balancing points (default: 4ms)", 3},
+	{"jitter", KEY_JITTER, "PCT", 0,
+		"Random variation of each period, up to 99 percent (default: 0)", 3},
+	{"point-cost", KEY_POINT_COST, "TIME", 0,
+		"CPU time that a balancing point takes, below the period (default: 0)", 3},
+	{"joint", KEY_JOINT, NULL, 0, "Balance over all domains as one", 3},
+	{"margin", KEY_MARGIN, "TIME", 0, "juggle: as its option of that name (default: 500us)", 3},
+	{"by-work", KEY_BY_WORK, NULL, 0, "juggle: see the work done instead of CPU time", 3},
+	{0, 0, 0, 0, "The run:", 4},
+	{"seed", KEY_SEED, "N", 0, "0 or more; the same seed gives the same run (default: 1)", 4},
+	{"series", KEY_SERIES, "FILE", 0,
+		"Write the progress of each thread over time, of one policy (default: none)", 4},
+	{"heat-map", KEY_HEAT_MAP, NULL, 0,
+		"Instead of all that: speedups of the ideal algorithm for many n, m and periods",
+		4},
+	{"max-threads", KEY_MAX_THREADS, "N", 0,
+		"For the heat map, up to this many threads, 3 to 256 (default: 64)", 4},
+	{0},
+};
+
+static const char doc[] =
+	"Simulate threads on CPUs, with phases between barriers, and who balances them.\v"
+	"Times have a unit: ns, us, ms, s, min. Speedup is against pinned threads on the same "
+	"machine.";
+
+static const char *const policies[] = {"pinned", "reactive", "ideal", "juggle"};
+static const char *const barriers[] = {"block", "yield", "spin"};
+
+const char *simulate_policy_name(enum threads_balancer balancer)
+{
+	return policies[balancer];
+}
+
+const char *simulate_barrier_name(enum threads_barrier barrier)
+{
+	return barriers[barrier];
+}
+
+struct parsing {
+	struct simulate_juggle *out;
+	const char *load, *speed;
+	uint64_t margin_ns;
+	uint32_t cpus, phases;
+};
+
+/* Which of the names; count when none. */
+static size_t find_name(const char *const *names, size_t count, const char *name)
+{
+	size_t i = 0;
+
+	while (i < count && strcmp(names[i], name) != 0)
+		i++;
+	return i;
+}
+
+static error_t read_policy(struct argp_state *state, const char *arg, struct simulate_juggle *out)
+{
+	size_t which = find_name(policies, SIMULATE_POLICIES, arg);
+
+	if (which == SIMULATE_POLICIES && strcmp(arg, "all") != 0)
+		return command_line_refuse(
+			state, "--policy", arg, "pinned, reactive, ideal, juggle or all");
+	for (size_t i = 0; i < SIMULATE_POLICIES; i++)
+		out->wanted[i] = which == i || which == SIMULATE_POLICIES;
+	return 0;
+}
+
+static error_t read_barrier(struct argp_state *state, const char *arg, struct threads_params *out)
+{
+	size_t which = find_name(barriers, 3, arg);
+
+	if (which == 3)
+		return command_line_refuse(state, "--barrier", arg, "block, yield or spin");
+	out->barrier = (enum threads_barrier)which;
+	return 0;
+}
+
+/* "CPU:NUMBER[,...]". Returns 0, or after a message EINVAL. */
+static error_t read_list(struct argp_state *state, const struct parsing *parsing,
+	const char *option, const char *list, double min, double max)
+{
+	struct simulate_juggle *out = parsing->out;
+	char text[64];
+
+	for (const char *at = list; at != NULL;) {
+		const char *comma = strchr(at, ',');
+		size_t length = comma ? (size_t)(comma - at) : strlen(at);
+		int64_t cpu = 0;
+		double number = 0;
+		if (length >= sizeof(text))
+			return command_line_refuse(state, option, list, "CPU:NUMBER[,...]");
+		memcpy(text, at, length);
+		text[length] = '\0';
+		char *colon = strchr(text, ':');
+		if (colon != NULL)
+			*colon = '\0';
+		if (colon == NULL || parse_fraction(colon + 1, max, &number) < 0 || number < min)
+			return command_line_refuse(state, option, list,
+				min > 0 ? "CPU:FACTOR[,...], factors from 0.01 to 100"
+					: "CPU:PCT[,...], percentages from 0 to 99");
+		if (parse_integer(text, 0, (int64_t)parsing->cpus - 1, &cpu) < 0)
+			return command_line_refuse(
+				state, option, list, "CPUs from 0, below the number of --cpus");
+		if (min > 0) {
+			out->cpu[cpu].speed = number;
+		} else {
+			out->load[cpu].share = number / 100;
+			out->cpu[cpu].load = &out->load[cpu];
+			out->cpu[cpu].loads = 1;
+		}
+		at = comma ? comma + 1 : NULL;
+	}
+	return 0;
+}
+
+static error_t wrong(struct argp_state *state, const char *message)
+{
+	argp_failure(state, 0, 0, "%s", message);
+	return EINVAL;
+}
+
+/* About how much there is to do. */
+static double steps(const struct threads_params *params)
+{
+	double n = params->threads, m = (double)params->cpus, crowd = 1 + n / m;
+	double phases = (double)params->phases;
+	double time = (double)params->phase_ns * phases * crowd;
+	double sum = time / (double)params->period_ns * (n + m) + phases * n * (m + crowd);
+
+	return params->slice_ns == 0 ? sum
+				     : sum + time / (double)params->slice_ns * m * (m + crowd);
+}
+
+static error_t complete(struct argp_state *state, struct parsing *parsing)
+{
+	struct simulate_juggle *out = parsing->out;
+	struct threads_params *params = &out->params;
+	size_t wanted = 0;
+
+	params->cpus = parsing->cpus;
+	params->phases = parsing->phases;
+	params->cpu = out->cpu;
+	params->margin_ns = (int64_t)parsing->margin_ns;
+	if (params->domains > params->cpus)
+		return wrong(state, "--domains: more than CPUs");
+	for (size_t j = 0; j < params->cpus; j++)
+		out->cpu[j] = (struct threads_cpu){
+			.speed = 1, .domain = (uint32_t)(j * params->domains / params->cpus)};
+	error_t error = parsing->speed
+				? read_list(state, parsing, "--speed", parsing->speed, 0.01, 100)
+				: 0;
+	if (error == 0 && parsing->load)
+		error = read_list(state, parsing, "--load", parsing->load, 0, 99);
+	if (error != 0)
+		return error;
+	double period = (double)params->period_ns * (1 - params->jitter);
+	if ((double)params->point_ns >= period || (double)params->migration_ns >= period)
+		return wrong(state, "--point-cost and --migration-cost: less than the shortest "
+				    "period, or no time is left for work");
+	if ((double)params->phase_ns * (double)params->phases > 9e17)
+		return wrong(state, "--phase and --phases: more than 28 years of work");
+	if (!out->heat_map && steps(params) > STEPS_MAX)
+		return wrong(state, "that would take hours: use a longer --period or --slice, or "
+				    "fewer --phases or threads");
+	for (size_t i = 0; i < SIMULATE_POLICIES; i++)
+		wanted += out->wanted[i];
+	if (out->series && (out->heat_map || wanted != 1))
+		return wrong(state, "--series: choose one --policy");
+	return 0;
+}
+
+static error_t read_program(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->input;
+	struct threads_params *params = &parsing->out->params;
+
+	switch (key) {
+	case 'n':
+		return command_count(
+			state, "--threads", arg, 1, SIMULATE_THREADS_MAX, &params->threads);
+	case KEY_PHASE:
+		return command_time(state, "--phase", arg, 1, &params->phase_ns);
+	case KEY_PHASES:
+		return command_count(state, "--phases", arg, 1, PHASES_MAX, &parsing->phases);
+	case KEY_BARRIER:
+		return read_barrier(state, arg, params);
+	case KEY_IMBALANCE:
+		return command_percent(state, "--imbalance", arg, 99, &params->imbalance);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t read_machine(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->input;
+	struct threads_params *params = &parsing->out->params;
+
+	switch (key) {
+	case 'm':
+		return command_count(state, "--cpus", arg, 1, SIMULATE_CPUS_MAX, &parsing->cpus);
+	case KEY_DOMAINS:
+		return command_count(
+			state, "--domains", arg, 1, SIMULATE_CPUS_MAX, &params->domains);
+	case KEY_REMOTE_COST:
+		return command_percent(state, "--remote-cost", arg, 1000, &params->remote);
+	case KEY_SPEED:
+		parsing->speed = arg;
+		return 0;
+	case KEY_LOAD:
+		parsing->load = arg;
+		return 0;
+	case KEY_SLICE:
+		return command_time(state, "--slice", arg, 0, &params->slice_ns);
+	case KEY_TICK:
+		return command_time(state, "--tick", arg, 0, &params->tick_ns);
+	case KEY_MIGRATION_COST:
+		return command_time(state, "--migration-cost", arg, 0, &params->migration_ns);
+	default:
+		return read_program(key, arg, state);
+	}
+}
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->input;
+	struct simulate_juggle *out = parsing->out;
+	struct threads_params *params = &out->params;
+	int64_t number = 0;
+
+	switch (key) {
+	case 'P':
+		return read_policy(state, arg, out);
+	case 'i':
+		return command_time(state, "--period", arg, 1, &params->period_ns);
+	case KEY_JITTER:
+		return command_percent(state, "--jitter", arg, 99, &params->jitter);
+	case KEY_POINT_COST:
+		return command_time(state, "--point-cost", arg, 0, &params->point_ns);
+	case KEY_JOINT:
+		params->joint = true;
+		return 0;
+	case KEY_MARGIN:
+		return command_time(state, "--margin", arg, 0, &parsing->margin_ns);
+	case KEY_BY_WORK:
+		params->by_work = true;
+		return 0;
+	case KEY_SEED:
+		if (parse_integer(arg, 0, INT64_MAX, &number) < 0)
+			return command_line_refuse(state, "--seed", arg, "a whole number from 0");
+		params->seed = (uint64_t)number;
+		return 0;
+	case KEY_SERIES:
+		out->series = arg;
+		return 0;
+	case KEY_HEAT_MAP:
+		out->heat_map = true;
+		return 0;
+	case KEY_MAX_THREADS:
+		return command_count(
+			state, "--max-threads", arg, 3, THREADS_MAP_MAX, &out->threads_max);
+	case ARGP_KEY_END:
+		return complete(state, parsing);
+	default:
+		return read_machine(key, arg, state);
+	}
+}
+
+int simulate_juggle_parse(int argc, char **argv, struct simulate_juggle *out)
+{
+	struct parsing parsing = {.out = out, .cpus = 7, .phases = 10, .margin_ns = MS / 2};
+	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
+
+	*out = (struct simulate_juggle){
+		.params = {.threads = 8,
+			.domains = 1,
+			.phase_ns = 1000 * MS,
+			.period_ns = 4 * MS,
+			.seed = 1},
+		.wanted = {true, true, true, true},
+		.threads_max = 64,
+	};
+	return command_parse(&argp, argc, argv, &parsing, &out->common);
+}
