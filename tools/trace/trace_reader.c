@@ -368,13 +368,9 @@ static int read_point(struct parser *p)
 	if (point.now_ns < p->now_ns[point.domain])
 		return refuse(p, "a point that is earlier than the one before");
 	p->now_ns[point.domain] = point.now_ns;
-	size_t first_thread = memory->threads, first_move = memory->moves;
 	for (uint64_t i = 0; i < threads + moves; i++) {
-		if (!next_line(p)) {
-			memory->threads = first_thread;
-			memory->moves = first_move;
-			return 1;
-		}
+		if (!next_line(p))
+			return 1; /* what was read of it is no point's */
 		int r = i < threads ? read_thread(p) : read_move(p);
 		if (r < 0)
 			return r;
