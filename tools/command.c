@@ -55,12 +55,14 @@ int command_parse(const struct argp *argp, int argc, char **argv, void *input,
 	struct command_options *options)
 {
 	struct parsing parsing = {.input = input, .options = options};
-	const struct argp_child children[] = {{.argp = argp}, {0}};
+	struct argp own = *argp;
+	const struct argp_child children[] = {{.argp = &own}, {0}};
 	const struct argp whole = {.options = table,
 		.parser = read_option,
 		.args_doc = argp->args_doc,
 		.children = children};
 
+	own.args_doc = NULL; /* else the help tells of the arguments twice */
 	*options = (struct command_options){0};
 	return command_line_parse(&whole, argv[0], 0, argc, argv, &parsing);
 }

@@ -1,8 +1,491 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * jugglectl replay: what another policy or period would have done to a traced run. The command line
+ * and the output; the rest is in replay_run.h (simulations), replay_model.h (what the trace tells of
+ * the program) and replay_follow.h (the daemon's policy, point by point).
+ */
 #include "command.h"
+#include "replay_run.h"
+
+#include "command_line.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define RUNS_MAX 1000
+#define PERIOD_MIN_NS 1000
+#define SLEEPS 0.02 /* less sleep than this is no waiting at barriers */
+
+enum {
+	KEY_JITTER = 0x100,
+	KEY_MARGIN,
+	KEY_DOMAINS,
+	KEY_SLICE,
+	KEY_TICK,
+	KEY_MIGRATION_COST,
+	KEY_POINT_COST,
+	KEY_RUNS,
+	KEY_SEED,
+};
+
+static const struct argp_option table[] = {
+	{"policy", 'P', "NAME", 0, "pinned, reactive, ideal or juggle (default: as recorded)", 0},
+	{"period", 'i', "TIME", 0, "Between balancing points, from 1us (default: as recorded)", 0},
+	{"jitter", KEY_JITTER, "PCT", 0, "Random variation of each period, 0 to 90 (default: 10)",
+		0},
+	{"margin", KEY_MARGIN, "TIME", 0,
+		"Error margin of the ahead/behind test, for simulations and for the decisions at "
+		"the recorded points (default: 500us)",
+		0},
+	{"domains", KEY_DOMAINS, "MODE", 0, "split, as recorded, or joint (default: split)", 0},
+	{"phase", 'e', "TIME", 0,
+		"Work of a thread between two barriers (default: as found in the trace)", 1},
+	{"barrier", 'b', "NAME", 0, "Who waits there blocks, yields or spins (default: block)", 1},
+	{"slice", KEY_SLICE, "TIME", 0, "Time slice of the kernel (default: 3ms)", 1},
+	{"tick", KEY_TICK, "TIME", 0, "Times of running threads are so old at most (default: 4ms)",
+		1},
+	{"migration-cost", KEY_MIGRATION_COST, "TIME", 0,
+		"CPU time that a move costs the thread (default: 0)", 1},
+	{"point-cost", KEY_POINT_COST, "TIME", 0, "CPU time of a balancing point (default: 0)", 1},
+	{"runs", KEY_RUNS, "N", 0, "Simulations of which to take the mean, 1 to 1000 (default: 5)",
+		1},
+	{"seed", KEY_SEED, "N", 0, "Of the first; the same seed gives the same (default: 1)", 1},
+	{0},
+};
+
+static const char doc[] =
+	"What another policy or period would have done to a run that juggle --trace recorded.\v"
+	"Two things are done. The recorded points are given to the policy of juggle: how often "
+	"does "
+	"it decide what was recorded? And the run is simulated, with as many threads, as much work "
+	"and the other load that the trace shows: first as it was recorded, which shows how far "
+	"to trust it, then as asked for. Times have a unit: ns, us, ms, s, min.\n\n"
+	"Exit status: 0, 1 when the trace cannot be read or has too little in it, 2 when the "
+	"command line is wrong.";
+
+struct options {
+	struct replay_setup setup;
+	const char *path;
+};
+
+/* ---- The command line ---- */
+
+/* The place of a word in a list; count when it is none of them. */
+static size_t place_of(const char *word, const char *const *words, size_t count)
+{
+	size_t i = 0;
+
+	while (i < count && strcmp(word, words[i]) != 0)
+		i++;
+	return i;
+}
+
+static const char *const balancer_names[] = {
+	[THREADS_STATIC] = "pinned",
+	[THREADS_REACTIVE] = "reactive",
+	[THREADS_IDEAL] = "ideal",
+	[THREADS_JUGGLE] = "juggle",
+};
+
+static error_t read_policy(struct argp_state *state, const char *arg, struct replay_setup *setup)
+{
+	size_t place = place_of(arg, balancer_names, 4);
+
+	if (place == 4)
+		return command_line_refuse(
+			state, "--policy", arg, "pinned, reactive, ideal or juggle");
+	setup->balancer = (enum threads_balancer)place;
+	setup->policy_given = true;
+	return 0;
+}
+
+static const char *const barrier_names[] = {
+	[THREADS_BLOCK] = "block", [THREADS_YIELD] = "yield", [THREADS_SPIN] = "spin"};
+
+static error_t read_barrier(struct argp_state *state, const char *arg, struct replay_setup *setup)
+{
+	size_t place = place_of(arg, barrier_names, 3);
+
+	if (place == 3)
+		return command_line_refuse(state, "--barrier", arg, "block, yield or spin");
+	setup->barrier = (enum threads_barrier)place;
+	setup->barrier_given = true;
+	return 0;
+}
+
+static error_t read_domains(struct argp_state *state, const char *arg, struct replay_setup *setup)
+{
+	static const char *const names[] = {"split", "joint"};
+	size_t place = place_of(arg, names, 2);
+
+	if (place == 2)
+		return command_line_refuse(state, "--domains", arg, "split or joint");
+	setup->joint = place == 1;
+	return 0;
+}
+
+static error_t read_margin(struct argp_state *state, const char *arg, struct replay_setup *setup)
+{
+	uint64_t ns = 0;
+	error_t error = command_time(state, "--margin", arg, 0, &ns);
+
+	if (error == 0)
+		setup->margin_ns = (int64_t)ns;
+	return error;
+}
+
+static error_t read_argument(struct argp_state *state, char *arg, struct options *options)
+{
+	if (options->path != NULL) {
+		argp_failure(state, 0, 0, "%s: one trace at a time", arg);
+		return EINVAL;
+	}
+	options->path = arg;
+	return 0;
+}
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+	struct replay_setup *setup = &options->setup;
+	int64_t number = 0;
+	error_t error;
+
+	switch (key) {
+	case 'P':
+		return read_policy(state, arg, setup);
+	case 'i':
+		setup->period_given = true;
+		return command_time(state, "--period", arg, PERIOD_MIN_NS, &setup->period_ns);
+	case KEY_JITTER:
+		return command_percent(state, "--jitter", arg, 90, &setup->jitter);
+	case KEY_MARGIN:
+		return read_margin(state, arg, setup);
+	case KEY_DOMAINS:
+		return read_domains(state, arg, setup);
+	case 'e':
+		return command_time(state, "--phase", arg, 1, &setup->phase_ns);
+	case 'b':
+		return read_barrier(state, arg, setup);
+	case KEY_SLICE:
+		return command_time(state, "--slice", arg, 0, &setup->slice_ns);
+	case KEY_TICK:
+		return command_time(state, "--tick", arg, 0, &setup->tick_ns);
+	case KEY_MIGRATION_COST:
+		return command_time(state, "--migration-cost", arg, 0, &setup->migration_ns);
+	case KEY_POINT_COST:
+		return command_time(state, "--point-cost", arg, 0, &setup->point_ns);
+	case KEY_RUNS:
+		return command_count(state, "--runs", arg, 1, RUNS_MAX, &setup->runs);
+	case KEY_SEED:
+		error = command_line_integer(state, "--seed", arg, 0, INT64_MAX / 2, &number);
+		setup->seed = (uint64_t)number;
+		return error;
+	case ARGP_KEY_ARG:
+		return read_argument(state, arg, options);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* ---- Reading ---- */
+
+static int read_trace(const char *program, const char *path, struct trace_file *trace)
+{
+	struct trace_error error;
+	int rc = trace_read(trace, path, &error);
+
+	if (rc == 0)
+		return 0;
+	if (error.line > 0)
+		return command_fail(program, "%s: line %zu: %s", path, error.line, error.text);
+	return command_fail(program, "%s: %s", path, strerror(-rc));
+}
+
+static void warn(const char *program, const struct replay *replay)
+{
+	const struct trace_file *trace = &replay->trace;
+
+	if (trace->cut_short)
+		fprintf(stderr, "%s: the trace is cut short; what is there is used\n", program);
+	if (trace->dropped > 0)
+		fprintf(stderr, "%s: %llu records are missing in the trace\n", program,
+			(unsigned long long)trace->dropped);
+	if (trace->cpu_changes > 0)
+		fprintf(stderr,
+			"%s: the CPUs changed during the run; those of its start are used\n",
+			program);
+	if (trace->unknown > 0)
+		fprintf(stderr, "%s: %llu records are of a later version, and left out\n", program,
+			(unsigned long long)trace->unknown);
+}
+
+static int prepare(const char *program, const char *path, struct replay *replay)
+{
+	int rc = replay_prepare(replay);
+
+	switch (rc) {
+	case 0:
+		break;
+	case -ENODATA:
+		return command_fail(program,
+			"%s: no balancing points at which threads computed: a longer run is needed",
+			path);
+	case -ENXIO:
+		return command_fail(program, "%s: the header names no CPUs", path);
+	case -ERANGE:
+		return command_wrong(program, "--phase: too short for a run of %.3g s",
+			(double)(replay->model.end_ns - replay->model.begin_ns) * 1e-9);
+	case -E2BIG:
+		return command_wrong(program, "--period: too short for a run of %.3g s",
+			(double)(replay->model.end_ns - replay->model.begin_ns) * 1e-9);
+	default:
+		return command_fail(program, "%s: %s", path, strerror(-rc));
+	}
+	if (replay->setup.barrier != THREADS_BLOCK && replay->setup.phase_ns == 0)
+		return command_wrong(program,
+			"--barrier %s: give --phase as well: where threads do "
+			"not sleep, the trace does not show it",
+			barrier_names[replay->setup.barrier]);
+	return 0;
+}
+
+static int simulate(
+	const char *program, struct replay *replay, const struct command_options *common)
+{
+	struct command_progress progress;
+
+	command_progress_begin(&progress, common);
+	int rc = replay_simulate(replay, &progress);
+	command_progress_end(&progress);
+	switch (rc) {
+	case 0:
+		return 0;
+	case -ETIME:
+		return command_fail(
+			program, "the simulation does not end: moves or points cost too much");
+	case -EINVAL:
+		return command_wrong(program, "--point-cost has to be less than the period");
+	case -ERANGE:
+		return command_wrong(program, "--phase: too short for so long a run");
+	default:
+		return command_fail(program, "%s", strerror(-rc));
+	}
+}
+
+/* ---- Output ---- */
+
+static enum threads_balancer asked_balancer(const struct replay *r)
+{
+	return r->setup.policy_given ? r->setup.balancer : r->balancer;
+}
+
+static double asked_period_s(const struct replay *r)
+{
+	return (double)(r->setup.period_given ? r->setup.period_ns : r->period_ns) * 1e-9;
+}
+
+/* How much longer the simulation of what was recorded takes than it took, as a share. */
+static double model_error(const struct replay *r)
+{
+	return r->simulated.time_s / r->recorded.time_s - 1;
+}
+
+/* What the run would have taken, if the simulation errs alike in both cases. */
+static double expected_s(const struct replay *r)
+{
+	return r->recorded.time_s * r->asked.time_s / r->simulated.time_s;
+}
+
+static json_t *lag_json(const struct replay_outcome *outcome, double lag_s)
+{
+	return outcome->watched ? json_real(lag_s) : json_null();
+}
+
+static json_t *outcome_json(const struct replay *r, const struct replay_outcome *outcome)
+{
+	return json_pack("{s:f, s:f, s:o, s:o, s:f, s:f}", "time_s", outcome->time_s, "speed",
+		r->recorded.time_s / outcome->time_s, "lag_mean_s",
+		lag_json(outcome, outcome->lag_mean_s), "lag_s", lag_json(outcome, outcome->lag_s),
+		"migrations", outcome->migrations, "busy", outcome->busy);
+}
+
+static json_t *loads_json(const struct replay *r)
+{
+	json_t *loads = json_array();
+
+	for (size_t i = 0; i < r->trace.cpus; i++)
+		json_array_append_new(
+			loads, json_pack("{s:i, s:f}", "os_cpu", (int)r->trace.cpu[i].os_cpu,
+				       "share", r->follow.cpu[i].share));
+	return loads;
+}
+
+static json_t *decisions_json(const struct replay_decisions *decisions)
+{
+	return json_pack("{s:I, s:I, s:I, s:I}", "points", (json_int_t)decisions->points, "same",
+		(json_int_t)decisions->same, "moves_recorded",
+		(json_int_t)decisions->recorded_moves, "moves", (json_int_t)decisions->moves);
+}
+
+static int print_json(const char *program, const struct replay *r)
+{
+	return command_print_json(program,
+		json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:f, s:s, s:f, s:s, s:f, s:I, s:f, "
+			  "s:f, "
+			  "s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:b, s:I, s:I}",
+			"program", "jugglectl replay", "version", JUGGLE_VERSION, "command",
+			r->trace.command, "threads", (int)r->model.threads, "cpus", (int)r->cpus,
+			"domains", (int)r->domains, "policy_recorded", r->trace.policy,
+			"period_recorded_s", (double)r->period_ns * 1e-9, "policy",
+			balancer_names[asked_balancer(r)], "period_s", asked_period_s(r), "barrier",
+			barrier_names[r->setup.barrier], "phase_s", (double)r->phase_ns * 1e-9,
+			"phases", (json_int_t)r->phases, "asleep", r->model.asleep, "balanced",
+			r->model.balanced, "recorded", outcome_json(r, &r->recorded), "model",
+			outcome_json(r, &r->simulated), "replayed", outcome_json(r, &r->asked),
+			"model_error", model_error(r), "expected_s", expected_s(r), "decisions",
+			decisions_json(&r->follow.decisions), "load", loads_json(r), "cut_short",
+			r->trace.cut_short, "dropped", (json_int_t)r->trace.dropped, "unknown",
+			(json_int_t)r->trace.unknown));
+}
+
+static void print_row(
+	const char *name, const struct replay *r, const struct replay_outcome *outcome)
+{
+	char mean[20] = "-", most[20] = "-";
+
+	if (outcome->watched) {
+		snprintf(mean, sizeof(mean), "%.2f", outcome->lag_mean_s * 1e3);
+		snprintf(most, sizeof(most), "%.2f", outcome->lag_s * 1e3);
+	}
+	printf("%-26s %9.4g %7.3f %10s %9s %7.0f %5.1f\n", name, outcome->time_s,
+		r->recorded.time_s / outcome->time_s, mean, most, outcome->migrations,
+		outcome->busy * 100);
+}
+
+static void print_simulated(const char *what, const struct replay *r,
+	enum threads_balancer balancer, double period_s, const struct replay_outcome *outcome)
+{
+	char name[60];
+
+	if (outcome->watched)
+		snprintf(name, sizeof(name), "%s: %s, %.4g ms", what, balancer_names[balancer],
+			period_s * 1e3);
+	else
+		snprintf(name, sizeof(name), "%s: %s", what, balancer_names[balancer]);
+	print_row(name, r, outcome);
+}
+
+static void print_table(const struct replay *r)
+{
+	printf("%-26s %9s %7s %10s %9s %7s %5s\n", "", "time s", "speed", "lag ms", "max ms",
+		"moves", "busy%");
+	print_row("recorded", r, &r->recorded);
+	print_simulated("model", r, r->balancer, (double)r->period_ns * 1e-9, &r->simulated);
+	if (r->differs)
+		print_simulated("replay", r, asked_balancer(r), asked_period_s(r), &r->asked);
+}
+
+/* What the program is taken for, and from what. */
+static void print_program(const struct replay *r)
+{
+	bool sleeps = r->model.asleep >= SLEEPS, found = r->model.phase_ns > 0;
+
+	printf("%u threads on %zu CPUs", r->model.threads, r->cpus);
+	if (r->domains > 1)
+		printf(" of %u domains", r->domains);
+	if (r->phases > 1)
+		printf(", %llu phases of %.4g ms%s.\n", (unsigned long long)r->phases,
+			(double)r->phase_ns * 1e-6, r->setup.phase_ns > 0 ? "" : " (as found)");
+	else
+		printf(", all in one phase.\n");
+	if (r->setup.phase_ns == 0 && !found)
+		printf("Phases do not show in the trace%s:\ngive --phase, if it has any.\n",
+			sleeps ? "" : ", since threads hardly sleep");
+	if (!sleeps && !r->setup.barrier_given)
+		printf("Threads at barriers that yield or spin do not sleep: give --barrier, "
+		       "too.\n");
+	if (r->balancer == THREADS_REACTIVE)
+		printf("Threads were left to the kernel, for which `reactive' stands here; what "
+		       "else "
+		       "ran on\nthe CPUs is not known.\n");
+}
+
+static void print_decisions(const struct replay_decisions *decisions)
+{
+	if (decisions->points == 0) {
+		printf("Nothing was decided in this run, so that there is nothing to compare.\n");
+		return;
+	}
+	printf("The policy decides the same at %.1f %% of %llu recorded points.\n",
+		100.0 * (double)decisions->same / (double)decisions->points,
+		(unsigned long long)decisions->points);
+	if (decisions->same < decisions->points)
+		printf("It decides %llu moves, where %llu were recorded.\n",
+			(unsigned long long)decisions->moves,
+			(unsigned long long)decisions->recorded_moves);
+}
+
+static void print_meaning(const struct replay *r)
+{
+	double error = model_error(r);
+
+	if (r->setup.barrier == THREADS_BLOCK)
+		printf("The model takes %.1f %% %s than was recorded: trust nothing finer.\n",
+			100 * (error < 0 ? -error : error), error < 0 ? "less" : "more");
+	else
+		printf("How much was work is chosen to give the recorded time: the model is not "
+		       "checked.\n");
+	if (r->differs)
+		printf("As asked for the run would have taken %.4g s instead of %.4g s: at %.3f of "
+		       "its\nspeed.\n",
+			expected_s(r), r->recorded.time_s, r->simulated.time_s / r->asked.time_s);
+}
+
+static int print_text(const char *program, const struct replay *r)
+{
+	print_program(r);
+	putchar('\n');
+	print_table(r);
+	putchar('\n');
+	print_decisions(&r->follow.decisions);
+	print_meaning(r);
+	return command_flush(program);
+}
 
 int replay_main(int argc, char **argv)
 {
-	(void)argc;
-	return command_fail(argv[0], "not written yet");
+	struct options options = {
+		.setup = {.jitter = 0.1,
+			.margin_ns = 500000,
+			.slice_ns = 3000000,
+			.tick_ns = 4000000,
+			.runs = 5,
+			.seed = 1},
+	};
+	const struct argp argp = {
+		.options = table, .parser = read_option, .args_doc = "TRACE", .doc = doc};
+	struct command_options common;
+	int rc = command_parse(&argp, argc, argv, &options, &common);
+
+	if (rc != 0)
+		return rc < 0 ? COMMAND_WRONG : 0;
+	if (options.path == NULL)
+		return command_wrong(
+			argv[0], "the TRACE is missing: a file that juggle --trace wrote");
+	struct replay replay = {.setup = options.setup};
+	rc = read_trace(argv[0], options.path, &replay.trace);
+	if (rc == 0) {
+		if (!common.quiet)
+			warn(argv[0], &replay);
+		rc = prepare(argv[0], options.path, &replay);
+	}
+	if (rc == 0)
+		rc = simulate(argv[0], &replay, &common);
+	if (rc == 0)
+		rc = common.json ? print_json(argv[0], &replay) : print_text(argv[0], &replay);
+	replay_deinit(&replay);
+	return rc;
 }

@@ -222,11 +222,12 @@ static int read_header(struct parser *p)
 	json_int_t start_ns;
 	json_t *cpus;
 
+	/* What jansson says of bad text would quote it, control characters and all. */
 	json_t *header =
 		json_loadb(p->field, (size_t)(p->stop - p->field), JSON_REJECT_DUPLICATES, &error);
 	p->memory->header = header;
-	if (header == NULL)
-		return refuse(p, "the header is damaged: %.80s", error.text);
+	if (!json_is_object(header))
+		return refuse(p, "the header is damaged: no JSON object");
 	if (json_unpack_ex(header, &error, 0, "{s:s, s:s, s:s, s:s, s:s, s:I, s:F, s:o}", "version",
 		    &trace->version, "command", &trace->command, "policy", &trace->policy,
 		    "sampler", &trace->sampler, "balancers", &trace->balancers, "start_ns",
@@ -367,13 +368,9 @@ static int read_point(struct parser *p)
 	if (point.now_ns < p->now_ns[point.domain])
 		return refuse(p, "a point that is earlier than the one before");
 	p->now_ns[point.domain] = point.now_ns;
-	size_t first_thread = memory->threads, first_move = memory->moves;
 	for (uint64_t i = 0; i < threads + moves; i++) {
-		if (!next_line(p)) {
-			memory->threads = first_thread;
-			memory->moves = first_move;
-			return 1;
-		}
+		if (!next_line(p))
+			return 1; /* what was read of it is no point's */
 		int r = i < threads ? read_thread(p) : read_move(p);
 		if (r < 0)
 			return r;

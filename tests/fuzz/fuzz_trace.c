@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT */
+/* Arbitrary bytes for the reader of traces: what it hands out must be whole. */
+#undef NDEBUG
+#include <assert.h>
+#include <string.h>
+
+#include "trace_reader.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void check_point(const struct trace_point *point)
+{
+	assert(point->domain < TRACE_DOMAINS_MAX);
+	for (size_t i = 0; i < point->threads; i++)
+		assert(point->thread[i].tid > 0 && point->thread[i].os_cpu >= -1);
+	for (size_t i = 0; i < point->moves; i++)
+		assert(point->move[i].tid > 0 && point->move[i].from >= 0 &&
+			point->move[i].to >= 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	struct trace_file trace;
+	struct trace_error error;
+
+	if (trace_parse(&trace, (const char *)data, bytes, &error) < 0) {
+		assert(error.text[0] != '\0' && memchr(error.text, '\0', sizeof(error.text)));
+		assert(trace.memory == NULL);
+		return 0;
+	}
+	/* A line each, at least. */
+	assert(trace.points + trace.births + trace.regimes <= bytes);
+	for (size_t i = 0; i < trace.points; i++)
+		check_point(&trace.point[i]);
+	for (size_t i = 0; i < trace.births; i++)
+		assert(trace.birth[i].tid > 0 && strlen(trace.birth[i].comm) < bytes);
+	for (size_t i = 0; i < trace.regimes; i++)
+		assert(strlen(trace.regime[i].reason) < bytes);
+	trace_file_deinit(&trace);
+	return 0;
+}

@@ -1,0 +1,242 @@
+# SPDX-License-Identifier: MIT
+"""jugglectl replay: of recorded traces, of a live run, and of what is no trace."""
+
+import json
+import random
+import re
+import subprocess
+
+import pytest
+
+import helpers
+from test_manuals import keys_of_page
+
+TRACES = helpers.REPO / "tests" / "fixtures" / "trace"
+OUTCOMES = ("recorded", "model", "replayed")
+
+
+@pytest.fixture
+def replay(run_jugglectl):
+    """replay(TRACE, OPTION...): the JSON object, of a replay that has to succeed in silence."""
+    def run(trace, *options):
+        done = run_jugglectl("replay", "--json", *options, trace)
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+    return run
+
+
+def refused(done, status, *words):
+    """One line on standard error with these words, and nothing else."""
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith("jugglectl replay: ") and done.stderr.count("\n") == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+# --- recorded traces -----------------------------------------------------------------
+
+def test_keys(replay):
+    outcome = {"time_s", "speed", "lag_mean_s", "lag_s", "migrations", "busy"}
+    result = replay(TRACES / "block")
+    outer, inner = keys_of_page("jugglectl-replay.1", "RESULT FORMAT")
+    assert outer == set(result)
+    assert inner == {"recorded": outcome, "decisions": set(result["decisions"]),
+                     "load": set(result["load"][0])}
+    assert all(set(result[name]) == outcome for name in OUTCOMES)
+
+
+def test_as_recorded(replay):
+    result = replay(TRACES / "block")
+    assert (result["threads"], result["cpus"], result["domains"]) == (3, 2, 1)
+    assert result["policy_recorded"] == result["policy"] == "juggle"
+    assert result["period_recorded_s"] == result["period_s"] == pytest.approx(0.004)
+    assert 0.019 < result["phase_s"] < 0.022, "phases of 20 ms"
+    assert result["replayed"] == result["model"]
+    assert result["recorded"]["speed"] == 1
+    assert result["expected_s"] == pytest.approx(result["recorded"]["time_s"])
+    assert abs(result["model_error"]) < 0.1
+    assert not result["cut_short"] and result["dropped"] == result["unknown"] == 0
+
+
+def test_decisions_are_those_of_the_daemon(replay):
+    for name in ("block", "yield"):
+        decisions = replay(TRACES / name)["decisions"]
+        assert decisions["points"] > 100
+        assert decisions["same"] > 0.9 * decisions["points"]
+        other = replay(TRACES / name, "--margin", "50ms")["decisions"]
+        assert other["same"] < 0.9 * other["points"] and other["moves"] == 0
+    assert replay(TRACES / "static")["decisions"]["points"] == 0
+
+
+def test_another_policy(replay):
+    """The bound of the theory: 3 threads on 2 CPUs are 4/3 as fast as pinned ones."""
+    options = "--slice", "0", "--tick", "0", "--jitter", "0"
+    pinned = replay(TRACES / "block", "--policy", "pinned", *options)
+    assert pinned["policy"] == "pinned"
+    assert 0.7 < pinned["model"]["time_s"] / pinned["replayed"]["time_s"] < 0.95
+    assert pinned["expected_s"] > 1.05 * pinned["recorded"]["time_s"]
+    assert pinned["replayed"]["migrations"] == 0
+    assert pinned["replayed"]["lag_s"] is None, "nobody looked"
+    ideal = replay(TRACES / "block", "--policy", "ideal", *options)
+    assert ideal["replayed"]["time_s"] < pinned["replayed"]["time_s"]
+    back = replay(TRACES / "static", "--policy", "juggle", "--phase", "20ms", *options)
+    assert back["replayed"]["time_s"] < back["model"]["time_s"]
+
+
+def test_another_period(replay):
+    result = replay(TRACES / "block", "--period", "40ms")
+    assert result["period_s"] == pytest.approx(0.04)
+    assert result["replayed"]["migrations"] < result["model"]["migrations"]
+    assert result["replayed"]["time_s"] > result["model"]["time_s"]
+
+
+def test_phase_of_the_user(replay):
+    result = replay(TRACES / "block", "--phase", "100ms")
+    assert result["phase_s"] == pytest.approx(0.1, rel=0.2)
+    assert result["phases"] * result["phase_s"] * 3 == pytest.approx(
+        result["recorded"]["busy"] * result["recorded"]["time_s"] * 2, rel=0.01)
+
+
+@pytest.mark.parametrize("barrier", ["yield", "spin"])
+def test_who_waits_without_sleeping(replay, barrier):
+    """How much was work is found by simulating what was recorded."""
+    result = replay(TRACES / "yield", "--barrier", barrier, "--phase", "20ms")
+    assert result["barrier"] == barrier
+    assert abs(result["model_error"]) < 0.05
+
+
+def test_left_to_the_kernel(run_jugglectl, replay):
+    result = replay(TRACES / "observe")
+    assert (result["policy"], result["balanced"]) == ("reactive", 0)
+    assert all(cpu["share"] == 0 for cpu in result["load"])
+    assert "left to the kernel" in run_jugglectl("replay", TRACES / "observe").stdout
+
+
+def test_same_seed_same_result(replay):
+    assert replay(TRACES / "block") == replay(TRACES / "block")
+    assert replay(TRACES / "block") != replay(TRACES / "block", "--seed", "7")
+
+
+def test_text(run_jugglectl):
+    done = run_jugglectl("replay", "--policy", "pinned", TRACES / "block")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    assert re.search(r"^recorded +[0-9.]+ +1\.000 ", done.stdout, re.MULTILINE)
+    assert re.search(r"^model: juggle, 4 ms +[0-9.]+ ", done.stdout, re.MULTILINE)
+    assert re.search(r"^replay: pinned +[0-9.]+ ", done.stdout, re.MULTILINE)
+    assert "As asked for the run would have taken" in done.stdout
+
+
+# --- a live run ----------------------------------------------------------------------
+
+@pytest.mark.needs_cpus(2)
+def test_of_a_live_run(run_juggle, replay, app, tmp_path):
+    trace = tmp_path / "trace"
+    two = "%d,%d" % tuple(helpers.cpus()[:2])
+    done = run_juggle("-c", two, "--always", "-i", "4ms", "--trace", str(trace), "--", app("ubench"),
+                      "-q", "-t", "3", "-p", "100", "-e", "10ms", "--rate", "200000")
+    assert done.returncode == 0, done.stderr
+    result = replay(trace)
+    assert (result["threads"], result["cpus"], result["policy"]) == (3, 2, "juggle")
+    assert result["command"].endswith("--rate 200000")
+    assert result["decisions"]["points"] > 0
+    for name in OUTCOMES:
+        assert result[name]["time_s"] > 0
+    assert replay(trace, "--policy", "pinned")["policy"] == "pinned"
+
+
+# --- what is no trace ----------------------------------------------------------------
+
+def test_cut_in_mid_line(run_jugglectl, tmp_path):
+    text = (TRACES / "block").read_bytes()
+    cut = tmp_path / "cut"
+    cut.write_bytes(text[:len(text) // 2 + 3])
+    done = run_jugglectl("replay", "--json", cut)
+    assert done.returncode == 0
+    assert done.stderr == "jugglectl replay: the trace is cut short; what is there is used\n"
+    assert json.loads(done.stdout)["cut_short"]
+    assert run_jugglectl("replay", "-q", cut).stderr == ""
+
+
+def test_damaged(run_jugglectl, tmp_path):
+    lines = (TRACES / "block").read_text().splitlines(keepends=True)
+    damaged = tmp_path / "damaged"
+    damaged.write_text("".join(lines[:20] + ["thread 1 2\n"] + lines[20:]))
+    refused(run_jugglectl("replay", damaged), 1, str(damaged), "line 21: ")
+
+
+def test_no_trace(run_jugglectl, tmp_path):
+    file = tmp_path / "file"
+    header = (TRACES / "block").read_text().splitlines(keepends=True)[0]
+    for text, words in (
+            (b"", ("nothing in it",)),
+            (random.Random(1).randbytes(10000), ("line 1", "no trace of juggle --trace")),
+            (header.replace("trace 1", "trace 2").encode(), ("version 2",)),
+            (header.encode()[:50], ("the file ends within the header",)),
+            (header.encode(), ("no balancing points",)),
+            (re.sub(r'"cpus":.*', '"cpus":[]}', header).encode() + "".join(
+                "point %d 0 5 1 0\nthread 1 -1 0 3 0 a\n" % now for now in (10, 20)).encode(),
+             ("no CPUs",))):
+        file.write_bytes(text)
+        refused(run_jugglectl("replay", file), 1, str(file), *words)
+
+
+def test_no_file(run_jugglectl, tmp_path):
+    refused(run_jugglectl("replay", tmp_path / "missing"), 1, "No such file or directory")
+    refused(run_jugglectl("replay", tmp_path), 1, "Is a directory")
+
+
+def test_unreadable(unprivileged, jugglectl, tmp_path):
+    hidden = tmp_path / "hidden"
+    hidden.write_text("")
+    hidden.chmod(0)
+    refused(unprivileged.run([jugglectl, "replay", str(hidden)]), 1, "Permission denied")
+
+
+@pytest.mark.parametrize("options, words", [
+    ([], ["TRACE is missing"]),
+    ([TRACES / "block", TRACES / "yield"], ["one trace at a time"]),
+    (["-P", "static", TRACES / "block"], ["pinned, reactive, ideal or juggle"]),
+    (["-i", "0", TRACES / "block"], ["--period"]),
+    (["-i", "20", TRACES / "block"], ["--period"]),
+    (["--domains", "all", TRACES / "block"], ["split or joint"]),
+    (["--jitter", "91", TRACES / "block"], ["--jitter"]),
+    (["--runs", "0", TRACES / "block"], ["--runs"]),
+    (["--phase", "0", TRACES / "block"], ["--phase"]),
+    (["--phase", "1ns", TRACES / "block"], ["--phase", "too short"]),
+    (["--barrier", "yield", TRACES / "block"], ["--phase"]),
+    (["--barrier", "none", TRACES / "block"], ["block, yield or spin"]),
+    (["--point-cost", "1s", TRACES / "block"], ["--point-cost"]),
+])
+def test_wrong_command_line(run_jugglectl, options, words):
+    refused(run_jugglectl("replay", *options), 2, *words)
+
+
+def test_output_that_cannot_be_written(jugglectl):
+    with open("/dev/full", "w", encoding="utf-8") as full:
+        for options in ([], ["--json"]):
+            done = subprocess.run(
+                [jugglectl, "replay", *options, str(TRACES / "block")], stdout=full,
+                stderr=subprocess.PIPE, text=True, timeout=helpers.TIMEOUT_S, check=False)
+            assert done.returncode == 1
+            assert "No space left on device" in done.stderr
+
+
+def test_times_that_cannot_be(run_jugglectl, tmp_path):
+    """Neither a hang nor nonsense."""
+    header = (TRACES / "block").read_text().splitlines(keepends=True)[0]
+    file, most = tmp_path / "file", 2 ** 62 - 1
+    file.write_text(header + "".join(
+        "point %d 0 5 2 0\nthread 1 0 0 %d 0 a\nthread 2 1 0 %d 0 a\n" % (now, most, most)
+        for now in (10, 20, 30)))
+    refused(run_jugglectl("replay", file), 1, "does not end")
+    file.write_text(header + "".join(
+        "point %d 0 5 1 0\nthread 1 0 0 5 0 a\n" % now for now in (10, most)))
+    refused(run_jugglectl("replay", file), 2, "--period", "too short")
+    assert run_jugglectl("replay", "--json", "-i", "1000000min", TRACES / "block").returncode == 0
+
+
+def test_costs_without_end(run_jugglectl):
+    """A move costs more than a period: nothing gets done."""
+    done = run_jugglectl("replay", "--migration-cost", "3600s", TRACES / "block")
+    refused(done, 1, "does not end")

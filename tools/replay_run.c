@@ -1,0 +1,222 @@
+/* SPDX-License-Identifier: MIT */
+/* A traced run, simulated; see replay_run.h. */
+#include "replay_run.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define PHASES_MAX 1e7
+#define POINTS_MAX 1e8
+#define WORK_MAX_NS 1e18 /* of a damaged trace; it does not fit the time, and so will not end */
+#define SLOWER_MAX 1000 /* a simulation that takes so many times what was recorded has no end */
+#define FITS 3 /* simulations to find how much of CPU time was work */
+#define SLICES 50 /* a simulation goes on in such parts of the recorded time */
+
+enum threads_balancer replay_recorded_balancer(const char *policy, double balanced)
+{
+	if (balanced < 0.5)
+		return THREADS_REACTIVE;
+	return strcmp(policy, "static") == 0 ? THREADS_STATIC : THREADS_JUGGLE;
+}
+
+/* ---- Before ---- */
+
+/* CPUs of the header, each once, with domains that are counted from 0 without gaps. */
+static int set_cpus(struct replay *r)
+{
+	const struct trace_file *trace = &r->trace;
+	bool *seen = calloc(TRACE_OS_CPU_MAX + 1, sizeof(*seen));
+	uint32_t *number = calloc(TRACE_DOMAINS_MAX, sizeof(*number)); /* plus 1 */
+
+	r->cpu = calloc(trace->cpus + 1, sizeof(*r->cpu));
+	if (seen == NULL || number == NULL || r->cpu == NULL) {
+		free(seen);
+		free(number);
+		return -ENOMEM;
+	}
+	for (size_t i = 0; i < trace->cpus; i++) {
+		const struct trace_cpu *cpu = &trace->cpu[i];
+		if (seen[cpu->os_cpu])
+			continue;
+		seen[cpu->os_cpu] = true;
+		if (number[cpu->domain] == 0)
+			number[cpu->domain] = ++r->domains;
+		r->cpu[r->cpus++] = (struct threads_cpu){.speed = 1,
+			.domain = number[cpu->domain] - 1,
+			.load = r->follow.cpu[i].load,
+			.loads = r->follow.cpu[i].loads};
+	}
+	free(seen);
+	free(number);
+	return r->cpus > 0 ? 0 : -ENXIO;
+}
+
+/* Divide a thread's work into phases, as near to the wanted length as whole numbers come. */
+static int set_phases(struct replay *r, double work_ns)
+{
+	uint64_t wanted = r->setup.phase_ns > 0 ? r->setup.phase_ns : r->model.phase_ns;
+	double phases = wanted > 0 ? fmax(1, round(work_ns / (double)wanted)) : 1;
+
+	if (phases > PHASES_MAX)
+		return -ERANGE;
+	r->phases = (uint64_t)phases;
+	r->phase_ns = (uint64_t)fmax(1, fmin(work_ns / phases, WORK_MAX_NS));
+	return 0;
+}
+
+int replay_prepare(struct replay *r)
+{
+	const struct policy_juggle_params params = policy_juggle_defaults(r->setup.margin_ns);
+	int rc = replay_model_init(&r->model, &r->trace);
+
+	if (rc == 0)
+		rc = replay_follow_init(&r->follow, &r->trace, &params, r->model.begin_ns);
+	if (rc == 0)
+		rc = set_cpus(r);
+	if (rc == 0)
+		rc = set_phases(r, r->model.work_ns / r->model.threads);
+	if (rc < 0)
+		return rc;
+	r->balancer = replay_recorded_balancer(r->trace.policy, r->model.balanced);
+	r->period_ns = (uint64_t)(r->trace.period_s * 1e9);
+	if (r->period_ns == 0)
+		r->period_ns = (r->model.end_ns - r->model.begin_ns) / r->model.points + 1;
+	uint64_t asked_ns = r->setup.period_given ? r->setup.period_ns : r->period_ns;
+	double time_ns = (double)(r->model.end_ns - r->model.begin_ns);
+	r->recorded = (struct replay_outcome){.watched = true,
+		.time_s = time_ns * 1e-9,
+		.lag_s = r->model.lag_ns * 1e-9,
+		.lag_mean_s = r->model.lag_mean_ns * 1e-9,
+		.migrations = (double)r->model.migrations,
+		.busy = r->model.work_ns / time_ns / (double)r->cpus};
+	if (time_ns / (double)(asked_ns < r->period_ns ? asked_ns : r->period_ns) > POINTS_MAX)
+		return -E2BIG;
+	return 0;
+}
+
+/* ---- Simulations ---- */
+
+struct counter {
+	struct command_progress *progress;
+	uint32_t done, all; /* simulations */
+};
+
+static struct threads_params params_of(const struct replay *r, bool asked)
+{
+	const struct replay_setup *setup = &r->setup;
+
+	return (struct threads_params){
+		.threads = r->model.threads,
+		.domains = r->domains,
+		.cpu = r->cpu,
+		.cpus = r->cpus,
+		.phase_ns = r->phase_ns,
+		.phases = r->phases,
+		.barrier = setup->barrier,
+		.slice_ns = setup->slice_ns,
+		.tick_ns = setup->tick_ns,
+		.migration_ns = setup->migration_ns,
+		.balancer = asked && setup->policy_given ? setup->balancer : r->balancer,
+		.period_ns = asked && setup->period_given ? setup->period_ns : r->period_ns,
+		.jitter = setup->jitter,
+		.point_ns = setup->point_ns,
+		.joint = asked && setup->joint,
+		.margin_ns = setup->margin_ns,
+	};
+}
+
+/* One simulation to its end. */
+static int simulate_once(const struct replay *r, const struct threads_params *params,
+	struct counter *counter, struct threads_result *result)
+{
+	uint64_t recorded_ns = r->model.end_ns - r->model.begin_ns, until_ns = 0;
+	struct threads_sim *sim;
+	int rc = threads_new(&sim, params);
+
+	if (rc < 0)
+		return rc;
+	uint64_t step_ns = recorded_ns / SLICES + 1,
+		 limit_ns = recorded_ns > UINT64_MAX / SLOWER_MAX / 4 ? UINT64_MAX / 4
+								      : recorded_ns * SLOWER_MAX;
+	bool ended = false;
+	while (!ended && until_ns < limit_ns) {
+		until_ns += step_ns;
+		ended = threads_run(sim, until_ns);
+		command_progress(counter->progress,
+			(counter->done + threads_done(sim)) / (double)counter->all);
+	}
+	threads_get(sim, result);
+	threads_free(sim);
+	counter->done++;
+	return ended ? 0 : -ETIME;
+}
+
+/* The mean of so many simulations as are wanted. */
+static int simulate(
+	const struct replay *r, bool asked, struct counter *counter, struct replay_outcome *out)
+{
+	struct threads_params params = params_of(r, asked);
+	double share = 1.0 / r->setup.runs;
+
+	*out = (struct replay_outcome){0};
+	out->watched = params.balancer == THREADS_IDEAL || params.balancer == THREADS_JUGGLE;
+	for (uint32_t k = 0; k < r->setup.runs; k++) {
+		struct threads_result result;
+		params.seed = r->setup.seed + k;
+		int rc = simulate_once(r, &params, counter, &result);
+		if (rc < 0)
+			return rc;
+		out->time_s += share * (double)result.time_ns * 1e-9;
+		out->lag_s += share * result.lag_ns * 1e-9;
+		out->lag_mean_s += share * result.lag_mean_ns * 1e-9;
+		out->migrations += share * (double)result.migrations;
+		out->busy += share * result.busy;
+	}
+	return 0;
+}
+
+/* Who waits without sleeping uses CPU time: take as much work as makes the time right. */
+static int fit_work(struct replay *r, struct counter *counter)
+{
+	double work_ns = r->model.work_ns / r->model.threads;
+
+	for (int k = 0; k < FITS; k++) {
+		struct replay_outcome outcome;
+		int rc = simulate(r, false, counter, &outcome);
+		if (rc < 0)
+			return rc;
+		work_ns *= r->recorded.time_s / outcome.time_s;
+		rc = set_phases(r, work_ns);
+		if (rc < 0)
+			return rc;
+	}
+	return 0;
+}
+
+int replay_simulate(struct replay *r, struct command_progress *progress)
+{
+	const struct replay_setup *setup = &r->setup;
+	bool fit = setup->barrier != THREADS_BLOCK;
+
+	r->differs = (setup->policy_given && setup->balancer != r->balancer) ||
+		     (setup->period_given && setup->period_ns != r->period_ns) || setup->joint;
+	struct counter counter = {.progress = progress,
+		.all = setup->runs * (1 + (fit ? FITS : 0) + (r->differs ? 1 : 0))};
+	int rc = fit ? fit_work(r, &counter) : 0;
+	if (rc == 0)
+		rc = simulate(r, false, &counter, &r->simulated);
+	r->asked = r->simulated;
+	if (rc == 0 && r->differs)
+		rc = simulate(r, true, &counter, &r->asked);
+	return rc;
+}
+
+void replay_deinit(struct replay *r)
+{
+	replay_follow_deinit(&r->follow);
+	trace_file_deinit(&r->trace);
+	free(r->cpu);
+	*r = (struct replay){0};
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT */
+/* A traced run, simulated: under what was recorded, and under what is asked for. */
+#ifndef REPLAY_RUN_H
+#define REPLAY_RUN_H
+
+#include "command.h"
+#include "replay_follow.h"
+#include "replay_model.h"
+
+/* What the trace does not tell, and what shall be other than in it. */
+struct replay_setup {
+	bool policy_given, period_given, barrier_given;
+	enum threads_balancer balancer;
+	enum threads_barrier barrier;
+	uint64_t period_ns, phase_ns; /* 0: as in the trace */
+	uint64_t slice_ns, tick_ns, migration_ns, point_ns;
+	double jitter;
+	int64_t margin_ns;
+	bool joint;
+	uint32_t runs;
+	uint64_t seed;
+};
+
+/* A run: recorded, or the mean of simulated ones. */
+struct replay_outcome {
+	double time_s, lag_s, lag_mean_s, migrations, busy;
+	bool watched; /* there were balancing points, at which lags were seen */
+};
+
+struct replay {
+	struct replay_setup setup;
+	struct trace_file trace;
+	struct replay_model model;
+	struct replay_follow follow;
+	struct threads_cpu *cpu; /* without those that the header has twice */
+	size_t cpus;
+	uint32_t domains;
+	enum threads_balancer balancer; /* as recorded */
+	uint64_t period_ns; /* as recorded */
+	uint64_t phase_ns, phases; /* of each thread */
+	struct replay_outcome recorded, simulated, asked;
+	bool differs; /* something else than recorded was asked for */
+};
+
+/* The policy that the trace was recorded with, as the simulator has it. What was left to the kernel
+ * is reactive, which is nearest. */
+enum threads_balancer replay_recorded_balancer(const char *policy, double balanced);
+
+/* From trace and setup make model, follow and the rest that a simulation needs. Returns 0, -ENODATA
+ * (as replay_model_init()), -ENXIO (no CPUs), -ERANGE (the phase is too short for so long a run),
+ * -E2BIG (the period is) or -ENOMEM. */
+int replay_prepare(struct replay *replay);
+/* Simulate what was recorded, then what is asked for. Where threads do not sleep at barriers, how
+ * much of their CPU time was work does not show: it is taken such that the simulation of what was
+ * recorded takes as long. Returns 0, -ETIME (a simulation does not end), -EINVAL (as threads_new())
+ * or -ENOMEM. */
+int replay_simulate(struct replay *replay, struct command_progress *progress);
+/* Accepts a zeroed one. */
+void replay_deinit(struct replay *replay);
+
+#endif
