@@ -94,14 +94,22 @@ static void whole_free(struct whole *whole)
 
 /* ---- helpers */
 
-static struct field *field(uint32_t rows, uint32_t columns, uint32_t ranks, uint32_t workers,
-	uint32_t each, bool lockstep)
+static struct field *field_of(const struct field_params *params)
 {
 	struct field *it = NULL;
 
-	assert_int_equal(field_new(&it, rows, columns, ranks, workers, each, lockstep), 0);
-	assert_int_equal(field_subdomains(it), ranks * workers * each);
+	assert_int_equal(field_new(&it, params), 0);
+	assert_int_equal(field_subdomains(it), params->ranks * params->workers * params->each);
 	return it;
+}
+
+static struct field *field(
+	uint32_t rows, uint32_t columns, uint32_t ranks, uint32_t workers, uint32_t each)
+{
+	const struct field_params params = {
+		.rows = rows, .columns = columns, .ranks = ranks, .workers = workers, .each = each};
+
+	return field_of(&params);
 }
 
 static void deliver_all(struct field *it, uint32_t subdomain)
@@ -136,21 +144,27 @@ static uint64_t iterate(struct field *it)
 
 static void refused(void **state)
 {
+	const struct field_params wrong[] = {
+		{.rows = 3, .columns = 3, .ranks = 1, .workers = 4, .each = 4},
+		{.rows = 3, .columns = 3, .ranks = 4, .workers = 1, .each = 1},
+		{.rows = 3, .columns = 9, .ranks = 1, .workers = 4, .each = 1, .strips = true},
+		{.rows = 1U << 30, .columns = 8, .ranks = 1, .workers = 4, .each = 1},
+		{.rows = 8, .columns = 8, .ranks = 0, .workers = 1, .each = 1},
+		{.rows = 8, .columns = 8, .ranks = 1, .workers = 0, .each = 1},
+		{.rows = 8, .columns = 8, .ranks = 1, .workers = 1, .each = 0},
+	};
 	struct field *it = NULL;
 
 	(void)state;
-	assert_int_equal(field_new(&it, 3, 3, 1, 4, 4, false), -ERANGE);
-	assert_int_equal(field_new(&it, 3, 3, 4, 1, 1, false), -ERANGE);
-	assert_int_equal(field_new(&it, 8, 8, 0, 1, 1, false), -ERANGE);
-	assert_int_equal(field_new(&it, 8, 8, 1, 0, 1, false), -ERANGE);
-	assert_int_equal(field_new(&it, 8, 8, 1, 1, 0, false), -ERANGE);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++)
+		assert_int_equal(field_new(&it, &wrong[i]), -ERANGE);
 	assert_null(it);
 	field_free(NULL);
 }
 
 static void neighbours(void **state)
 {
-	struct field *it = field(12, 12, 2, 2, 2, false);
+	struct field *it = field(12, 12, 2, 2, 2);
 
 	(void)state;
 	for (uint32_t s = 0; s < field_subdomains(it); s++) {
@@ -170,13 +184,21 @@ static void neighbours(void **state)
 /* Wherever it is cut: the residual is that of the whole, in each iteration. */
 static void lockstep(void **state)
 {
-	const uint32_t cuts[][3] = {
+	static const uint32_t cuts[][3] = {
 		{1, 1, 1}, {1, 4, 1}, {1, 3, 4}, {2, 2, 2}, {3, 1, 2}, {5, 4, 4}};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof(cuts) / sizeof(*cuts); i++) {
+	for (size_t i = 0; i < 2 * sizeof(cuts) / sizeof(*cuts); i++) {
+		const uint32_t *cut = cuts[i / 2];
+		const struct field_params params = {.rows = 37,
+			.columns = 41,
+			.ranks = cut[0],
+			.workers = cut[1],
+			.each = cut[2],
+			.strips = i % 2,
+			.lockstep = true};
 		struct whole whole = whole_new(37, 41);
-		struct field *it = field(37, 41, cuts[i][0], cuts[i][1], cuts[i][2], true);
+		struct field *it = field_of(&params);
 
 		for (int iteration = 0; iteration < 60; iteration++) {
 			assert_float_equal(field_residual(it), whole_residual(&whole), 1e-13);
@@ -196,7 +218,7 @@ static void lockstep(void **state)
 static void in_step(void **state)
 {
 	struct whole whole = whole_new(30, 50);
-	struct field *it = field(30, 50, 3, 2, 4, false);
+	struct field *it = field(30, 50, 3, 2, 4);
 
 	(void)state;
 	for (int iteration = 0; iteration < 100; iteration++) {
@@ -211,7 +233,7 @@ static void in_step(void **state)
 /* Two fields get the same steps; one is asked for its residual in the middle of updates. */
 static void asking_changes_nothing(void **state)
 {
-	struct field *asked = field(24, 36, 2, 3, 2, false), *left = field(24, 36, 2, 3, 2, false);
+	struct field *asked = field(24, 36, 2, 3, 2), *left = field(24, 36, 2, 3, 2);
 	uint64_t seed = 3;
 
 	(void)state;
@@ -241,7 +263,7 @@ static void asking_changes_nothing(void **state)
 
 static void converges(void **state)
 {
-	struct field *it = field(16, 24, 2, 2, 3, false);
+	struct field *it = field(16, 24, 2, 2, 3);
 	uint64_t seed = 7;
 	int steps = 0;
 
@@ -264,7 +286,7 @@ static void converges(void **state)
 /* Side by side, on two ranks: what isn't delivered isn't seen. */
 static void as_old_as_delivered(void **state)
 {
-	struct field *it = field(8, 16, 2, 1, 1, false);
+	struct field *it = field(8, 16, 2, 1, 1);
 	uint32_t near[4];
 	uint64_t age = 0;
 
@@ -288,7 +310,7 @@ static void as_old_as_delivered(void **state)
  * newer is seen, not even by those in a hurry. */
 static void delivered_late(void **state)
 {
-	struct field *late = field(8, 16, 2, 1, 1, false), *prompt = field(8, 16, 2, 1, 1, false);
+	struct field *late = field(8, 16, 2, 1, 1), *prompt = field(8, 16, 2, 1, 1);
 	struct field *const both[] = {late, prompt};
 
 	(void)state;
@@ -306,7 +328,7 @@ static void delivered_late(void **state)
 	assert_true(field_residual(late) != field_residual(prompt));
 
 	/* As old again: the same to the last bit. */
-	struct field *again = field(8, 16, 2, 1, 1, false);
+	struct field *again = field(8, 16, 2, 1, 1);
 	iterate(again);
 	field_deliver(again, 0, GRID_EAST);
 	field_fetch(again, 0);
@@ -322,7 +344,7 @@ static void delivered_late(void **state)
 /* To and fro, between updates and in their middle. */
 static void placed_to_and_fro(void **state)
 {
-	struct field *moved = field(24, 40, 2, 2, 4, false), *left = field(24, 40, 2, 2, 4, false);
+	struct field *moved = field(24, 40, 2, 2, 4), *left = field(24, 40, 2, 2, 4);
 	uint64_t seed = 11;
 
 	(void)state;
@@ -351,7 +373,7 @@ static void placed_to_and_fro(void **state)
 /* Who parts from a neighbour keeps what it could see of it until then. */
 static void parted(void **state)
 {
-	struct field *it = field(16, 8, 1, 2, 1, false);
+	struct field *it = field(16, 8, 1, 2, 1);
 
 	(void)state;
 	for (int i = 0; i < 5; i++) {

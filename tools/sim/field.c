@@ -142,16 +142,17 @@ static int set_up(struct field *field)
 	return 0;
 }
 
-int field_new(struct field **out, uint32_t rows, uint32_t columns, uint32_t ranks, uint32_t workers,
-	uint32_t each, bool lockstep)
+int field_new(struct field **out, const struct field_params *params)
 {
-	if (!ranks || !workers || !each)
+	if (!params->ranks || !params->workers || !params->each)
 		return -ERANGE;
 	struct field *field = calloc(1, sizeof(*field));
 	if (!field)
 		return -ENOMEM;
-	field->lockstep = lockstep;
-	int rc = grid_init(&field->grid, rows, columns, GRID_CUT_2D, ranks, workers, each);
+	field->lockstep = params->lockstep;
+	int rc = grid_init(&field->grid, params->rows, params->columns,
+		params->strips ? GRID_CUT_1D : GRID_CUT_2D, params->ranks, params->workers,
+		params->each);
 	if (rc == 0)
 		rc = set_up(field);
 	if (rc < 0) {

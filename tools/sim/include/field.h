@@ -14,12 +14,18 @@
 
 struct field;
 
-/* Cells of the whole grid, cut as jacobi cuts it with --cut=2d; 0 rows and columns: 300 x 300 cells a
- * worker. lockstep: for CLUSTER_SYNC; then each halo is that of the reader's own iteration, whatever
- * is placed or delivered. At first those between ranks are what all have at the start. Returns 0, -ERANGE
- * (more subdomains than cells to cut between, a grid too large, none of something) or -ENOMEM. */
-int field_new(struct field **out, uint32_t rows, uint32_t columns, uint32_t ranks, uint32_t workers,
-	uint32_t each, bool lockstep);
+struct field_params {
+	uint32_t rows, columns; /* cells of the whole grid; 0 and 0: 300 x 300 a worker */
+	uint32_t ranks, workers, each; /* workers of each rank, subdomains of each worker */
+	bool strips; /* cut as by jacobi --cut=1d, its default, else as by --cut=2d */
+	/* For CLUSTER_SYNC: each halo is that of the reader's own iteration, whatever is placed or
+	 * delivered. */
+	bool lockstep;
+};
+
+/* All at the start; halos between ranks are what all have then. Returns 0, -ERANGE (more subdomains than
+ * cells to cut between, a grid too large, none of something) or -ENOMEM. */
+int field_new(struct field **out, const struct field_params *params);
 /* Accepts NULL. */
 void field_free(struct field *field);
 
