@@ -128,19 +128,22 @@ static void print_plb(const struct subdomain_report *report)
 
 static void print_dplb(const struct subdomain_report *report)
 {
-	printf("%-10s %-13s %7s %7s %7s %6s %6s %8s%s\n", "balance", "dplb", "iter/s", "spread",
-		"stale", "moves", "refd", "messages",
-		report->options->residual > 0 ? "  solution s" : "");
+	bool cells = report->options->residual > 0;
+
+	printf("%-10s %-16s %7s %7s %7s %6s%s\n", "balance", "dplb", "iter/s", "spread", "stale",
+		"moves", cells ? "  solution s" : "   refd messages");
 	for (uint32_t i = 0; i < report->count; i++) {
 		const struct cluster_result *result = &report->outcomes[i].result;
 		char balance[32], dplb[32];
 
 		name_balance(&report->outcomes[i].balance, balance, sizeof(balance));
 		name_dplb(&report->outcomes[i].dplb, dplb, sizeof(dplb));
-		printf("%-10s %-13s %7.5g %7" PRIu64 " %7" PRIu64 " %6" PRIu64 " %6" PRIu64
-		       " %8.1f",
-			balance, dplb, iteration_rate(report, i), result->spread, result->staleness,
-			result->dplb_moves, result->dplb_refused, messages_a_period(report, i));
+		printf("%-10s %-16s %7.5g %7" PRIu64 " %7" PRIu64 " %6" PRIu64, balance, dplb,
+			iteration_rate(report, i), result->spread, result->staleness,
+			result->dplb_moves);
+		if (!cells)
+			printf(" %6" PRIu64 " %8.1f", result->dplb_refused,
+				messages_a_period(report, i));
 		print_solution(report, i);
 	}
 }
@@ -167,7 +170,7 @@ static void print_text(const struct subdomain_report *report)
 	       "oldest\n"
 	       "halo that was read, in iterations.",
 		most, report->capacity);
-	if (report->between_ranks)
+	if (report->between_ranks && report->options->residual == 0)
 		printf(" Messages are those of a rank in a period of\n"
 		       "DPLB; refused (refd) are moves to ranks that were full by then.");
 	putchar('\n');
