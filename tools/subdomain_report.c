@@ -164,16 +164,15 @@ static void print_text(const struct subdomain_report *report)
 		print_dplb(report);
 	else
 		print_plb(report);
-	printf("\nThe workers could do %.1f iterations/s, at %.4g of full speed. Spread: updates "
-	       "of\n"
-	       "the most less those of the least advanced subdomain at the end; stale: of the "
-	       "oldest\n"
-	       "halo that was read, in iterations.",
-		most, report->capacity);
+	printf("\nAt %.4g of full speed in the mean, the workers could do %.1f iterations/s.\n"
+	       "spread: updates of the most less those of the least advanced subdomain, at the\n"
+	       "end. stale: by how many iterations the oldest halo that was read was behind%s",
+		report->capacity, most,
+		report->between_ranks ? ".\n" : ",\nand in the mean of all updates.\n");
 	if (report->between_ranks && report->options->residual == 0)
-		printf(" Messages are those of a rank in a period of\n"
-		       "DPLB; refused (refd) are moves to ranks that were full by then.");
-	putchar('\n');
+		printf("moves, refd: between ranks, and those refused by ranks that were full by "
+		       "then.\n"
+		       "messages: of a rank in a period of DPLB.\n");
 }
 
 int subdomain_report(const char *program, const struct subdomain_report *report)
