@@ -57,6 +57,7 @@ struct cluster_params {
 	uint64_t dplb_period_ns;
 	uint32_t reach; /* CLUSTER_DPLB_NEIGHBOURS */
 	uint32_t room; /* subdomains that a rank takes at most; 0: twice those at first */
+	uint64_t look_ns; /* between the looks of a rank at others; 0: 2 ms, as jacobi has it */
 	uint64_t seed;
 };
 

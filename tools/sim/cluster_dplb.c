@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What ranks know of each other, and what they move. As jacobi's ranks do, each looks at a few others
+ * now and then, and reads what they told when it last looked; what is known of all goes up and down
+ * a tree, a step a look, so that it is the older the more ranks there are.
+ */
+#include "cluster_internal.h"
+
+#include <math.h>
+
+#define TREE_CHILDREN 4 /* jacobi's */
+
+static struct policy_dplb_rank *told(const struct cluster *cluster, uint64_t exchange)
+{
+	return &cluster->told[(exchange % 2) * cluster->params.ranks];
+}
+
+static struct policy_dplb_rank *ends(const struct cluster *cluster, uint64_t exchange)
+{
+	return &cluster->ends[(exchange % cluster->ages) * 2];
+}
+
+void exchange_look(struct cluster *cluster, uint32_t rank)
+{
+	const struct policy_subdomain *progress = &cluster->progress[(size_t)rank * cluster->room];
+	const struct rank *self = &cluster->ranks[rank];
+	uint64_t updates = 0;
+	uint32_t present = 0;
+
+	for (uint32_t s = 0; s < self->slots; s++)
+		if (progress[s].worker != POLICY_PLB_NOBODY) {
+			updates += progress[s].updates;
+			present++;
+		}
+	told(cluster, cluster->exchanges)[rank] = (struct policy_dplb_rank){
+		.average = present > 0 ? (double)updates / present : 0,
+		.rank = rank,
+		.subdomains = present,
+		.room = cluster->room - self->residents,
+	};
+}
+
+static void reduce(struct cluster *cluster)
+{
+	const struct policy_dplb_rank *all = told(cluster, cluster->exchanges);
+	struct policy_dplb_rank *out = ends(cluster, cluster->exchanges);
+
+	out[0] = out[1] = all[0];
+	for (uint32_t r = 1; r < cluster->params.ranks; r++) {
+		out[0] = policy_dplb_least(out[0], all[r]);
+		out[1] = policy_dplb_most(out[1], all[r]);
+	}
+}
+
+/* What a rank asks for in a look. */
+static uint32_t gets_of(const struct cluster *cluster, uint32_t rank)
+{
+	uint32_t list[POLICY_DPLB_NEIGHBOURS_MAX], ranks = cluster->params.ranks, gets = rank > 0;
+
+	if (cluster->params.dplb == CLUSTER_DPLB_NEIGHBOURS)
+		return (uint32_t)policy_dplb_neighbours(rank, ranks, cluster->params.reach, list);
+	for (uint64_t i = 1; i <= TREE_CHILDREN; i++)
+		gets += (uint64_t)rank * TREE_CHILDREN + i < ranks;
+	return gets;
+}
+
+static void count_messages(struct cluster *cluster)
+{
+	if (cluster->params.dplb == CLUSTER_DPLB_GLOBAL ||
+		cluster->params.dplb == CLUSTER_DPLB_NEIGHBOURS)
+		for (uint32_t r = 0; r < cluster->params.ranks; r++)
+			cluster->ranks[r].messages += gets_of(cluster, r);
+}
+
+/* ---- Moves ---- */
+
+static uint32_t free_slot(struct cluster *cluster, uint32_t rank)
+{
+	const struct slot *slots = &cluster->slots[(size_t)rank * cluster->room];
+	uint32_t s = 0;
+
+	while (s < cluster->ranks[rank].slots && slots[s].id != NOBODY)
+		s++;
+	if (s == cluster->ranks[rank].slots)
+		cluster->ranks[rank].slots++;
+	return s;
+}
+
+static void transfer(
+	struct cluster *cluster, uint32_t from, uint32_t slot, uint32_t to, uint64_t now_ns)
+{
+	size_t source = (size_t)from * cluster->room + slot;
+	uint32_t id = cluster->slots[source].id;
+	uint64_t updates = cluster->progress[source].updates;
+	uint64_t free_ns = ownership_remove(cluster, from, slot, now_ns);
+	uint32_t place = free_slot(cluster, to);
+	size_t target = (size_t)to * cluster->room + place;
+	struct shard *shard = &cluster->shards[cluster->together ? 0 : to];
+	uint64_t ready_ns = free_ns + cluster->params.send_ns;
+
+	/* What is going on ends before it arrives. */
+	cluster->progress[target] = (struct policy_subdomain){
+		.updates = updates + (free_ns > now_ns), .worker = POLICY_PLB_NOBODY};
+	cluster->slots[target] = (struct slot){
+		.id = id, .next = NOBODY, .holder = NOBODY, .home = NOBODY, .ready_ns = ready_ns};
+	cluster->where[id] = (uint32_t)target;
+	if (ready_ns < shard->arrival_ns)
+		shard->arrival_ns = ready_ns;
+	cluster->ranks[from].residents--;
+	cluster->ranks[to].residents++;
+	cluster->dplb_moved++;
+	events_moved(cluster, id, now_ns);
+}
+
+/* An offer, an answer and the subdomain, as jacobi's mover has it. */
+static void offer(struct cluster *cluster, uint32_t from, const struct policy_dplb_move *move,
+	uint64_t now_ns)
+{
+	const struct policy_subdomain *progress = &cluster->progress[(size_t)from * cluster->room];
+	uint32_t left = move->pick, slot = 0;
+
+	cluster->ranks[from].messages++;
+	cluster->ranks[move->to].messages++;
+	if (cluster->ranks[move->to].residents >= cluster->room) {
+		cluster->dplb_refused++;
+		return;
+	}
+	cluster->ranks[from].messages++;
+	while (progress[slot].worker == POLICY_PLB_NOBODY || left-- > 0)
+		slot++;
+	transfer(cluster, from, slot, move->to, now_ns);
+}
+
+/* ---- Points ---- */
+
+static double threshold(const struct cluster *cluster, double advance)
+{
+	const struct cluster_params *params = &cluster->params;
+
+	if (params->dplb_params.threshold > 0)
+		return params->dplb_params.threshold;
+	if (params->mode == CLUSTER_SSYNC)
+		advance = fmin(advance, (double)params->bound);
+	return advance > 0 ? POLICY_DPLB_THRESHOLD * advance : 0;
+}
+
+/* Whether the rank moves something. A rank compares what it told itself when the others told what it
+ * knows of them. */
+static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move *move)
+{
+	const struct cluster_params *params = &cluster->params;
+	const struct policy_dplb_rank *before = told(cluster, cluster->exchanges + 1);
+	struct policy_dplb_rank self = told(cluster, cluster->exchanges)[r];
+	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
+	struct policy_dplb_params policy = params->dplb_params;
+	struct rank *rank = &cluster->ranks[r];
+	size_t n = 2;
+
+	policy.threshold = threshold(cluster, self.average - rank->dplb_average);
+	rank->dplb_average = self.average;
+	if (params->dplb == CLUSTER_DPLB_RANDOM)
+		return policy_dplb_random(&policy, &rank->dplb, &self, params->ranks, move);
+	self.average = before[r].average;
+	if (params->dplb == CLUSTER_DPLB_GLOBAL) {
+		const struct policy_dplb_rank *all = ends(cluster, cluster->exchanges + 1);
+
+		known[0] = all[0];
+		known[1] = all[1];
+		if (all[0].rank == r)
+			self.average = all[0].average;
+	} else {
+		uint32_t list[POLICY_DPLB_NEIGHBOURS_MAX];
+
+		n = policy_dplb_neighbours(r, params->ranks, params->reach, list);
+		for (size_t i = 0; i < n; i++)
+			known[i] = before[list[i]];
+	}
+	return policy_dplb(&policy, &rank->dplb, &self, known, n, move);
+}
+
+void exchange_balance(struct cluster *cluster, uint64_t now_ns)
+{
+	bool known = cluster->exchanges + 1 >= cluster->ages;
+	struct policy_dplb_move move;
+
+	if (cluster->params.dplb == CLUSTER_DPLB_GLOBAL)
+		reduce(cluster);
+	count_messages(cluster);
+	for (uint32_t r = 0; r < cluster->params.ranks; r++) {
+		struct rank *rank = &cluster->ranks[r];
+
+		if (cluster->params.dplb == CLUSTER_DPLB_NONE || now_ns < rank->dplb_due_ns)
+			continue;
+		rank->dplb_due_ns += cluster->params.dplb_period_ns;
+		cluster->dplb_points++;
+		if (known && decide(cluster, r, &move))
+			offer(cluster, r, &move, now_ns);
+	}
+	cluster->exchanges++;
+}
+
+/* ---- Arrivals ---- */
+
+void exchange_arrive(struct cluster *cluster, struct shard *shard, uint64_t now_ns)
+{
+	uint64_t next_ns = NEVER;
+
+	for (uint32_t r = shard->first_rank; r < shard->first_rank + shard->ranks; r++) {
+		const struct slot *slots = &cluster->slots[(size_t)r * cluster->room];
+
+		for (uint32_t s = 0; s < cluster->ranks[r].slots; s++) {
+			if (slots[s].id == NOBODY || slots[s].holder != NOBODY)
+				continue;
+			if (slots[s].ready_ns <= now_ns)
+				ownership_add(cluster, r, s, now_ns);
+			else if (slots[s].ready_ns < next_ns)
+				next_ns = slots[s].ready_ns;
+		}
+	}
+	shard->arrival_ns = next_ns;
+}

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the files of the simulated cluster share.
+ *
+ * Workers that can see each other's progress at any moment belong to one shard, which has its events
+ * in one order of time. Where nobody looks across ranks between two exchanges (asynchronous, without
+ * cells), each rank is a shard of its own: it is run from exchange to exchange while its data
+ * is in the cache, and the result is the same.
+ */
+#ifndef SIM_CLUSTER_INTERNAL_H
+#define SIM_CLUSTER_INTERNAL_H
+
+#include "cluster.h"
+
+#define NOBODY UINT32_MAX
+#define NEVER UINT64_MAX
+
+enum { SIDES = 4 };
+
+/* A place for a subdomain on a rank; what PLB knows of it is in an array of its own. */
+struct slot {
+	uint32_t id; /* NOBODY: empty */
+	uint32_t next; /* in the list of its holder */
+	uint32_t holder; /* worker of the rank that updates it; NOBODY: on its way here */
+	uint32_t home; /* socket that its memory is on */
+	uint64_t ready_ns; /* when it arrives */
+};
+
+/* Lists of slots by the numbers that they have on the rank. */
+struct worker {
+	double cost_ns; /* of an update, without its noise */
+	uint32_t first, incoming; /* its working set; what others have left to it */
+	uint32_t current, next; /* being updated; to come after it */
+	uint32_t flying; /* a subdomain that another rank gets when this update of it ends */
+	bool parked; /* nothing to do until it is woken */
+	bool dirty; /* to look at `incoming`, and for what it no longer owns */
+	bool idle; /* has updated nothing in this pass */
+};
+
+/* A tree of matches between workers: node 1 is the earliest of all. */
+struct match {
+	uint64_t time_ns;
+	uint32_t worker; /* of all */
+};
+
+struct shard {
+	struct match *tree; /* of 2 * leaves; owned by the cluster */
+	uint32_t leaves, first_rank, ranks;
+	uint64_t arrival_ns; /* of the next subdomain that comes from another rank */
+};
+
+struct rank {
+	uint32_t slots; /* in use or empty again: above, none is in use */
+	uint32_t residents; /* with those on their way here */
+	unsigned short random[3];
+	struct policy_plb_state plb;
+	uint64_t plb_due_ns;
+	struct policy_dplb_state dplb;
+	uint64_t dplb_due_ns;
+	double dplb_average; /* at the last point */
+	uint64_t messages;
+};
+
+/* A halo that comes from another rank. */
+struct delivery {
+	uint64_t at_ns;
+	uint32_t subdomain;
+	unsigned side;
+};
+
+struct cluster {
+	struct cluster_params params;
+	struct field *field; /* not owned; may be NULL */
+	double *speed; /* of each worker; owned, as all that follows */
+	uint32_t n; /* subdomains */
+	uint32_t room;
+	bool watches; /* each update sees how old its halos are */
+	bool together; /* one shard of all ranks */
+	bool shows; /* somebody has to be told of each update */
+
+	struct rank *ranks;
+	struct worker *workers; /* those of rank r from r * params.workers */
+	struct slot *slots; /* those of rank r from r * room, here and below */
+	struct policy_subdomain *progress;
+	struct shard *shards;
+	uint32_t shard_count;
+	struct match *trees;
+	uint32_t *where; /* slot of each subdomain, of all */
+	uint32_t *neighbours; /* SIDES for each subdomain */
+
+	struct delivery *deliveries; /* a ring of SIDES * n; NULL with one rank or shards */
+	size_t delivery_first, delivery_count;
+	bool *under_way; /* SIDES for each subdomain */
+	uint64_t *seen; /* updates of the neighbour that were delivered, likewise */
+
+	struct policy_plb_move *plb_moves;
+	struct policy_worker *plb_workers;
+	uint32_t *plb_scratch;
+
+	/* What ranks have told at the last exchanges, in turn. */
+	struct policy_dplb_rank *told; /* at this one and the one before: [2][ranks] */
+	struct policy_dplb_rank *ends; /* the least and the most advanced of all: [ages][2] */
+	uint32_t ages; /* exchanges that it takes up and down the tree of ranks, and one */
+	uint64_t exchanges;
+	uint64_t look_ns, exchange_ns; /* between exchanges; the next one */
+
+	uint64_t now_ns;
+	uint64_t sync_iterations, sync_ns; /* CLUSTER_SYNC: completed; when the next one will be */
+	uint64_t staleness, fetches;
+	double staleness_sum;
+	uint64_t plb_points, plb_moved, dplb_points, dplb_moved, dplb_refused;
+};
+
+static inline uint32_t socket_of(const struct cluster *cluster, uint32_t worker)
+{
+	return (uint32_t)((uint64_t)worker * cluster->params.sockets / cluster->params.workers);
+}
+
+static inline uint64_t updates_of(const struct cluster *cluster, uint32_t subdomain)
+{
+	return cluster->progress[cluster->where[subdomain]].updates;
+}
+
+/* ---- cluster_events.c: workers and the order of what they do ---- */
+
+/* Every worker begins, at time 0. */
+void events_begin(struct cluster *cluster);
+/* All that happens in the shard before that moment. */
+void events_run(struct cluster *cluster, struct shard *shard, uint64_t until_ns);
+/* A parked worker has something to look at. */
+void events_wake(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns);
+/* When the update that a worker is at ends. */
+uint64_t events_ends(const struct cluster *cluster, uint32_t rank, uint32_t worker);
+/* Iterations in lockstep that end until that moment. */
+void events_run_lockstep(struct cluster *cluster, uint64_t until_ns);
+/* By how many updates the oldest halo of a subdomain is behind. */
+uint64_t events_lag(const struct cluster *cluster, uint32_t subdomain);
+void events_note_lag(struct cluster *cluster, uint64_t lag);
+/* What the subdomain sees of its neighbours is now that. For the moment it comes to another rank. */
+void events_moved(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns);
+
+/* ---- cluster_plb.c: who updates what on a rank ---- */
+
+/* A balancing point. Returns its cost in ns. */
+uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_ns);
+/* At the begin of a pass: leave what it no longer owns to the owners, take what others left. */
+void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns);
+/* A slot, that nobody holds, to the worker with the fewest. */
+void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns);
+/* Take a slot out of all lists. Returns when an update of it that is going on will end, or now. */
+uint64_t ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns);
+
+/* ---- cluster_dplb.c: what ranks know, and what they move ---- */
+
+/* The look of a rank at itself, for the others. Any time before the exchange. */
+void exchange_look(struct cluster *cluster, uint32_t rank);
+/* All ranks have looked: balance those whose point has come. */
+void exchange_balance(struct cluster *cluster, uint64_t now_ns);
+/* Subdomains that have arrived until now; sets when the next does. */
+void exchange_arrive(struct cluster *cluster, struct shard *shard, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Who updates what on a rank. What the balancer decides takes effect in two steps, as libprogress
+ * hands over: at the begin of its next pass the holder leaves a subdomain to its owner, who takes it at
+ * the begin of its own.
+ */
+#include "cluster_internal.h"
+
+static struct worker *workers_of(struct cluster *cluster, uint32_t rank)
+{
+	return &cluster->workers[(size_t)rank * cluster->params.workers];
+}
+
+static struct slot *slots_of(struct cluster *cluster, uint32_t rank)
+{
+	return &cluster->slots[(size_t)rank * cluster->room];
+}
+
+static struct policy_subdomain *progress_of(struct cluster *cluster, uint32_t rank)
+{
+	return &cluster->progress[(size_t)rank * cluster->room];
+}
+
+static void touch(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns)
+{
+	workers_of(cluster, rank)[worker].dirty = true;
+	events_wake(cluster, rank, worker, now_ns);
+}
+
+uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_ns)
+{
+	const struct cluster_params *params = &cluster->params;
+	struct rank *state = &cluster->ranks[rank];
+
+	for (uint32_t w = 0; w < params->workers; w++)
+		cluster->plb_workers[w].domain = socket_of(cluster, w);
+	size_t moves = policy_plb(&params->plb_params, &state->plb, progress_of(cluster, rank),
+		state->slots, cluster->plb_workers, params->workers, params->sockets,
+		cluster->plb_scratch, cluster->plb_moves);
+	for (size_t i = 0; i < moves; i++)
+		touch(cluster, rank, cluster->plb_moves[i].from, now_ns);
+	cluster->plb_points++;
+	cluster->plb_moved += moves;
+	state->plb_due_ns = now_ns + params->plb_period_ns;
+	return (uint64_t)(params->plb_point_ns * state->residents);
+}
+
+void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns)
+{
+	const struct policy_subdomain *progress = progress_of(cluster, rank);
+	struct worker *workers = workers_of(cluster, rank), *self = &workers[worker];
+	struct slot *slots = slots_of(cluster, rank);
+	uint32_t *link = &self->first;
+
+	self->dirty = false;
+	while (*link != NOBODY)
+		link = &slots[*link].next;
+	*link = self->incoming;
+	self->incoming = NOBODY;
+	for (link = &self->first; *link != NOBODY;) {
+		uint32_t s = *link, owner = progress[s].worker;
+
+		if (owner == worker) {
+			link = &slots[s].next;
+			continue;
+		}
+		*link = slots[s].next;
+		slots[s].next = workers[owner].incoming;
+		slots[s].holder = owner;
+		workers[owner].incoming = s;
+		touch(cluster, rank, owner, now_ns);
+	}
+}
+
+void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns)
+{
+	struct policy_subdomain *progress = progress_of(cluster, rank);
+	struct slot *slots = slots_of(cluster, rank);
+	uint32_t best = 0;
+
+	for (uint32_t w = 0; w < cluster->params.workers; w++)
+		cluster->plb_workers[w].subdomains = 0;
+	for (uint32_t s = 0; s < cluster->ranks[rank].slots; s++)
+		if (progress[s].worker < cluster->params.workers)
+			cluster->plb_workers[progress[s].worker].subdomains++;
+	for (uint32_t w = 1; w < cluster->params.workers; w++)
+		if (cluster->plb_workers[w].subdomains < cluster->plb_workers[best].subdomains)
+			best = w;
+	struct worker *worker = &workers_of(cluster, rank)[best];
+	progress[slot].worker = best;
+	slots[slot].holder = best;
+	slots[slot].home = socket_of(cluster, best);
+	slots[slot].next = worker->incoming;
+	worker->incoming = slot;
+	touch(cluster, rank, best, now_ns);
+}
+
+static bool unlink_from(struct slot *slots, uint32_t *link, uint32_t slot)
+{
+	while (*link != NOBODY && *link != slot)
+		link = &slots[*link].next;
+	if (*link == NOBODY)
+		return false;
+	*link = slots[slot].next;
+	return true;
+}
+
+uint64_t ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns)
+{
+	struct slot *slots = slots_of(cluster, rank);
+	struct worker *holder = &workers_of(cluster, rank)[slots[slot].holder];
+	uint64_t free_ns = now_ns;
+
+	if (holder->next == slot)
+		holder->next = slots[slot].next;
+	if (!unlink_from(slots, &holder->first, slot))
+		unlink_from(slots, &holder->incoming, slot);
+	if (holder->current == slot) {
+		holder->current = NOBODY;
+		holder->flying = slots[slot].id;
+		free_ns = events_ends(cluster, rank, slots[slot].holder);
+	}
+	slots[slot].id = slots[slot].next = slots[slot].holder = NOBODY;
+	progress_of(cluster, rank)[slot].worker = POLICY_PLB_NOBODY;
+	return free_ns;
+}
