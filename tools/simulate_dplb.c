@@ -1,8 +1,194 @@
 /* SPDX-License-Identifier: MIT */
-#include "command.h"
+/* jugglectl simulate dplb: subdomains that move between the workers of each node, and between nodes. */
+#include "subdomain_run.h"
+
+#include "command_line.h"
+#include "parse.h"
+
+#include <string.h>
+
+#define RANKS_MAX 100000
+#define REACH_MAX 65536
+#define THRESHOLD_MAX 1e12
+
+enum {
+	KEY_RANKS = 0x200,
+	KEY_DPLB,
+	KEY_DPLB_PERIOD,
+	KEY_DPLB_THRESHOLD,
+	KEY_SLOW_SOCKETS,
+	KEY_SLOW_RANKS,
+	KEY_LATENCY,
+	KEY_SEND,
+	KEY_LOOK,
+};
+
+static const struct argp_option table[] = {
+	{"ranks", KEY_RANKS, "N", 0, "Ranks, one a node, 1 to 100000 (default: 15)", -1},
+	{"dplb", KEY_DPLB, "LIST", 0,
+		"Between nodes: none, global, neighbours[:REACH], random; one run for each of the "
+		"list (default: none,global,neighbours; none with --mode sync)",
+		-1},
+	{"dplb-period", KEY_DPLB_PERIOD, "TIME", 0,
+		"Between balancing points of ranks (default: 500ms)", -1},
+	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
+		"Let a rank be that is at most N updates behind in the mean of its subdomains, "
+		"above 0 to 1000000000000 (default: half of its own updates in a period, or of "
+		"the bound of ssync)",
+		-1},
+	{"slow-sockets", KEY_SLOW_SOCKETS, "LIST:PCT", 0,
+		"As --slow, of sockets, numbered through all ranks (default: none)", -1},
+	{"slow-ranks", KEY_SLOW_RANKS, "LIST:PCT", 0,
+		"As --slow, of ranks (default: any:1:40, or none when other slow ones are given)",
+		-1},
+	{"latency", KEY_LATENCY, "TIME", 0, "Of a halo between ranks (default: 2us)", -1},
+	{"send", KEY_SEND, "TIME", 0,
+		"A subdomain that goes to another rank is not updated for so long (default: 1ms)",
+		-1},
+	{"look", KEY_LOOK, "TIME", 0,
+		"Between the looks of a rank at what others tell, 1us or more (default: 2ms)", -1},
+	{0},
+};
+
+static const char doc[] =
+	"Simulate nodes whose workers update subdomains at different speeds, and balance them by "
+	"progressive load balancing, on each node and between them, in virtual time."
+	"\v"
+	"neighbours are the ranks whose numbers differ by 1, 2, 4 ... up to REACH, 2 to 65536 (4 "
+	"unless given). LIST has numbers from 0 and ranges, or is any:N for N by chance; PCT may "
+	"be a range, from which each gets a value by chance. Workers are numbered through all "
+	"ranks. The options of what is slow may be given several times.\n\n"
+	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
+
+static bool read_dplb(const char *word, struct subdomain_dplb *out)
+{
+	static const char named[] = "neighbours:";
+	int64_t reach;
+
+	*out = (struct subdomain_dplb){.reach = 4};
+	if (strncmp(word, named, sizeof(named) - 1) == 0) {
+		out->kind = CLUSTER_DPLB_NEIGHBOURS;
+		if (parse_integer(word + sizeof(named) - 1, 2, REACH_MAX, &reach) < 0)
+			return false;
+		out->reach = (uint32_t)reach;
+		return true;
+	}
+	for (enum cluster_dplb kind = CLUSTER_DPLB_NONE; kind <= CLUSTER_DPLB_RANDOM; kind++) {
+		out->kind = kind;
+		if (strcmp(word, subdomain_dplb_name(out)) == 0)
+			return true;
+	}
+	return false;
+}
+
+static error_t read_dplbs(struct argp_state *state, char *arg, struct subdomain_options *out)
+{
+	char *rest = NULL;
+
+	out->dplbs = 0;
+	for (char *word = strtok_r(arg, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+		if (out->dplbs == SUBDOMAIN_CHOICES_MAX ||
+			!read_dplb(word, &out->dplb[out->dplbs++]))
+			return command_line_refuse(state, "--dplb", word,
+				"at most 8 of none, global, neighbours, neighbours:REACH, as "
+				"neighbours:8, and random");
+	return out->dplbs > 0 ? 0
+			      : command_line_refuse(state, "--dplb", arg,
+					"none, global, neighbours[:REACH] or random");
+}
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct subdomain_options *out = state->input;
+	struct cluster_params *params = &out->params;
+
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = out;
+		return 0;
+	case KEY_RANKS:
+		return command_count(state, "--ranks", arg, 1, RANKS_MAX, &params->ranks);
+	case KEY_DPLB:
+		return read_dplbs(state, arg, out);
+	case KEY_DPLB_PERIOD:
+		return command_time(state, "--dplb-period", arg, 1, &params->dplb_period_ns);
+	case KEY_DPLB_THRESHOLD:
+		if (parse_fraction(arg, THRESHOLD_MAX, &params->dplb_params.threshold) < 0 ||
+			params->dplb_params.threshold <= 0)
+			return command_line_refuse(state, "--dplb-threshold", arg,
+				"a number above 0, up to 1000000000000");
+		return 0;
+	case KEY_SLOW_SOCKETS:
+		return subdomain_read_slow(state, "--slow-sockets", arg, SUBDOMAIN_SOCKETS, out);
+	case KEY_SLOW_RANKS:
+		return subdomain_read_slow(state, "--slow-ranks", arg, SUBDOMAIN_RANKS, out);
+	case KEY_LATENCY:
+		return command_time(state, "--latency", arg, 0, &params->latency_ns);
+	case KEY_SEND:
+		return command_time(state, "--send", arg, 0, &params->send_ns);
+	case KEY_LOOK:
+		return command_time(state, "--look", arg, 1000, &params->look_ns);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+/* What is simulated unless something else is named. */
+static void choose(struct subdomain_options *options)
+{
+	static const enum cluster_dplb kinds[] = {
+		CLUSTER_DPLB_NONE, CLUSTER_DPLB_GLOBAL, CLUSTER_DPLB_NEIGHBOURS};
+	bool sync = options->params.mode == CLUSTER_SYNC;
+
+	if (!options->slow_given)
+		options->slow[options->slows++] = (struct subdomain_slow){
+			.part = SUBDOMAIN_RANKS, .any = 1, .least = 0.4, .most = 0.4};
+	if (options->balances == 0 && !sync)
+		options->balance[options->balances++] = (struct subdomain_balance){
+			.plb = true, .mode = POLICY_PLB_SPLIT, .hybrid_every = 1};
+	if (options->dplbs > 0 || sync)
+		return;
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
+		options->dplb[options->dplbs++] =
+			(struct subdomain_dplb){.kind = kinds[i], .reach = 4};
+}
 
 int simulate_dplb_main(int argc, char **argv)
 {
-	(void)argc;
-	return command_fail(argv[0], "not written yet");
+	const struct argp_child children[] = {{.argp = &subdomain_argp}, {0}};
+	const struct argp argp = {
+		.options = table, .parser = read_option, .doc = doc, .children = children};
+	struct subdomain_options options = {
+		.params =
+			{
+				.ranks = 15,
+				.workers = 36,
+				.sockets = 2,
+				.each = 4,
+				.strips = true,
+				.mode = CLUSTER_ASYNC,
+				.update_ns = 250e3,
+				.jitter = 0.05,
+				.foreign = 0.15,
+				.latency_ns = 2000,
+				.send_ns = UINT64_C(1000000),
+				.look_ns = UINT64_C(2000000),
+				.plb_params = {.pairs = 6, .low = 2, .high = 6},
+				.plb_period_ns = UINT64_C(1000000),
+				.plb_point_ns = 20,
+				.dplb_period_ns = UINT64_C(500000000),
+				.seed = 1,
+			},
+		.variation = 0.01,
+		.lines = 8,
+	};
+	struct command_options command;
+	int rc = command_parse(&argp, argc, argv, &options, &command);
+
+	if (rc != 0)
+		return rc < 0 ? COMMAND_WRONG : 0;
+	options.command = command;
+	choose(&options);
+	rc = subdomain_complete(argv[0], &options);
+	return rc != 0 ? rc : subdomain_run(argv[0], &options, true);
 }

@@ -66,8 +66,9 @@ static int cut(struct cluster *cluster)
 
 	if (side == 0)
 		return -EINVAL;
-	int rc = grid_init(&grid, side, side * params->ranks, GRID_CUT_2D, params->ranks,
-		params->workers, params->each);
+	int rc = grid_init(&grid, side, side * params->ranks,
+		params->strips ? GRID_CUT_1D : GRID_CUT_2D, params->ranks, params->workers,
+		params->each);
 	for (uint32_t s = 0; rc == 0 && s < cluster->n; s++)
 		for (unsigned i = 0; i < SIDES; i++)
 			cluster->neighbours[(size_t)s * SIDES + i] =

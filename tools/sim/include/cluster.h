@@ -36,6 +36,9 @@ enum cluster_dplb {
 struct cluster_params {
 	uint32_t ranks, workers, sockets; /* workers of each rank, on so many sockets (domains) */
 	uint32_t each; /* subdomains of each worker at first */
+	/* Which subdomains are neighbours: cut as by jacobi --cut=1d, else as by --cut=2d. A field has a
+	 * cut of its own. */
+	bool strips;
 	enum cluster_mode mode;
 	uint32_t bound; /* CLUSTER_SSYNC */
 	/* Costs. An update of one subdomain takes update_ns on a worker of speed 1. */

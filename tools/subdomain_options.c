@@ -1,0 +1,538 @@
+/* SPDX-License-Identifier: MIT */
+/* Options of the simulated subdomains; see subdomain_options.h. */
+#include "subdomain_options.h"
+
+#include "command_line.h"
+#include "parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define COUNT_MAX 65536
+#define SIDE_MAX (INT64_C(1) << 24)
+#define ITERATIONS_MAX INT64_C(1000000000000)
+#define SUBDOMAINS_MAX UINT64_C(50000000)
+#define SLOWER_MAX 99.0 /* percent */
+#define TIME_DEFAULT_NS UINT64_C(10000000000)
+
+enum {
+	KEY_SOCKETS = 0x100,
+	KEY_CUT,
+	KEY_MODE,
+	KEY_PERIOD,
+	KEY_PAIRS,
+	KEY_LOW,
+	KEY_HIGH,
+	KEY_UPDATE,
+	KEY_SLOW,
+	KEY_VARIATION,
+	KEY_JITTER,
+	KEY_POINT_COST,
+	KEY_FOREIGN,
+	KEY_TIME,
+	KEY_GRID,
+	KEY_CHECK,
+	KEY_SERIES,
+	KEY_LINES,
+	KEY_SEED,
+};
+
+static const struct argp_option table[] = {
+	{"workers", 'w', "N", 0, "Workers (of each rank), 1 to 65536 (default: 24, with ranks 36)",
+		0},
+	{"sockets", KEY_SOCKETS, "N", 0, "Sockets that they are on, as evenly (default: 2)", 0},
+	{"subdomains", 's', "N", 0, "Subdomains of each worker, 1 to 65536 (default: 4)", 0},
+	{"cut", KEY_CUT, "NAME", 0,
+		"1d, into strips of rows, or 2d, into blocks with short edges (default: 1d)", 0},
+	{"mode", KEY_MODE, "NAME", 0, "sync, ssync:N or async (default: async)", 0},
+	{"balance", 'b', "LIST", 0,
+		"Within nodes: none, split, joint, hybrid:N; one run for each of the list "
+		"(default: all four with hybrid:500, with ranks split; none with --mode sync)",
+		0},
+	{"period", KEY_PERIOD, "TIME", 0, "Between balancing points (default: 1ms)", 0},
+	{"pairs", KEY_PAIRS, "N", 0,
+		"Of the most and the least updated subdomains to look at, 1 to 1024 (default: 6)",
+		0},
+	{"low", KEY_LOW, "N", 0,
+		"A worker with so many subdomains gives none away, 1 to 65536 (default: 2)", 0},
+	{"high", KEY_HIGH, "N", 0,
+		"A worker with so many subdomains takes no more, 1 to 65536 (default: 6)", 0},
+	{"update", KEY_UPDATE, "TIME", 0,
+		"An update of a subdomain takes so long (default: 23us, with ranks 250us)", 0},
+	{"slow", KEY_SLOW, "LIST:PCT", 0,
+		"Workers that are slower by a percentage, as 0,4-7:19, or any:3:15-40, or none, "
+		"see below (default: 0:19, with ranks none)",
+		0},
+	{"variation", KEY_VARIATION, "PCT", 0,
+		"Speeds of workers differ by up to so much to either side, 0 to 99 (default: 1)",
+		0},
+	{"jitter", KEY_JITTER, "PCT", 0, "So does the time of each update, 0 to 100 (default: 5)",
+		0},
+	{"point-cost", KEY_POINT_COST, "TIME", 0,
+		"What a balancing point costs its worker, for each subdomain (default: 20ns)", 0},
+	{"foreign", KEY_FOREIGN, "PCT", 0,
+		"An update takes so much longer where the memory is on another socket, 0 to 1000 "
+		"(default: 15)",
+		0},
+	{"time", KEY_TIME, "TIME", 0,
+		"Stop after so long, in virtual time (default: 10s, with --iterations or "
+		"--residual no limit)",
+		0},
+	{"iterations", 'n', "N", 0,
+		"Stop after N updates of each subdomain in the mean (default: no limit)", 0},
+	{"residual", 'r', "R", 0,
+		"Solve the heat equation, and stop when the residual is R times that of the "
+		"start, above 0, below 1 (default: only count updates)",
+		0},
+	{"grid", KEY_GRID, "ROWSxCOLS", 0,
+		"Cells for --residual, of all workers together (default: 300 x 300 for each)", 0},
+	{"check", KEY_CHECK, "TIME", 0, "Between looks at the residual (default: 50 iterations)",
+		0},
+	{"series", KEY_SERIES, "FILE", 0,
+		"Write how far some subdomains are ahead of the mean over time; for one variant "
+		"(default: nowhere)",
+		0},
+	{"lines", KEY_LINES, "N", 0, "So many of them, 1 to 65536 (default: 8)", 0},
+	{"seed", KEY_SEED, "N", 0, "Of all that is random, 0 or more (default: 1)", 0},
+	{0},
+};
+
+static const char *const modes[] = {"sync", "ssync", "async"};
+static const char *const balances[] = {"joint", "split", "hybrid"};
+static const char *const dplbs[] = {"none", "global", "neighbours", "random"};
+
+const char *subdomain_mode_name(enum cluster_mode mode)
+{
+	return modes[mode];
+}
+
+const char *subdomain_balance_name(const struct subdomain_balance *balance)
+{
+	return balance->plb ? balances[balance->mode] : "none";
+}
+
+const char *subdomain_dplb_name(const struct subdomain_dplb *dplb)
+{
+	return dplbs[dplb->kind];
+}
+
+/* NAME:N; false when it is not. */
+static bool read_named_number(
+	const char *arg, const char *name, int64_t min, int64_t max, int64_t *out)
+{
+	size_t length = strlen(name);
+
+	return strncmp(arg, name, length) == 0 && arg[length] == ':' &&
+	       parse_integer(arg + length + 1, min, max, out) == 0;
+}
+
+static error_t read_mode(struct argp_state *state, const char *arg, struct cluster_params *out)
+{
+	int64_t bound = 0;
+
+	if (strcmp(arg, "sync") == 0)
+		out->mode = CLUSTER_SYNC;
+	else if (strcmp(arg, "async") == 0)
+		out->mode = CLUSTER_ASYNC;
+	else if (read_named_number(arg, "ssync", 0, UINT32_MAX, &bound))
+		out->mode = CLUSTER_SSYNC;
+	else
+		return command_line_refuse(
+			state, "--mode", arg, "sync, async or ssync:N, as ssync:30");
+	out->bound = (uint32_t)bound;
+	return 0;
+}
+
+static bool read_balance(const char *word, struct subdomain_balance *out)
+{
+	int64_t every;
+
+	*out = (struct subdomain_balance){.hybrid_every = 1};
+	if (strcmp(word, "none") == 0)
+		return true;
+	out->plb = true;
+	if (read_named_number(word, "hybrid", 1, UINT32_MAX, &every)) {
+		out->mode = POLICY_PLB_HYBRID;
+		out->hybrid_every = (uint32_t)every;
+		return true;
+	}
+	out->mode = strcmp(word, "joint") == 0 ? POLICY_PLB_JOINT : POLICY_PLB_SPLIT;
+	return out->mode == POLICY_PLB_JOINT || strcmp(word, "split") == 0;
+}
+
+static error_t read_balances(struct argp_state *state, char *arg, struct subdomain_options *out)
+{
+	char *rest = NULL;
+
+	out->balances = 0;
+	for (char *word = strtok_r(arg, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
+		if (out->balances == SUBDOMAIN_CHOICES_MAX ||
+			!read_balance(word, &out->balance[out->balances++]))
+			return command_line_refuse(state, "--balance", word,
+				"at most 8 of none, split, joint and hybrid:N, as none,hybrid:500");
+	return out->balances > 0 ? 0
+				 : command_line_refuse(state, "--balance", arg,
+					   "none, split, joint or hybrid:N");
+}
+
+/* ---- What is slow ---- */
+
+static bool read_percentage(char *text, struct subdomain_slow *out)
+{
+	char *dash = strchr(text, '-');
+
+	if (dash)
+		*dash++ = '\0';
+	if (parse_fraction(text, SLOWER_MAX, &out->least) < 0 ||
+		parse_fraction(dash ? dash : text, SLOWER_MAX, &out->most) < 0 ||
+		out->most < out->least)
+		return false;
+	out->least /= 100;
+	out->most /= 100;
+	return true;
+}
+
+/* The next item of a list: a number or a range. Returns what follows, NULL when it is neither. */
+static const char *read_item(const char *at, const char *end, uint32_t *first, uint32_t *last)
+{
+	uint32_t *out[] = {first, last};
+
+	for (unsigned i = 0; i < 2; i++) {
+		uint64_t number = 0;
+		const char *begin = at;
+
+		for (; at < end && *at >= '0' && *at <= '9'; at++) {
+			number = number * 10 + (uint64_t)(*at - '0');
+			if (number >= UINT32_MAX)
+				return NULL;
+		}
+		if (at == begin)
+			return NULL;
+		*out[i] = (uint32_t)number;
+		if (i == 0 && (at == end || *at != '-')) {
+			*last = *first;
+			break;
+		}
+		at += i == 0;
+	}
+	if (*last < *first || (at < end && *at != ',') || at + 1 == end)
+		return NULL;
+	return at < end ? at + 1 : at;
+}
+
+static bool is_list(const char *list, size_t length)
+{
+	const char *at = list, *end = list + length;
+	uint32_t first, last;
+
+	while (at && at < end)
+		at = read_item(at, end, &first, &last);
+	return at && length > 0;
+}
+
+error_t subdomain_read_slow(struct argp_state *state, const char *option, char *arg,
+	enum subdomain_part part, struct subdomain_options *out)
+{
+	struct subdomain_slow slow = {.part = part};
+	char *colon = strrchr(arg, ':');
+	int64_t any;
+
+	out->slow_given = true;
+	if (strcmp(arg, "none") == 0)
+		return 0;
+	if (colon)
+		*colon = '\0';
+	bool is_any = colon && read_named_number(arg, "any", 1, UINT32_MAX - 1, &any);
+	if (out->slows == SUBDOMAIN_SLOW_MAX || !colon || !read_percentage(colon + 1, &slow) ||
+		(!is_any && !is_list(arg, strlen(arg))))
+		return command_line_refuse(state, option, arg,
+			"LIST:PCT, as 0,4-7:19, or any:N:PCT, PCT from 0 to 99 or a range; at most "
+			"32 times");
+	if (is_any)
+		slow.any = (uint32_t)any;
+	else
+		slow.list = arg;
+	slow.length = strlen(arg);
+	out->slow[out->slows++] = slow;
+	return 0;
+}
+
+/* ---- The parser ---- */
+
+static error_t read_grid(struct argp_state *state, char *arg, struct subdomain_options *out)
+{
+	char *x = strchr(arg, 'x');
+	int64_t rows, columns;
+
+	if (x)
+		*x = '\0';
+	if (!x || parse_integer(arg, 1, SIDE_MAX, &rows) < 0 ||
+		parse_integer(x + 1, 1, SIDE_MAX, &columns) < 0) {
+		if (x)
+			*x = 'x';
+		return command_line_refuse(
+			state, "--grid", arg, "rows and columns from 1 to 16777216, as 600x300");
+	}
+	out->rows = (uint32_t)rows;
+	out->columns = (uint32_t)columns;
+	return 0;
+}
+
+static error_t read_residual(struct argp_state *state, const char *arg, double *out)
+{
+	char *end;
+	double value = strtod(arg, &end);
+
+	if (*end || strspn(arg, "0123456789.eE-") != strlen(arg) || !(value > 0 && value < 1))
+		return command_line_refuse(
+			state, "--residual", arg, "a number above 0 and below 1, as 1e-4");
+	*out = value;
+	return 0;
+}
+
+static error_t read_cost(
+	struct argp_state *state, const char *option, const char *arg, uint64_t min_ns, double *out)
+{
+	uint64_t ns = 0;
+	error_t error = command_time(state, option, arg, min_ns, &ns);
+
+	if (error == 0 && ns > UINT64_C(1000000000000))
+		return command_line_refuse(state, option, arg, "at most 1000s");
+	*out = (double)ns;
+	return error;
+}
+
+/* Of the machine and its noise. */
+static error_t read_machine(int key, char *arg, struct argp_state *state)
+{
+	struct subdomain_options *out = state->input;
+	struct cluster_params *params = &out->params;
+
+	switch (key) {
+	case 'w':
+		return command_count(state, "--workers", arg, 1, COUNT_MAX, &params->workers);
+	case KEY_SOCKETS:
+		return command_count(state, "--sockets", arg, 1, COUNT_MAX, &params->sockets);
+	case 's':
+		return command_count(state, "--subdomains", arg, 1, COUNT_MAX, &params->each);
+	case KEY_CUT:
+		if (strcmp(arg, "1d") != 0 && strcmp(arg, "2d") != 0)
+			return command_line_refuse(state, "--cut", arg, "1d or 2d");
+		params->strips = *arg == '1';
+		return 0;
+	case KEY_UPDATE:
+		return read_cost(state, "--update", arg, 1, &params->update_ns);
+	case KEY_SLOW:
+		return subdomain_read_slow(state, "--slow", arg, SUBDOMAIN_WORKERS, out);
+	case KEY_VARIATION:
+		return command_percent(state, "--variation", arg, SLOWER_MAX, &out->variation);
+	case KEY_JITTER:
+		return command_percent(state, "--jitter", arg, 100, &params->jitter);
+	case KEY_POINT_COST:
+		return read_cost(state, "--point-cost", arg, 0, &params->plb_point_ns);
+	case KEY_FOREIGN:
+		return command_percent(state, "--foreign", arg, 1000, &params->foreign);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct subdomain_options *out = state->input;
+	struct policy_plb_params *plb = &out->params.plb_params;
+	int64_t number = 0;
+	error_t error;
+
+	switch (key) {
+	case KEY_MODE:
+		return read_mode(state, arg, &out->params);
+	case 'b':
+		return read_balances(state, arg, out);
+	case KEY_PERIOD:
+		return command_time(state, "--period", arg, 1, &out->params.plb_period_ns);
+	case KEY_PAIRS:
+		return command_count(state, "--pairs", arg, 1, 1024, &plb->pairs);
+	case KEY_LOW:
+		return command_count(state, "--low", arg, 1, COUNT_MAX, &plb->low);
+	case KEY_HIGH:
+		return command_count(state, "--high", arg, 1, COUNT_MAX, &plb->high);
+	case KEY_TIME:
+		return command_time(state, "--time", arg, 1, &out->time_ns);
+	case 'n':
+		error = command_line_integer(
+			state, "--iterations", arg, 1, ITERATIONS_MAX, &number);
+		out->iterations = (uint64_t)number;
+		return error;
+	case 'r':
+		return read_residual(state, arg, &out->residual);
+	case KEY_GRID:
+		return read_grid(state, arg, out);
+	case KEY_CHECK:
+		return command_time(state, "--check", arg, 1, &out->check_ns);
+	case KEY_SERIES:
+		out->series = arg;
+		return 0;
+	case KEY_LINES:
+		return command_count(state, "--lines", arg, 1, COUNT_MAX, &out->lines);
+	case KEY_SEED:
+		error = command_line_integer(state, "--seed", arg, 0, INT64_MAX, &number);
+		out->params.seed = (uint64_t)number;
+		return error;
+	default:
+		return read_machine(key, arg, state);
+	}
+}
+
+const struct argp subdomain_argp = {.options = table, .parser = read_option};
+
+/* ---- Together ---- */
+
+static uint32_t parts(const struct cluster_params *params, enum subdomain_part part)
+{
+	return params->ranks * (part == SUBDOMAIN_WORKERS          ? params->workers
+				       : part == SUBDOMAIN_SOCKETS ? params->sockets
+								   : 1);
+}
+
+static int check_slow(const char *program, const struct subdomain_options *options)
+{
+	static const char *const names[] = {"workers", "sockets", "ranks"};
+
+	for (uint32_t i = 0; i < options->slows; i++) {
+		const struct subdomain_slow *slow = &options->slow[i];
+		uint32_t first, last = slow->any > 0 ? slow->any - 1 : 0;
+		uint32_t have = parts(&options->params, slow->part);
+		const char *at = slow->list, *end = at ? at + slow->length : NULL;
+
+		do {
+			if (at)
+				at = read_item(at, end, &first, &last);
+			if (last >= have)
+				return command_wrong(program,
+					"%u slow %s are asked for, or number %u: there are %u, "
+					"from 0",
+					(unsigned)last + 1, names[slow->part], (unsigned)last,
+					(unsigned)have);
+		} while (at && at < end);
+	}
+	return 0;
+}
+
+static int check_modes(const char *program, struct subdomain_options *options)
+{
+	bool sync = options->params.mode == CLUSTER_SYNC;
+
+	for (uint32_t i = 0; sync && i < options->balances; i++)
+		if (options->balance[i].plb)
+			return command_wrong(program,
+				"--balance %s: in --mode sync subdomains stay where they are",
+				subdomain_balance_name(&options->balance[i]));
+	for (uint32_t i = 0; sync && i < options->dplbs; i++)
+		if (options->dplb[i].kind != CLUSTER_DPLB_NONE)
+			return command_wrong(program,
+				"--dplb %s: in --mode sync subdomains stay where they are",
+				subdomain_dplb_name(&options->dplb[i]));
+	if (sync && options->balances == 0)
+		options->balance[options->balances++] = (struct subdomain_balance){0};
+	if (sync && options->dplbs == 0)
+		options->dplb[options->dplbs++] = (struct subdomain_dplb){0};
+	return 0;
+}
+
+int subdomain_complete(const char *program, struct subdomain_options *options)
+{
+	struct cluster_params *params = &options->params;
+	uint64_t n = (uint64_t)params->ranks * params->workers;
+	int status = check_modes(program, options);
+
+	if (status != 0)
+		return status;
+	if (n > SUBDOMAINS_MAX / params->each)
+		return command_wrong(program,
+			"more than 50 million subdomains: take fewer ranks, --workers or "
+			"--subdomains");
+	if (params->sockets > params->workers)
+		return command_wrong(program, "--sockets %u: more than the %u workers",
+			(unsigned)params->sockets, (unsigned)params->workers);
+	if (options->residual == 0 && (options->rows > 0 || options->check_ns > 0))
+		return command_wrong(
+			program, "--grid and --check are for cells: give --residual, too");
+	if (options->series && (options->balances > 1 || options->dplbs > 1))
+		return command_wrong(program,
+			"--series is for one variant: give one --balance (and one --dplb)");
+	if (options->time_ns == 0 && options->iterations == 0 && options->residual == 0)
+		options->time_ns = TIME_DEFAULT_NS;
+	return check_slow(program, options);
+}
+
+/* ---- Speeds ---- */
+
+static void slow_down(const struct cluster_params *params, enum subdomain_part part,
+	uint32_t number, double lost, double *speeds)
+{
+	uint32_t parts_of_rank = parts(params, part) / params->ranks;
+	uint32_t rank = number / parts_of_rank, within = number % parts_of_rank;
+
+	for (uint32_t w = 0; w < params->workers; w++)
+		if ((uint64_t)w * parts_of_rank / params->workers == within)
+			speeds[(size_t)rank * params->workers + w] *= 1 - lost;
+}
+
+static double lost(const struct subdomain_slow *slow, unsigned short random[3])
+{
+	return slow->least + (slow->most - slow->least) * erand48(random);
+}
+
+/* Each set of so many is as likely. */
+static void slow_any(const struct cluster_params *params, const struct subdomain_slow *slow,
+	unsigned short random[3], double *speeds)
+{
+	uint32_t have = parts(params, slow->part), left = slow->any;
+
+	for (uint32_t i = 0; i < have && left > 0; i++)
+		if (erand48(random) * (have - i) < left) {
+			slow_down(params, slow->part, i, lost(slow, random), speeds);
+			left--;
+		}
+}
+
+static void slow_listed(const struct cluster_params *params, const struct subdomain_slow *slow,
+	unsigned short random[3], double *speeds)
+{
+	const char *at = slow->list, *end = at + slow->length;
+	uint32_t first = 0, last = 0;
+
+	while (at && at < end) {
+		at = read_item(at, end, &first, &last);
+		for (uint64_t i = first; at && i <= last; i++)
+			slow_down(params, slow->part, (uint32_t)i, lost(slow, random), speeds);
+	}
+}
+
+double *subdomain_speeds(const char *program, const struct subdomain_options *options, int *status)
+{
+	const struct cluster_params *params = &options->params;
+	size_t n = (size_t)params->ranks * params->workers;
+	unsigned short random[3] = {(unsigned short)params->seed,
+		(unsigned short)(params->seed >> 16), (unsigned short)(params->seed >> 32)};
+	double *speeds = calloc(n, sizeof(*speeds));
+
+	if (!speeds) {
+		*status = command_fail(program, "out of memory");
+		return NULL;
+	}
+	erand48(random); /* the first of small seeds are much alike */
+	erand48(random);
+	for (size_t i = 0; i < n; i++)
+		speeds[i] = 1 + options->variation * (2 * erand48(random) - 1);
+	for (uint32_t i = 0; i < options->slows; i++) {
+		if (options->slow[i].list)
+			slow_listed(params, &options->slow[i], random, speeds);
+		else
+			slow_any(params, &options->slow[i], random, speeds);
+	}
+	return speeds;
+}

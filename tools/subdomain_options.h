@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The command lines of `jugglectl simulate plb` and `jugglectl simulate dplb`: what they have in common,
+ * and what both make of it.
+ */
+#ifndef SUBDOMAIN_OPTIONS_H
+#define SUBDOMAIN_OPTIONS_H
+
+#include "cluster.h"
+#include "command.h"
+
+enum { SUBDOMAIN_CHOICES_MAX = 8, SUBDOMAIN_SLOW_MAX = 32 };
+
+/* What is slower than the rest. */
+enum subdomain_part { SUBDOMAIN_WORKERS, SUBDOMAIN_SOCKETS, SUBDOMAIN_RANKS, SUBDOMAIN_PARTS };
+
+struct subdomain_slow {
+	enum subdomain_part part;
+	const char *list; /* numbers and ranges, checked but for what there is; NULL: any */
+	size_t length; /* of the list */
+	uint32_t any; /* so many, by chance */
+	double least, most; /* share of the speed that is lost, by chance between the two */
+};
+
+/* Of the balancing within ranks, and between them. */
+struct subdomain_balance {
+	bool plb;
+	enum policy_plb_mode mode;
+	uint32_t hybrid_every;
+};
+struct subdomain_dplb {
+	enum cluster_dplb kind;
+	uint32_t reach;
+};
+
+struct subdomain_options {
+	struct command_options command;
+	struct cluster_params params; /* without speeds, and what variants differ in */
+	struct subdomain_balance balance[SUBDOMAIN_CHOICES_MAX];
+	struct subdomain_dplb dplb[SUBDOMAIN_CHOICES_MAX];
+	uint32_t balances, dplbs; /* how many; each with each is a variant */
+	struct subdomain_slow slow[SUBDOMAIN_SLOW_MAX];
+	uint32_t slows;
+	bool slow_given;
+	double variation; /* of the speeds of workers, a share */
+	uint64_t time_ns, iterations; /* 0: not given */
+	double residual; /* 0: without cells */
+	uint32_t rows, columns; /* of cells; 0: as jacobi chooses */
+	uint64_t check_ns; /* between looks at the residual; 0: 50 iterations */
+	const char *series;
+	uint32_t lines;
+};
+
+/* The options that both have; its input is a struct subdomain_options. */
+extern const struct argp subdomain_argp;
+
+/* For parsers: read a list of parts that are slower, "LIST:PCT", or none. Returns 0 or, after a
+ * message, EINVAL. */
+error_t subdomain_read_slow(struct argp_state *state, const char *option, char *arg,
+	enum subdomain_part part, struct subdomain_options *out);
+
+/* Complete what was read, and see that it fits together. Returns 0, or an exit status after a
+ * message. */
+int subdomain_complete(const char *program, struct subdomain_options *options);
+
+/* The speed of each worker of each rank, by options->params.seed: to free(). NULL after a message, with
+ * the exit status in *status. */
+double *subdomain_speeds(const char *program, const struct subdomain_options *options, int *status);
+
+/* Static strings; hybrid and neighbours without their numbers. */
+const char *subdomain_balance_name(const struct subdomain_balance *balance);
+const char *subdomain_dplb_name(const struct subdomain_dplb *dplb);
+const char *subdomain_mode_name(enum cluster_mode mode);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+/* What came of simulated subdomains; see subdomain_report.h. */
+#include "subdomain_report.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+/* As the options have it: hybrid:500, neighbours:4. */
+static void name_balance(const struct subdomain_balance *balance, char *out, size_t size)
+{
+	if (balance->plb && balance->mode == POLICY_PLB_HYBRID)
+		snprintf(out, size, "hybrid:%u", (unsigned)balance->hybrid_every);
+	else
+		snprintf(out, size, "%s", subdomain_balance_name(balance));
+}
+
+static void name_dplb(const struct subdomain_dplb *dplb, char *out, size_t size)
+{
+	if (dplb->kind == CLUSTER_DPLB_NEIGHBOURS)
+		snprintf(out, size, "neighbours:%u", (unsigned)dplb->reach);
+	else
+		snprintf(out, size, "%s", subdomain_dplb_name(dplb));
+}
+
+static void name_mode(const struct cluster_params *params, char *out, size_t size)
+{
+	if (params->mode == CLUSTER_SSYNC)
+		snprintf(out, size, "ssync:%u", (unsigned)params->bound);
+	else
+		snprintf(out, size, "%s", subdomain_mode_name(params->mode));
+}
+
+/* Iterations: updates of all subdomains of a worker. */
+static double iteration_rate(const struct subdomain_report *report, uint32_t i)
+{
+	return report->outcomes[i].result.rate / report->options->params.each;
+}
+
+static double messages_a_period(const struct subdomain_report *report, uint32_t i)
+{
+	const struct cluster_params *params = &report->options->params;
+	const struct cluster_result *result = &report->outcomes[i].result;
+
+	return (double)result->messages / params->ranks * (double)params->dplb_period_ns /
+	       (double)result->now_ns;
+}
+
+/* ---- JSON ---- */
+
+static json_t *outcome_json(const struct subdomain_report *report, uint32_t i)
+{
+	const struct subdomain_outcome *outcome = &report->outcomes[i];
+	const struct cluster_result *result = &outcome->result;
+	uint64_t n = (uint64_t)report->options->params.ranks * report->options->params.workers *
+		     report->options->params.each;
+	char balance[32], dplb[32];
+
+	name_balance(&outcome->balance, balance, sizeof(balance));
+	name_dplb(&outcome->dplb, dplb, sizeof(dplb));
+	return json_pack("{s:s, s:s, s:f, s:I, s:f, s:f, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, "
+			 "s:I, s:I, s:I, s:I, s:o, s:o}",
+		"balance", balance, "dplb", dplb, "time_s", (double)result->now_ns * 1e-9,
+		"updates", (json_int_t)result->updates, "iterations",
+		(double)result->updates / (double)n, "iterations_per_s", iteration_rate(report, i),
+		"spread", (json_int_t)result->spread, "staleness", (json_int_t)result->staleness,
+		"staleness_mean", result->staleness_mean, "plb_points",
+		(json_int_t)result->plb_points, "plb_moves", (json_int_t)result->plb_moves,
+		"dplb_points", (json_int_t)result->dplb_points, "dplb_moves",
+		(json_int_t)result->dplb_moves, "dplb_refused", (json_int_t)result->dplb_refused,
+		"messages", (json_int_t)result->messages, "messages_rank_max",
+		(json_int_t)result->messages_rank_max, "subdomains_rank_min",
+		(json_int_t)result->subdomains_rank_min, "subdomains_rank_max",
+		(json_int_t)result->subdomains_rank_max, "residual",
+		outcome->residual > 0 ? json_real(outcome->residual) : json_null(),
+		"time_to_solution_s",
+		outcome->solved_s > 0 ? json_real(outcome->solved_s) : json_null());
+}
+
+static json_t *report_json(const struct subdomain_report *report)
+{
+	const struct cluster_params *params = &report->options->params;
+	json_t *variants = json_array();
+	char mode[32];
+
+	for (uint32_t i = 0; i < report->count; i++)
+		if (json_array_append_new(variants, outcome_json(report, i)) < 0) {
+			json_decref(variants);
+			return NULL;
+		}
+	name_mode(params, mode, sizeof(mode));
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:I, s:o}", "command",
+		report->between_ranks ? "simulate dplb" : "simulate plb", "version", JUGGLE_VERSION,
+		"ranks", (json_int_t)params->ranks, "workers", (json_int_t)params->workers,
+		"sockets", (json_int_t)params->sockets, "subdomains", (json_int_t)params->each,
+		"mode", mode, "update_s", params->update_ns * 1e-9, "capacity", report->capacity,
+		"seed", (json_int_t)params->seed, "variant", variants);
+}
+
+/* ---- Text ---- */
+
+static void print_solution(const struct subdomain_report *report, uint32_t i)
+{
+	const struct subdomain_outcome *outcome = &report->outcomes[i];
+
+	if (report->options->residual > 0 && outcome->solved_s > 0)
+		printf("  %10.4g", outcome->solved_s);
+	else if (report->options->residual > 0)
+		printf("  %10s", "not yet");
+	putchar('\n');
+}
+
+static void print_plb(const struct subdomain_report *report)
+{
+	printf("%-12s %12s %8s %8s %8s %10s%s\n", "balance", "iterations/s", "spread", "stale",
+		"mean", "moves/s", report->options->residual > 0 ? "  solution s" : "");
+	for (uint32_t i = 0; i < report->count; i++) {
+		const struct cluster_result *result = &report->outcomes[i].result;
+		char name[32];
+
+		name_balance(&report->outcomes[i].balance, name, sizeof(name));
+		printf("%-12s %12.1f %8" PRIu64 " %8" PRIu64 " %8.1f %10.1f", name,
+			iteration_rate(report, i), result->spread, result->staleness,
+			result->staleness_mean,
+			(double)result->plb_moves / ((double)result->now_ns * 1e-9));
+		print_solution(report, i);
+	}
+}
+
+static void print_dplb(const struct subdomain_report *report)
+{
+	printf("%-10s %-13s %7s %7s %7s %6s %6s %8s%s\n", "balance", "dplb", "iter/s", "spread",
+		"stale", "moves", "refd", "messages",
+		report->options->residual > 0 ? "  solution s" : "");
+	for (uint32_t i = 0; i < report->count; i++) {
+		const struct cluster_result *result = &report->outcomes[i].result;
+		char balance[32], dplb[32];
+
+		name_balance(&report->outcomes[i].balance, balance, sizeof(balance));
+		name_dplb(&report->outcomes[i].dplb, dplb, sizeof(dplb));
+		printf("%-10s %-13s %7.5g %7" PRIu64 " %7" PRIu64 " %6" PRIu64 " %6" PRIu64
+		       " %8.1f",
+			balance, dplb, iteration_rate(report, i), result->spread, result->staleness,
+			result->dplb_moves, result->dplb_refused, messages_a_period(report, i));
+		print_solution(report, i);
+	}
+}
+
+static void print_text(const struct subdomain_report *report)
+{
+	const struct cluster_params *params = &report->options->params;
+	double most = report->capacity / (params->update_ns * 1e-9 * params->each);
+	char mode[32];
+
+	name_mode(params, mode, sizeof(mode));
+	if (report->between_ranks)
+		printf("%u ranks of ", (unsigned)params->ranks);
+	printf("%u workers on %u socket%s, %u subdomains each, %s\n\n", (unsigned)params->workers,
+		(unsigned)params->sockets, params->sockets == 1 ? "" : "s", (unsigned)params->each,
+		mode);
+	if (report->between_ranks)
+		print_dplb(report);
+	else
+		print_plb(report);
+	printf("\nThe workers could do %.1f iterations/s, at %.4g of full speed. Spread: updates "
+	       "of\n"
+	       "the most less those of the least advanced subdomain at the end; stale: of the "
+	       "oldest\n"
+	       "halo that was read, in iterations.",
+		most, report->capacity);
+	if (report->between_ranks)
+		printf(" Messages are those of a rank in a period of\n"
+		       "DPLB; refused (refd) are moves to ranks that were full by then.");
+	putchar('\n');
+}
+
+int subdomain_report(const char *program, const struct subdomain_report *report)
+{
+	if (report->options->command.json)
+		return command_print_json(program, report_json(report));
+	print_text(report);
+	return command_flush(program);
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/* What came of simulated subdomains, as a table or as JSON. */
+#ifndef SUBDOMAIN_REPORT_H
+#define SUBDOMAIN_REPORT_H
+
+#include "subdomain_options.h"
+
+/* Of one variant. */
+struct subdomain_outcome {
+	struct subdomain_balance balance;
+	struct subdomain_dplb dplb;
+	struct cluster_result result;
+	double residual; /* over its first value; 0 without cells */
+	double solved_s; /* when it was as small as wanted; 0: not yet */
+};
+
+struct subdomain_report {
+	const struct subdomain_options *options;
+	bool between_ranks;
+	double capacity; /* speed of workers in the mean */
+	const struct subdomain_outcome *outcomes;
+	uint32_t count;
+};
+
+/* Print it to standard output. Returns the exit status. */
+int subdomain_report(const char *program, const struct subdomain_report *report);
+
+#endif

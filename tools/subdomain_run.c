@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: MIT */
+/* Simulated subdomains, variant after variant; see subdomain_run.h. */
+#include "subdomain_run.h"
+
+#include "field.h"
+#include "subdomain_report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SLICES 200 /* of a run, at least */
+#define SLICE_UPDATES 1e6 /* at most, so that the progress line is up to date */
+#define CHECK_ITERATIONS 50
+#define SERIES_POINTS 2000
+
+struct run {
+	const char *program;
+	const struct subdomain_options *options;
+	struct command_progress progress;
+	uint32_t number; /* of the variant */
+	struct cluster *cluster;
+	struct field *field;
+	FILE *series;
+	uint64_t *updates; /* of each subdomain */
+	struct subdomain_outcome *outcome;
+};
+
+static uint32_t variants(const struct subdomain_options *options)
+{
+	return options->balances * options->dplbs;
+}
+
+static void show_progress(struct run *run, double done)
+{
+	done = done < 0 ? 0 : done > 1 ? 1 : done;
+	command_progress(&run->progress, (run->number + done) / variants(run->options));
+}
+
+/* ---- Pictures ---- */
+
+static void write_series(struct run *run)
+{
+	uint64_t n = cluster_subdomains(run->cluster), sum = 0;
+	uint64_t lines = run->options->lines < n ? run->options->lines : n;
+	struct cluster_result result;
+
+	cluster_get(run->cluster, &result);
+	cluster_updates(run->cluster, run->updates);
+	for (uint64_t s = 0; s < n; s++)
+		sum += run->updates[s];
+	fprintf(run->series, "%.6f", (double)result.now_ns * 1e-9);
+	for (uint64_t i = 0; i < lines; i++)
+		fprintf(run->series, "\t%.2f",
+			(double)run->updates[i * n / lines] - (double)sum / (double)n);
+	fputc('\n', run->series);
+}
+
+static int open_series(struct run *run)
+{
+	const struct subdomain_options *options = run->options;
+
+	if (!options->series)
+		return 0;
+	run->updates = calloc(cluster_subdomains(run->cluster), sizeof(*run->updates));
+	if (!run->updates)
+		return command_fail(run->program, "out of memory");
+	run->series = fopen(options->series, "w");
+	if (!run->series)
+		return command_fail(
+			run->program, "%s: cannot write: %s", options->series, strerror(errno));
+	fputs("# time_s, then the lead of each subdomain over the mean, in updates\n", run->series);
+	return 0;
+}
+
+static int close_series(struct run *run)
+{
+	FILE *series = run->series;
+	bool failed = series && ferror(series);
+
+	run->series = NULL;
+	free(run->updates);
+	run->updates = NULL;
+	if (series && (fclose(series) != 0 || failed))
+		return command_fail(run->program, "%s: cannot write", run->options->series);
+	return 0;
+}
+
+/* ---- How far ---- */
+
+/* A part of the run: of virtual time, but not of more work than is done in a moment. */
+static uint64_t slice_ns(const struct run *run, uint64_t whole_ns)
+{
+	const struct cluster_params *params = &run->options->params;
+	double most = SLICE_UPDATES * params->update_ns / params->ranks / params->workers;
+	uint64_t parts = run->series ? SERIES_POINTS : SLICES, slice = whole_ns / parts;
+
+	if (most < params->update_ns)
+		most = params->update_ns;
+	if ((double)slice > most)
+		slice = (uint64_t)most;
+	return slice > 0 ? slice : 1;
+}
+
+static void step(struct run *run, uint64_t until_ns)
+{
+	cluster_run(run->cluster, until_ns);
+	if (run->series)
+		write_series(run);
+}
+
+static void run_for(struct run *run, uint64_t time_ns)
+{
+	uint64_t slice = slice_ns(run, time_ns);
+
+	for (uint64_t now_ns = 0; now_ns < time_ns;) {
+		now_ns = time_ns - now_ns > slice ? now_ns + slice : time_ns;
+		step(run, now_ns);
+		show_progress(run, (double)now_ns / (double)time_ns);
+	}
+}
+
+/* By what is left at the rate so far. */
+static void run_iterations(struct run *run, uint64_t limit_ns)
+{
+	const struct cluster_params *params = &run->options->params;
+	double want = (double)run->options->iterations * (double)cluster_subdomains(run->cluster);
+	double round_ns = params->update_ns * params->each;
+	double guess = round_ns * (double)run->options->iterations;
+	uint64_t slice = slice_ns(run, guess < 1e18 ? (uint64_t)guess : UINT64_C(1) << 60);
+	struct cluster_result result = {0};
+
+	while ((double)result.updates < want && result.now_ns < limit_ns) {
+		double left_ns = (double)slice;
+
+		if (result.updates > 0)
+			left_ns = (want - (double)result.updates) * (double)result.now_ns /
+				  (double)result.updates;
+		if (left_ns < params->update_ns)
+			left_ns = params->update_ns;
+		uint64_t next_ns =
+			result.now_ns + (left_ns < (double)slice ? (uint64_t)left_ns : slice);
+		step(run, next_ns < limit_ns ? next_ns : limit_ns);
+		cluster_get(run->cluster, &result);
+		show_progress(run, (double)result.updates / want);
+	}
+}
+
+/* The moment is taken from the straight line between the logarithms of two residuals. */
+static void run_residual(struct run *run, uint64_t limit_ns)
+{
+	const struct subdomain_options *options = run->options;
+	double check = options->params.update_ns * options->params.each * CHECK_ITERATIONS;
+	uint64_t check_ns = options->check_ns > 0 ? options->check_ns : (uint64_t)check + 1;
+	uint64_t now_ns = 0;
+	double before = 1, residual = 1, want = options->residual;
+
+	while (residual > want && now_ns < limit_ns) {
+		uint64_t next_ns = limit_ns - now_ns > check_ns ? now_ns + check_ns : limit_ns;
+
+		step(run, next_ns);
+		before = residual;
+		residual = field_residual(run->field);
+		if (residual <= want) {
+			double part = log(before / want) / log(before / residual);
+			run->outcome->solved_s =
+				((double)now_ns + part * (double)(next_ns - now_ns)) * 1e-9;
+		}
+		now_ns = next_ns;
+		show_progress(run, log(residual) / log(want));
+	}
+	run->outcome->residual = residual;
+}
+
+/* ---- A variant ---- */
+
+static int set_up(struct run *run, struct cluster_params *params)
+{
+	const struct subdomain_options *options = run->options;
+	const struct field_params field = {
+		.rows = options->rows,
+		.columns = options->columns,
+		.ranks = params->ranks,
+		.workers = params->workers,
+		.each = params->each,
+		.strips = params->strips,
+		.lockstep = params->mode == CLUSTER_SYNC,
+	};
+	int rc = options->residual > 0 ? field_new(&run->field, &field) : 0;
+
+	if (rc == -ERANGE)
+		return command_wrong(run->program,
+			"--grid: fewer cells than subdomains to cut into, or more than 16777216 "
+			"rows or columns");
+	if (rc == 0)
+		rc = cluster_new(&run->cluster, params, run->field);
+	if (rc == -EINVAL)
+		return command_wrong(run->program,
+			"this is more than can be simulated: take fewer ranks, --workers or "
+			"--subdomains, or shorter times");
+	return rc < 0 ? command_fail(run->program, "%s", strerror(-rc)) : 0;
+}
+
+static int run_variant(struct run *run, const double *speeds)
+{
+	const struct subdomain_options *options = run->options;
+	const struct subdomain_outcome *outcome = run->outcome;
+	struct cluster_params params = options->params;
+	uint64_t limit_ns = options->time_ns > 0 ? options->time_ns : UINT64_C(1) << 61;
+
+	params.speed = speeds;
+	params.plb = outcome->balance.plb;
+	params.plb_params.mode = outcome->balance.mode;
+	params.plb_params.hybrid_every = outcome->balance.hybrid_every;
+	params.dplb = outcome->dplb.kind;
+	params.reach = outcome->dplb.reach;
+	params.dplb_params.all_behind = params.dplb == CLUSTER_DPLB_NEIGHBOURS;
+	params.dplb_params.keep = params.plb_params.low * params.workers;
+	uint64_t most = (uint64_t)params.plb_params.high * params.workers;
+	uint64_t each = (uint64_t)params.each * params.workers;
+	most = most > each ? most : each;
+	params.room = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+	int status = set_up(run, &params);
+	if (status == 0)
+		status = open_series(run);
+	if (status == 0) {
+		if (options->residual > 0)
+			run_residual(run, limit_ns);
+		else if (options->iterations > 0)
+			run_iterations(run, limit_ns);
+		else
+			run_for(run, limit_ns);
+		cluster_get(run->cluster, &run->outcome->result);
+	}
+	int closed = close_series(run);
+	cluster_free(run->cluster);
+	field_free(run->field);
+	run->cluster = NULL;
+	run->field = NULL;
+	return status != 0 ? status : closed;
+}
+
+int subdomain_run(const char *program, const struct subdomain_options *options, bool between_ranks)
+{
+	struct subdomain_outcome outcomes[SUBDOMAIN_CHOICES_MAX * SUBDOMAIN_CHOICES_MAX] = {0};
+	struct run run = {.program = program, .options = options};
+	int status = 0;
+	double *speeds = subdomain_speeds(program, options, &status), sum = 0;
+
+	if (!speeds)
+		return status;
+	command_progress_begin(&run.progress, &options->command);
+	for (; status == 0 && run.number < variants(options); run.number++) {
+		run.outcome = &outcomes[run.number];
+		run.outcome->balance = options->balance[run.number / options->dplbs];
+		run.outcome->dplb = options->dplb[run.number % options->dplbs];
+		status = run_variant(&run, speeds);
+	}
+	command_progress_end(&run.progress);
+	size_t workers = (size_t)options->params.ranks * options->params.workers;
+	for (size_t i = 0; i < workers; i++)
+		sum += speeds[i];
+	free(speeds);
+	if (status != 0)
+		return status;
+	const struct subdomain_report report = {.options = options,
+		.between_ranks = between_ranks,
+		.capacity = sum / (double)workers,
+		.outcomes = outcomes,
+		.count = variants(options)};
+	return subdomain_report(program, &report);
+}
