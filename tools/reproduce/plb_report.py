@@ -10,6 +10,18 @@ import statistics
 from experiment import find_gnuplot, plot, quartiles
 
 LONGER = 4  # times as many iterations, to see whether the spread grows
+# Name, as Section 5 has it, and the options of the solver, which the simulator has as well.
+METHODS = {
+    "sync": ["--mode", "sync", "--subdomains", "1", "--balance", "none"],
+    "ssync(1)": ["--mode", "ssync:1", "--subdomains", "1", "--balance", "none"],
+    "ssync(30)": ["--mode", "ssync:30", "--subdomains", "1", "--balance", "none"],
+    "async(1)": ["--mode", "async", "--subdomains", "1", "--balance", "none"],
+    "async(4)": ["--mode", "async", "--subdomains", "4", "--balance", "none"],
+    "async(4) + split(0.001)": ["--mode", "async", "--subdomains", "4", "--balance", "split"],
+    "async(4) + joint(0.001)": ["--mode", "async", "--subdomains", "4", "--balance", "joint"],
+    "async(4) + hybrid(0.001, 500)": ["--mode", "async", "--subdomains", "4", "--balance", "hybrid:500"],
+}
+BRAIDS = ["async(4)", "async(4) + joint(0.001)"]
 
 
 def values(runs, kind, method, noisy, key):
@@ -49,18 +61,18 @@ def write_spread(args, runs):
     return table
 
 
-def write_solution(args, runs):
-    """Figs. 4, 5 and Table 2."""
+def write_solution(args, runs, suffix=""):
+    """Figs. 4, 5 and Table 2; a suffix of the files' names."""
     columns = [(method, noisy) for method in args.methods for noisy in (False, True)]
     rows = zip(*(values(runs, "solution", *column, "elapsed_s") for column in columns))
     head = "\t".join(f'"{method}{", noise" if noisy else ""}"' for method, noisy in columns)
-    (args.output / "boxplot.tsv").write_text(
+    (args.output / f"boxplot{suffix}.tsv").write_text(
         "\n".join([head] + ["\t".join(f"{x:.6f}" for x in row) for row in rows]) + "\n")
     table = [f"{'Time to solution':32}{'s':>10}{'noise':>9}{'':>8}   (the last: Table 2)"]
     for method in args.methods:
         quiet, noisy = (statistics.median(values(runs, "solution", method, n, "elapsed_s")) for n in (False, True))
         table.append(f"{method:32}{quiet:10.3f}{noisy:9.3f}{noisy / quiet - 1:+8.1%}")
-    (args.output / "table2.txt").write_text("\n".join(table) + "\n")
+    (args.output / f"table2{suffix}.txt").write_text("\n".join(table) + "\n")
     return table
 
 
@@ -82,7 +94,7 @@ def write_braid(args, method, samples):
     return name, method, len(samples[0]) - 1
 
 
-def draw(args, braids):
+def draw(args, braids, suffixes=("",)):
     gnuplot = find_gnuplot()
     if not gnuplot:
         return
@@ -98,12 +110,13 @@ def draw(args, braids):
 
     ticks = ", ".join(f'"{method}{", noise" if noisy else ""}" {2 * i + noisy + 1}'
                       for i, method in enumerate(args.methods) for noisy in (0, 1))
-    boxes = [f"'{out / 'boxplot.tsv'}' skip 1 using ({i + 1}):{i + 1} with boxplot lc {i // 2 + 1} "
-             f"fs {'solid 0.5' if i % 2 else 'empty'} notitle" for i in range(2 * len(args.methods))]
-    plot(gnuplot, out / "boxplot", "\n".join([
-        f"set xtics ({ticks}) rotate by -40", f"set xrange [0:{2 * len(args.methods) + 1}]",
-        "set ylabel 'time to solution (s)'", "set yrange [0:*]",
-        "set style boxplot fraction 1", "plot " + ", \\\n ".join(boxes)]))
+    for name in (out / f"boxplot{suffix}" for suffix in suffixes):
+        boxes = [f"'{name}.tsv' skip 1 using ({i + 1}):{i + 1} with boxplot lc {i // 2 + 1} "
+                 f"fs {'solid 0.5' if i % 2 else 'empty'} notitle" for i in range(2 * len(args.methods))]
+        plot(gnuplot, name, "\n".join([
+            f"set xtics ({ticks}) rotate by -40", f"set xrange [0:{2 * len(args.methods) + 1}]",
+            "set ylabel 'time to solution (s)'", "set yrange [0:*]", "set style boxplot fraction 1",
+            "plot " + ", \\\n ".join(boxes)]))
 
     for name, method, subdomains in braids:
         lines = [f"'{name}' using 1:{2 + i * subdomains // min(subdomains, 8)} with lines notitle"
