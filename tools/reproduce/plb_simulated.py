@@ -13,6 +13,9 @@ SOCKETS = 2
 NOISE = "0:19"  # Section 4.3: the worker next to the source, which is that of the northernmost strip
 UPDATE_NS = 92000  # of 300 x 300 cells, by a core of theirs
 
+# Of the source, over the cells inside at the start. The paper does not tell it; jacobi's is 1.
+HEIGHTS = [1, 100]
+
 # Table 2, in percent. Cores, then by method.
 MACHINES = {"ARCHER": 24, "Cirrus": 36}
 TABLE_2 = {

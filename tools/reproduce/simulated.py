@@ -10,11 +10,8 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 
 from experiment import Progress, run_json
 
-# The height of the source over the cells inside at the start. The papers do not tell it; jacobi's is 1.
-HEIGHTS = [1, 100]
 
-
-def add_options(parser, cells):
+def add_options(parser, cells, heights):
     """Those that only --simulated has."""
     group = parser.add_argument_group("with --simulated")
     group.add_argument("--simulated", action="store_true",
@@ -23,11 +20,11 @@ def add_options(parser, cells):
     group.add_argument("--jobs", type=int, metavar="N", help="simulations at a time (default: one for each CPU)")
     group.add_argument("--height", type=float, action="append", metavar="H",
                        help="of the source, over the cells inside at the start; may be given several times "
-                       f"(default: {' and '.join(map(str, HEIGHTS))})")
+                       f"(default: {' and '.join(map(str, heights))})")
     return group
 
 
-def check_options(parser, args, real):
+def check_options(parser, args, real, heights):
     """Completes them. `real`: the options, by name and default, that only real runs have; the other way round, too."""
     given = [name for name, default in real.items() if getattr(args, name) != default]
     own = [name for name in ("cells", "jobs", "height") if getattr(args, name) is not None]
@@ -41,7 +38,7 @@ def check_options(parser, args, real):
     if not args.jugglectl.exists():
         parser.error(f"{args.jugglectl} is missing; build first, or give --build")
     args.jobs = args.jobs if args.jobs is not None else len(os.sched_getaffinity(0))
-    args.height = args.height or HEIGHTS
+    args.height = args.height or heights
     if args.jobs < 1 or (args.cells is not None and args.cells < 1) or min(args.height) <= 0:
         parser.error("--jobs, --cells, --height: a job, a cell and more than 0 at least")
 
