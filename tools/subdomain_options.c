@@ -251,8 +251,11 @@ error_t subdomain_read_slow(struct argp_state *state, const char *option, char *
 	if (colon)
 		*colon = '\0';
 	bool is_any = colon && read_named_number(arg, "any", 1, UINT32_MAX - 1, &any);
-	if (out->slows == SUBDOMAIN_SLOW_MAX || !colon || !read_percentage(colon + 1, &slow) ||
-		(!is_any && !is_list(arg, strlen(arg))))
+	bool wrong = out->slows == SUBDOMAIN_SLOW_MAX || !colon ||
+		     !read_percentage(colon + 1, &slow) || (!is_any && !is_list(arg, strlen(arg)));
+	if (colon && wrong)
+		*colon = ':';
+	if (wrong)
 		return command_line_refuse(state, option, arg,
 			"LIST:PCT, as 0,4-7:19, or any:N:PCT, PCT from 0 to 99 or a range; at most "
 			"32 times");

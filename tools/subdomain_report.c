@@ -128,19 +128,22 @@ static void print_plb(const struct subdomain_report *report)
 
 static void print_dplb(const struct subdomain_report *report)
 {
-	printf("%-10s %-13s %7s %7s %7s %6s %6s %8s%s\n", "balance", "dplb", "iter/s", "spread",
-		"stale", "moves", "refd", "messages",
-		report->options->residual > 0 ? "  solution s" : "");
+	bool cells = report->options->residual > 0;
+
+	printf("%-10s %-16s %7s %7s %7s %6s%s\n", "balance", "dplb", "iter/s", "spread", "stale",
+		"moves", cells ? "  solution s" : "   refd messages");
 	for (uint32_t i = 0; i < report->count; i++) {
 		const struct cluster_result *result = &report->outcomes[i].result;
 		char balance[32], dplb[32];
 
 		name_balance(&report->outcomes[i].balance, balance, sizeof(balance));
 		name_dplb(&report->outcomes[i].dplb, dplb, sizeof(dplb));
-		printf("%-10s %-13s %7.5g %7" PRIu64 " %7" PRIu64 " %6" PRIu64 " %6" PRIu64
-		       " %8.1f",
-			balance, dplb, iteration_rate(report, i), result->spread, result->staleness,
-			result->dplb_moves, result->dplb_refused, messages_a_period(report, i));
+		printf("%-10s %-16s %7.5g %7" PRIu64 " %7" PRIu64 " %6" PRIu64, balance, dplb,
+			iteration_rate(report, i), result->spread, result->staleness,
+			result->dplb_moves);
+		if (!cells)
+			printf(" %6" PRIu64 " %8.1f", result->dplb_refused,
+				messages_a_period(report, i));
 		print_solution(report, i);
 	}
 }
@@ -161,16 +164,15 @@ static void print_text(const struct subdomain_report *report)
 		print_dplb(report);
 	else
 		print_plb(report);
-	printf("\nThe workers could do %.1f iterations/s, at %.4g of full speed. Spread: updates "
-	       "of\n"
-	       "the most less those of the least advanced subdomain at the end; stale: of the "
-	       "oldest\n"
-	       "halo that was read, in iterations.",
-		most, report->capacity);
-	if (report->between_ranks)
-		printf(" Messages are those of a rank in a period of\n"
-		       "DPLB; refused (refd) are moves to ranks that were full by then.");
-	putchar('\n');
+	printf("\nAt %.4g of full speed in the mean, the workers could do %.1f iterations/s.\n"
+	       "spread: updates of the most less those of the least advanced subdomain, at the\n"
+	       "end. stale: by how many iterations the oldest halo that was read was behind%s",
+		report->capacity, most,
+		report->between_ranks ? ".\n" : ",\nand in the mean of all updates.\n");
+	if (report->between_ranks && report->options->residual == 0)
+		printf("moves, refd: between ranks, and those refused by ranks that were full by "
+		       "then.\n"
+		       "messages: of a rank in a period of DPLB.\n");
 }
 
 int subdomain_report(const char *program, const struct subdomain_report *report)
