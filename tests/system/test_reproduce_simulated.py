@@ -136,3 +136,24 @@ def test_only_simulated(jugglectl, tmp_path, script):
                           capture_output=True, text=True, timeout=helpers.TIMEOUT_S)
     assert done.returncode == 2
     assert "--cells: only with --simulated" in done.stderr
+
+
+def test_source(jugglectl):
+    """The noise next to a source matters when most of the residual is there."""
+    def solve(*options):
+        done = subprocess.run([jugglectl, "simulate", "plb", "-w", "8", "--balance", "none", "--grid", "160x20",
+                               "--residual", "1e-3", "--json", *options], capture_output=True, text=True, check=True,
+                              timeout=helpers.TIMEOUT_S)
+        return json.loads(done.stdout)["variant"][0]["time_to_solution_s"]
+    low, high = (solve("--slow", "0:40", "--source", height) / solve("--slow", "none", "--source", height)
+                 for height in ("1", "1000"))
+    assert low < 1.1 and high > 1.3
+    assert solve("--source", "1") == solve()
+
+
+@pytest.mark.parametrize("height", ["0", "-1", "x", "1e13"])
+def test_source_refused(jugglectl, height):
+    done = subprocess.run([jugglectl, "simulate", "plb", "--residual", "0.1", "--source", height],
+                          capture_output=True, text=True, timeout=helpers.TIMEOUT_S)
+    assert done.returncode == 2
+    assert "--source" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -48,7 +48,7 @@ def simulate(args, machine, options):
     result = run_json([args.jugglectl, "simulate", machine, "--json", "-q", *map(str, options)])
     variant = result["variant"][0]
     return {
-        "elapsed_s": variant.get("time_to_solution_s", variant["time_s"]),
+        "elapsed_s": variant.get("time_to_solution_s") or variant["time_s"],
         "iteration_rate": variant["iterations_per_s"],
         "spread": variant["spread"],
         "staleness_max": variant["staleness"],
