@@ -29,7 +29,7 @@ METHODS = ["sync", "async(1)", "async(4) + joint(0.001)"]
 def plb(jugglectl, tmp_path_factory):
     folder = tmp_path_factory.mktemp("plb")
     done = reproduce("plb", folder, "--cells", "12", "--repeats", "2", "--iterations", "100", "--residual", "1e-2",
-                     "--methods", ";".join(METHODS))
+                     "--methods", ";".join(METHODS), "--height", "1", "--height", "100")
     assert done.returncode == 0, done.stderr
     return folder, done.stdout
 

@@ -16,7 +16,7 @@ UPDATE_US = 3318
 CHECK = 10  # iterations between looks at the residual
 # Over the cells inside at the start: with jacobi's 1 most of the residual is at the edges of the domain, in the
 # paper in its middle.
-HEIGHTS = [100]
+HEIGHT = 100
 SERIES = {"ssync-sockets": ["--mode", "ssync:30"], "async-sockets": ["--mode", "async"],
           "async-nodes": ["--mode", "async"]}
 
@@ -51,6 +51,7 @@ def complete(parser, args):
     args.repeats = args.repeats or 1
     args.cells = args.cells or (10 if args.quick else 20)
     args.residual = args.residual or "1e-3"
+    args.height = args.height or [HEIGHT]
     if len(args.height) > 1 or not 0 <= args.slow <= 8:
         parser.error("--height, --slow: one height, and slow parts from 0 to 8")
 

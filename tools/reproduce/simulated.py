@@ -11,20 +11,19 @@ from concurrent.futures import ThreadPoolExecutor, as_completed
 from experiment import Progress, run_json
 
 
-def add_options(parser, cells, heights):
+def add_options(parser, cells, height):
     """Those that only --simulated has."""
     group = parser.add_argument_group("with --simulated")
     group.add_argument("--simulated", action="store_true",
                        help="the papers' machines, in virtual time, by jugglectl simulate")
-    group.add_argument("--cells", type=int, metavar="N", help=f"N x N cells for each core {cells}")
+    group.add_argument("--cells", type=int, metavar="N", help=f"N x N for each core {cells}")
     group.add_argument("--jobs", type=int, metavar="N", help="simulations at a time (default: one for each CPU)")
     group.add_argument("--height", type=float, action="append", metavar="H",
-                       help="of the source, over the cells inside at the start; may be given several times "
-                       f"(default: {' and '.join(map(str, heights))})")
+                       help=f"of the source, over the cells inside at the start {height}")
     return group
 
 
-def check_options(parser, args, real, heights):
+def check_options(parser, args, real):
     """Completes them. `real`: the options, by name and default, that only real runs have; the other way round, too."""
     given = [name for name, default in real.items() if getattr(args, name) != default]
     own = [name for name in ("cells", "jobs", "height") if getattr(args, name) is not None]
@@ -38,8 +37,7 @@ def check_options(parser, args, real, heights):
     if not args.jugglectl.exists():
         parser.error(f"{args.jugglectl} is missing; build first, or give --build")
     args.jobs = args.jobs if args.jobs is not None else len(os.sched_getaffinity(0))
-    args.height = args.height or heights
-    if args.jobs < 1 or (args.cells is not None and args.cells < 1) or min(args.height) <= 0:
+    if args.jobs < 1 or (args.cells is not None and args.cells < 1) or min(args.height or [1]) <= 0:
         parser.error("--jobs, --cells, --height: a job, a cell and more than 0 at least")
 
 
