@@ -37,6 +37,9 @@ rate          A socket that is 40 % slower is 1.3 % of 15 nodes, and so much is 
               With DPLB it lost less still; here nothing is wasted that balancing could win back.
 staleness     Unbalanced, and with noise, both have 40 % of the iterations that a run takes. Without noise the paper's
               nodes differed by 20 % between themselves; here cores differ by 1 %.
+source        With it 100 times as high as what is inside at the start, the middle of the domain matters most, as in the
+              paper. With jacobi's (--height 1) it is the edges: 4 slow nodes there made a run of 109 s 139 s long, and
+              132 s with DPLB; in the middle 121 s, and 128 s with DPLB (20 x 20 cells for each core).
 Table 2       In the paper a box holds 9 to 20 runs on nodes that differ; here they differ by the place of the noise
               and the seed alone, so that what is left without noise is little, and a ratio of it means little.
 time          The grid is smaller, and an update takes what it took there. The number of iterations
