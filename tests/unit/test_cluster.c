@@ -269,6 +269,27 @@ static void test_seeds_differ(void **unused)
 	assert_int_not_equal(run(&params, 500 * MS).updates, updates);
 }
 
+/* Cells have seen each update, those of subdomains that left meanwhile, too: when
+ * halos are as new as can be, they are as old as the numbers of updates say. */
+static void check_cells(const struct cluster *cluster, struct field *field, const uint64_t *updates)
+{
+	for (uint32_t s = 0; s < cluster->n; s++) {
+		uint32_t neighbours[SIDES];
+		uint64_t lag = 0;
+
+		field_neighbours(field, s, neighbours);
+		for (unsigned side = 0; side < SIDES; side++) {
+			uint32_t other = neighbours[side];
+
+			field_place(field, s, side, true);
+			if (other != NOBODY && updates[other] < updates[s] &&
+				updates[s] - updates[other] > lag)
+				lag = updates[s] - updates[other];
+		}
+		assert_int_equal(field_fetch(field, s), lag);
+	}
+}
+
 /* Rank after rank is as good as all in the order of time, which cells need. */
 static void test_ranks_are_independent(void **unused)
 {
@@ -297,6 +318,7 @@ static void test_ranks_are_independent(void **unused)
 	cluster_updates(other, updates[1]);
 	assert_memory_equal(updates[0], updates[1], sizeof(updates[0]));
 	assert_true(field_residual(field) < 0.9);
+	check_cells(other, field, updates[1]);
 	cluster_free(one);
 	cluster_free(other);
 	field_free(field);

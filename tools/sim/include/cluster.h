@@ -69,7 +69,10 @@ struct cluster_result {
 	uint64_t updates;
 	double rate; /* updates of all workers / workers / seconds: PLB, Section 3.1 */
 	uint64_t spread; /* of updates over all subdomains, now */
-	uint64_t staleness; /* the most stale halo encountered, in iterations */
+	/* The most stale halo encountered, in iterations, and the mean over updates of the oldest
+	 * halo. Of several ranks in CLUSTER_ASYNC without a field, where ranks are run one after
+	 * the other, a sample: each look, of a sixteenth of the ranks, and without latency. */
+	uint64_t staleness;
 	double staleness_mean;
 	uint64_t plb_points, plb_moves, dplb_points, dplb_moves, dplb_refused;
 	uint64_t messages; /* between ranks for knowledge and moves, not for halos */
@@ -79,12 +82,13 @@ struct cluster_result {
 
 struct cluster;
 
-/* field: NULL, or the cells, not owned, with a subdomain for each of this cluster. Returns 0, -EINVAL
- * or -ENOMEM. */
+/* field: NULL, or the cells, not owned, with a subdomain for each of this cluster. Returns 0, -ENOMEM,
+ * or -EINVAL: nothing of something, a cost, speed or time out of range, PLB or DPLB in CLUSTER_SYNC, less
+ * room than subdomains at first, or more subdomains than there are numbers for. */
 int cluster_new(struct cluster **out, const struct cluster_params *params, struct field *field);
 /* Accepts NULL. */
 void cluster_free(struct cluster *cluster);
-/* Go on until that moment of virtual time. */
+/* Go on until that moment of virtual time. How a run is cut into calls changes nothing. */
 void cluster_run(struct cluster *cluster, uint64_t until_ns);
 uint64_t cluster_subdomains(const struct cluster *cluster);
 /* Updates of each subdomain so far, into an array for all: for pictures of the braid. */
