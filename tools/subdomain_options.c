@@ -14,6 +14,7 @@
 #define SIDE_MAX (INT64_C(1) << 24)
 #define ITERATIONS_MAX INT64_C(1000000000000)
 #define SUBDOMAINS_MAX UINT64_C(50000000)
+#define SOURCE_MAX 1e12
 #define SLOWER_MAX 99.0 /* percent */
 #define TIME_DEFAULT_NS UINT64_C(10000000000)
 
@@ -33,6 +34,7 @@ enum {
 	KEY_FOREIGN,
 	KEY_TIME,
 	KEY_GRID,
+	KEY_SOURCE,
 	KEY_CHECK,
 	KEY_SERIES,
 	KEY_LINES,
@@ -88,6 +90,10 @@ static const struct argp_option table[] = {
 		0},
 	{"grid", KEY_GRID, "ROWSxCOLS", 0,
 		"Cells for --residual, of all workers together (default: 300 x 300 for each)", 0},
+	{"source", KEY_SOURCE, "HEIGHT", 0,
+		"Of the source on the north, over what is inside at the start, above 0 to 1e12 "
+		"(default: 1)",
+		0},
 	{"check", KEY_CHECK, "TIME", 0, "Between looks at the residual (default: 50 iterations)",
 		0},
 	{"series", KEY_SERIES, "FILE", 0,
@@ -295,6 +301,14 @@ static error_t read_residual(struct argp_state *state, const char *arg, double *
 	return 0;
 }
 
+static error_t read_source(struct argp_state *state, const char *arg, double *out)
+{
+	if (parse_fraction(arg, SOURCE_MAX, out) < 0 || *out <= 0)
+		return command_line_refuse(
+			state, "--source", arg, "a number above 0, up to 1e12, as 100");
+	return 0;
+}
+
 static error_t read_cost(
 	struct argp_state *state, const char *option, const char *arg, uint64_t min_ns, double *out)
 {
@@ -373,6 +387,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return read_residual(state, arg, &out->residual);
 	case KEY_GRID:
 		return read_grid(state, arg, out);
+	case KEY_SOURCE:
+		return read_source(state, arg, &out->source);
 	case KEY_CHECK:
 		return command_time(state, "--check", arg, 1, &out->check_ns);
 	case KEY_SERIES:
@@ -460,9 +476,10 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 	if (params->sockets > params->workers)
 		return command_wrong(program, "--sockets %u: more than the %u workers",
 			(unsigned)params->sockets, (unsigned)params->workers);
-	if (options->residual == 0 && (options->rows > 0 || options->check_ns > 0))
-		return command_wrong(
-			program, "--grid and --check are for cells: give --residual, too");
+	if (options->residual == 0 &&
+		(options->rows > 0 || options->check_ns > 0 || options->source > 0))
+		return command_wrong(program,
+			"--grid, --source and --check are for cells: give --residual, too");
 	if (options->series && (options->balances > 1 || options->dplbs > 1))
 		return command_wrong(program,
 			"--series is for one variant: give one --balance (and one --dplb)");

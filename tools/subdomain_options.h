@@ -46,6 +46,7 @@ struct subdomain_options {
 	uint64_t time_ns, iterations; /* 0: not given */
 	double residual; /* 0: without cells */
 	uint32_t rows, columns; /* of cells; 0: as jacobi chooses */
+	double source; /* over what is inside; 0: as jacobi has it */
 	uint64_t check_ns; /* between looks at the residual; 0: 50 iterations */
 	const char *series;
 	uint32_t lines;

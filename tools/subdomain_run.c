@@ -186,6 +186,7 @@ static int set_up(struct run *run, struct cluster_params *params)
 		.workers = params->workers,
 		.each = params->each,
 		.strips = params->strips,
+		.source = options->source,
 		.lockstep = params->mode == CLUSTER_SYNC,
 	};
 	int rc = options->residual > 0 ? field_new(&run->field, &field) : 0;

@@ -52,7 +52,7 @@ static double whole_sweep(const struct whole *whole)
 	return sum;
 }
 
-static struct whole whole_new(uint32_t rows, uint32_t columns)
+static struct whole whole_new(uint32_t rows, uint32_t columns, double height)
 {
 	const struct grid grid = {.rows = rows, .columns = columns};
 	size_t n = (size_t)(rows + 2) * (columns + 2);
@@ -62,7 +62,7 @@ static struct whole whole_new(uint32_t rows, uint32_t columns)
 	assert_non_null(whole.now);
 	assert_non_null(whole.next);
 	for (uint32_t column = 0; column < columns; column++) {
-		double source = subdomain_source(&grid, column);
+		double source = height * subdomain_source(&grid, column);
 
 		*(at(&whole, whole.now, 0, column) - columns - 2) = source;
 		*(at(&whole, whole.next, 0, column) - columns - 2) = source;
@@ -190,14 +190,16 @@ static void lockstep(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * sizeof(cuts) / sizeof(*cuts); i++) {
 		const uint32_t *cut = cuts[i / 2];
+		const double height = i % 3 ? 1 : 1.5 * (double)i; /* 0 is 1 */
 		const struct field_params params = {.rows = 37,
 			.columns = 41,
 			.ranks = cut[0],
 			.workers = cut[1],
 			.each = cut[2],
 			.strips = i % 2,
+			.source = height,
 			.lockstep = true};
-		struct whole whole = whole_new(37, 41);
+		struct whole whole = whole_new(37, 41, height > 0 ? height : 1);
 		struct field *it = field_of(&params);
 
 		for (int iteration = 0; iteration < 60; iteration++) {
@@ -217,8 +219,10 @@ static void lockstep(void **state)
 /* Without lockstep, but all in step. */
 static void in_step(void **state)
 {
-	struct whole whole = whole_new(30, 50);
-	struct field *it = field(30, 50, 3, 2, 4);
+	struct whole whole = whole_new(30, 50, 100);
+	const struct field_params params = {
+		.rows = 30, .columns = 50, .ranks = 3, .workers = 2, .each = 4, .source = 100};
+	struct field *it = field_of(&params);
 
 	(void)state;
 	for (int iteration = 0; iteration < 100; iteration++) {

@@ -96,6 +96,26 @@ static int member_init(struct field *field, uint32_t subdomain)
 	return 0;
 }
 
+/* Another value inside at the start, shown to the neighbours. The problem is linear: a source of that
+ * height over 1 is the same as one of height 1 over its inverse. */
+static void fill(struct field *field, struct subdomain *sub, double value)
+{
+	for (uint32_t row = 0; row < sub->block.rows; row++)
+		for (uint32_t i = 0; i < sub->block.columns; i++)
+			sub->now[row * sub->stride + i] = value;
+	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
+		uint32_t cells = grid_edge_cells(&sub->block, side);
+
+		if (!sub->inner[side])
+			continue;
+		cells_along(sub, side, field->scratch);
+		if (field->lockstep)
+			edge_put_lockstep(&sub->out[side], 0, field->scratch, cells);
+		else
+			edge_put(&sub->out[side], 0, field->scratch, cells);
+	}
+}
+
 /* Once all are there. */
 static void connect_all(struct field *field)
 {
@@ -120,7 +140,7 @@ static void connect_all(struct field *field)
 
 static double norm(struct field *field);
 
-static int set_up(struct field *field)
+static int set_up(struct field *field, double source)
 {
 	int rc = 0;
 
@@ -137,6 +157,8 @@ static int set_up(struct field *field)
 	field->scratch = calloc(GRID_SIDES * field->longest, sizeof(*field->scratch));
 	if (!field->scratch)
 		return -ENOMEM;
+	for (uint32_t s = 0; s < field->n && source > 0; s++)
+		fill(field, &field->members[s].sub, 1 / source);
 	connect_all(field);
 	field->initial = norm(field);
 	return 0;
@@ -154,7 +176,7 @@ int field_new(struct field **out, const struct field_params *params)
 		params->strips ? GRID_CUT_1D : GRID_CUT_2D, params->ranks, params->workers,
 		params->each);
 	if (rc == 0)
-		rc = set_up(field);
+		rc = set_up(field, params->source);
 	if (rc < 0) {
 		field_free(field);
 		return rc;

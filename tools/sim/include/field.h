@@ -18,6 +18,9 @@ struct field_params {
 	uint32_t rows, columns; /* cells of the whole grid; 0 and 0: 300 x 300 a worker */
 	uint32_t ranks, workers, each; /* workers of each rank, subdomains of each worker */
 	bool strips; /* cut as by jacobi --cut=1d, its default, else as by --cut=2d */
+	/* Height of the Gaussian on the north, over what is inside at the start; 0: 1, as jacobi
+	 * has it. */
+	double source;
 	/* For CLUSTER_SYNC: each halo is that of the reader's own iteration, whatever is placed or
 	 * delivered. */
 	bool lockstep;

@@ -1,0 +1,159 @@
+# SPDX-License-Identifier: MIT
+"""tools/reproduce --simulated: that the scripts run through and leave what they promise, on tiny grids."""
+
+import json
+import os
+import shutil
+import subprocess
+
+import pytest
+
+import helpers
+
+TOOLS = helpers.REPO / "tools" / "reproduce"
+
+
+def reproduce(script, output, *arguments):
+    return subprocess.run([TOOLS / script, "--simulated", "--build", helpers.BUILD, "--output", output, *arguments],
+                          capture_output=True, text=True, timeout=2 * helpers.TIMEOUT_S)
+
+
+def runs_of(folder):
+    return json.loads((folder / "runs.json").read_text())["runs"]
+
+
+METHODS = ["sync", "async(1)", "async(4) + joint(0.001)"]
+
+
+@pytest.fixture(scope="module")
+def plb(jugglectl, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("plb")
+    done = reproduce("plb", folder, "--cells", "12", "--repeats", "2", "--iterations", "100", "--residual", "1e-2",
+                     "--methods", ";".join(METHODS), "--height", "1", "--height", "100")
+    assert done.returncode == 0, done.stderr
+    return folder, done.stdout
+
+
+def test_plb_runs(plb):
+    folder, output = plb
+    runs = runs_of(folder)
+    assert len(runs) == 2 * 2 * len(METHODS) * 2 * 4  # machines, repeats, with and without noise, kinds with heights
+    assert "12 x 12 cells for each core (the paper: 300 x 300)" in output
+    for run in runs:
+        assert f"--workers {24 if run['machine'] == 'ARCHER' else 36} " in run["options"]
+    # The share that is lost: one core in lockstep slows all.
+    def rate(noise, method):
+        return [run["result"]["iteration_rate"] for run in runs
+                if (run["machine"], run["kind"], run["noise"], run["method"]) == ("ARCHER", "longer", noise, method)][0]
+    assert rate(True, "sync") < 0.9 * rate(False, "sync")
+    assert rate(True, "async(1)") > 0.98 * rate(False, "async(1)")
+
+
+def test_plb_files(plb):
+    folder, output = plb
+    for machine in ("archer", "cirrus"):
+        part = folder / machine
+        assert len((part / "landscape.tsv").read_text().splitlines()) == 1 + 2 * len(METHODS)
+        for height in ("", "-source-100"):
+            assert len((part / f"boxplot{height}.tsv").read_text().splitlines()) == 1 + 2
+            assert (part / f"table2{height}.txt").read_text().strip() in output
+        assert len((part / "braid-balanced.tsv").read_text().splitlines()[-1].split()) == 1 + 8
+        pictures = {"landscape.png", "boxplot.png", "boxplot-source-100.png", "braid-balanced.png"}
+        if shutil.which("gnuplot"):
+            assert pictures <= {path.name for path in part.iterdir() if path.stat().st_size > 1000}
+
+
+def test_plb_beside_the_paper(plb):
+    folder, output = plb
+    paper = (folder / "paper.txt").read_text()
+    assert paper.strip() in output
+    row = next(line for line in paper.splitlines() if line.startswith("async(1)")).split()
+    assert row[1] == "10" and row[4] == "8" and len(row) == 7  # of both machines: paper, and for each height
+    assert "Why they differ" in paper
+
+
+def test_plb_again_is_the_same(plb, tmp_path):
+    """Whatever else runs, and however many at a time."""
+    folder, _ = plb
+    done = reproduce("plb", tmp_path, "--cells", "12", "--repeats", "1", "--iterations", "100", "--residual", "1e-2",
+                     "--methods", METHODS[2], "--height", "1", "--jobs", "3")
+    assert done.returncode == 0, done.stderr
+    before = {run["options"]: run["result"] for run in runs_of(folder)}
+    again = runs_of(tmp_path)
+    assert len(again) == 2 * 2 * 3
+    assert all(before[run["options"]] == run["result"] for run in again)
+
+
+def test_dplb(jugglectl, tmp_path):
+    done = reproduce("dplb", tmp_path, "--quick", "--cells", "2", "--slow", "1", "--residual", "0.5",
+                     "--modes", "async-sockets,async-nodes")
+    assert done.returncode == 0, done.stderr
+    runs = runs_of(tmp_path)
+    assert len(runs) == 2 * (2 * 3 * 2 + 2)  # with and without; counts, places, series; random ones
+    for run in runs:
+        assert ("--dplb global" in run["options"]) == run["balanced"]
+        assert f"--ranks {100 if run['kind'] == 'random' else 15} " in run["options"]
+    for series in ("async-sockets", "async-nodes"):
+        rows = (tmp_path / f"{series}.tsv").read_text().splitlines()
+        assert len(rows) == 1 + 3 and all(len(row.split("\t")) == 4 for row in rows)
+    for name in ("rates", "table2", "table3", "paper"):
+        assert (tmp_path / f"{name}.txt").read_text().strip() in done.stdout
+    assert "2 x 2 cells for each core (the paper: 1000 x 1000)" in done.stdout
+    paper = (tmp_path / "paper.txt").read_text()
+    assert "1860" in paper and "118.1" in paper and "Why they differ" in paper
+    if shutil.which("gnuplot"):
+        assert len([path for path in tmp_path.glob("*.png") if path.stat().st_size > 1000]) == 2
+
+
+@pytest.mark.parametrize("script, arguments, what", [
+    ("plb", ["--threads", "2", "--host", "daemon"], "--threads, --host: not with --simulated"),
+    ("plb", ["--jobs", "0"], "a job, a cell"),
+    ("plb", ["--height", "-1"], "a job, a cell"),
+    ("plb", ["--repeats", "0"], "a repeat at least"),
+    ("plb", ["--methods", "psync"], "unknown: psync"),
+    ("plb", ["--build", os.devnull], "build first"),
+    ("dplb", ["--ranks", "3"], "--ranks: not with --simulated"),
+    ("dplb", ["--slow", "9"], "from 0 to 8"),
+    ("dplb", ["--height", "1", "--height", "2"], "one height"),
+    ("dplb", ["--modes", "async"], "unknown: async; known: ssync-sockets"),
+    ("dplb", ["--build", os.devnull], "build first"),
+])
+def test_errors(jugglectl, tmp_path, script, arguments, what):
+    done = reproduce(script, tmp_path, *arguments)
+    assert done.returncode == 2
+    assert what in done.stderr
+
+
+def test_what_the_simulator_refuses(jugglectl, tmp_path):
+    done = reproduce("plb", tmp_path, "--residual", "3")
+    assert done.returncode == 1
+    assert done.stderr.startswith("plb: exit status 2 from ") and "--residual 3" in done.stderr
+
+
+@pytest.mark.parametrize("script", ["plb", "dplb"])
+def test_only_simulated(jugglectl, tmp_path, script):
+    done = subprocess.run([TOOLS / script, "--build", helpers.BUILD, "--output", tmp_path, "--cells", "3"],
+                          capture_output=True, text=True, timeout=helpers.TIMEOUT_S)
+    assert done.returncode == 2
+    assert "--cells: only with --simulated" in done.stderr
+
+
+def test_source(jugglectl):
+    """The noise next to a source matters when most of the residual is there."""
+    def solve(*options):
+        done = subprocess.run([jugglectl, "simulate", "plb", "-w", "8", "--balance", "none", "--grid", "160x20",
+                               "--residual", "1e-3", "--json", *options], capture_output=True, text=True, check=True,
+                              timeout=helpers.TIMEOUT_S)
+        return json.loads(done.stdout)["variant"][0]["time_to_solution_s"]
+    low, high = (solve("--slow", "0:40", "--source", height) / solve("--slow", "none", "--source", height)
+                 for height in ("1", "1000"))
+    assert low < 1.1 and high > 1.3
+    assert solve("--source", "1") == solve()
+
+
+@pytest.mark.parametrize("height", ["0", "-1", "x", "1e13"])
+def test_source_refused(jugglectl, height):
+    done = subprocess.run([jugglectl, "simulate", "plb", "--residual", "0.1", "--source", height],
+                          capture_output=True, text=True, timeout=helpers.TIMEOUT_S)
+    assert done.returncode == 2
+    assert "--source" in done.stderr and len(done.stderr.splitlines()) == 1

@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""Tables and pictures of PLB's experiments, Section 5, from runs wherever they ran.
+
+`args` has the folder for the results, the names of methods, and the iterations of the shorter runs. A run says of
+what kind it is, its method, whether there was noise, and what jacobi reported or would have.
+"""
+
+import statistics
+
+from experiment import find_gnuplot, plot, quartiles
+
+LONGER = 4  # times as many iterations, to see whether the spread grows
+# Name, as Section 5 has it, and the options of the solver, which the simulator has as well.
+METHODS = {
+    "sync": ["--mode", "sync", "--subdomains", "1", "--balance", "none"],
+    "ssync(1)": ["--mode", "ssync:1", "--subdomains", "1", "--balance", "none"],
+    "ssync(30)": ["--mode", "ssync:30", "--subdomains", "1", "--balance", "none"],
+    "async(1)": ["--mode", "async", "--subdomains", "1", "--balance", "none"],
+    "async(4)": ["--mode", "async", "--subdomains", "4", "--balance", "none"],
+    "async(4) + split(0.001)": ["--mode", "async", "--subdomains", "4", "--balance", "split"],
+    "async(4) + joint(0.001)": ["--mode", "async", "--subdomains", "4", "--balance", "joint"],
+    "async(4) + hybrid(0.001, 500)": ["--mode", "async", "--subdomains", "4", "--balance", "hybrid:500"],
+}
+BRAIDS = ["async(4)", "async(4) + joint(0.001)"]
+
+
+def values(runs, kind, method, noisy, key):
+    return [run["result"][key] for run in runs
+            if (run["kind"], run["method"], run["noise"]) == (kind, method, noisy)]
+
+
+def write_landscape(args, runs):
+    """Fig. 3, from the longer runs: those of the paper's length last 0.1 s on fast CPUs."""
+    lines = ["# method noise rate_q1 rate rate_q3 spread_q1 spread spread_q3 (rates: iterations a second)"]
+    table = [f"{'Iteration rate and spread':32}{'rate 1/s':>10}{'noise':>9}{'':>8}{'spread':>10}{'noise':>10}"]
+    for method in args.methods:
+        rate, spread = {}, {}
+        for noisy in (False, True):
+            rate[noisy] = quartiles(values(runs, "longer", method, noisy, "iteration_rate"))
+            spread[noisy] = quartiles(values(runs, "longer", method, noisy, "spread"))
+            lines.append(f'"{method}" {int(noisy)} ' + " ".join(f"{x:.6g}" for x in rate[noisy] + spread[noisy]))
+        change = rate[True][1] / rate[False][1] - 1
+        table.append(f"{method:32}{rate[False][1]:10.0f}{rate[True][1]:9.0f}{change:+8.1%}"
+                     f"{spread[False][1]:10.0f}{spread[True][1]:10.0f}")
+    (args.output / "landscape.tsv").write_text("\n".join(lines) + "\n")
+    return table
+
+
+def write_spread(args, runs):
+    """With noise, Section 5.1: bounded where subdomains are balanced."""
+    lines = ["# method iterations spread_q1 spread spread_q3"]
+    table = [f"{'Spread with noise, iterations:':32}{args.iterations:10}{LONGER * args.iterations:9}"]
+    for method in args.methods:
+        medians = []
+        for kind, factor in (("rate", 1), ("longer", LONGER)):
+            found = quartiles(values(runs, kind, method, True, "spread"))
+            medians.append(found[1])
+            lines.append(f'"{method}" {factor * args.iterations} ' + " ".join(f"{x:.6g}" for x in found))
+        table.append(f"{method:32}{medians[0]:10.0f}{medians[1]:9.0f}")
+    (args.output / "spread.tsv").write_text("\n".join(lines) + "\n")
+    return table
+
+
+def write_solution(args, runs, suffix=""):
+    """Figs. 4, 5 and Table 2; a suffix of the files' names."""
+    columns = [(method, noisy) for method in args.methods for noisy in (False, True)]
+    rows = zip(*(values(runs, "solution", *column, "elapsed_s") for column in columns))
+    head = "\t".join(f'"{method}{", noise" if noisy else ""}"' for method, noisy in columns)
+    (args.output / f"boxplot{suffix}.tsv").write_text(
+        "\n".join([head] + ["\t".join(f"{x:.6f}" for x in row) for row in rows]) + "\n")
+    table = [f"{'Time to solution':32}{'s':>10}{'noise':>9}{'':>8}   (the last: Table 2)"]
+    for method in args.methods:
+        quiet, noisy = (statistics.median(values(runs, "solution", method, n, "elapsed_s")) for n in (False, True))
+        table.append(f"{method:32}{quiet:10.3f}{noisy:9.3f}{noisy / quiet - 1:+8.1%}")
+    (args.output / f"table2{suffix}.txt").write_text("\n".join(table) + "\n")
+    return table
+
+
+def read_trace(path):
+    """What --trace of jacobi leaves: a line for each moment, when (ns) and the updates of each subdomain."""
+    return [[int(x) for x in line.split()] for line in path.read_text().splitlines()
+            if line and not line.startswith("#")]
+
+
+def write_braid(args, method, samples):
+    """Fig. 2: when, and the updates of each subdomain. Written less their mean, so that the braid shows."""
+    name = args.output / ("braid-" + ("balanced" if "+" in method else "unbalanced") + ".tsv")
+    begin = samples[0][0]
+    lines = ["# time_s, then the lead of each subdomain over the mean, in updates"]
+    for when, *updates in samples:
+        mean = statistics.fmean(updates)
+        lines.append(f"{(when - begin) / 1e9:.6f} " + " ".join(f"{x - mean:.2f}" for x in updates))
+    name.write_text("\n".join(lines) + "\n")
+    return name, method, len(samples[0]) - 1
+
+
+def draw(args, braids, suffixes=("",)):
+    gnuplot = find_gnuplot()
+    if not gnuplot:
+        return
+    out = args.output
+
+    points = [f"'{out / 'landscape.tsv'}' every ::{2 * i + noisy}::{2 * i + noisy} "
+              f"using 4:($7+1):3:5:($6+1):($8+1) with xyerrorbars pt {7 if noisy else 6} ps 2 lc {i + 1} "
+              f"title \"{method}{', noise' if noisy else ''}\""
+              for i, method in enumerate(args.methods) for noisy in (0, 1)]
+    plot(gnuplot, out / "landscape", "\n".join([
+        "set xlabel 'iteration rate (1/s)'", "set ylabel 'spread + 1 (updates)'", "set logscale y",
+        "set key outside right", "plot " + ", \\\n ".join(points)]))
+
+    ticks = ", ".join(f'"{method}{", noise" if noisy else ""}" {2 * i + noisy + 1}'
+                      for i, method in enumerate(args.methods) for noisy in (0, 1))
+    for name in (out / f"boxplot{suffix}" for suffix in suffixes):
+        boxes = [f"'{name}.tsv' skip 1 using ({i + 1}):{i + 1} with boxplot lc {i // 2 + 1} "
+                 f"fs {'solid 0.5' if i % 2 else 'empty'} notitle" for i in range(2 * len(args.methods))]
+        plot(gnuplot, name, "\n".join([
+            f"set xtics ({ticks}) rotate by -40", f"set xrange [0:{2 * len(args.methods) + 1}]",
+            "set ylabel 'time to solution (s)'", "set yrange [0:*]", "set style boxplot fraction 1",
+            "plot " + ", \\\n ".join(boxes)]))
+
+    for name, method, subdomains in braids:
+        lines = [f"'{name}' using 1:{2 + i * subdomains // min(subdomains, 8)} with lines notitle"
+                 for i in range(min(subdomains, 8))]
+        plot(gnuplot, name.with_suffix(""), "\n".join([
+            f"set title \"{method}, one noisy CPU\"", "set xlabel 'time (s)'",
+            "set ylabel 'lead over the mean (updates)'", "plot " + ", \\\n ".join(lines)]))
