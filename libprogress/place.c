@@ -24,8 +24,9 @@ int progress_remove(struct progress *p, uint32_t subdomain)
 	return 0;
 }
 
-/* The registered worker that holds the fewest subdomains, or PROGRESS_NOBODY. */
-static uint32_t find_idlest(struct progress *p)
+/* The registered worker that holds the fewest subdomains, or PROGRESS_NOBODY. Of several, which of
+ * them depends on the place: if it were always the first, its domain would get more than others. */
+static uint32_t find_idlest(struct progress *p, uint32_t place)
 {
 	uint32_t idlest = PROGRESS_NOBODY;
 
@@ -36,10 +37,12 @@ static uint32_t find_idlest(struct progress *p)
 		if (holder != PROGRESS_NOBODY)
 			p->local[holder].tally++;
 	}
-	for (uint32_t k = 0; k < p->workers; k++)
+	for (uint32_t i = 0; i < p->workers; i++) {
+		uint32_t k = (place + i) % p->workers;
 		if (atomic_load_explicit(&p->worker[k].tid, memory_order_relaxed) != 0 &&
 			(idlest == PROGRESS_NOBODY || p->local[k].tally < p->local[idlest].tally))
 			idlest = k;
+	}
 	return idlest;
 }
 
@@ -51,7 +54,7 @@ int progress_insert(struct progress *p, uint32_t subdomain, uint32_t worker, uin
 	if (progress_holder(p, subdomain) != PROGRESS_NOBODY)
 		return -EEXIST;
 	if (worker == PROGRESS_NOBODY)
-		worker = find_idlest(p);
+		worker = find_idlest(p, subdomain);
 	if (worker >= p->workers)
 		return -EINVAL;
 	struct segment_subdomain *s = &p->subdomain[subdomain];

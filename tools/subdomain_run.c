@@ -218,7 +218,8 @@ static int run_variant(struct run *run, const double *speeds)
 	params.dplb = outcome->dplb.kind;
 	params.reach = outcome->dplb.reach;
 	params.dplb_params.all_behind = params.dplb == CLUSTER_DPLB_NEIGHBOURS;
-	params.dplb_params.keep = params.plb_params.low * params.workers;
+	params.dplb_params.keep =
+		policy_dplb_keep(params.workers, params.plb_params.low, params.plb_params.pairs);
 	uint64_t most = (uint64_t)params.plb_params.high * params.workers;
 	uint64_t each = (uint64_t)params.each * params.workers;
 	most = most > each ? most : each;

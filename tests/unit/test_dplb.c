@@ -418,6 +418,16 @@ static void test_few_subdomains(void **unused)
 	(void)run_speeds(&model, speed);
 }
 
+/* As many as PLB needs for its pairs, but a worker that is alone needs no spare ones. */
+static void test_good_keep(void **unused)
+{
+	(void)unused;
+	assert_int_equal(policy_dplb_keep(36, 2, 6), 78);
+	assert_int_equal(policy_dplb_keep(4, 2, 6), 11);
+	assert_int_equal(policy_dplb_keep(1, 2, 6), 2);
+	assert_int_equal(policy_dplb_keep(65536, 65536, 6), UINT32_MAX);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -425,6 +435,7 @@ int main(void)
 		cmocka_unit_test(test_all_behind),
 		cmocka_unit_test(test_threshold),
 		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_good_keep),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_empty_rank),
 		cmocka_unit_test(test_alone),

@@ -128,8 +128,12 @@ static void test_insert_for_the_idlest(void **state)
 	progress_leave(p, 1);
 	assert_int_equal(progress_remove(p, 8), 0);
 	assert_int_equal(progress_remove(p, 6), 0);
+	/* 0 and 2 have three each. */
 	assert_int_equal(progress_insert(p, 6, PROGRESS_NOBODY, 1), 0);
-	assert_int_equal(progress_holder(p, 6), 0);
+	assert_int_equal(progress_holder(p, 6), 2);
+	assert_int_equal(progress_remove(p, 6), 0);
+	assert_int_equal(progress_insert(p, 8, PROGRESS_NOBODY, 1), 0);
+	assert_int_equal(progress_holder(p, 8), 0);
 	progress_close(p);
 }
 

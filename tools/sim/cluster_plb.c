@@ -76,16 +76,19 @@ void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64
 {
 	struct policy_subdomain *progress = progress_of(cluster, rank);
 	struct slot *slots = slots_of(cluster, rank);
-	uint32_t best = 0;
+	uint32_t workers = cluster->params.workers, best = slot % workers;
 
-	for (uint32_t w = 0; w < cluster->params.workers; w++)
+	for (uint32_t w = 0; w < workers; w++)
 		cluster->plb_workers[w].subdomains = 0;
 	for (uint32_t s = 0; s < cluster->ranks[rank].slots; s++)
-		if (progress[s].worker < cluster->params.workers)
+		if (progress[s].worker < workers)
 			cluster->plb_workers[progress[s].worker].subdomains++;
-	for (uint32_t w = 1; w < cluster->params.workers; w++)
+	/* Of several with the fewest, as libprogress chooses. */
+	for (uint32_t i = 0; i < workers; i++) {
+		uint32_t w = (slot + i) % workers;
 		if (cluster->plb_workers[w].subdomains < cluster->plb_workers[best].subdomains)
 			best = w;
+	}
 	struct worker *worker = &workers_of(cluster, rank)[best];
 	progress[slot].worker = best;
 	slots[slot].holder = best;

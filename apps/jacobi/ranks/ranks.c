@@ -130,7 +130,7 @@ static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
 	const struct policy_dplb_params params = {
 		.threshold = threshold(ranks, self),
-		.keep = options->low * ranks->setup.workers,
+		.keep = policy_dplb_keep(ranks->setup.workers, options->low, options->pairs),
 		.all_behind = options->dplb == DPLB_NEIGHBOURS,
 	};
 	struct policy_dplb_move move;
