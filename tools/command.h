@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the subcommands of jugglectl have in common: how they are found, the options that all have,
- * their exit statuses, and the progress line. A subcommand is a file that defines one of the
- * functions at the end, and an entry in the table of jugglectl.c.
+ * their exit statuses, and the progress line. A subcommand is a folder with a file that defines one of
+ * the functions at the end, and an entry in the table of jugglectl.c.
  */
 #ifndef JUGGLECTL_COMMAND_H
 #define JUGGLECTL_COMMAND_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jugglectl(1): a table of subcommands, each in a file of its own. */
+/* jugglectl(1): a table of subcommands, each in a folder of its own. */
 #include "command.h"
 
 #include <stdio.h>

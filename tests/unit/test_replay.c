@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "replay_follow.h"
-#include "replay_model.h"
+#include "follow.h"
+#include "model.h"
 
 #define MS UINT64_C(1000000)
 #define MARGIN_NS 500000 /* juggle's default, with which the fixtures were recorded */

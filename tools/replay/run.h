@@ -4,8 +4,8 @@
 #define REPLAY_RUN_H
 
 #include "command.h"
-#include "replay_follow.h"
-#include "replay_model.h"
+#include "follow.h"
+#include "model.h"
 
 /* What the trace does not tell, and what shall be other than in it. */
 struct replay_setup {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace tells of the program and of its run; see replay_model.h. */
-#include "replay_model.h"
+/* What a trace tells of the program and of its run; see model.h. */
+#include "model.h"
 
 #include <errno.h>
 #include <math.h>

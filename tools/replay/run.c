@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* A traced run, simulated; see replay_run.h. */
-#include "replay_run.h"
+/* A traced run, simulated; see run.h. */
+#include "run.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * jugglectl simulate juggle: what balancing threads would gain on a machine that need not be there,
  * by the policy that juggle runs, and by those that it is measured against.
  */
-#include "simulate_juggle.h"
+#include "juggle.h"
 
 #include "command.h"
 #include "ideal.h"

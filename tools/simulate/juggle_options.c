@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The command line of jugglectl simulate juggle; see simulate_juggle.h. */
-#include "simulate_juggle.h"
+/* The command line of jugglectl simulate juggle; see juggle.h. */
+#include "juggle.h"
 
 #include "command_line.h"
 #include "parse.h"
