@@ -89,7 +89,7 @@ def test_huge_numbers(predict):
     ("-n 3 -m 2 -e 1s", "linux", "Linux does as well"),
     ("-n 3 -m 2 -e 20ms", "juggle", "under 100 ms"),
     ("-n 3 -m 2 -e 10ms", "juggle", "to the moves"),
-    ("-n 3 -m 2 -e 20ms -i 100us", "juggle", "500 us"),
+    ("-n 3 -m 2 -e 20ms -i 50us", "juggle", "100 us"),
     ("-n 99 -m 2 -e 1s", "little", "Little to gain"),
     ("-n 3 -m 2 -e 1s -i 5s", "period", "too long"),
     ("-n 3 -m 2 -e 10ms -i 40ms -l 100", "period", "50 of 100 phases"),

@@ -10,7 +10,8 @@
 #define LITTLE 1.02 /* a speedup that is less than what runs differ by */
 #define CLOSE 1.01
 #define COSTLY_PHASE_S 0.02 /* measured: below this a good part of the gain is lost */
-#define SHORTEST_PERIOD_S 0.0005 /* that juggle takes */
+#define SHORTEST_PERIOD_S 0.0001 /* that juggle takes */
+#define LEAST_PERIOD_S 0.0005 /* to recommend: with less, points cost too much (Fig. 22) */
 
 const char *advice_name(enum advice_verdict verdict)
 {
@@ -48,22 +49,24 @@ static void tell_shorter(const struct theory_case *c, char *text, size_t bytes)
 {
 	struct theory_case shorter = *c;
 
-	shorter.period = fmax(c->phase / 10, SHORTEST_PERIOD_S);
+	shorter.period = fmax(c->phase / 10, LEAST_PERIOD_S);
 	if (shorter.period >= c->period || isnan(theory_lag_bound(&shorter)))
 		snprintf(text, bytes, " Phases this short can't be balanced.");
-	else if (shorter.period >= 1)
-		snprintf(text, bytes, " With one of %.3g s juggle is %.2f times as fast as pinned.",
-			shorter.period, theory_speedup(c, theory_juggle(&shorter)));
 	else
 		snprintf(text, bytes,
-			" With one of %.3g ms juggle is %.2f times as fast as pinned.",
-			shorter.period * 1e3, theory_speedup(c, theory_juggle(&shorter)));
+			" With one of %.3g %s juggle is %.2f times as fast as pinned%s",
+			shorter.period >= 1 ? shorter.period : shorter.period * 1e3,
+			shorter.period >= 1 ? "s" : "ms",
+			theory_speedup(c, theory_juggle(&shorter)),
+			c->phase < COSTLY_PHASE_S ? ", less what moves cost, which in phases this "
+						    "short is a good part."
+						  : ".");
 }
 
 static void tell_period(const struct theory_case *c, char *text, uint32_t bytes)
 {
 	double points = theory_balanced_phases(c);
-	char shorter[100];
+	char shorter[160];
 
 	tell_shorter(c, shorter, sizeof shorter);
 	if (points < 1)
@@ -111,7 +114,7 @@ static void tell_juggle(const struct theory_case *c, char *text, uint32_t bytes)
 			"spin or yield.",
 			linux_best);
 	snprintf(text, bytes, "juggle helps: %.2f times as fast as pinned%s. %s%s%s", juggle, more,
-		c->period < SHORTEST_PERIOD_S ? "Its shortest period is 500 us, though. " : "",
+		c->period < SHORTEST_PERIOD_S ? "Its shortest period is 100 us, though. " : "",
 		c->phase < COSTLY_PHASE_S
 			? "In phases this short it loses part of that to the moves. "
 			: "",
