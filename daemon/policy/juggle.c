@@ -7,6 +7,8 @@
 
 #include <math.h>
 
+#define NEAR 5 /* speed margins */
+
 static uint32_t one_more(uint32_t periods, const struct policy_juggle_params *params)
 {
 	return periods < params->speed_periods || periods == 0 ? periods + 1 : periods;
@@ -72,6 +74,22 @@ static void measure_cpus(const struct policy_juggle_params *params, uint64_t ela
 	}
 }
 
+/* xi, unless it hides who is ahead. The lag of a few threads is made up of the leads of all others, so
+ * that of many threads each leads by little. */
+static double ahead_margin(const struct policy_juggle_params *params,
+	const struct policy_thread *threads, size_t n, double mean)
+{
+	double lead = 0, lag = 0, margin = (double)params->margin_ns;
+
+	for (size_t i = 0; i < n; i++) {
+		if (threads[i].cpu == POLICY_NO_CPU)
+			continue;
+		lead = fmax(lead, (double)threads[i].progress_ns - mean);
+		lag = fmax(lag, mean - (double)threads[i].progress_ns);
+	}
+	return lead < margin && lag > 2 * margin ? lead / 2 : margin;
+}
+
 /* Section 2.2: behind means P < mean + xi. */
 static void classify_threads(
 	const struct policy_juggle_params *params, struct policy_thread *threads, size_t n)
@@ -87,35 +105,48 @@ static void classify_threads(
 		placed++;
 	}
 	int64_t mean = placed > 0 ? (int64_t)(sum / (double)placed) : 0;
-	for (size_t i = 0; i < n; i++) {
-		if (threads[i].cpu == POLICY_NO_CPU)
-			continue;
-		if (params->forget_periods > 0)
+	for (size_t i = 0; i < n && params->forget_periods > 0; i++)
+		if (threads[i].cpu != POLICY_NO_CPU)
 			threads[i].progress_ns -=
 				(threads[i].progress_ns - mean) / params->forget_periods;
-		threads[i].behind = threads[i].progress_ns < mean + params->margin_ns;
-	}
+	int64_t margin_ns = (int64_t)ahead_margin(params, threads, n, (double)mean);
+	for (size_t i = 0; i < n; i++)
+		if (threads[i].cpu != POLICY_NO_CPU)
+			threads[i].behind = threads[i].progress_ns < mean + margin_ns;
 }
 
-/* Section 2.3, but fast means nearer to the fastest CPU than to the slowest, not above the mean: where
- * few CPUs are slow, the mean is so close to the speed of all others that noise decides. Nor
- * is any fast while all differ by no more than noise. An empty CPU has no threads to swap and
- * takes no part. */
-static void classify_cpus(const struct policy_juggle_params *params,
-	const struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
+/* Section 2.3: fast CPUs are those above the mean speed, here by a margin, as speeds are measured. Of
+ * many CPUs of which few are slow all others are hardly above the mean; so those near to the
+ * fastest are fast in any case, unless all are near to each other. */
+static double fast_limit(
+	const struct policy_juggle_params *params, const struct policy_cpu *cpus, size_t m)
 {
-	double slowest = HUGE_VAL, fastest = 0;
+	double slowest = HUGE_VAL, fastest = 0, sum = 0;
+	size_t used = 0;
 
 	for (size_t j = 0; j < m; j++) {
 		if (cpus[j].threads == 0)
 			continue;
 		slowest = fmin(slowest, cpus[j].speed);
 		fastest = fmax(fastest, cpus[j].speed);
+		sum += cpus[j].speed;
+		used++;
 	}
 	double middle = (slowest + fastest) / 2;
-	bool differ = fastest - middle > params->speed_margin * middle;
+	if (used == 0 || fastest <= middle * (1 + params->speed_margin))
+		return HUGE_VAL;
+	return fmin(sum / (double)used * (1 + params->speed_margin),
+		fmax(middle, fastest * (1 - NEAR * params->speed_margin)));
+}
+
+/* An empty CPU has no threads to swap and takes no part. */
+static void classify_cpus(const struct policy_juggle_params *params,
+	const struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
+{
+	double limit = fast_limit(params, cpus, m);
+
 	for (size_t j = 0; j < m; j++)
-		cpus[j].fast = differ && cpus[j].threads > 0 && cpus[j].speed > middle;
+		cpus[j].fast = cpus[j].threads > 0 && cpus[j].speed > limit;
 	for (size_t i = 0; i < n; i++)
 		if (threads[i].cpu != POLICY_NO_CPU && cpus[threads[i].cpu].fast &&
 			!threads[i].behind)

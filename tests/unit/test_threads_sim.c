@@ -184,7 +184,8 @@ static void test_juggle(void **unused)
 		}
 }
 
-/* Domains of today's size, with one thread more than fits. */
+/* Domains of today's size, with one thread more than fits, also with the margin of the daemon, next to
+ * which the lead of so many threads is small. */
 static void test_large_domains(void **unused)
 {
 	static const struct {
@@ -198,7 +199,34 @@ static void test_large_domains(void **unused)
 		machine.params.phases = 3;
 		machine.params.period_ns = 10 * MS;
 		assert_true(time_s(&machine) <= 3 * 1.06 * cases[k].n / cases[k].m);
+		machine.params.period_ns = 2 * MS;
+		machine.params.margin_ns = (int64_t)MS / 2;
+		assert_true(time_s(&machine) <= 3 * 1.06 * cases[k].n / cases[k].m);
 	}
+}
+
+/* CPUs of three speeds: what is between must not count as fast because of one that is very slow, nor
+ * as slow for ever because of one that is very fast. */
+static void test_three_speeds(void **unused)
+{
+	const struct threads_load loads[] = {{.share = 0.8}};
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, 17, 8, THREADS_JUGGLE);
+	machine.params.phases = 10;
+	machine.params.period_ns = 10 * MS;
+	machine.cpu[7].load = loads;
+	machine.cpu[7].loads = 1;
+	assert_true(time_s(&machine) <= 10 * 1.06 * 17 / 7.2);
+	begin(&machine, 12, 8, THREADS_JUGGLE);
+	machine.params.phases = 10;
+	machine.params.period_ns = 10 * MS;
+	machine.params.by_work = true;
+	for (size_t j = 0; j < 4; j++)
+		machine.cpu[j].speed = 0.5;
+	machine.cpu[4].speed = 2;
+	assert_true(time_s(&machine) <= 10 * 1.25 * 12 / 7.0);
 }
 
 /* Slices, ticks and what moves cost: less than ideal, more than nothing. */
@@ -459,6 +487,7 @@ int main(void)
 		cmocka_unit_test(test_static_and_reactive),
 		cmocka_unit_test(test_juggle),
 		cmocka_unit_test(test_large_domains),
+		cmocka_unit_test(test_three_speeds),
 		cmocka_unit_test(test_kernel),
 		cmocka_unit_test(test_moved_thread_joins),
 		cmocka_unit_test(test_ticks),

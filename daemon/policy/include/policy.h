@@ -77,8 +77,8 @@ size_t policy_pick_domain(const uint32_t *threads, const uint32_t *cpus, size_t 
 
 struct policy_juggle_params {
 	int64_t margin_ns; /* xi: the error margin of the ahead/behind test */
-	/* No CPU is fast unless the fastest is this much (relative) above the middle between it and the
-	 * slowest, above which all are fast. */
+	/* By how much (relative) a CPU has to be above the mean to be fast, and the fastest above the
+	 * middle between it and the slowest for any to be. */
 	double speed_margin;
 	int64_t forget_periods; /* in each, this part of a lead or lag is forgotten; 0: nothing */
 	uint32_t speed_periods; /* over which the speed of a CPU is smoothed; 0 or 1: the last */
@@ -102,10 +102,11 @@ static inline struct policy_juggle_params policy_juggle_defaults(int64_t margin_
  * for 2 * m indices; moves has room for n. Threads without a CPU are left alone. Updates threads[].cpu
  * to the new placement. Returns the number of moves (always even); O(n * swaps + m^2).
  *
- * Beyond the paper: a CPU is fast above the middle between the slowest and the fastest, not above the
- * mean, which one slow CPU of many leaves where the others are. Leads and lags are forgotten by and by, because a thread that once did serial
- * work would otherwise count as ahead for the rest of the run, whoever comes first to a barrier. What share
- * of a CPU the job gets is smoothed over speed_periods, because the kernel brings the times of
+ * Beyond the paper: where few of many CPUs are slow, the others are hardly faster than the mean and
+ * their threads hardly ahead of it, so that margins give way. Leads and lags are forgotten by and by,
+ * because a thread that once did serial work would otherwise count as ahead for the rest of the run,
+ * whoever comes first to a barrier. What share of a CPU the job gets is smoothed over
+ * speed_periods, because the kernel brings the times of
  * running threads up to date only at its ticks, which can be longer than a period. */
 size_t policy_juggle(const struct policy_juggle_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order,
