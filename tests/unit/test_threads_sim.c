@@ -261,6 +261,67 @@ static void test_kernel(void **unused)
 	assert_true(time_s(&machine) < 10);
 }
 
+/* The shorter a slice, the less it matters: at last nothing, however often threads block, wake and are
+ * moved to CPUs whose own threads are at the barrier. */
+static void test_short_slices(void **unused)
+{
+	static const struct {
+		uint32_t n, m;
+	} cases[] = {{3, 2}, {7, 4}, {9, 8}, {16, 12}};
+	struct machine machine;
+	(void)unused;
+
+	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
+		for (int balancer = THREADS_STATIC; balancer <= THREADS_JUGGLE; balancer++)
+			for (int barrier = THREADS_BLOCK; barrier <= THREADS_SPIN; barrier++) {
+				begin(&machine, cases[k].n, cases[k].m, balancer);
+				machine.params.barrier = barrier;
+				machine.params.phase_ns = 20 * MS;
+				machine.params.period_ns = 1 * MS;
+				machine.params.phases = 5;
+				double finest = time_s(&machine);
+				machine.params.slice_ns = MS / 50;
+				assert_float_equal(time_s(&machine) / finest, 1, 0.01);
+				machine.params.slice_ns = 0;
+				machine.params.imbalance = 0.5;
+				finest = time_s(&machine);
+				machine.params.slice_ns = MS / 50;
+				/* What juggle decides can hang on the smallest difference. */
+				double within = balancer == THREADS_JUGGLE ? 0.1 : 0.01;
+				assert_float_equal(time_s(&machine) / finest, 1, within);
+			}
+}
+
+/* Who yields gets nothing while another computes, and does not make up for it in the next phase: at any
+ * time two threads on a CPU are where they are with the finest slices. */
+static void test_yield_is_for_good(void **unused)
+{
+	struct machine machine;
+	struct threads_sim *finest, *sliced;
+	struct threads_view a, b;
+	bool ended = false;
+	(void)unused;
+
+	begin(&machine, 2, 1, THREADS_STATIC);
+	machine.params.barrier = THREADS_YIELD;
+	machine.params.imbalance = 0.5;
+	machine.params.phase_ns = 20 * MS;
+	machine.params.phases = 10;
+	assert_int_equal(threads_new(&finest, &machine.params), 0);
+	machine.params.slice_ns = MS / 50;
+	assert_int_equal(threads_new(&sliced, &machine.params), 0);
+	for (uint64_t until = MS; !ended; until += MS) {
+		ended = threads_run(finest, until);
+		threads_run(sliced, until);
+		for (uint32_t i = 0; i < 2; i++) {
+			assert_true(threads_look(finest, i, &a) && threads_look(sliced, i, &b));
+			assert_float_equal(a.progress_ns, b.progress_ns, 0.1e6);
+		}
+	}
+	threads_free(finest);
+	threads_free(sliced);
+}
+
 /* Who is moved shares the new CPU at once: it neither waits for the others to catch up nor they for it.
  * 3 on 2: in the first second one thread is alone, in the second another. */
 static void test_moved_thread_joins(void **unused)
@@ -489,6 +550,8 @@ int main(void)
 		cmocka_unit_test(test_large_domains),
 		cmocka_unit_test(test_three_speeds),
 		cmocka_unit_test(test_kernel),
+		cmocka_unit_test(test_short_slices),
+		cmocka_unit_test(test_yield_is_for_good),
 		cmocka_unit_test(test_moved_thread_joins),
 		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_barriers),

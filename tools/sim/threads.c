@@ -61,7 +61,7 @@ static void advance_all(struct threads_sim *sim)
 		cpu_advance(sim, j, sim->now);
 }
 
-/* The barrier opens. Who slept joins those that share its CPU in the middle. */
+/* The barrier opens. Who had no part of its CPU while it waited has no claim to it now. */
 static void begin_phase(struct threads_sim *sim)
 {
 	for (uint32_t j = 0; j < sim->m; j++)
@@ -71,7 +71,7 @@ static void begin_phase(struct threads_sim *sim)
 		struct sim_cpu *cpu = &sim->cpu[thread->cpu];
 		thread->waiting = false;
 		thread->left = sim->phase * jitter_next(&sim->work_jitter, sim->params.imbalance);
-		if (sim->params.barrier == THREADS_BLOCK && thread->turn < cpu->turn)
+		if (sim->params.barrier != THREADS_SPIN && thread->turn < cpu->turn)
 			thread->turn = cpu->turn;
 		cpu->computing++;
 	}

@@ -71,6 +71,19 @@ static void give(struct threads_sim *sim, struct sim_cpu *cpu, struct sim_thread
 	cpu->used += ns - paid;
 }
 
+/* How far its threads are, for those that join later: when the last one leaves, nobody can tell any
+ * more. */
+static void keep_turn(const struct threads_sim *sim, struct sim_cpu *cpu)
+{
+	double least = INFINITY;
+
+	for (uint32_t i = cpu->first; i != NOBODY; i = sim->thread[i].next)
+		if (takes_part(sim, cpu, &sim->thread[i]) && sim->thread[i].turn < least)
+			least = sim->thread[i].turn;
+	if (isfinite(least) && least > cpu->turn)
+		cpu->turn = least;
+}
+
 void cpu_advance(struct threads_sim *sim, uint32_t index, double to)
 {
 	struct sim_cpu *cpu = &sim->cpu[index];
@@ -91,10 +104,11 @@ void cpu_advance(struct threads_sim *sim, uint32_t index, double to)
 			thread->wait += elapsed - part;
 	}
 	cpu->now = to;
+	keep_turn(sim, cpu);
 }
 
-/* Who runs next: who had least so far. The least is kept, for those that join. */
-static uint32_t pick(struct threads_sim *sim, struct sim_cpu *cpu, uint32_t *parts)
+/* Who runs next: who had least so far. */
+static uint32_t pick(const struct threads_sim *sim, const struct sim_cpu *cpu, uint32_t *parts)
 {
 	uint32_t best = NOBODY;
 
@@ -106,8 +120,6 @@ static uint32_t pick(struct threads_sim *sim, struct sim_cpu *cpu, uint32_t *par
 		if (best == NOBODY || sim->thread[i].turn < sim->thread[best].turn)
 			best = i;
 	}
-	if (best != NOBODY && sim->thread[best].turn > cpu->turn)
-		cpu->turn = sim->thread[best].turn;
 	return best;
 }
 
@@ -208,7 +220,7 @@ void cpu_move(struct threads_sim *sim, uint32_t index, uint32_t to)
 {
 	struct sim_thread *thread = &sim->thread[index];
 	struct sim_cpu *from = &sim->cpu[thread->cpu];
-	uint32_t *at = &from->first, parts;
+	uint32_t *at = &from->first;
 
 	while (*at != index)
 		at = &sim->thread[*at].next;
@@ -222,7 +234,6 @@ void cpu_move(struct threads_sim *sim, uint32_t index, uint32_t to)
 	thread->debt += (double)sim->params.migration_ns;
 	thread->migrations++;
 	sim->migrations++;
-	pick(sim, &sim->cpu[to], &parts);
 	cpu_add(sim, to, index);
 }
 
