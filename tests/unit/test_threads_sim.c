@@ -424,6 +424,22 @@ static void test_domains(void **unused)
 	assert_true(remote > 1.05 * joint && remote < 1.5 * joint + 1e-6);
 }
 
+/* A domain can have more CPUs than threads, or no thread at all. */
+static void test_empty_domains(void **unused)
+{
+	struct machine machine;
+	(void)unused;
+
+	for (uint32_t n = 1; n <= 3; n++)
+		for (int balancer = THREADS_STATIC; balancer <= THREADS_JUGGLE; balancer++) {
+			begin(&machine, n, 4, balancer);
+			machine.params.domains = 4;
+			for (uint32_t j = 0; j < 4; j++)
+				machine.cpu[j].domain = j;
+			assert_float_equal(time_s(&machine), 1, 1e-9);
+		}
+}
+
 /* Other work, all the time and for some of it. */
 static void test_loads(void **unused)
 {
@@ -556,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_ticks),
 		cmocka_unit_test(test_barriers),
 		cmocka_unit_test(test_domains),
+		cmocka_unit_test(test_empty_domains),
 		cmocka_unit_test(test_loads),
 		cmocka_unit_test(test_speeds),
 		cmocka_unit_test(test_seed),

@@ -78,7 +78,7 @@ static void sort(struct deal *deal, const double *progress, double epsilon)
 		}
 		deal->spare = deal->order;
 		deal->order = to;
-		if (runs == 1)
+		if (runs < 2) /* none at all in an empty domain */
 			return;
 	}
 }
