@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * jugglectl replay: what another policy or period would have done to a traced run. The command line
- * and the output; the rest is in run.h (simulations), replay_model.h (what the trace tells of
+ * and the output; the rest is in run.h (simulations), model.h (what the trace tells of
  * the program) and follow.h (the daemon's policy, point by point).
  */
 #include "command.h"

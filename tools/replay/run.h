@@ -52,8 +52,8 @@ enum threads_balancer replay_recorded_balancer(const char *policy, double balanc
 int replay_prepare(struct replay *replay);
 /* Simulate what was recorded, then what is asked for. Where threads do not sleep at barriers, how
  * much of their CPU time was work does not show: it is taken such that the simulation of what was
- * recorded takes as long. Returns 0, -ETIME (a simulation does not end), -EINVAL (as threads_new())
- * or -ENOMEM. */
+ * recorded takes as long. Returns 0, -ETIME (a simulation does not end), -EINVAL (as threads_new()),
+ * -ERANGE (the phase is too short for so much work) or -ENOMEM. */
 int replay_simulate(struct replay *replay, struct command_progress *progress);
 /* Accepts a zeroed one. */
 void replay_deinit(struct replay *replay);

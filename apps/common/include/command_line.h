@@ -10,9 +10,10 @@
 #include <stdint.h>
 
 /* Read the command line by the program's argp, whose parser gets `input`. Arguments that are no
- * options are refused unless it has an args_doc. flags: 0; ARGP_IN_ORDER; or
- * ARGP_NO_ERRS: nothing is printed. Else errors go to standard error, one line each, help to standard output. Returns 0 to go on, 1
- * when help or version was all that was wanted, -EINVAL. */
+ * options are refused unless it has an args_doc. flags: 0; ARGP_IN_ORDER; or ARGP_NO_ERRS: nothing is
+ * printed. Else errors go to standard error, one line each (for unknown options argp adds where to
+ * find help), help to standard output. Returns 0 to go on, 1 when help or version was all that was
+ * wanted, -EINVAL. */
 int command_line_parse(const struct argp *argp, const char *program, unsigned flags, int argc,
 	char **argv, void *input);
 

@@ -105,9 +105,9 @@ static inline struct policy_juggle_params policy_juggle_defaults(int64_t margin_
  * Beyond the paper: where few of many CPUs are slow, the others are hardly faster than the mean and
  * their threads hardly ahead of it, so that margins give way. Leads and lags are forgotten by and by,
  * because a thread that once did serial work would otherwise count as ahead for the rest of the run,
- * whoever comes first to a barrier. What share of a CPU the job gets is smoothed over
- * speed_periods, because the kernel brings the times of
- * running threads up to date only at its ticks, which can be longer than a period. */
+ * whoever comes first to a barrier. What share of a CPU the job gets is smoothed over speed_periods,
+ * because the kernel brings the times of running threads up to date only at its ticks, which can be
+ * longer than a period. */
 size_t policy_juggle(const struct policy_juggle_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order,
 	struct policy_move *moves);
@@ -198,9 +198,9 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
  *
  * A job whose threads never sleep (barriers that spin or yield) leaves no CPU idle, and is
  * balanced. One whose threads sleep seldom has long phases behind barriers that block; these
- * the kernel balances by itself, and is left to it. For one whose threads block, the share of the CPUs' time
- * that the job uses is its speed, so short trials of both regimes decide; the gap between trials
- * grows while their outcome is clear. Windows should be 20 to 200 ms long and leave out the
+ * the kernel balances by itself, and is left to it. For one whose threads block, the share of the
+ * CPUs' time that the job uses is its speed, so short trials of both regimes decide; the gap between
+ * trials grows while their outcome is clear. Windows should be 20 to 200 ms long and leave out the
  * first moments after a change. Returns true when the regime changed. */
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);
 

@@ -83,8 +83,9 @@ struct trace_error {
 	char text[120];
 };
 
-/* Needs memory in proportion to the text, and O(bytes) time. Returns 0 (also when cut short), -EBADMSG (not a trace, or damaged within, with error filled in),
- * -EPROTO (a version that is not known, error likewise) or -ENOMEM. Undone by trace_file_deinit(). */
+/* Needs memory in proportion to the text, and O(bytes) time. Returns 0 (also when cut short), -EBADMSG
+ * (not a trace, or damaged within, with error filled in), -EPROTO (a version that is not known, error
+ * likewise) or -ENOMEM. Undone by trace_file_deinit(). */
 int trace_parse(
 	struct trace_file *trace, const char *text, size_t bytes, struct trace_error *error);
 /* Likewise, from a file; also the negative errno of reading it. */
