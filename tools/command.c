@@ -106,6 +106,35 @@ error_t command_percent(
 	return command_line_refuse(state, option, arg, expected);
 }
 
+error_t command_choice(struct argp_state *state, const char *option, const char *arg,
+	const char *const *names, size_t count, size_t *out)
+{
+	char expected[120] = "";
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(names[i], arg) == 0) {
+			*out = i;
+			return 0;
+		}
+		const char *before = i == 0 ? "" : i + 1 < count ? ", " : " or ";
+		if (bytes < sizeof(expected))
+			bytes += (size_t)snprintf(expected + bytes, sizeof(expected) - bytes,
+				"%s%s", before, names[i]);
+	}
+	return command_line_refuse(state, option, arg, expected);
+}
+
+error_t command_seed(struct argp_state *state, const char *option, const char *arg, uint64_t *out)
+{
+	int64_t number = 0;
+	error_t error = command_line_integer(state, option, arg, 0, INT64_MAX / 2, &number);
+
+	if (error == 0)
+		*out = (uint64_t)number;
+	return error;
+}
+
 static void print_line(const char *program, const char *format, va_list args)
 {
 	fprintf(stderr, "%s: ", program);

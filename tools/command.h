@@ -39,6 +39,12 @@ error_t command_count(struct argp_state *state, const char *option, const char *
 error_t command_percent(
 	struct argp_state *state, const char *option, const char *arg, double max, double *out);
 
+/* One of these words: its place among them. */
+error_t command_choice(struct argp_state *state, const char *option, const char *arg,
+	const char *const *names, size_t count, size_t *out);
+/* A seed of random numbers. Some more than it are seeds, too. */
+error_t command_seed(struct argp_state *state, const char *option, const char *arg, uint64_t *out);
+
 /* Print one line to standard error, after the subcommand's name. Returns COMMAND_IMPOSSIBLE. */
 int command_fail(const char *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

@@ -5,9 +5,8 @@
  * the program) and follow.h (the daemon's policy, point by point).
  */
 #include "command.h"
+#include "names.h"
 #include "run.h"
-
-#include "command_line.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -72,58 +71,36 @@ struct options {
 
 /* ---- The command line ---- */
 
-/* The place of a word in a list; count when it is none of them. */
-static size_t place_of(const char *word, const char *const *words, size_t count)
-{
-	size_t i = 0;
-
-	while (i < count && strcmp(word, words[i]) != 0)
-		i++;
-	return i;
-}
-
-static const char *const balancer_names[] = {
-	[THREADS_STATIC] = "pinned",
-	[THREADS_REACTIVE] = "reactive",
-	[THREADS_IDEAL] = "ideal",
-	[THREADS_JUGGLE] = "juggle",
-};
-
 static error_t read_policy(struct argp_state *state, const char *arg, struct replay_setup *setup)
 {
-	size_t place = place_of(arg, balancer_names, 4);
+	size_t which = 0;
+	error_t error =
+		command_choice(state, "--policy", arg, names_balancer, NAMES_BALANCERS, &which);
 
-	if (place == 4)
-		return command_line_refuse(
-			state, "--policy", arg, "pinned, reactive, ideal or juggle");
-	setup->balancer = (enum threads_balancer)place;
+	setup->balancer = (enum threads_balancer)which;
 	setup->policy_given = true;
-	return 0;
+	return error;
 }
-
-static const char *const barrier_names[] = {
-	[THREADS_BLOCK] = "block", [THREADS_YIELD] = "yield", [THREADS_SPIN] = "spin"};
 
 static error_t read_barrier(struct argp_state *state, const char *arg, struct replay_setup *setup)
 {
-	size_t place = place_of(arg, barrier_names, 3);
+	size_t which = 0;
+	error_t error =
+		command_choice(state, "--barrier", arg, names_barrier, NAMES_BARRIERS, &which);
 
-	if (place == 3)
-		return command_line_refuse(state, "--barrier", arg, "block, yield or spin");
-	setup->barrier = (enum threads_barrier)place;
+	setup->barrier = (enum threads_barrier)which;
 	setup->barrier_given = true;
-	return 0;
+	return error;
 }
 
 static error_t read_domains(struct argp_state *state, const char *arg, struct replay_setup *setup)
 {
 	static const char *const names[] = {"split", "joint"};
-	size_t place = place_of(arg, names, 2);
+	size_t which = 0;
+	error_t error = command_choice(state, "--domains", arg, names, 2, &which);
 
-	if (place == 2)
-		return command_line_refuse(state, "--domains", arg, "split or joint");
-	setup->joint = place == 1;
-	return 0;
+	setup->joint = which == 1;
+	return error;
 }
 
 static error_t read_margin(struct argp_state *state, const char *arg, struct replay_setup *setup)
@@ -150,8 +127,6 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 	struct replay_setup *setup = &options->setup;
-	int64_t number = 0;
-	error_t error;
 
 	switch (key) {
 	case 'P':
@@ -180,9 +155,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_RUNS:
 		return command_count(state, "--runs", arg, 1, RUNS_MAX, &setup->runs);
 	case KEY_SEED:
-		error = command_line_integer(state, "--seed", arg, 0, INT64_MAX / 2, &number);
-		setup->seed = (uint64_t)number;
-		return error;
+		return command_seed(state, "--seed", arg, &setup->seed);
 	case ARGP_KEY_ARG:
 		return read_argument(state, arg, options);
 	default:
@@ -248,7 +221,7 @@ static int prepare(const char *program, const char *path, struct replay *replay)
 		return command_wrong(program,
 			"--barrier %s: give --phase as well: where threads do "
 			"not sleep, the trace does not show it",
-			barrier_names[replay->setup.barrier]);
+			names_barrier[replay->setup.barrier]);
 	return 0;
 }
 
@@ -340,8 +313,8 @@ static int print_json(const char *program, const struct replay *r)
 			r->trace.command, "threads", (int)r->model.threads, "cpus", (int)r->cpus,
 			"domains", (int)r->domains, "policy_recorded", r->trace.policy,
 			"period_recorded_s", (double)r->period_ns * 1e-9, "policy",
-			balancer_names[asked_balancer(r)], "period_s", asked_period_s(r), "barrier",
-			barrier_names[r->setup.barrier], "phase_s", (double)r->phase_ns * 1e-9,
+			names_balancer[asked_balancer(r)], "period_s", asked_period_s(r), "barrier",
+			names_barrier[r->setup.barrier], "phase_s", (double)r->phase_ns * 1e-9,
 			"phases", (json_int_t)r->phases, "asleep", r->model.asleep, "balanced",
 			r->model.balanced, "recorded", outcome_json(r, &r->recorded), "model",
 			outcome_json(r, &r->simulated), "replayed", outcome_json(r, &r->asked),
@@ -371,10 +344,10 @@ static void print_simulated(const char *what, const struct replay *r,
 	char name[60];
 
 	if (outcome->watched)
-		snprintf(name, sizeof(name), "%s: %s, %.4g ms", what, balancer_names[balancer],
+		snprintf(name, sizeof(name), "%s: %s, %.4g ms", what, names_balancer[balancer],
 			period_s * 1e3);
 	else
-		snprintf(name, sizeof(name), "%s: %s", what, balancer_names[balancer]);
+		snprintf(name, sizeof(name), "%s: %s", what, names_balancer[balancer]);
 	print_row(name, r, outcome);
 }
 

@@ -31,7 +31,7 @@ struct session {
 	const char *program;
 	struct command_progress progress;
 	int runs, runs_done;
-	struct outcome outcome[SIMULATE_POLICIES];
+	struct outcome outcome[NAMES_BALANCERS];
 	FILE *series;
 };
 
@@ -81,7 +81,7 @@ static int run(struct session *session, enum threads_balancer balancer, FILE *se
 	return command_fail(session->program,
 		"no end in sight with policy %s: moves and points "
 		"cost more than they gain; use a longer --period",
-		simulate_policy_name(balancer));
+		names_balancer[balancer]);
 }
 
 static int run_all(struct session *session)
@@ -91,10 +91,10 @@ static int run_all(struct session *session)
 
 	session->runs = 0;
 	/* Pinned in any case: speedups are against it. */
-	for (int i = 0; i < SIMULATE_POLICIES; i++)
+	for (int i = 0; i < NAMES_BALANCERS; i++)
 		session->runs += i == THREADS_STATIC || options->wanted[i];
 	command_progress_begin(&session->progress, &options->common);
-	for (int i = 0; i < SIMULATE_POLICIES && status == 0; i++)
+	for (int i = 0; i < NAMES_BALANCERS && status == 0; i++)
 		if (i == THREADS_STATIC || options->wanted[i])
 			status = run(session, (enum threads_balancer)i,
 				options->wanted[i] ? session->series : NULL);
@@ -178,8 +178,8 @@ static json_t *policy_json(const struct session *session, int policy)
 	const struct threads_result *result = &outcome->result;
 
 	return json_pack("{s:s, s:f, s:f, s:o, s:I, s:I, s:f, s:f, s:f, s:f}", "name",
-		simulate_policy_name((enum threads_balancer)policy), "time_s", seconds(outcome),
-		"speedup", speedup(session, policy), "theory_speedup",
+		names_balancer[policy], "time_s", seconds(outcome), "speedup",
+		speedup(session, policy), "theory_speedup",
 		real_or_null(theory_of(session, policy)), "points", (json_int_t)result->points,
 		"migrations", (json_int_t)result->migrations, "migrations_per_s",
 		(double)result->migrations / seconds(outcome), "busy", result->busy, "lag_s",
@@ -192,7 +192,7 @@ static int print_json(const struct session *session)
 	json_t *list = json_array();
 	struct theory_case c;
 
-	for (int i = 0; i < SIMULATE_POLICIES; i++)
+	for (int i = 0; i < NAMES_BALANCERS; i++)
 		if (session->options->wanted[i])
 			json_array_append_new(list, policy_json(session, i));
 	double bound = theory_case(session, &c) ? theory_speedup_bound(&c) : NAN;
@@ -202,10 +202,9 @@ static int print_json(const struct session *session)
 			(json_int_t)params->threads, "cpus", (json_int_t)params->cpus, "phase_s",
 			(double)params->phase_ns / 1e9, "phases", (json_int_t)params->phases,
 			"period_s", (double)params->period_ns / 1e9, "barrier",
-			simulate_barrier_name(params->barrier), "seed", (json_int_t)params->seed,
-			"domains", (json_int_t)params->domains, "joint", params->joint,
-			"perfect_speedup", perfect(session), "bound_speedup", real_or_null(bound),
-			"policies", list));
+			names_barrier[params->barrier], "seed", (json_int_t)params->seed, "domains",
+			(json_int_t)params->domains, "joint", params->joint, "perfect_speedup",
+			perfect(session), "bound_speedup", real_or_null(bound), "policies", list));
 }
 
 static void print_meaning(const struct session *session)
@@ -213,7 +212,7 @@ static void print_meaning(const struct session *session)
 	const struct threads_params *params = &session->options->params;
 	int last = -1;
 
-	for (int i = 0; i < SIMULATE_POLICIES; i++)
+	for (int i = 0; i < NAMES_BALANCERS; i++)
 		if (session->options->wanted[i] && i != THREADS_STATIC)
 			last = i;
 	if (params->threads <= params->cpus)
@@ -222,7 +221,7 @@ static void print_meaning(const struct session *session)
 		printf("%u threads share %zu CPUs.\n", params->threads, params->cpus);
 	if (last >= 0)
 		printf("With %s the program is %.2f times as fast as pinned.\n",
-			simulate_policy_name((enum threads_balancer)last), speedup(session, last));
+			names_balancer[last], speedup(session, last));
 	printf("If no CPU were ever idle it would be %.2f times as fast.\n", perfect(session));
 }
 
@@ -230,14 +229,14 @@ static int print_text(const struct session *session)
 {
 	printf("%-9s %11s %8s %7s %10s %9s %6s %9s\n", "policy", "time (s)", "speedup", "theory",
 		"moves", "moves/s", "busy", "lag (ms)");
-	for (int i = 0; i < SIMULATE_POLICIES; i++) {
+	for (int i = 0; i < NAMES_BALANCERS; i++) {
 		const struct outcome *outcome = &session->outcome[i];
 		const struct threads_result *result = &outcome->result;
 		if (!session->options->wanted[i])
 			continue;
 		double theory = theory_of(session, i);
-		printf("%-9s %11.6g %8.3f ", simulate_policy_name((enum threads_balancer)i),
-			seconds(outcome), speedup(session, i));
+		printf("%-9s %11.6g %8.3f ", names_balancer[i], seconds(outcome),
+			speedup(session, i));
 		if (isfinite(theory))
 			printf("%7.3f", theory);
 		else

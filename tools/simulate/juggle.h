@@ -4,9 +4,10 @@
 #define SIMULATE_JUGGLE_H
 
 #include "command.h"
+#include "names.h"
 #include "threads.h"
 
-enum { SIMULATE_THREADS_MAX = 4096, SIMULATE_CPUS_MAX = 1024, SIMULATE_POLICIES = 4 };
+enum { SIMULATE_THREADS_MAX = 4096, SIMULATE_CPUS_MAX = 1024 };
 
 struct simulate_juggle {
 	struct command_options common;
@@ -14,15 +15,11 @@ struct simulate_juggle {
 	struct threads_params params;
 	struct threads_cpu cpu[SIMULATE_CPUS_MAX];
 	struct threads_load load[SIMULATE_CPUS_MAX];
-	bool wanted[SIMULATE_POLICIES]; /* by enum threads_balancer */
+	bool wanted[NAMES_BALANCERS]; /* by enum threads_balancer */
 	const char *series; /* file name, or NULL */
 	bool heat_map;
 	uint32_t threads_max; /* of the heat map */
 };
-
-/* Names by enum threads_balancer and enum threads_barrier. */
-const char *simulate_policy_name(enum threads_balancer balancer);
-const char *simulate_barrier_name(enum threads_barrier barrier);
 
 /* How long pinned threads take at most, about. */
 double simulate_worst_ns(const struct threads_params *params);

@@ -3,6 +3,7 @@
 #include "juggle.h"
 
 #include "command_line.h"
+#include "names.h"
 #include "parse.h"
 
 #include <errno.h>
@@ -94,19 +95,6 @@ static const char doc[] =
 	"Times have a unit: ns, us, ms, s, min. Speedup is against pinned threads on the same "
 	"machine.";
 
-static const char *const policies[] = {"pinned", "reactive", "ideal", "juggle"};
-static const char *const barriers[] = {"block", "yield", "spin"};
-
-const char *simulate_policy_name(enum threads_balancer balancer)
-{
-	return policies[balancer];
-}
-
-const char *simulate_barrier_name(enum threads_barrier barrier)
-{
-	return barriers[barrier];
-}
-
 struct parsing {
 	struct simulate_juggle *out;
 	const char *load, *speed;
@@ -114,36 +102,28 @@ struct parsing {
 	uint32_t cpus, phases;
 };
 
-/* Which of the names; count when none. */
-static size_t find_name(const char *const *names, size_t count, const char *name)
-{
-	size_t i = 0;
-
-	while (i < count && strcmp(names[i], name) != 0)
-		i++;
-	return i;
-}
-
+/* Those of the table, and "all". */
 static error_t read_policy(struct argp_state *state, const char *arg, struct simulate_juggle *out)
 {
-	size_t which = find_name(policies, SIMULATE_POLICIES, arg);
+	const char *names[NAMES_BALANCERS + 1] = {[NAMES_BALANCERS] = "all"};
+	size_t which = 0;
 
-	if (which == SIMULATE_POLICIES && strcmp(arg, "all") != 0)
-		return command_line_refuse(
-			state, "--policy", arg, "pinned, reactive, ideal, juggle or all");
-	for (size_t i = 0; i < SIMULATE_POLICIES; i++)
-		out->wanted[i] = which == i || which == SIMULATE_POLICIES;
-	return 0;
+	for (size_t i = 0; i < NAMES_BALANCERS; i++)
+		names[i] = names_balancer[i];
+	error_t error = command_choice(state, "--policy", arg, names, NAMES_BALANCERS + 1, &which);
+	for (size_t i = 0; i < NAMES_BALANCERS && error == 0; i++)
+		out->wanted[i] = which == i || which == NAMES_BALANCERS;
+	return error;
 }
 
 static error_t read_barrier(struct argp_state *state, const char *arg, struct threads_params *out)
 {
-	size_t which = find_name(barriers, 3, arg);
+	size_t which = out->barrier;
+	error_t error =
+		command_choice(state, "--barrier", arg, names_barrier, NAMES_BARRIERS, &which);
 
-	if (which == 3)
-		return command_line_refuse(state, "--barrier", arg, "block, yield or spin");
 	out->barrier = (enum threads_barrier)which;
-	return 0;
+	return error;
 }
 
 /* "CPU:NUMBER[,...]". Returns 0, or after a message EINVAL. */
@@ -253,7 +233,7 @@ static error_t complete(struct argp_state *state, struct parsing *parsing)
 	if (!out->heat_map && steps(params) > STEPS_MAX)
 		return wrong(state, "that would take hours: use a longer --period or --slice, or "
 				    "fewer --phases or threads");
-	for (size_t i = 0; i < SIMULATE_POLICIES; i++)
+	for (size_t i = 0; i < NAMES_BALANCERS; i++)
 		wanted += out->wanted[i];
 	if (out->series && (out->heat_map || wanted != 1))
 		return wrong(state, "--series: choose one --policy");
@@ -317,7 +297,6 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	struct parsing *parsing = state->input;
 	struct simulate_juggle *out = parsing->out;
 	struct threads_params *params = &out->params;
-	int64_t number = 0;
 
 	switch (key) {
 	case 'P':
@@ -337,10 +316,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		params->by_work = true;
 		return 0;
 	case KEY_SEED:
-		if (parse_integer(arg, 0, INT64_MAX, &number) < 0)
-			return command_line_refuse(state, "--seed", arg, "a whole number from 0");
-		params->seed = (uint64_t)number;
-		return 0;
+		return command_seed(state, "--seed", arg, &params->seed);
 	case KEY_SERIES:
 		out->series = arg;
 		return 0;
