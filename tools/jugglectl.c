@@ -48,7 +48,9 @@ int main(int argc, char **argv)
 			continue;
 		snprintf(name, sizeof(name), "jugglectl %s", argv[1]);
 		argv[1] = name;
-		return subcommands[i].main(argc - 1, argv + 1);
+		int status = subcommands[i].main(argc - 1, argv + 1);
+		/* What argp prints as help fails in silence. */
+		return status == 0 ? command_flush(name) : status;
 	}
 	return command_wrong("jugglectl", "%s: no such command (try --help)", argv[1]);
 }

@@ -2,6 +2,7 @@
 """jugglectl itself: which command is run, and what is said when none is."""
 
 import re
+import subprocess
 
 import pytest
 
@@ -41,6 +42,17 @@ def test_unknown_command(run_jugglectl, word):
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr.startswith("jugglectl: ")
     assert len(done.stderr.splitlines()) == 1 and "--help" in done.stderr
+
+
+@pytest.mark.parametrize("option", ["--help", "--version"])
+@pytest.mark.parametrize("command", [[], ["predict"], ["replay"], ["simulate", "juggle"],
+                                     ["simulate", "plb"], ["simulate", "dplb"]])
+def test_help_that_cannot_be_written(jugglectl, command, option):
+    for redirect in (">/dev/full", ">&-"):
+        done = subprocess.run(["sh", "-c", '"$@" ' + redirect, "sh", jugglectl, *command, option],
+                              stderr=subprocess.PIPE, text=True, timeout=helpers.TIMEOUT_S, check=False)
+        assert done.returncode == 1
+        assert done.stderr.startswith("jugglectl") and "cannot write" in done.stderr
 
 
 def test_unknown_machine(run_jugglectl):

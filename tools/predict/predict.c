@@ -325,7 +325,7 @@ int predict_main(int argc, char **argv)
 
 	int r = command_parse(&argp, argc, argv, &options, &common);
 	if (r != 0)
-		return r < 0 ? COMMAND_WRONG : command_flush(program);
+		return r < 0 ? COMMAND_WRONG : 0;
 	p.from = options.from;
 	if (p.from != NULL && (r = read_run(program, &p)) != 0)
 		return r;
