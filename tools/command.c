@@ -16,6 +16,7 @@
 #define PROGRESS_AFTER_NS (CLOCK_NS_PER_S / 2)
 #define PROGRESS_EVERY_NS (CLOCK_NS_PER_S / 10)
 #define PROGRESS_COLUMNS 30
+#define COLUMNS 79
 #define TIME_NS_MAX (UINT64_C(1) << 62)
 
 enum { KEY_JSON = 0x20000 };
@@ -160,6 +161,29 @@ int command_wrong(const char *program, const char *format, ...)
 	print_line(program, format, args);
 	va_end(args);
 	return COMMAND_WRONG;
+}
+
+void command_sentences(const char *format, ...)
+{
+	char text[1001];
+	const char *at = text;
+	int column = 0;
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(text, sizeof(text), format, args);
+	va_end(args);
+	while (*at != '\0') {
+		int length = (int)strcspn(at, " ");
+		if (column > 0 && column + 1 + length > COLUMNS) {
+			putchar('\n');
+			column = 0;
+		}
+		column += printf("%s%.*s", column > 0 ? " " : "", length, at);
+		at += length;
+		at += strspn(at, " ");
+	}
+	putchar('\n');
 }
 
 int command_print_json(const char *program, json_t *object)

@@ -52,6 +52,10 @@ int command_fail(const char *program, const char *format, ...)
 int command_wrong(const char *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Print one or more sentences to standard output, in lines that fit a terminal; words are kept whole.
+ * What is longer than 1000 bytes is cut. */
+void command_sentences(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
 /* Print a JSON object to standard output, taking over the reference. NULL, as a failed json_pack()
  * gives, and output that can't be written are failures. Returns an exit status. */
 int command_print_json(const char *program, json_t *object);

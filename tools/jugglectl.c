@@ -22,7 +22,7 @@ static void print_help(FILE *to)
 	for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++)
 		fprintf(to, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);
 	fputs("\n`jugglectl COMMAND --help` lists the options of each.\n"
-	      "Exit status: 0, 1 when something is not possible, 2 when the command line is "
+	      "Exit status: 0, 1 when something is not possible, 2 when the command line is\n"
 	      "wrong.\n",
 		to);
 }

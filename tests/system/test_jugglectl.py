@@ -21,6 +21,7 @@ def test_no_command(run_jugglectl):
 def test_help(run_jugglectl, word):
     done = run_jugglectl(word)
     assert (done.returncode, done.stderr) == (0, "")
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
     assert re.findall(r"^  (\w+) ", done.stdout, re.MULTILINE) == COMMANDS
 
 

@@ -15,7 +15,6 @@
 
 #define DEFAULT_PERIOD_NS UINT64_C(2000000) /* juggle's, with --period auto */
 #define ADVICE_BYTES 500
-#define COLUMNS 79
 #define BALANCED_MOSTLY 0.5 /* below this share of a run it is Linux's */
 #define BALANCED_WHOLLY 0.9
 
@@ -202,24 +201,6 @@ static int print_json(const char *program, const struct prediction *p)
 			p->advice, "measured", measured));
 }
 
-/* One or more sentences, in lines that fit a terminal. */
-static void print_wrapped(const char *text)
-{
-	int column = 0;
-
-	while (*text != '\0') {
-		int length = (int)strcspn(text, " ");
-		if (column > 0 && column + 1 + length > COLUMNS) {
-			putchar('\n');
-			column = 0;
-		}
-		column += printf("%s%.*s", column > 0 ? " " : "", length, text);
-		text += length;
-		text += strspn(text, " ");
-	}
-	putchar('\n');
-}
-
 /* A time as one would write it: "2 ms". */
 static const char *time_text(double s, char text[32])
 {
@@ -268,19 +249,20 @@ static void print_remarks(const struct prediction *p)
 			run->reason[0] != '\0' ? ", and stood aside at the end (" : "", run->reason,
 			run->reason[0] != '\0' ? ")" : "",
 			p->way == MEASUREMENT_LINUX ? ": it is compared as one of Linux" : "");
-		print_wrapped(text);
+		command_sentences("%s", text);
 	}
 	if (run->kind == MEASUREMENT_UBENCH && run->way == MEASUREMENT_UNKNOWN)
-		print_wrapped("The result does not tell who placed the threads: the row that "
-			      "belongs to the run is for you to know.");
+		command_sentences("The result does not tell who placed the threads: the row that "
+				  "belongs to the run is for you to know.");
 	if (run->kind != MEASUREMENT_UBENCH)
-		print_wrapped("The measured time is that of the whole program, from start to end.");
+		command_sentences(
+			"The measured time is that of the whole program, from start to end.");
 	if (run->unequal)
-		print_wrapped(
+		command_sentences(
 			"In that run the threads were not equal (--imbalance): the theory does "
 			"not apply.");
 	if (run->spins)
-		print_wrapped(
+		command_sentences(
 			"In that run threads spun at the barrier, which takes CPU time from the "
 			"others: the theory is of threads that sleep.");
 }
@@ -295,11 +277,11 @@ static int print_text(const char *program, const struct prediction *p)
 		c->threads, c->threads == 1 ? "" : "s", c->cpus, c->cpus == 1 ? "" : "s", c->phases,
 		c->phases == 1 ? "" : "s", time_text(c->phase, phase),
 		time_text(c->period, period));
-	print_wrapped(text);
+	command_sentences("%s", text);
 	putchar('\n');
 	print_table(p);
 	putchar('\n');
-	print_wrapped(p->advice);
+	command_sentences("%s", p->advice);
 	if (p->from != NULL)
 		print_remarks(p);
 	return command_flush(program);

@@ -366,37 +366,40 @@ static void print_program(const struct replay *r)
 {
 	bool sleeps = r->model.asleep >= SLEEPS, found = r->model.phase_ns > 0;
 
-	printf("%u threads on %zu CPUs", r->model.threads, r->cpus);
+	char domains[32] = "";
+
 	if (r->domains > 1)
-		printf(" of %u domains", r->domains);
+		snprintf(domains, sizeof(domains), " of %u domains", r->domains);
 	if (r->phases > 1)
-		printf(", %llu phases of %.4g ms%s.\n", (unsigned long long)r->phases,
+		command_sentences("%u threads on %zu CPUs%s, %llu phases of %.4g ms%s.",
+			r->model.threads, r->cpus, domains, (unsigned long long)r->phases,
 			(double)r->phase_ns * 1e-6, r->setup.phase_ns > 0 ? "" : " (as found)");
 	else
-		printf(", all in one phase.\n");
+		command_sentences("%u threads on %zu CPUs%s, all in one phase.", r->model.threads,
+			r->cpus, domains);
 	if (r->setup.phase_ns == 0 && !found)
-		printf("Phases do not show in the trace%s:\ngive --phase, if it has any.\n",
+		command_sentences("Phases do not show in the trace%s: give --phase, if it has any.",
 			sleeps ? "" : ", since threads hardly sleep");
 	if (!sleeps && !r->setup.barrier_given)
-		printf("Threads at barriers that yield or spin do not sleep: give --barrier, "
-		       "too.\n");
+		command_sentences("Threads at barriers that yield or spin do not sleep: give "
+				  "--barrier, too.");
 	if (r->balancer == THREADS_REACTIVE)
-		printf("Threads were left to the kernel, for which `reactive' stands here; what "
-		       "else "
-		       "ran on\nthe CPUs is not known.\n");
+		command_sentences("Threads were left to the kernel, for which `reactive' stands "
+				  "here; what else ran on the CPUs is not known.");
 }
 
 static void print_decisions(const struct replay_decisions *decisions)
 {
 	if (decisions->points == 0) {
-		printf("Nothing was decided in this run, so that there is nothing to compare.\n");
+		command_sentences(
+			"Nothing was decided in this run, so that there is nothing to compare.");
 		return;
 	}
-	printf("The policy decides the same at %.1f %% of %llu recorded points.\n",
+	command_sentences("The policy decides the same at %.1f %% of %llu recorded points.",
 		100.0 * (double)decisions->same / (double)decisions->points,
 		(unsigned long long)decisions->points);
 	if (decisions->same < decisions->points)
-		printf("It decides %llu moves, where %llu were recorded.\n",
+		command_sentences("It decides %llu moves, where %llu were recorded.",
 			(unsigned long long)decisions->moves,
 			(unsigned long long)decisions->recorded_moves);
 }
@@ -406,14 +409,16 @@ static void print_meaning(const struct replay *r)
 	double error = model_error(r);
 
 	if (r->setup.barrier == THREADS_BLOCK)
-		printf("The model takes %.1f %% %s than was recorded: trust nothing finer.\n",
+		command_sentences(
+			"The model takes %.1f %% %s than was recorded: trust nothing finer.",
 			100 * (error < 0 ? -error : error), error < 0 ? "less" : "more");
 	else
-		printf("How much was work is chosen to give the recorded time: the model is not "
-		       "checked.\n");
+		command_sentences(
+			"How much was work is chosen to give the recorded time: the model is not "
+			"checked.");
 	if (r->differs)
-		printf("As asked for the run would have taken %.4g s instead of %.4g s: at %.3f of "
-		       "its\nspeed.\n",
+		command_sentences("As asked for the run would have taken %.4g s instead of %.4g s: "
+				  "at %.3f of its speed.",
 			expected_s(r), r->recorded.time_s, r->simulated.time_s / r->asked.time_s);
 }
 
