@@ -354,7 +354,7 @@ static void test_nonsense(void **state)
 		/* A CPU that is not there; one point without a length. */
 		"point 2 0 1 1 0\nthread 1 77 0 1 0 a\npoint 3 0 0 1 0\nthread 1 0 0 1 0 a\n",
 		/* The largest times. */
-		"point 2 0 1 2 0\nthread 1 0 " MOST " " MOST " " MOST " a\nthread 2 3 -" MOST
+		"point 2 0 1 2 0\nthread 1 0 " MOST " 1 " MOST " a\nthread 2 3 -" MOST
 		" 0 0 a\npoint " MOST " 0 " MOST " 2 0\nthread 1 0 " MOST " " MOST " " MOST
 		" a\nthread 2 3 -" MOST " " MOST " 0 a\n",
 		/* A domain without CPUs. */

@@ -220,6 +220,8 @@ static void test_damage(void **state)
 	assert_refused("point 1 0 1 1 0\nthread 1 0 0 -1 0 a\n", 3, "a damaged thread record");
 	assert_refused("point 1 0 1 1 0\nthread 1 0 0 0 0 c\n", 3, "a damaged thread record");
 	assert_refused("point 1 0 1 1 0\nthread 1 0 0 0 0 ab\n", 3, "a damaged thread record");
+	assert_refused("point 1 0 1 1 0\nthread 1 0 0 200000000 0 a\n", 3,
+		"damaged: more CPU time than has passed");
 	assert_refused("point 1 0 1 0 1\nmove 1 -1 0\n", 3, "a damaged move record");
 	assert_refused("point 1 0 1 0 1\nmove 1 0 0 0\n", 3, "a damaged move record");
 	assert_refused("point 5 0 1 0 0\npoint 4 1 1 0 0\npoint 4 0 1 0 0\n", 4,

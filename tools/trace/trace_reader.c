@@ -19,6 +19,7 @@
 #define MAGIC "# juggle trace "
 #define NUMBER_MAX ((UINT64_C(1) << 62) - 1) /* a sum of two still fits */
 #define PERIOD_S_MAX 1e9
+#define LATE_NS 100000000 /* CPU time may be told of so late: some ticks, of a loaded machine */
 #define READ_BYTES ((size_t)1 << 16)
 
 /* A string that a record owns. */
@@ -50,6 +51,8 @@ struct parser {
 	struct trace_error *error;
 	bool last; /* nothing may follow */
 	uint64_t now_ns[TRACE_DOMAINS_MAX]; /* of the last point */
+	uint64_t begin_ns, end_ns; /* of all: start or first point, last point */
+	double run_ns; /* of all threads */
 };
 
 static int refuse(struct parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
@@ -239,7 +242,7 @@ static int read_header(struct parser *p)
 		return refuse(p, "the header is damaged: period_s");
 	if (!json_is_array(cpus))
 		return refuse(p, "the header is damaged: cpus");
-	trace->start_ns = (uint64_t)start_ns;
+	trace->start_ns = p->begin_ns = (uint64_t)start_ns;
 	return read_cpus(p, cpus);
 }
 
@@ -310,7 +313,7 @@ static int read_regime(struct parser *p)
 	return 0;
 }
 
-static int read_thread(struct parser *p)
+static int read_thread(struct parser *p, uint64_t now_ns)
 {
 	struct memory *memory = p->memory;
 	struct trace_thread thread = {0};
@@ -324,6 +327,9 @@ static int read_thread(struct parser *p)
 		!take_number(p, ' ', NUMBER_MAX, &thread.wait_ns) || p->stop - p->field != 1 ||
 		(*p->field != 'a' && *p->field != 'b'))
 		return refuse(p, "a damaged thread record");
+	if (thread.run_ns > now_ns - p->begin_ns + LATE_NS)
+		return refuse(p, "damaged: more CPU time than has passed");
+	p->run_ns += (double)thread.run_ns;
 	thread.os_cpu = (int32_t)os_cpu;
 	thread.behind = *p->field == 'b';
 	struct trace_thread *out =
@@ -368,10 +374,12 @@ static int read_point(struct parser *p)
 	if (point.now_ns < p->now_ns[point.domain])
 		return refuse(p, "a point that is earlier than the one before");
 	p->now_ns[point.domain] = point.now_ns;
+	p->begin_ns = point.now_ns < p->begin_ns ? point.now_ns : p->begin_ns;
+	p->end_ns = point.now_ns > p->end_ns ? point.now_ns : p->end_ns;
 	for (uint64_t i = 0; i < threads + moves; i++) {
 		if (!next_line(p))
 			return 1; /* what was read of it is no point's */
-		int r = i < threads ? read_thread(p) : read_move(p);
+		int r = i < threads ? read_thread(p, point.now_ns) : read_move(p);
 		if (r < 0)
 			return r;
 	}
@@ -481,6 +489,19 @@ static void complete(struct trace_file *trace, struct memory *memory)
 	trace->regimes = memory->regimes;
 }
 
+/* Records by themselves can be possible, and their sum not. */
+static int check_sum(struct parser *p)
+{
+	const struct memory *memory = p->memory;
+
+	if (memory->points == 0 || memory->cpus == 0 || p->trace->cpu_changes > 0)
+		return 0;
+	if (p->run_ns <= (double)(p->end_ns - p->begin_ns + LATE_NS) * (double)memory->cpus)
+		return 0;
+	p->line = 0;
+	return refuse(p, "damaged: more CPU time than the CPUs had");
+}
+
 static int parse(struct parser *p)
 {
 	int r = read_first_line(p);
@@ -488,7 +509,7 @@ static int parse(struct parser *p)
 	while (r == 0 && next_line(p))
 		r = read_record(p);
 	p->trace->cut_short = r == 1 || (r == 0 && p->at < p->end);
-	return r < 0 ? r : 0;
+	return r < 0 ? r : check_sum(p);
 }
 
 int trace_parse(struct trace_file *trace, const char *text, size_t bytes, struct trace_error *error)

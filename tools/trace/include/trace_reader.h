@@ -19,7 +19,9 @@ struct trace_cpu {
 };
 
 /* A thread at a balancing point. tid is above 0; times are below 2^62. Nothing says that a tid is
- * there only once, that the CPU is one of the header's, or that the times fit the period. */
+ * there only once, that the CPU is one of the header's, or that the times fit the period: the kernel
+ * may tell of CPU time late. But no thread runs for longer than has passed since the start, nor all of
+ * them together for longer than the CPUs were there; that is damage, but for a tenth of a second. */
 struct trace_thread {
 	int32_t tid;
 	int32_t os_cpu; /* -1: left to the kernel */
