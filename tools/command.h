@@ -17,6 +17,9 @@ enum {
 	COMMAND_WRONG = 2, /* exit status: the command line is wrong */
 };
 
+/* Elementary steps of a simulation that take some ten minutes: more are refused. */
+#define COMMAND_STEPS_MAX 1e11
+
 /* Options that all have. */
 struct command_options {
 	bool json; /* one JSON object on standard output, and nothing else there */

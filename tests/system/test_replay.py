@@ -165,6 +165,19 @@ def test_damaged(run_jugglectl, tmp_path):
     refused(run_jugglectl("replay", damaged), 1, str(damaged), "line 21: ")
 
 
+@pytest.mark.parametrize("command", [["replay"], ["predict", "--from"]])
+def test_more_cpu_time_than_there_was(run_jugglectl, tmp_path, command):
+    """One digit too many is enough, and no option's fault."""
+    text = (TRACES / "block").read_text()
+    damaged = tmp_path / "damaged"
+    for run, words in ((" 700220774749341 ", "line 972: damaged: more CPU time than has passed"),
+                       (" 700000000 ", "damaged: more CPU time than the CPUs had")):
+        damaged.write_text(text.replace(" 4749341 ", run))
+        done = run_jugglectl(*command, damaged)
+        assert (done.returncode, done.stdout) == (1, "")
+        assert re.fullmatch(r"jugglectl %s: .*%s.*\n" % (command[0], words), done.stderr), done.stderr
+
+
 def test_no_trace(run_jugglectl, tmp_path):
     file = tmp_path / "file"
     header = (TRACES / "block").read_text().splitlines(keepends=True)[0]
@@ -207,6 +220,9 @@ def test_unreadable(unprivileged, jugglectl, tmp_path):
     (["--barrier", "yield", TRACES / "block"], ["--phase"]),
     (["--barrier", "none", TRACES / "block"], ["block, yield or spin"]),
     (["--point-cost", "1s", TRACES / "block"], ["--point-cost"]),
+    (["--point-cost", "3.7ms", TRACES / "block"], ["--point-cost", "shortest period"]),
+    (["--slice", "1ns", "--runs", "100", TRACES / "block"], ["would take hours", "--slice"]),
+    (["--slice", "100ns", "--runs", "1000", TRACES / "block"], ["would take hours", "--runs"]),
 ])
 def test_wrong_command_line(run_jugglectl, options, words):
     refused(run_jugglectl("replay", *options), 2, *words)
@@ -229,10 +245,10 @@ def test_times_that_cannot_be(run_jugglectl, tmp_path):
     file.write_text(header + "".join(
         "point %d 0 5 2 0\nthread 1 0 0 %d 0 a\nthread 2 1 0 %d 0 a\n" % (now, most, most)
         for now in (10, 20, 30)))
-    refused(run_jugglectl("replay", file), 1, "does not end")
+    refused(run_jugglectl("replay", file), 1, "line 3: damaged: more CPU time than has passed")
     file.write_text(header + "".join(
         "point %d 0 5 1 0\nthread 1 0 0 5 0 a\n" % now for now in (10, most)))
-    refused(run_jugglectl("replay", file), 2, "--period", "too short")
+    assert run_jugglectl("replay", "--json", file).returncode == 0
     assert run_jugglectl("replay", "--json", "-i", "1000000min", TRACES / "block").returncode == 0
 
 

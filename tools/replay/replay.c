@@ -132,7 +132,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 'P':
 		return read_policy(state, arg, setup);
 	case 'i':
-		setup->period_given = true;
+		setup->period_given = setup->effort_given = true;
 		return command_time(state, "--period", arg, PERIOD_MIN_NS, &setup->period_ns);
 	case KEY_JITTER:
 		return command_percent(state, "--jitter", arg, 90, &setup->jitter);
@@ -145,6 +145,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 'b':
 		return read_barrier(state, arg, setup);
 	case KEY_SLICE:
+		setup->effort_given = true;
 		return command_time(state, "--slice", arg, 0, &setup->slice_ns);
 	case KEY_TICK:
 		return command_time(state, "--tick", arg, 0, &setup->tick_ns);
@@ -153,6 +154,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_POINT_COST:
 		return command_time(state, "--point-cost", arg, 0, &setup->point_ns);
 	case KEY_RUNS:
+		setup->effort_given = true;
 		return command_count(state, "--runs", arg, 1, RUNS_MAX, &setup->runs);
 	case KEY_SEED:
 		return command_seed(state, "--seed", arg, &setup->seed);
@@ -174,6 +176,8 @@ static int read_trace(const char *program, const char *path, struct trace_file *
 		return 0;
 	if (error.line > 0)
 		return command_fail(program, "%s: line %zu: %s", path, error.line, error.text);
+	if (error.text[0] != '\0')
+		return command_fail(program, "%s: %s", path, error.text);
 	return command_fail(program, "%s: %s", path, strerror(-rc));
 }
 
@@ -195,6 +199,18 @@ static void warn(const char *program, const struct replay *replay)
 			(unsigned long long)trace->unknown);
 }
 
+/* Given, or else found in a trace that is too long for it. */
+static int too_short_phase(const char *program, const char *path, const struct replay *replay)
+{
+	double time_s = (double)(replay->model.end_ns - replay->model.begin_ns) * 1e-9;
+
+	if (replay->setup.phase_ns > 0)
+		return command_wrong(program, "--phase: too short for a run of %.3g s", time_s);
+	return command_fail(program,
+		"%s: a run of %.3g s with phases of %.3g ms is too long to simulate", path, time_s,
+		(double)replay->model.phase_ns * 1e-6);
+}
+
 static int prepare(const char *program, const char *path, struct replay *replay)
 {
 	int rc = replay_prepare(replay);
@@ -209,11 +225,7 @@ static int prepare(const char *program, const char *path, struct replay *replay)
 	case -ENXIO:
 		return command_fail(program, "%s: the header names no CPUs", path);
 	case -ERANGE:
-		return command_wrong(program, "--phase: too short for a run of %.3g s",
-			(double)(replay->model.end_ns - replay->model.begin_ns) * 1e-9);
-	case -E2BIG:
-		return command_wrong(program, "--period: too short for a run of %.3g s",
-			(double)(replay->model.end_ns - replay->model.begin_ns) * 1e-9);
+		return too_short_phase(program, path, replay);
 	default:
 		return command_fail(program, "%s: %s", path, strerror(-rc));
 	}
@@ -225,8 +237,8 @@ static int prepare(const char *program, const char *path, struct replay *replay)
 	return 0;
 }
 
-static int simulate(
-	const char *program, struct replay *replay, const struct command_options *common)
+static int simulate(const char *program, const char *path, struct replay *replay,
+	const struct command_options *common)
 {
 	struct command_progress progress;
 
@@ -240,9 +252,19 @@ static int simulate(
 		return command_fail(
 			program, "the simulation does not end: moves or points cost too much");
 	case -EINVAL:
-		return command_wrong(program, "--point-cost has to be less than the period");
+		if (replay->setup.point_ns > 0)
+			return command_wrong(
+				program, "--point-cost has to be less than the shortest period");
+		return command_fail(program, "%s: what is in it can't be simulated", path);
 	case -ERANGE:
-		return command_wrong(program, "--phase: too short for so long a run");
+		return too_short_phase(program, path, replay);
+	case -E2BIG:
+		if (replay->setup.effort_given)
+			return command_wrong(program,
+				"that would take hours: use a longer --period or --slice, or fewer "
+				"--runs");
+		return command_fail(program, "%s: a run of %.3g s is too long to simulate", path,
+			replay->recorded.time_s);
 	default:
 		return command_fail(program, "%s", strerror(-rc));
 	}
@@ -461,7 +483,7 @@ int replay_main(int argc, char **argv)
 		rc = prepare(argv[0], options.path, &replay);
 	}
 	if (rc == 0)
-		rc = simulate(argv[0], &replay, &common);
+		rc = simulate(argv[0], options.path, &replay, &common);
 	if (rc == 0)
 		rc = common.json ? print_json(argv[0], &replay) : print_text(argv[0], &replay);
 	replay_deinit(&replay);

@@ -8,7 +8,6 @@
 #include <string.h>
 
 #define PHASES_MAX 1e7
-#define POINTS_MAX 1e8
 #define WORK_MAX_NS 1e18 /* of a damaged trace; it does not fit the time, and so will not end */
 #define SLOWER_MAX 1000 /* a simulation that takes so many times what was recorded has no end */
 #define FITS 3 /* simulations to find how much of CPU time was work */
@@ -83,7 +82,6 @@ int replay_prepare(struct replay *r)
 	r->period_ns = (uint64_t)(r->trace.period_s * 1e9);
 	if (r->period_ns == 0)
 		r->period_ns = (r->model.end_ns - r->model.begin_ns) / r->model.points + 1;
-	uint64_t asked_ns = r->setup.period_given ? r->setup.period_ns : r->period_ns;
 	double time_ns = (double)(r->model.end_ns - r->model.begin_ns);
 	r->recorded = (struct replay_outcome){.watched = true,
 		.time_s = time_ns * 1e-9,
@@ -91,8 +89,6 @@ int replay_prepare(struct replay *r)
 		.lag_mean_s = r->model.lag_mean_ns * 1e-9,
 		.migrations = (double)r->model.migrations,
 		.busy = r->model.work_ns / time_ns / (double)r->cpus};
-	if (time_ns / (double)(asked_ns < r->period_ns ? asked_ns : r->period_ns) > POINTS_MAX)
-		return -E2BIG;
 	return 0;
 }
 
@@ -204,6 +200,13 @@ int replay_simulate(struct replay *r, struct command_progress *progress)
 		     (setup->period_given && setup->period_ns != r->period_ns) || setup->joint;
 	struct counter counter = {.progress = progress,
 		.all = setup->runs * (1 + (fit ? FITS : 0) + (r->differs ? 1 : 0))};
+	double steps = 0;
+	for (int asked = 0; asked <= r->differs; asked++) {
+		const struct threads_params params = params_of(r, asked);
+		steps += threads_steps(&params) * (asked || !fit ? 1 : 1 + FITS);
+	}
+	if (steps * setup->runs > COMMAND_STEPS_MAX)
+		return -E2BIG;
 	int rc = fit ? fit_work(r, &counter) : 0;
 	if (rc == 0)
 		rc = simulate(r, false, &counter, &r->simulated);

@@ -18,6 +18,7 @@ struct replay_setup {
 	int64_t margin_ns;
 	bool joint;
 	uint32_t runs;
+	bool effort_given; /* the period, the slice or runs */
 	uint64_t seed;
 };
 
@@ -48,12 +49,12 @@ enum threads_balancer replay_recorded_balancer(const char *policy, double balanc
 
 /* From trace and setup make model, follow and the rest that a simulation needs. Returns 0, -ENODATA
  * (as replay_model_init()), -ENXIO (no CPUs), -ERANGE (the phase is too short for so long a run),
- * -E2BIG (the period is) or -ENOMEM. */
+ * or -ENOMEM. */
 int replay_prepare(struct replay *replay);
 /* Simulate what was recorded, then what is asked for. Where threads do not sleep at barriers, how
  * much of their CPU time was work does not show: it is taken such that the simulation of what was
  * recorded takes as long. Returns 0, -ETIME (a simulation does not end), -EINVAL (as threads_new()),
- * -ERANGE (the phase is too short for so much work) or -ENOMEM. */
+ * -ERANGE (the phase is too short for so much work), -E2BIG (it would take hours) or -ENOMEM. */
 int replay_simulate(struct replay *replay, struct command_progress *progress);
 /* Accepts a zeroed one. */
 void replay_deinit(struct replay *replay);

@@ -49,6 +49,19 @@ static bool valid(const struct threads_params *params)
 	return true;
 }
 
+double threads_steps(const struct threads_params *params)
+{
+	double n = params->threads, m = (double)params->cpus, crowd = 1 + n / m;
+	double phases = (double)params->phases, time = (double)params->phase_ns * phases * crowd;
+	double sum = phases * n * (m + crowd);
+
+	if (needs_period(params->balancer))
+		sum += time / (double)params->period_ns * (n + m);
+	if (params->slice_ns > 0)
+		sum += time / (double)params->slice_ns * m * (m + crowd);
+	return sum;
+}
+
 static void refresh_all(struct threads_sim *sim)
 {
 	for (uint32_t j = 0; j < sim->m; j++)

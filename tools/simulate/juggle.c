@@ -30,7 +30,7 @@ struct session {
 	const struct simulate_juggle *options;
 	const char *program;
 	struct command_progress progress;
-	int runs, runs_done;
+	double steps, steps_done; /* as threads_steps() estimates them */
 	struct outcome outcome[NAMES_BALANCERS];
 	FILE *series;
 };
@@ -59,6 +59,7 @@ static int run(struct session *session, enum threads_balancer balancer, FILE *se
 	if (r < 0)
 		return command_fail(session->program, "%s", strerror(-r));
 	double step = simulate_worst_ns(&params) / STEPS, until = 0;
+	double steps = threads_steps(&params);
 	if (series != NULL)
 		fputs("# time_s, then the progress of each thread in seconds of work\n0", series);
 	for (uint32_t i = 0; series != NULL && i < params.threads; i++)
@@ -70,12 +71,12 @@ static int run(struct session *session, enum threads_balancer balancer, FILE *se
 		if (series != NULL)
 			write_row(series, sim);
 		command_progress(&session->progress,
-			(session->runs_done + threads_done(sim)) / session->runs);
+			(session->steps_done + steps * threads_done(sim)) / session->steps);
 	}
 	threads_get(sim, &outcome->result);
 	threads_free(sim);
 	outcome->ran = true;
-	session->runs_done++;
+	session->steps_done += steps;
 	if (ended)
 		return 0;
 	return command_fail(session->program,
@@ -89,10 +90,8 @@ static int run_all(struct session *session)
 	const struct simulate_juggle *options = session->options;
 	int status = 0;
 
-	session->runs = 0;
+	session->steps = simulate_steps(options);
 	/* Pinned in any case: speedups are against it. */
-	for (int i = 0; i < NAMES_BALANCERS; i++)
-		session->runs += i == THREADS_STATIC || options->wanted[i];
 	command_progress_begin(&session->progress, &options->common);
 	for (int i = 0; i < NAMES_BALANCERS && status == 0; i++)
 		if (i == THREADS_STATIC || options->wanted[i])

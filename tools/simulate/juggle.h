@@ -21,6 +21,9 @@ struct simulate_juggle {
 	uint32_t threads_max; /* of the heat map */
 };
 
+/* About how many elementary steps all policies take that are run: those wanted, and pinned. */
+double simulate_steps(const struct simulate_juggle *options);
+
 /* How long pinned threads take at most, about. */
 double simulate_worst_ns(const struct threads_params *params);
 

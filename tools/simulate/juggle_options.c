@@ -13,8 +13,6 @@
 #define MS UINT64_C(1000000)
 #define THREADS_MAP_MAX 256
 #define WORST_NS_MAX 9e16 /* a hundred times as long is still a time */
-/* Elementary steps that take some ten minutes. */
-#define STEPS_MAX 1e11
 
 enum {
 	KEY_PHASE = 0x100,
@@ -190,16 +188,17 @@ double simulate_worst_ns(const struct threads_params *params)
 	       (1 + params->remote) / slowest(params);
 }
 
-/* About how much there is to do. */
-static double steps(const struct threads_params *params)
+double simulate_steps(const struct simulate_juggle *options)
 {
-	double n = params->threads, m = (double)params->cpus, crowd = 1 + n / m;
-	double phases = (double)params->phases;
-	double time = (double)params->phase_ns * phases * crowd;
-	double sum = time / (double)params->period_ns * (n + m) + phases * n * (m + crowd);
+	struct threads_params params = options->params;
+	double sum = 0;
 
-	return params->slice_ns == 0 ? sum
-				     : sum + time / (double)params->slice_ns * m * (m + crowd);
+	for (size_t i = 0; i < NAMES_BALANCERS; i++) {
+		params.balancer = (enum threads_balancer)i;
+		if (i == THREADS_STATIC || options->wanted[i])
+			sum += threads_steps(&params);
+	}
+	return sum;
 }
 
 static error_t complete(struct argp_state *state, struct parsing *parsing)
@@ -230,7 +229,7 @@ static error_t complete(struct argp_state *state, struct parsing *parsing)
 				    "period, or no time is left for work");
 	if (simulate_worst_ns(params) > WORST_NS_MAX)
 		return wrong(state, "--phase and --phases: that would be more than two years");
-	if (!out->heat_map && steps(params) > STEPS_MAX)
+	if (!out->heat_map && simulate_steps(out) > COMMAND_STEPS_MAX)
 		return wrong(state, "that would take hours: use a longer --period or --slice, or "
 				    "fewer --phases or threads");
 	for (size_t i = 0; i < NAMES_BALANCERS; i++)

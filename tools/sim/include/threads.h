@@ -77,6 +77,9 @@ struct threads_result {
 		lag_mean_ns; /* largest and mean difference in progress at balancing points */
 };
 
+/* About how many elementary steps a run takes, of which some 10^8 to 10^9 take a second. */
+double threads_steps(const struct threads_params *params);
+
 struct threads_sim;
 
 /* Returns 0, -EINVAL (no threads or CPUs, a domain out of range or empty, a speed, phase or period of
