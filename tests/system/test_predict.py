@@ -4,6 +4,7 @@
 import json
 import os
 import re
+import subprocess
 
 import pytest
 
@@ -227,6 +228,22 @@ def test_foreign_file(refused, tmp_path, text, word):
     path = tmp_path / "run"
     path.write_bytes(text)
     assert word in refused("--from", path, status=1)
+
+
+@pytest.mark.parametrize("text", [b'{"a" \x1b[31m: 1}', b'{"a": \x1b[31m}', b"\x1b[31m", b'{"a" \x7f\x9b}'])
+def test_message_is_printable(refused, tmp_path, text):
+    """What a file says must not reach the terminal as control characters."""
+    path = tmp_path / "file"
+    path.write_bytes(text)
+    assert re.fullmatch("[ -~]*", refused("--from", path, status=1))
+
+
+def test_pipe(run_jugglectl, tmp_path):
+    for path in (ubench_result(tmp_path), helpers.REPO / "tests" / "fixtures" / "trace" / "block"):
+        with subprocess.Popen(["cat", path], stdout=subprocess.PIPE) as cat:
+            piped = run_jugglectl("predict", "--from", "/dev/stdin", stdin=cat.stdout)
+        assert piped.returncode == 0, piped.stderr
+        assert piped.stdout == run_jugglectl("predict", "--from", path).stdout
 
 
 def test_unreadable_file(refused, tmp_path):

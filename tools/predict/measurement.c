@@ -9,9 +9,11 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TRACE_BEGIN "# juggle trace"
+#define READ_BYTES ((size_t)1 << 16)
 #define TIME_S_MAX 1e10 /* 300 years */
 #define TIME_S_MIN 1e-9
 
@@ -23,6 +25,14 @@ struct reading {
 	size_t error_bytes;
 	bool failed;
 };
+
+/* Text of a file goes to a terminal, and into JSON: nothing but printable ASCII. */
+static void make_printable(char *text)
+{
+	for (; *text != '\0'; text++)
+		if (*text < ' ' || *text > '~')
+			*text = '?';
+}
 
 static void refuse(struct reading *reading, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
@@ -36,7 +46,14 @@ static void refuse(struct reading *reading, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(reading->error, reading->error_bytes, format, args);
 	va_end(args);
+	make_printable(reading->error);
 	reading->failed = true;
+}
+
+static void set_reason(struct measurement *out, const char *reason)
+{
+	snprintf(out->reason, sizeof out->reason, "%s", reason);
+	make_printable(out->reason);
 }
 
 const char *measurement_kind_name(enum measurement_kind kind)
@@ -63,15 +80,6 @@ static enum measurement_way way_of_policy(struct reading *reading, const char *p
 		return MEASUREMENT_LINUX;
 	refuse(reading, "the policy is none of juggle, static and observe");
 	return MEASUREMENT_UNKNOWN;
-}
-
-/* Text of a file goes to a terminal, and into JSON: nothing but printable ASCII. */
-static void set_reason(struct measurement *out, const char *reason)
-{
-	snprintf(out->reason, sizeof out->reason, "%s", reason);
-	for (char *c = out->reason; *c != '\0'; c++)
-		if (*c < ' ' || *c > '~')
-			*c = '?';
 }
 
 /* ---- Values of JSON ---- */
@@ -177,11 +185,32 @@ static void read_report(struct reading *reading)
 		refuse(reading, "the threads have used no CPU time (\"progress_s\")");
 }
 
-static int parse_json(struct reading *reading, FILE *file)
+/* A file of which something has been read already; it can be a pipe. */
+struct source {
+	FILE *file;
+	const char *begin;
+	size_t bytes;
+};
+
+static size_t read_more(void *buffer, size_t bytes, void *data)
 {
+	struct source *source = data;
+	size_t got = source->bytes < bytes ? source->bytes : bytes;
+
+	if (got == 0)
+		return fread(buffer, 1, bytes, source->file);
+	memcpy(buffer, source->begin, got);
+	source->begin += got;
+	source->bytes -= got;
+	return got;
+}
+
+static int parse_json(struct reading *reading, FILE *file, const char *begin, size_t bytes)
+{
+	struct source source = {.file = file, .begin = begin, .bytes = bytes};
 	json_error_t error;
 
-	reading->root = json_loadf(file, 0, &error);
+	reading->root = json_load_callback(read_more, &source, 0, &error);
 	if (ferror(file))
 		return -EIO;
 	if (reading->root == NULL && json_error_code(&error) == json_error_out_of_memory)
@@ -276,12 +305,41 @@ static void read_trace(struct reading *reading, const struct trace_file *trace)
 		regimes_of_trace(reading, trace, end_ns);
 }
 
-static int parse_trace(struct reading *reading, const char *path)
+/* The whole text, with what has been read of it already. Returns 0 or a negative errno. */
+static int read_all(FILE *file, const char *begin, size_t begin_bytes, char **text, size_t *bytes)
+{
+	size_t room = READ_BYTES;
+
+	*text = malloc(room);
+	if (*text == NULL)
+		return -ENOMEM;
+	memcpy(*text, begin, begin_bytes);
+	*bytes = begin_bytes;
+	for (;;) {
+		*bytes += fread(*text + *bytes, 1, room - *bytes, file);
+		if (ferror(file))
+			return -EIO;
+		if (*bytes < room)
+			return 0;
+		room *= 2;
+		char *grown = realloc(*text, room);
+		if (grown == NULL)
+			return -ENOMEM;
+		*text = grown;
+	}
+}
+
+static int parse_trace(struct reading *reading, FILE *file, const char *begin, size_t begin_bytes)
 {
 	struct trace_file trace = {0};
 	struct trace_error error = {0};
-	int r = trace_read(&trace, path, &error);
+	char *text = NULL;
+	size_t bytes = 0;
+	int r = read_all(file, begin, begin_bytes, &text, &bytes);
 
+	if (r == 0)
+		r = trace_parse(&trace, text, bytes, &error);
+	free(text);
 	if (r == 0)
 		read_trace(reading, &trace);
 	else if (r == -EBADMSG && error.line > 0)
@@ -306,12 +364,12 @@ int measurement_read(
 	if (file == NULL)
 		return -errno;
 	size_t bytes = fread(begin, 1, sizeof begin, file);
-	if (ferror(file) || fseek(file, 0, SEEK_SET) < 0)
+	if (ferror(file))
 		r = -errno;
 	else if (bytes == sizeof begin && memcmp(begin, TRACE_BEGIN, bytes) == 0)
-		r = parse_trace(&reading, path);
+		r = parse_trace(&reading, file, begin, bytes);
 	else
-		r = parse_json(&reading, file);
+		r = parse_json(&reading, file, begin, bytes);
 	json_decref(reading.root);
 	fclose(file);
 	return r;
