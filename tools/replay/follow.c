@@ -28,6 +28,7 @@ struct pool {
 	struct known *known; /* threads of the last point, by tid */
 	size_t count, room;
 	bool balance;
+	size_t next_regime; /* in the trace: those before are done, or other domains' */
 	uint64_t points, window_ns; /* where the window under way began */
 };
 
@@ -276,23 +277,33 @@ static int follow_point(struct follower *f, const struct trace_point *point)
 	return ++pool->points % LOAD_POINTS == 0 ? add_loads(f, pool, point->now_ns) : 0;
 }
 
+/* Between domains records are not sorted, within each they are; a regime changes before the point of
+ * the same time. Each domain has to go through the list, which is short. */
+static void follow_regimes(struct follower *f, uint32_t domain, uint64_t now_ns)
+{
+	struct pool *pool = &f->pool[domain];
+
+	for (; pool->next_regime < f->trace->regimes; pool->next_regime++) {
+		const struct trace_regime *regime = &f->trace->regime[pool->next_regime];
+		if (regime->domain == domain && regime->now_ns > now_ns)
+			return;
+		if (regime->domain == domain)
+			pool->balance = regime->balance;
+	}
+}
+
 static int follow(struct follower *f)
 {
 	const struct trace_file *trace = f->trace;
-	size_t next = 0;
 
 	for (size_t i = 0; i < trace->cpus; i++) {
 		int r = add_cpu(f, i);
 		if (r < 0)
 			return r;
 	}
-	/* Between domains records are not sorted, within each they are; a regime changes before the
-	 * point of the same time. */
 	for (size_t i = 0; i < trace->points; i++) {
-		const struct trace_point *point = &trace->point[i];
-		for (; next < trace->regimes && trace->regime[next].now_ns <= point->now_ns; next++)
-			f->pool[trace->regime[next].domain].balance = trace->regime[next].balance;
-		int r = follow_point(f, point);
+		follow_regimes(f, trace->point[i].domain, trace->point[i].now_ns);
+		int r = follow_point(f, &trace->point[i]);
 		if (r < 0)
 			return r;
 	}
