@@ -62,6 +62,27 @@ def test_theory(simulate, result):
     assert result("--domains", "2", "--joint")["bound_speedup"] is not None
 
 
+@pytest.mark.parametrize("options, each", [
+    # Two threads can't use more than two CPUs.
+    (["-n", "2", "-m", "4", "--speed", "0:4"], 0.4),
+    (["-n", "2", "-m", "4", "--speed", "0:4,1:4"], 0.25),
+    (["-n", "3", "-m", "3", "--speed", "0:4"], 0.5),
+    (["-n", "2", "-m", "3", "--load", "2:50,1:80"], 1 / 0.75),
+])
+def test_perfect(result, options, each):
+    found = result("--phase", "1s", "--phases", "1", *options)
+    assert found["policies"]["pinned"]["time_s"] / found["perfect_speedup"] == pytest.approx(each)
+
+
+def test_bound_is_of_equal_periods(result):
+    options = ["-n", "9", "--cpus", "7", "--phase", "24ms", "--phases", "1", "--period", "23179us", "--seed", "77",
+               "--slice", "100us", "--by-work"]
+    bound = result(*options)["bound_speedup"]
+    found = result(*options, "--jitter", "99")
+    assert found["policies"]["juggle"]["speedup"] > bound
+    assert found["bound_speedup"] is None
+
+
 def test_text_and_json_agree(simulate, result):
     options = ["-n", 5, "-m", 3, "--phase", "100ms", "--slice", "3ms", "--tick", "4ms"]
     done = simulate(*options)

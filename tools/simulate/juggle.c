@@ -115,20 +115,30 @@ static double speedup(const struct session *session, int policy)
 	return (double)pinned->result.time_ns / (double)session->outcome[policy].result.time_ns;
 }
 
+static int fastest_first(const void *a, const void *b)
+{
+	const double *one = a, *other = b;
+
+	return (*one < *other) - (*one > *other);
+}
+
 /* What all CPUs would take if they were kept busy with work (Eq. 15, with other speeds and loads). */
 static double perfect(const struct session *session)
 {
 	const struct threads_params *params = &session->options->params;
-	double power = 0, most = 0;
+	double speed[SIMULATE_CPUS_MAX], power = 0, each = 0;
 
 	for (size_t j = 0; j < params->cpus; j++) {
 		const struct threads_cpu *cpu = &params->cpu[j];
-		double speed = cpu->speed * (1 - (cpu->loads > 0 ? cpu->load->share : 0));
-		power += speed;
-		most = speed > most ? speed : most;
+		speed[j] = cpu->speed * (1 - (cpu->loads > 0 ? cpu->load->share : 0));
 	}
-	/* No thread is on two CPUs at once. */
-	double each = params->threads / power > 1 / most ? params->threads / power : 1 / most;
+	qsort(speed, params->cpus, sizeof *speed, fastest_first);
+	/* No thread is on two CPUs at once: any k of them can't use more than the k fastest CPUs. */
+	for (size_t k = 0; k < params->cpus && k < params->threads; k++) {
+		double threads = k + 1 < params->cpus ? (double)(k + 1) : params->threads;
+		power += speed[k];
+		each = fmax(each, threads / power);
+	}
 	double time = (double)params->phase_ns * (double)params->phases * each / 1e9;
 	return seconds(&session->outcome[THREADS_STATIC]) / time;
 }
@@ -194,7 +204,9 @@ static int print_json(const struct session *session)
 	for (int i = 0; i < NAMES_BALANCERS; i++)
 		if (session->options->wanted[i])
 			json_array_append_new(list, policy_json(session, i));
-	double bound = theory_case(session, &c) ? theory_speedup_bound(&c) : NAN;
+	/* The bound is of periods that are all as long. */
+	bool bounded = theory_case(session, &c) && params->jitter <= 0;
+	double bound = bounded ? theory_speedup_bound(&c) : NAN;
 	return command_print_json(session->program,
 		json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:f, s:s, s:I, s:I, s:b, s:f, s:o, s:o}",
 			"program", session->program, "version", JUGGLE_VERSION, "threads",
@@ -221,7 +233,7 @@ static void print_meaning(const struct session *session)
 	if (last >= 0)
 		printf("With %s the program is %.2f times as fast as pinned.\n",
 			names_balancer[last], speedup(session, last));
-	printf("If no CPU were ever idle it would be %.2f times as fast.\n", perfect(session));
+	printf("If no CPU were ever idle without need it would be %.2f times as fast.\n", perfect(session));
 }
 
 static int print_text(const struct session *session)
