@@ -98,6 +98,7 @@ struct parsing {
 	const char *load, *speed;
 	uint64_t margin_ns;
 	uint32_t cpus, phases;
+	bool max_threads, other; /* given: --max-threads, options that the heat map does not have */
 };
 
 /* Those of the table, and "all". */
@@ -129,6 +130,7 @@ static error_t read_list(struct argp_state *state, const struct parsing *parsing
 	const char *option, const char *list, double min, double max)
 {
 	struct simulate_juggle *out = parsing->out;
+	bool seen[SIMULATE_CPUS_MAX] = {false};
 	char text[64];
 
 	for (const char *at = list; at != NULL;) {
@@ -143,13 +145,18 @@ static error_t read_list(struct argp_state *state, const struct parsing *parsing
 		char *colon = strchr(text, ':');
 		if (colon != NULL)
 			*colon = '\0';
-		if (colon == NULL || parse_fraction(colon + 1, max, &number) < 0 || number < min)
+		if (colon == NULL || text[0] == '\0' ||
+			strspn(text, "0123456789") != strlen(text) ||
+			parse_fraction(colon + 1, max, &number) < 0 || number < min)
 			return command_line_refuse(state, option, list,
 				min > 0 ? "CPU:FACTOR[,...], factors from 0.01 to 100"
 					: "CPU:PCT[,...], percentages from 0 to 99");
 		if (parse_integer(text, 0, (int64_t)parsing->cpus - 1, &cpu) < 0)
 			return command_line_refuse(
 				state, option, list, "CPUs from 0, below the number of --cpus");
+		if (seen[cpu])
+			return command_line_refuse(state, option, list, "each CPU once");
+		seen[cpu] = true;
 		if (min > 0) {
 			out->cpu[cpu].speed = number;
 		} else {
@@ -207,6 +214,12 @@ static error_t complete(struct argp_state *state, struct parsing *parsing)
 	struct threads_params *params = &out->params;
 	size_t wanted = 0;
 
+	if (out->heat_map && parsing->other)
+		return wrong(state, "--heat-map: takes no other options than --max-threads, "
+				    "--json and --quiet");
+	if (parsing->max_threads && !out->heat_map)
+		return wrong(
+			state, "--max-threads: of --heat-map only; the number of threads is -n");
 	params->cpus = parsing->cpus;
 	params->phases = parsing->phases;
 	params->cpu = out->cpu;
@@ -229,12 +242,12 @@ static error_t complete(struct argp_state *state, struct parsing *parsing)
 				    "period, or no time is left for work");
 	if (simulate_worst_ns(params) > WORST_NS_MAX)
 		return wrong(state, "--phase and --phases: that would be more than two years");
-	if (!out->heat_map && simulate_steps(out) > COMMAND_STEPS_MAX)
+	if (simulate_steps(out) > COMMAND_STEPS_MAX)
 		return wrong(state, "that would take hours: use a longer --period or --slice, or "
 				    "fewer --phases or threads");
 	for (size_t i = 0; i < NAMES_BALANCERS; i++)
 		wanted += out->wanted[i];
-	if (out->series && (out->heat_map || wanted != 1))
+	if (out->series && wanted != 1)
 		return wrong(state, "--series: choose one --policy");
 	return 0;
 }
@@ -291,12 +304,22 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 	}
 }
 
+/* Whether it is an option of simulated runs; a heat map has none of these. */
+static bool of_runs(int key)
+{
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++)
+		if (table[i].key == key && key != 0)
+			return key != KEY_HEAT_MAP && key != KEY_MAX_THREADS;
+	return false;
+}
+
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct parsing *parsing = state->input;
 	struct simulate_juggle *out = parsing->out;
 	struct threads_params *params = &out->params;
 
+	parsing->other |= of_runs(key);
 	switch (key) {
 	case 'P':
 		return read_policy(state, arg, out);
@@ -323,6 +346,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		out->heat_map = true;
 		return 0;
 	case KEY_MAX_THREADS:
+		parsing->max_threads = true;
 		return command_count(
 			state, "--max-threads", arg, 3, THREADS_MAP_MAX, &out->threads_max);
 	case ARGP_KEY_END:
