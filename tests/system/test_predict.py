@@ -230,6 +230,27 @@ def test_foreign_file(refused, tmp_path, text, word):
     assert word in refused("--from", path, status=1)
 
 
+@pytest.mark.parametrize("run_s, wait_s, others", [
+    (2.0, 1.0, 0),  # 3 threads on 2 CPUs, alone there
+    (2.0, 2.0, 0),
+    (1.0, 2.03, 0.255),
+    (0.1, 3.0, 0.718),
+])
+def test_other_work(predict, run_jugglectl, tmp_path, run_s, wait_s, others):
+    path = written(tmp_path, REPORT, thread=[{"tid": i, "progress_s": run_s, "wait_s": wait_s} for i in range(3)])
+    assert predict("--from", path)["measured"]["others"] == pytest.approx(others, abs=1e-3)
+    said = re.search(r"Other work had at least (\d+) % of the CPUs", run_jugglectl("predict", "--from", path).stdout)
+    assert int(said[1]) == pytest.approx(100 * others, abs=1) if others else said is None
+
+
+def test_other_work_of_a_trace(predict, tmp_path):
+    path = tmp_path / "trace"
+    path.write_text(trace())
+    assert predict("--from", path)["measured"]["others"] == 0
+    path.write_text(trace().replace(" 6000000 4000000 a", " 1000000 9000000 a"))
+    assert predict("--from", path)["measured"]["others"] == pytest.approx(0.6)
+
+
 @pytest.mark.parametrize("text", [b'{"a" \x1b[31m: 1}', b'{"a": \x1b[31m}', b"\x1b[31m", b'{"a" \x7f\x9b}'])
 def test_message_is_printable(refused, tmp_path, text):
     """What a file says must not reach the terminal as control characters."""

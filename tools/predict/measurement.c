@@ -141,8 +141,18 @@ static void read_ubench(struct reading *reading)
 	out->work_s = out->phase_s * out->phases;
 }
 
-/* CPU time of all threads of a report. Those that are idle hardly add to it. */
-static double work_of_report(struct reading *reading)
+/* On a CPU with k threads at most k - 1 wait while one runs, and k while other work does. */
+static void set_others(struct measurement *out, double run_s, double wait_s)
+{
+	double each = ceil((double)out->threads / out->cpus);
+	double lost_s = (wait_s - (each - 1) * run_s) / each;
+
+	out->others = fmax(0, fmin(1, lost_s / (out->cpus * out->elapsed_s)));
+}
+
+/* CPU time of all threads of a report, and for how long they waited for some. Those that are idle
+ * hardly add to it. */
+static double work_of_report(struct reading *reading, double *wait_s)
 {
 	const json_t *list = json_object_get(reading->root, "thread"), *thread;
 	double sum = 0;
@@ -150,8 +160,13 @@ static double work_of_report(struct reading *reading)
 
 	if (!json_is_array(list))
 		refuse(reading, "\"thread\" is missing, or no array");
-	json_array_foreach(list, i, thread) sum +=
-		number(reading, thread, "progress_s", 0, TIME_S_MAX);
+	*wait_s = 0;
+	json_array_foreach(list, i, thread)
+	{
+		sum += number(reading, thread, "progress_s", 0, TIME_S_MAX);
+		if (json_object_get(thread, "wait_s") != NULL)
+			*wait_s += number(reading, thread, "wait_s", 0, TIME_S_MAX);
+	}
 	return sum;
 }
 
@@ -176,9 +191,10 @@ static void read_report(struct reading *reading)
 		set_reason(out, text(reading, "reason"));
 	if (number(reading, root, "threads_unlisted", 0, 1e18) > 0)
 		refuse(reading, "the report does not list all threads (\"threads_unlisted\")");
-	double work_s = work_of_report(reading);
+	double wait_s, work_s = work_of_report(reading, &wait_s);
 	if (reading->failed)
 		return;
+	set_others(out, work_s, wait_s);
 	out->balanced = fmin(balanced_s / out->elapsed_s, 1);
 	out->work_s = work_s / out->threads;
 	if (out->work_s < TIME_S_MIN)
@@ -237,7 +253,7 @@ static uint64_t work_of_trace(struct reading *reading, const struct trace_file *
 {
 	uint64_t last[TRACE_DOMAINS_MAX] = {0};
 	uint64_t end_ns = trace->start_ns, now = 0, most = 0;
-	double run_s = 0;
+	double run_s = 0, wait_s = 0;
 
 	for (size_t i = 0; i < trace->points; i++) {
 		const struct trace_point *point = &trace->point[i];
@@ -245,8 +261,10 @@ static uint64_t work_of_trace(struct reading *reading, const struct trace_file *
 		last[point->domain] = point->threads;
 		most = now > most ? now : most;
 		end_ns = point->now_ns > end_ns ? point->now_ns : end_ns;
-		for (size_t t = 0; t < point->threads; t++)
+		for (size_t t = 0; t < point->threads; t++) {
 			run_s += (double)point->thread[t].run_ns * 1e-9;
+			wait_s += (double)point->thread[t].wait_ns * 1e-9;
+		}
 	}
 	if (most == 0 || most > MEASUREMENT_COUNT_MAX || run_s < TIME_S_MIN || run_s > TIME_S_MAX ||
 		end_ns == trace->start_ns) {
@@ -256,6 +274,7 @@ static uint64_t work_of_trace(struct reading *reading, const struct trace_file *
 	reading->out->threads = (uint32_t)most;
 	reading->out->elapsed_s = (double)(end_ns - trace->start_ns) * 1e-9;
 	reading->out->work_s = run_s / (double)most;
+	set_others(reading->out, run_s, wait_s);
 	return end_ns;
 }
 

@@ -33,6 +33,9 @@ struct measurement {
 	double phases; /* 0: not known */
 	double period_s; /* 0: not known */
 	double balanced; /* share of the run that juggle placed threads; 1 when not known */
+	/* Share of the CPUs' time that other work had at least: for which threads waited longer than
+	 * they can for each other, if CPUs have as many threads but for one. 0 when not known. */
+	double others;
 	char reason[80]; /* why juggle stood aside at the end, in ASCII; empty when it did not */
 	bool unequal; /* ubench --imbalance: the threads were not equal */
 	bool spins; /* ubench: a barrier that keeps CPUs busy */

@@ -17,6 +17,7 @@
 #define ADVICE_BYTES 500
 #define BALANCED_MOSTLY 0.5 /* below this share of a run it is Linux's */
 #define BALANCED_WHOLLY 0.9
+#define OTHERS_MUCH 0.05 /* of the CPUs */
 
 static const struct argp_option table[] = {
 	{"threads", 'n', "N", 0,
@@ -180,13 +181,14 @@ static int print_json(const char *program, const struct prediction *p)
 	json_t *measured = NULL;
 
 	if (p->from != NULL)
-		measured = json_pack("{s:o, s:s, s:s, s:f, s:f, s:f, s:s, s:f, s:f, s:f}", "file",
-			name_or_mark(p->from), "kind", measurement_kind_name(p->run.kind), "way",
-			measurement_way_name(p->way), "elapsed_s", p->run.elapsed_s, "work_s",
-			p->run.work_s, "balanced", p->run.balanced, "reason", p->run.reason,
-			"pinned_deviation_pct", deviation_pct(p, p->pinned),
-			"reactive_deviation_pct", deviation_pct(p, p->reactive),
-			"juggle_deviation_pct", deviation_pct(p, p->juggle));
+		measured = json_pack("{s:o, s:s, s:s, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:f}",
+			"file", name_or_mark(p->from), "kind", measurement_kind_name(p->run.kind),
+			"way", measurement_way_name(p->way), "elapsed_s", p->run.elapsed_s,
+			"work_s", p->run.work_s, "balanced", p->run.balanced, "others",
+			p->run.others, "reason", p->run.reason, "pinned_deviation_pct",
+			deviation_pct(p, p->pinned), "reactive_deviation_pct",
+			deviation_pct(p, p->reactive), "juggle_deviation_pct",
+			deviation_pct(p, p->juggle));
 	return command_print_json(program,
 		json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, "
 			  "s:s, "
@@ -251,6 +253,10 @@ static void print_remarks(const struct prediction *p)
 			p->way == MEASUREMENT_LINUX ? ": it is compared as one of Linux" : "");
 		command_sentences("%s", text);
 	}
+	if (run->others >= OTHERS_MUCH)
+		command_sentences("Other work had at least %.0f %% of the CPUs in that run: "
+				  "predictions are for CPUs that serve nobody else.",
+			100 * run->others);
 	if (run->kind == MEASUREMENT_UBENCH && run->way == MEASUREMENT_UNKNOWN)
 		command_sentences("The result does not tell who placed the threads: the row that "
 				  "belongs to the run is for you to know.");
