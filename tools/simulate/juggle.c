@@ -233,7 +233,8 @@ static void print_meaning(const struct session *session)
 	if (last >= 0)
 		printf("With %s the program is %.2f times as fast as pinned.\n",
 			names_balancer[last], speedup(session, last));
-	printf("If no CPU were ever idle without need it would be %.2f times as fast.\n", perfect(session));
+	printf("If no CPU were ever idle without need it would be %.2f times as fast.\n",
+		perfect(session));
 }
 
 static int print_text(const struct session *session)
