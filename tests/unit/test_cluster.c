@@ -525,6 +525,35 @@ static void test_sending_takes_time(void **unused)
 	cluster_free(cluster);
 }
 
+/* Subdomains also leave at the very moment at which an update of them ends: the counts are those of the
+ * cells. And what takes no time to send is not updated there before that. */
+static void test_no_update_is_lost(void **unused)
+{
+	const struct field_params cells = {
+		.rows = 32, .columns = 32, .ranks = 2, .workers = 4, .each = 4};
+	(void)unused;
+
+	for (unsigned sends = 0; sends < 2; sends++) {
+		struct cluster_params params = nodes(2);
+		struct field *field = NULL;
+		struct cluster *cluster = NULL;
+		uint64_t updates[32];
+
+		params.dplb = CLUSTER_DPLB_RANDOM;
+		params.dplb_params.keep = 1;
+		params.dplb_period_ns = 20 * MS;
+		params.send_ns = sends * MS;
+		assert_int_equal(field_new(&field, &cells), 0);
+		assert_int_equal(cluster_new(&cluster, &params, field), 0);
+		cluster_run(cluster, 20000 * MS + 10 * MS); /* the last ones have arrived */
+		assert_true(cluster->dplb_moved > 500);
+		cluster_updates(cluster, updates);
+		check_cells(cluster, field, updates);
+		cluster_free(cluster);
+		field_free(field);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -543,6 +572,7 @@ int main(void)
 		cmocka_unit_test(test_neighbours_stay_together),
 		cmocka_unit_test(test_global_is_one_at_a_time),
 		cmocka_unit_test(test_sending_takes_time),
+		cmocka_unit_test(test_no_update_is_lost),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -92,15 +92,16 @@ static void transfer(
 	size_t source = (size_t)from * cluster->room + slot;
 	uint32_t id = cluster->slots[source].id;
 	uint64_t updates = cluster->progress[source].updates;
-	uint64_t free_ns = ownership_remove(cluster, from, slot, now_ns);
+	uint64_t free_ns = now_ns;
+	bool busy = ownership_remove(cluster, from, slot, &free_ns);
 	uint32_t place = free_slot(cluster, to);
 	size_t target = (size_t)to * cluster->room + place;
 	struct shard *shard = &cluster->shards[cluster->together ? 0 : to];
 	uint64_t ready_ns = free_ns + cluster->params.send_ns;
 
 	/* What is going on ends before it arrives. */
-	cluster->progress[target] = (struct policy_subdomain){
-		.updates = updates + (free_ns > now_ns), .worker = POLICY_PLB_NOBODY};
+	cluster->progress[target] =
+		(struct policy_subdomain){.updates = updates + busy, .worker = POLICY_PLB_NOBODY};
 	cluster->slots[target] = (struct slot){
 		.id = id, .next = NOBODY, .holder = NOBODY, .home = NOBODY, .ready_ns = ready_ns};
 	cluster->where[id] = (uint32_t)target;

@@ -282,7 +282,8 @@ void events_run(struct cluster *cluster, struct shard *shard, uint64_t until_ns)
 			if (delivery_ns >= until_ns)
 				return;
 			deliver(cluster);
-		} else if (shard->arrival_ns <= now_ns) {
+		} else if (shard->arrival_ns < now_ns) {
+			/* Not before updates that end then: one may be of what arrives. */
 			if (shard->arrival_ns >= until_ns)
 				return;
 			exchange_arrive(cluster, shard, shard->arrival_ns);

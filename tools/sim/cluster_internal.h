@@ -147,8 +147,9 @@ uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_
 void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns);
 /* A slot, that nobody holds, to the worker with the fewest. */
 void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns);
-/* Take a slot out of all lists. Returns when an update of it that is going on will end, or now. */
-uint64_t ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns);
+/* Take a slot out of all lists. Returns whether an update of it is going on, which then ends at *free_ns:
+ * now at the earliest. */
+bool ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t *free_ns);
 
 /* ---- cluster_dplb.c: what ranks know, and what they move ---- */
 

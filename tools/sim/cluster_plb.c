@@ -108,22 +108,22 @@ static bool unlink_from(struct slot *slots, uint32_t *link, uint32_t slot)
 	return true;
 }
 
-uint64_t ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns)
+bool ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t *free_ns)
 {
 	struct slot *slots = slots_of(cluster, rank);
 	struct worker *holder = &workers_of(cluster, rank)[slots[slot].holder];
-	uint64_t free_ns = now_ns;
+	bool busy = holder->current == slot;
 
 	if (holder->next == slot)
 		holder->next = slots[slot].next;
 	if (!unlink_from(slots, &holder->first, slot))
 		unlink_from(slots, &holder->incoming, slot);
-	if (holder->current == slot) {
+	if (busy) {
 		holder->current = NOBODY;
 		holder->flying = slots[slot].id;
-		free_ns = events_ends(cluster, rank, slots[slot].holder);
+		*free_ns = events_ends(cluster, rank, slots[slot].holder);
 	}
 	slots[slot].id = slots[slot].next = slots[slot].holder = NOBODY;
 	progress_of(cluster, rank)[slot].worker = POLICY_PLB_NOBODY;
-	return free_ns;
+	return busy;
 }
