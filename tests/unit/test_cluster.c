@@ -381,6 +381,65 @@ static void test_rates(void **unused)
 	assert_float_equal(run(&params, 1000 * MS).rate, 5e3, 50);
 }
 
+/* However short updates are, no more are made than there is time for. */
+static void test_fractions(void **unused)
+{
+	static const double costs_ns[] = {1, 1.9, 10.7, 100};
+	struct cluster_params params = node();
+	double speed[8] = {0.99, 0.9, 1.3, 1, 1, 1, 1, 0.7}, sum = 7.89;
+	(void)unused;
+
+	params.speed = speed;
+	params.jitter = 0.5;
+	for (size_t i = 0; i < sizeof(costs_ns) / sizeof(*costs_ns); i++) {
+		params.update_ns = costs_ns[i];
+		params.mode = CLUSTER_ASYNC;
+		double expected = 1e9 / costs_ns[i] * sum / 8;
+		assert_float_equal(run(&params, (uint64_t)(50000 * costs_ns[i])).rate, expected,
+			expected / 500);
+	}
+	params.jitter = 0;
+	params.update_ns = 1.9;
+	params.mode = CLUSTER_SYNC;
+	assert_float_equal(run(&params, 100000).rate, 0.7e9 / 1.9, 1e5);
+}
+
+/* What ends at the end counts, however time is measured. */
+static void test_ends_at_the_end(void **unused)
+{
+	struct cluster_params params = node();
+	(void)unused;
+
+	for (enum cluster_mode mode = CLUSTER_SYNC; mode <= CLUSTER_ASYNC; mode++) {
+		params.mode = mode;
+		params.bound = 1;
+		assert_int_equal(run(&params, 28 * MS / 10).updates, 7 * 32);
+		assert_int_equal(run(&params, 28 * MS / 10 - 1).updates,
+			mode == CLUSTER_SYNC ? 6 * 32 : 7 * 32 - 8);
+	}
+}
+
+/* An iteration of more than all time there is. */
+static void test_long_iterations(void **unused)
+{
+	struct cluster_params params = node();
+	double speed[2] = {0.01, 1};
+	(void)unused;
+
+	params.workers = 2;
+	params.sockets = 1;
+	params.each = 65536;
+	params.update_ns = 1e12;
+	params.speed = speed;
+	params.mode = CLUSTER_SYNC;
+	assert_int_equal(run(&params, UINT64_C(1) << 61).updates, 0);
+	params.mode = CLUSTER_ASYNC;
+	params.plb = true;
+	params.plb_point_ns = 1e15;
+	params.plb_period_ns = 1;
+	assert_in_range(run(&params, UINT64_C(1) << 61).updates, 1, 65536 * 2);
+}
+
 /* A balancing point takes time from the worker that does it. */
 static void test_points_cost(void **unused)
 {
@@ -565,6 +624,9 @@ int main(void)
 		cmocka_unit_test(test_field_must_fit),
 		cmocka_unit_test(test_equal_workers),
 		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_fractions),
+		cmocka_unit_test(test_ends_at_the_end),
+		cmocka_unit_test(test_long_iterations),
 		cmocka_unit_test(test_points_cost),
 		cmocka_unit_test(test_one_slow_worker),
 		cmocka_unit_test(test_one_slow_socket),

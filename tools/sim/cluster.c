@@ -13,7 +13,6 @@
 #define SUBDOMAINS_MAX (UINT32_MAX / 4)
 #define PAIRS_MAX 65536
 #define COST_MAX_NS 1e15
-#define TIME_MAX_NS (UINT64_C(1) << 62)
 #define SAMPLED 16 /* one in so many ranks is looked at in each exchange */
 
 /* ---- Set up ---- */
@@ -328,6 +327,8 @@ static void run_until(struct cluster *cluster, uint64_t until_ns, bool look)
 
 void cluster_run(struct cluster *cluster, uint64_t until_ns)
 {
+	if (until_ns > TIME_MAX_NS)
+		until_ns = TIME_MAX_NS;
 	if (until_ns <= cluster->now_ns)
 		return;
 	cluster->now_ns = until_ns;
@@ -344,7 +345,8 @@ void cluster_run(struct cluster *cluster, uint64_t until_ns)
 		exchange_balance(cluster, at_ns);
 		cluster->exchange_ns += cluster->look_ns;
 	}
-	run_until(cluster, until_ns, false);
+	/* With what ends right then. */
+	run_until(cluster, until_ns + 1, false);
 }
 
 /* ---- What came of it ---- */

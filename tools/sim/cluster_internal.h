@@ -14,6 +14,7 @@
 
 #define NOBODY UINT32_MAX
 #define NEVER UINT64_MAX
+#define TIME_MAX_NS (UINT64_C(1) << 62) /* of a run, and of anything in it */
 
 enum { SIDES = 4 };
 
@@ -29,6 +30,7 @@ struct slot {
 /* Lists of slots by the numbers that they have on the rank. */
 struct worker {
 	double cost_ns; /* of an update, without its noise */
+	double fraction_ns; /* by which it is ahead of the clock, which has whole ones */
 	uint32_t first, incoming; /* its working set; what others have left to it */
 	uint32_t current, next; /* being updated; to come after it */
 	uint32_t flying; /* a subdomain that another rank gets when this update of it ends */
@@ -106,6 +108,7 @@ struct cluster {
 
 	uint64_t now_ns;
 	uint64_t sync_iterations, sync_ns; /* CLUSTER_SYNC: completed; when the next one will be */
+	double sync_fraction_ns; /* as that of a worker */
 	uint64_t staleness, fetches;
 	double staleness_sum;
 	uint64_t plb_points, plb_moved, dplb_points, dplb_moved, dplb_refused;
@@ -119,6 +122,18 @@ static inline uint32_t socket_of(const struct cluster *cluster, uint32_t worker)
 static inline uint64_t updates_of(const struct cluster *cluster, uint32_t subdomain)
 {
 	return cluster->progress[cluster->where[subdomain]].updates;
+}
+
+/* A cost in whole ns; what is left of it is kept in *fraction_ns for the next, so that the sum is right. */
+static inline uint64_t whole_ns(double cost_ns, double *fraction_ns)
+{
+	double sum_ns = cost_ns + *fraction_ns;
+
+	if (!(sum_ns < (double)TIME_MAX_NS))
+		return TIME_MAX_NS;
+	uint64_t ns = (uint64_t)sum_ns;
+	*fraction_ns = sum_ns - (double)ns;
+	return ns;
 }
 
 /* ---- cluster_events.c: workers and the order of what they do ---- */

@@ -31,6 +31,7 @@ uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_
 {
 	const struct cluster_params *params = &cluster->params;
 	struct rank *state = &cluster->ranks[rank];
+	double fraction_ns = 0;
 
 	for (uint32_t w = 0; w < params->workers; w++)
 		cluster->plb_workers[w].domain = socket_of(cluster, w);
@@ -42,7 +43,7 @@ uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_
 	cluster->plb_points++;
 	cluster->plb_moved += moves;
 	state->plb_due_ns = now_ns + params->plb_period_ns;
-	return (uint64_t)(params->plb_point_ns * state->residents);
+	return whole_ns(params->plb_point_ns * state->residents, &fraction_ns);
 }
 
 void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns)
