@@ -6,8 +6,6 @@
  */
 #include "cluster_internal.h"
 
-#include <math.h>
-
 #define TREE_CHILDREN 4 /* jacobi's */
 
 static struct policy_dplb_rank *told(const struct cluster *cluster, uint64_t exchange)
@@ -140,9 +138,8 @@ static double threshold(const struct cluster *cluster, double advance)
 
 	if (params->dplb_params.threshold > 0)
 		return params->dplb_params.threshold;
-	if (params->mode == CLUSTER_SSYNC)
-		advance = fmin(advance, (double)params->bound);
-	return advance > 0 ? POLICY_DPLB_THRESHOLD * advance : 0;
+	return policy_dplb_threshold(advance, params->dplb_period_ns,
+		params->mode == CLUSTER_SSYNC ? params->bound : UINT64_MAX);
 }
 
 /* Whether the rank moves something. A rank compares what it told itself when the others told what it
