@@ -184,21 +184,20 @@ static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[
 	rank->dplb_due_ns =
 		(uint64_t)(erand48(rank->random) * (double)cluster->params.dplb_period_ns);
 	rank->slots = rank->residents = cluster->params.workers * cluster->params.each;
-	for (uint32_t s = 0; s < cluster->room; s++) {
+	/* The rest is room, perhaps a lot of it: memory that is not touched before it is used. */
+	for (uint32_t s = 0; s < rank->slots; s++) {
 		size_t at = (size_t)r * cluster->room + s;
 		uint32_t w = s / cluster->params.each;
-		bool used = s < rank->slots,
-		     last = s % cluster->params.each + 1 == cluster->params.each;
+		bool last = s % cluster->params.each + 1 == cluster->params.each;
 
 		cluster->slots[at] = (struct slot){
-			.id = used ? r * rank->slots + s : NOBODY,
-			.next = used && !last ? s + 1 : NOBODY,
-			.holder = used ? w : NOBODY,
-			.home = used ? socket_of(cluster, w) : NOBODY,
+			.id = r * rank->slots + s,
+			.next = last ? NOBODY : s + 1,
+			.holder = w,
+			.home = socket_of(cluster, w),
 		};
-		cluster->progress[at].worker = used ? w : POLICY_PLB_NOBODY;
-		if (used)
-			cluster->where[r * rank->slots + s] = (uint32_t)at;
+		cluster->progress[at].worker = w;
+		cluster->where[r * rank->slots + s] = (uint32_t)at;
 	}
 }
 

@@ -72,16 +72,19 @@ static void count_messages(struct cluster *cluster)
 
 /* ---- Moves ---- */
 
+/* The one that has been empty for the longest, as jacobi's mover chooses; there is one. */
 static uint32_t free_slot(struct cluster *cluster, uint32_t rank)
 {
 	const struct slot *slots = &cluster->slots[(size_t)rank * cluster->room];
-	uint32_t s = 0;
+	uint32_t count = cluster->ranks[rank].slots, best = NOBODY;
 
-	while (s < cluster->ranks[rank].slots && slots[s].id != NOBODY)
-		s++;
-	if (s == cluster->ranks[rank].slots)
-		cluster->ranks[rank].slots++;
-	return s;
+	if (count < cluster->room)
+		return cluster->ranks[rank].slots++;
+	for (uint32_t s = 0; s < count; s++)
+		if (slots[s].id == NOBODY &&
+			(best == NOBODY || slots[s].moment_ns < slots[best].moment_ns))
+			best = s;
+	return best;
 }
 
 static void transfer(
@@ -91,7 +94,7 @@ static void transfer(
 	uint32_t id = cluster->slots[source].id;
 	uint64_t updates = cluster->progress[source].updates;
 	uint64_t free_ns = now_ns;
-	bool busy = ownership_remove(cluster, from, slot, &free_ns);
+	bool busy = ownership_remove(cluster, from, slot, now_ns, &free_ns);
 	uint32_t place = free_slot(cluster, to);
 	size_t target = (size_t)to * cluster->room + place;
 	struct shard *shard = &cluster->shards[cluster->together ? 0 : to];
@@ -101,23 +104,26 @@ static void transfer(
 	cluster->progress[target] =
 		(struct policy_subdomain){.updates = updates + busy, .worker = POLICY_PLB_NOBODY};
 	cluster->slots[target] = (struct slot){
-		.id = id, .next = NOBODY, .holder = NOBODY, .home = NOBODY, .ready_ns = ready_ns};
+		.id = id, .next = NOBODY, .holder = NOBODY, .home = NOBODY, .moment_ns = ready_ns};
 	cluster->where[id] = (uint32_t)target;
 	if (ready_ns < shard->arrival_ns)
 		shard->arrival_ns = ready_ns;
+	cluster->ranks[from].gone_ns = ready_ns + cluster->params.latency_ns;
 	cluster->ranks[from].residents--;
 	cluster->ranks[to].residents++;
 	cluster->dplb_moved++;
 	events_moved(cluster, id, now_ns);
 }
 
-/* An offer, an answer and the subdomain, as jacobi's mover has it. */
+/* An offer, an answer and the subdomain, as jacobi's mover has it; not while another is on its way. */
 static void offer(struct cluster *cluster, uint32_t from, const struct policy_dplb_move *move,
 	uint64_t now_ns)
 {
 	const struct policy_subdomain *progress = &cluster->progress[(size_t)from * cluster->room];
 	uint32_t left = move->pick, slot = 0;
 
+	if (now_ns < cluster->ranks[from].gone_ns)
+		return;
 	cluster->ranks[from].messages++;
 	cluster->ranks[move->to].messages++;
 	if (cluster->ranks[move->to].residents >= cluster->room) {
@@ -209,10 +215,10 @@ void exchange_arrive(struct cluster *cluster, struct shard *shard, uint64_t now_
 		for (uint32_t s = 0; s < cluster->ranks[r].slots; s++) {
 			if (slots[s].id == NOBODY || slots[s].holder != NOBODY)
 				continue;
-			if (slots[s].ready_ns <= now_ns)
+			if (slots[s].moment_ns <= now_ns)
 				ownership_add(cluster, r, s, now_ns);
-			else if (slots[s].ready_ns < next_ns)
-				next_ns = slots[s].ready_ns;
+			else if (slots[s].moment_ns < next_ns)
+				next_ns = slots[s].moment_ns;
 		}
 	}
 	shard->arrival_ns = next_ns;

@@ -24,7 +24,7 @@ struct slot {
 	uint32_t next; /* in the list of its holder */
 	uint32_t holder; /* worker of the rank that updates it; NOBODY: on its way here */
 	uint32_t home; /* socket that its memory is on */
-	uint64_t ready_ns; /* when it arrives */
+	uint64_t moment_ns; /* when it arrives; empty: when it was left */
 };
 
 /* Lists of slots by the numbers that they have on the rank. */
@@ -52,13 +52,14 @@ struct shard {
 };
 
 struct rank {
-	uint32_t slots; /* in use or empty again: above, none is in use */
+	uint32_t slots; /* in use or empty again: those above were never in use, and are not set */
 	uint32_t residents; /* with those on their way here */
 	unsigned short random[3];
 	struct policy_plb_state plb;
 	uint64_t plb_due_ns;
 	struct policy_dplb_state dplb;
 	uint64_t dplb_due_ns;
+	uint64_t gone_ns; /* when it knows that what it sent has arrived: one at a time */
 	double dplb_average; /* at the last point */
 	uint64_t messages;
 };
@@ -164,7 +165,8 @@ void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker
 void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns);
 /* Take a slot out of all lists. Returns whether an update of it is going on, which then ends at *free_ns:
  * now at the earliest. */
-bool ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t *free_ns);
+bool ownership_remove(
+	struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns, uint64_t *free_ns);
 
 /* ---- cluster_dplb.c: what ranks know, and what they move ---- */
 

@@ -75,23 +75,22 @@ void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker
 
 void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns)
 {
-	struct policy_subdomain *progress = progress_of(cluster, rank);
 	struct slot *slots = slots_of(cluster, rank);
 	uint32_t workers = cluster->params.workers, best = slot % workers;
 
 	for (uint32_t w = 0; w < workers; w++)
 		cluster->plb_workers[w].subdomains = 0;
 	for (uint32_t s = 0; s < cluster->ranks[rank].slots; s++)
-		if (progress[s].worker < workers)
-			cluster->plb_workers[progress[s].worker].subdomains++;
-	/* Of several with the fewest, as libprogress chooses. */
+		if (slots[s].holder < workers)
+			cluster->plb_workers[slots[s].holder].subdomains++;
+	/* As libprogress chooses: who holds the fewest, whatever it owns; of several, by the place. */
 	for (uint32_t i = 0; i < workers; i++) {
 		uint32_t w = (slot + i) % workers;
 		if (cluster->plb_workers[w].subdomains < cluster->plb_workers[best].subdomains)
 			best = w;
 	}
 	struct worker *worker = &workers_of(cluster, rank)[best];
-	progress[slot].worker = best;
+	progress_of(cluster, rank)[slot].worker = best;
 	slots[slot].holder = best;
 	slots[slot].home = socket_of(cluster, best);
 	slots[slot].next = worker->incoming;
@@ -109,7 +108,8 @@ static bool unlink_from(struct slot *slots, uint32_t *link, uint32_t slot)
 	return true;
 }
 
-bool ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t *free_ns)
+bool ownership_remove(
+	struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns, uint64_t *free_ns)
 {
 	struct slot *slots = slots_of(cluster, rank);
 	struct worker *holder = &workers_of(cluster, rank)[slots[slot].holder];
@@ -125,6 +125,7 @@ bool ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uin
 		*free_ns = events_ends(cluster, rank, slots[slot].holder);
 	}
 	slots[slot].id = slots[slot].next = slots[slot].holder = NOBODY;
+	slots[slot].moment_ns = now_ns;
 	progress_of(cluster, rank)[slot].worker = POLICY_PLB_NOBODY;
 	return busy;
 }
