@@ -67,6 +67,17 @@ def test_stops(simulate):
     assert early["variant"][0]["updates"] == 0
 
 
+def test_stops_at_what_comes_first(simulate):
+    common = ["-w", "4", "--grid", "32x32", "--update", "10us", "--balance", "none"]
+    for mode in ("sync", "async"):
+        cells = [*common, "--mode", mode, "--residual"]
+        few = simulate("plb", *cells, "1e-9", "--iterations", "70")["variant"][0]
+        assert 70 <= few["iterations"] < 72 and few["time_to_solution_s"] is None
+        solved, free = (simulate("plb", *cells, "0.1", *arguments)["variant"][0]
+                        for arguments in (["--iterations", "1000000"], []))
+        assert solved == free and solved["time_to_solution_s"] > 0
+
+
 def test_time_to_solution(simulate):
     """The interpolated moment does not depend on how often is looked, nor the grid on the mode."""
     common = ["-w", "4", "--grid", "32x32", "--residual", "1e-2", "--update", "10us",
