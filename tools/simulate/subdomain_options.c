@@ -6,6 +6,7 @@
 #include "parse.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #define ITERATIONS_MAX INT64_C(1000000000000)
 #define SUBDOMAINS_MAX UINT64_C(50000000)
 #define SOURCE_MAX 1e12
+#define UPDATES_MAX 1e11 /* two hours, or so */
+#define LOOKS_AN_ITERATION 10 /* that take as long */
 #define SLOWER_MAX 99.0 /* percent */
 #define TIME_DEFAULT_NS UINT64_C(10000000000)
 
@@ -461,6 +464,24 @@ static int check_modes(const char *program, struct subdomain_options *options)
 	return 0;
 }
 
+/* Until what comes first; a residual may take long, but shows how far it is. */
+static bool takes_hours(const struct subdomain_options *options)
+{
+	const struct cluster_params *params = &options->params;
+	double n = (double)params->ranks * params->workers * params->each;
+	double iteration_ns = params->update_ns * params->each;
+	double iterations =
+		options->time_ns > 0 ? (double)options->time_ns / iteration_ns : INFINITY;
+
+	if (options->iterations > 0 && (double)options->iterations < iterations)
+		iterations = (double)options->iterations;
+	if (options->residual > 0)
+		return false;
+	double looks = params->ranks > 1 ? iterations * iteration_ns / (double)params->look_ns : 0;
+	return (iterations + looks / LOOKS_AN_ITERATION) * n * options->balances * options->dplbs >
+	       UPDATES_MAX;
+}
+
 int subdomain_complete(const char *program, struct subdomain_options *options)
 {
 	struct cluster_params *params = &options->params;
@@ -480,11 +501,20 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 		(options->rows > 0 || options->check_ns > 0 || options->source > 0))
 		return command_wrong(program,
 			"--grid, --source and --check are for cells: give --residual, too");
+	if (options->check_ns > 0 && (double)options->check_ns < params->update_ns)
+		return command_wrong(
+			program, "--check: shorter than --update, there is nothing new to see");
 	if (options->series && (options->balances > 1 || options->dplbs > 1))
 		return command_wrong(program,
 			"--series is for one variant: give one --balance (and one --dplb)");
 	if (options->time_ns == 0 && options->iterations == 0 && options->residual == 0)
 		options->time_ns = TIME_DEFAULT_NS;
+	if (takes_hours(options))
+		return command_wrong(program,
+			"that would take hours: take a longer --update%s, a shorter --time, or "
+			"fewer "
+			"--iterations or workers",
+			params->ranks > 1 ? " or --look" : "");
 	return check_slow(program, options);
 }
 
