@@ -71,7 +71,7 @@ static json_t *outcome_json(const struct subdomain_report *report, uint32_t i)
 		(json_int_t)result->messages_rank_max, "subdomains_rank_min",
 		(json_int_t)result->subdomains_rank_min, "subdomains_rank_max",
 		(json_int_t)result->subdomains_rank_max, "residual",
-		outcome->residual > 0 ? json_real(outcome->residual) : json_null(),
+		report->options->residual > 0 ? json_real(outcome->residual) : json_null(),
 		"time_to_solution_s",
 		outcome->solved_s > 0 ? json_real(outcome->solved_s) : json_null());
 }

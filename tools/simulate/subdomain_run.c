@@ -178,7 +178,8 @@ static void run_residual(struct run *run, uint64_t limit_ns)
 		before = residual;
 		residual = field_residual(run->field);
 		if (residual <= want) {
-			double part = log(before / want) / log(before / residual);
+			double part =
+				residual > 0 ? log(before / want) / log(before / residual) : 1;
 			run->outcome->solved_s =
 				((double)now_ns + part * (double)(result.now_ns - now_ns)) * 1e-9;
 		}
