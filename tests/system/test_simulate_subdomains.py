@@ -96,6 +96,18 @@ def test_time_to_solution(simulate):
     assert cut["time_to_solution_s"] is None and 1e-2 < cut["residual"] < 1
 
 
+def test_limits_are_accepted_as_told(simulate):
+    simulate("plb", "-w", "2", "--grid", "8x8", "--residual", "0.9", "--source", "1e12", "--time", "1ms",
+             "--balance", "none")
+    simulate("dplb", *SMALL_DPLB, "--time", "1ms", "--dplb-threshold", "1e12")
+
+
+def test_nothing_left(simulate):
+    result = simulate("plb", "-w", "2", "-s", "2", "--grid", "40x40", "--residual", "1e-30", "--update", "1ms",
+                      "--slow", "none", "--balance", "none")["variant"][0]
+    assert result["residual"] == 0 and result["time_to_solution_s"] > 0
+
+
 def test_cells_on_ranks(simulate):
     result = simulate("dplb", "--ranks", "3", "-w", "4", "--grid", "24x48", "--residual", "1e-2",
                       "--update", "100us", "--dplb-period", "5ms", "--send", "200us")
@@ -164,6 +176,8 @@ def test_text_fits_a_terminal(run_jugglectl):
     (["plb", "--update", "1001s"], "at most 1000s"),
     (["plb", "--time", "10"], "with its unit"),
     (["plb", "--residual", "2"], "below 1"),
+    (["plb", "--residual", "nan"], "below 1"),
+    (["plb", "--residual", "0.1", "--source", "1.1e12"], "up to 1e12"),
     (["plb", "--residual", "0.1", "--grid", "4x4"], "fewer cells"),
     (["plb", "--grid", "400x400"], "--residual"),
     (["plb", "--grid", "400"], "600x300"),

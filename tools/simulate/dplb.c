@@ -33,7 +33,7 @@ static const struct argp_option table[] = {
 		"Between balancing points of ranks (default: 500ms)", -1},
 	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
 		"Let a rank be that is at most N updates behind in the mean of its subdomains, "
-		"above 0 to 1000000000000 (default: half of its own updates in a period, or of "
+		"above 0 to 1e12 (default: half of its own updates in a period, or of "
 		"the bound of ssync)",
 		-1},
 	{"slow-sockets", KEY_SLOW_SOCKETS, "LIST:PCT", 0,
@@ -113,10 +113,9 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_DPLB_PERIOD:
 		return command_time(state, "--dplb-period", arg, 1, &params->dplb_period_ns);
 	case KEY_DPLB_THRESHOLD:
-		if (parse_fraction(arg, THRESHOLD_MAX, &params->dplb_params.threshold) < 0 ||
-			params->dplb_params.threshold <= 0)
-			return command_line_refuse(state, "--dplb-threshold", arg,
-				"a number above 0, up to 1000000000000");
+		if (!subdomain_read_number(arg, THRESHOLD_MAX, &params->dplb_params.threshold))
+			return command_line_refuse(
+				state, "--dplb-threshold", arg, "a number above 0, up to 1e12");
 		return 0;
 	case KEY_SLOW_SOCKETS:
 		return subdomain_read_slow(state, "--slow-sockets", arg, SUBDOMAIN_SOCKETS, out);

@@ -292,21 +292,28 @@ static error_t read_grid(struct argp_state *state, char *arg, struct subdomain_o
 	return 0;
 }
 
-static error_t read_residual(struct argp_state *state, const char *arg, double *out)
+bool subdomain_read_number(const char *arg, double max, double *out)
 {
 	char *end;
 	double value = strtod(arg, &end);
 
-	if (*end || strspn(arg, "0123456789.eE-") != strlen(arg) || !(value > 0 && value < 1))
+	if (*end || strspn(arg, "0123456789.eE+-") != strlen(arg) || !(value > 0 && value <= max))
+		return false;
+	*out = value;
+	return true;
+}
+
+static error_t read_residual(struct argp_state *state, const char *arg, double *out)
+{
+	if (!subdomain_read_number(arg, 1, out) || *out == 1)
 		return command_line_refuse(
 			state, "--residual", arg, "a number above 0 and below 1, as 1e-4");
-	*out = value;
 	return 0;
 }
 
 static error_t read_source(struct argp_state *state, const char *arg, double *out)
 {
-	if (parse_fraction(arg, SOURCE_MAX, out) < 0 || *out <= 0)
+	if (!subdomain_read_number(arg, SOURCE_MAX, out))
 		return command_line_refuse(
 			state, "--source", arg, "a number above 0, up to 1e12, as 100");
 	return 0;

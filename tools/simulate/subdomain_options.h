@@ -55,6 +55,9 @@ struct subdomain_options {
 /* The options that both have; its input is a struct subdomain_options. */
 extern const struct argp subdomain_argp;
 
+/* For parsers: a number above 0, up to max, which may have an exponent. Returns whether it is one. */
+bool subdomain_read_number(const char *arg, double max, double *out);
+
 /* For parsers: read a list of parts that are slower, "LIST:PCT", or none. Returns 0 or, after a
  * message, EINVAL. */
 error_t subdomain_read_slow(struct argp_state *state, const char *option, char *arg,
