@@ -151,10 +151,21 @@ def test_series(run_jugglectl, tmp_path):
 def test_text_fits_a_terminal(run_jugglectl):
     cells = ["--residual", "0.5", "--grid", "40x40"]
     dplb = ["dplb", *SMALL_DPLB, "--dplb", "neighbours:65536", "--balance", "hybrid:500"]
-    for arguments in (["plb", *SMALL_PLB], ["plb", *SMALL_PLB, *cells], dplb, dplb + cells):
+    fast = ["plb", "--update", "10ns", "--time", "100us"]
+    for arguments in (["plb", *SMALL_PLB], ["plb", *SMALL_PLB, *cells], dplb, dplb + cells, fast):
         done = run_jugglectl("simulate", *arguments)
         assert done.returncode == 0 and done.stderr == ""
         assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_text_of_one(run_jugglectl):
+    one = ["--workers", "1", "--sockets", "1", "--subdomains", "1", "--balance", "none", "--slow", "any:0:40",
+           "--variation", "0"]
+    done = run_jugglectl("simulate", "dplb", *one, "--ranks", "1", "--update", "50s", "--time", "1000s")
+    assert done.stdout.startswith("1 rank of 1 worker on 1 socket, 1 subdomain each, async\n")
+    done = run_jugglectl("simulate", "plb", *one, "--update", "50s", "--time", "1000s")
+    assert done.stdout.startswith("1 worker on 1 socket, 1 subdomain each, async\n")
+    assert "0.02 iterations/s" in done.stdout and done.stdout.splitlines()[3].split()[1] != "0.0"
 
 
 @pytest.mark.parametrize("arguments, words", [
@@ -166,7 +177,10 @@ def test_text_fits_a_terminal(run_jugglectl):
     (["plb", "--slow", "3-1:19"], "--slow 3-1:19: expected"),
     (["plb", "--slow", "1"], "LIST:PCT"),
     (["plb", "--slow", "1:100"], "LIST:PCT"),
-    (["plb", "--slow", "1:40-15"], "LIST:PCT"),
+    (["plb", "--slow", "1:40-15"], "--slow 1:40-15: expected"),
+    (["plb", "--slow", "1:-1"], "--slow 1:-1: expected"),
+    (["plb", "--low", "7"], "more than --high 6"),
+    (["plb", "--lines", "7"], "--series"),
     (["plb", "--slow", "1,:40"], "LIST:PCT"),
     (["plb", "--balance", "hybrid"], "hybrid:N"),
     (["plb", "--balance", ","], "none, split"),

@@ -61,7 +61,7 @@ static const struct argp_option table[] = {
 		"Of the most and the least updated subdomains to look at, 1 to 1024 (default: 6)",
 		0},
 	{"low", KEY_LOW, "N", 0,
-		"A worker with so many subdomains gives none away, 1 to 65536 (default: 2)", 0},
+		"A worker with so many subdomains gives none away, 1 to --high (default: 2)", 0},
 	{"high", KEY_HIGH, "N", 0,
 		"A worker with so many subdomains takes no more, 1 to 65536 (default: 6)", 0},
 	{"update", KEY_UPDATE, "TIME", 0,
@@ -193,10 +193,13 @@ static bool read_percentage(char *text, struct subdomain_slow *out)
 	char *dash = strchr(text, '-');
 
 	if (dash)
-		*dash++ = '\0';
-	if (parse_fraction(text, SLOWER_MAX, &out->least) < 0 ||
-		parse_fraction(dash ? dash : text, SLOWER_MAX, &out->most) < 0 ||
-		out->most < out->least)
+		*dash = '\0';
+	bool right = parse_fraction(text, SLOWER_MAX, &out->least) == 0 &&
+		     parse_fraction(dash ? dash + 1 : text, SLOWER_MAX, &out->most) == 0 &&
+		     out->most >= out->least;
+	if (dash)
+		*dash = '-'; /* for the message */
+	if (!right)
 		return false;
 	out->least /= 100;
 	out->most /= 100;
@@ -253,7 +256,7 @@ error_t subdomain_read_slow(struct argp_state *state, const char *option, char *
 		return 0;
 	if (colon)
 		*colon = '\0';
-	bool is_any = colon && read_named_number(arg, "any", 1, UINT32_MAX - 1, &any);
+	bool is_any = colon && read_named_number(arg, "any", 0, UINT32_MAX - 1, &any);
 	bool wrong = out->slows == SUBDOMAIN_SLOW_MAX || !colon ||
 		     !read_percentage(colon + 1, &slow) || (!is_any && !is_list(arg, strlen(arg)));
 	if (colon && wrong)
@@ -262,6 +265,8 @@ error_t subdomain_read_slow(struct argp_state *state, const char *option, char *
 		return command_line_refuse(state, option, arg,
 			"LIST:PCT, as 0,4-7:19, or any:N:PCT, PCT from 0 to 99 or a range; at most "
 			"32 times");
+	if (is_any && any == 0)
+		return 0;
 	if (is_any)
 		slow.any = (uint32_t)any;
 	else
@@ -405,6 +410,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		out->series = arg;
 		return 0;
 	case KEY_LINES:
+		out->lines_given = true;
 		return command_count(state, "--lines", arg, 1, COUNT_MAX, &out->lines);
 	case KEY_SEED:
 		error = command_line_integer(state, "--seed", arg, 0, INT64_MAX, &number);
@@ -511,6 +517,11 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 	if (options->check_ns > 0 && (double)options->check_ns < params->update_ns)
 		return command_wrong(
 			program, "--check: shorter than --update, there is nothing new to see");
+	if (params->plb_params.low > params->plb_params.high)
+		return command_wrong(program, "--low %u: more than --high %u",
+			(unsigned)params->plb_params.low, (unsigned)params->plb_params.high);
+	if (options->lines_given && !options->series)
+		return command_wrong(program, "--lines is for pictures: give --series, too");
 	if (options->series && (options->balances > 1 || options->dplbs > 1))
 		return command_wrong(program,
 			"--series is for one variant: give one --balance (and one --dplb)");

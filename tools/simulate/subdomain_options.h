@@ -50,6 +50,7 @@ struct subdomain_options {
 	uint64_t check_ns; /* between looks at the residual; 0: 50 iterations */
 	const char *series;
 	uint32_t lines;
+	bool lines_given;
 };
 
 /* The options that both have; its input is a struct subdomain_options. */
