@@ -102,7 +102,7 @@ static uint32_t ages_of(uint32_t ranks)
 	uint32_t depth = 0;
 
 	for (uint64_t reached = 1, level = 1; reached < ranks; reached += level) {
-		level *= 4;
+		level *= TREE_CHILDREN;
 		depth++;
 	}
 	return 2 * depth + 1;

@@ -6,8 +6,6 @@
  */
 #include "cluster_internal.h"
 
-#define TREE_CHILDREN 4 /* jacobi's */
-
 static struct policy_dplb_rank *told(const struct cluster *cluster, uint64_t exchange)
 {
 	return &cluster->told[(exchange % 2) * cluster->params.ranks];

@@ -16,7 +16,7 @@
 #define NEVER UINT64_MAX
 #define TIME_MAX_NS (UINT64_C(1) << 62) /* of a run, and of anything in it */
 
-enum { SIDES = 4 };
+enum { SIDES = 4, TREE_CHILDREN = 4 /* of a rank, jacobi's */ };
 
 /* A place for a subdomain on a rank; what PLB knows of it is in an array of its own. */
 struct slot {

@@ -108,6 +108,30 @@ static const struct argp_option table[] = {
 	{0},
 };
 
+struct subdomain_options subdomain_defaults(void)
+{
+	return (struct subdomain_options){
+		.params =
+			{
+				.ranks = 1,
+				.workers = 24,
+				.sockets = 2,
+				.each = 4,
+				.strips = true,
+				.mode = CLUSTER_ASYNC,
+				.update_ns = 23e3,
+				.jitter = 0.05,
+				.foreign = 0.15,
+				.plb_params = {.pairs = 6, .low = 2, .high = 6},
+				.plb_period_ns = UINT64_C(1000000),
+				.plb_point_ns = 20,
+				.seed = 1,
+			},
+		.variation = 0.01,
+		.lines = 8,
+	};
+}
+
 static const char *const modes[] = {"sync", "ssync", "async"};
 static const char *const balances[] = {"joint", "split", "hybrid"};
 static const char *const dplbs[] = {"none", "global", "neighbours", "random"};

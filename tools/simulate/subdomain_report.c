@@ -94,11 +94,12 @@ static json_t *report_json(const struct subdomain_report *report)
 		}
 	name_mode(params, mode, sizeof(mode));
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:I, s:o}", "command",
-		report->between_ranks ? "simulate dplb" : "simulate plb", "version", JUGGLE_VERSION,
-		"ranks", (json_int_t)params->ranks, "workers", (json_int_t)params->workers,
-		"sockets", (json_int_t)params->sockets, "subdomains", (json_int_t)params->each,
-		"mode", mode, "update_s", params->update_ns * 1e-9, "capacity", report->capacity,
-		"seed", (json_int_t)params->seed, "variant", variants);
+		report->options->between_ranks ? "simulate dplb" : "simulate plb", "version",
+		JUGGLE_VERSION, "ranks", (json_int_t)params->ranks, "workers",
+		(json_int_t)params->workers, "sockets", (json_int_t)params->sockets, "subdomains",
+		(json_int_t)params->each, "mode", mode, "update_s", params->update_ns * 1e-9,
+		"capacity", report->capacity, "seed", (json_int_t)params->seed, "variant",
+		variants);
 }
 
 /* ---- Text ---- */
@@ -160,12 +161,12 @@ static void print_text(const struct subdomain_report *report)
 	char mode[32];
 
 	name_mode(params, mode, sizeof(mode));
-	if (report->between_ranks)
+	if (report->options->between_ranks)
 		printf("%u rank%s of ", (unsigned)params->ranks, plural(params->ranks));
 	printf("%u worker%s on %u socket%s, %u subdomain%s each, %s\n\n", (unsigned)params->workers,
 		plural(params->workers), (unsigned)params->sockets, plural(params->sockets),
 		(unsigned)params->each, plural(params->each), mode);
-	if (report->between_ranks)
+	if (report->options->between_ranks)
 		print_dplb(report);
 	else
 		print_plb(report);
@@ -173,8 +174,8 @@ static void print_text(const struct subdomain_report *report)
 	       "spread: updates of the most less those of the least advanced subdomain, at the\n"
 	       "end. stale: by how many iterations the oldest halo that was read was behind%s",
 		report->capacity, most,
-		report->between_ranks ? ".\n" : ",\nand in the mean of all updates.\n");
-	if (report->between_ranks && report->options->residual == 0)
+		report->options->between_ranks ? ".\n" : ",\nand in the mean of all updates.\n");
+	if (report->options->between_ranks && report->options->residual == 0)
 		printf("moves, refd: between ranks, and those refused by ranks that were full by "
 		       "then.\n"
 		       "messages: of a rank in a period of DPLB.\n");

@@ -258,7 +258,7 @@ static int run_variant(struct run *run, const double *speeds)
 	return status != 0 ? status : closed;
 }
 
-int subdomain_run(const char *program, const struct subdomain_options *options, bool between_ranks)
+static int run_all(const char *program, const struct subdomain_options *options)
 {
 	struct subdomain_outcome outcomes[SUBDOMAIN_CHOICES_MAX * SUBDOMAIN_CHOICES_MAX] = {0};
 	struct run run = {.program = program, .options = options};
@@ -282,9 +282,22 @@ int subdomain_run(const char *program, const struct subdomain_options *options, 
 	if (status != 0)
 		return status;
 	const struct subdomain_report report = {.options = options,
-		.between_ranks = between_ranks,
 		.capacity = sum / (double)workers,
 		.outcomes = outcomes,
 		.count = variants(options)};
 	return subdomain_report(program, &report);
+}
+
+int subdomain_main(const struct argp *argp, int argc, char **argv,
+	struct subdomain_options *options, void (*choose)(struct subdomain_options *options))
+{
+	struct command_options command;
+	int rc = command_parse(argp, argc, argv, options, &command);
+
+	if (rc != 0)
+		return rc < 0 ? COMMAND_WRONG : 0;
+	options->command = command;
+	choose(options);
+	rc = subdomain_complete(argv[0], options);
+	return rc != 0 ? rc : run_all(argv[0], options);
 }
