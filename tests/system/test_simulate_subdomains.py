@@ -203,6 +203,7 @@ def test_text_of_one(run_jugglectl):
     (["dplb", "--update", "1s", "--look", "1us", "--time", "1000min"], "take hours"),
     (["dplb", "--ranks", "100001"], "1 to 100000"),
     (["dplb", "--ranks", "100000", "-w", "600"], "50 million"),
+    (["dplb", "--ranks", "100000", "-w", "9", "--high", "65536", "--dplb", "global", "--time", "1ms"], "lower --high"),
     (["dplb", "--dplb", "neighbours:1"], "REACH"),
     (["dplb", "--dplb", "nobody"], "--dplb nobody"),
     (["dplb", "--dplb-threshold", "0"], "above 0"),

@@ -214,7 +214,7 @@ static int set_up(struct run *run, struct cluster_params *params)
 	if (rc == -EINVAL)
 		return command_wrong(run->program,
 			"this is more than can be simulated: take fewer ranks, --workers or "
-			"--subdomains, or shorter times");
+			"--subdomains, a lower --high, or shorter times");
 	return rc < 0 ? command_fail(run->program, "%s", strerror(-rc)) : 0;
 }
 
