@@ -4,6 +4,20 @@
 
 #include "random.h"
 
+#define TURNS_NS 30e6 /* by which ranks that share CPUs get ahead in turn: no reason to move */
+
+double policy_dplb_threshold(double advance, uint64_t period_ns, uint64_t bound)
+{
+	double part = TURNS_NS / (double)period_ns;
+	double most = POLICY_DPLB_THRESHOLD * (double)bound;
+
+	if (part < POLICY_DPLB_THRESHOLD)
+		part = POLICY_DPLB_THRESHOLD;
+	if (!(advance > 0))
+		return 0;
+	return part * advance < most ? part * advance : most;
+}
+
 struct policy_dplb_rank policy_dplb_least(struct policy_dplb_rank a, struct policy_dplb_rank b)
 {
 	bool a_first = a.rank <= b.rank;

@@ -117,17 +117,25 @@ def test_dplb(jugglectl, tmp_path):
     ("dplb", ["--height", "1", "--height", "2"], "one height"),
     ("dplb", ["--modes", "async"], "unknown: async; known: ssync-sockets"),
     ("dplb", ["--build", os.devnull], "build first"),
+    ("plb", ["--residual", "2"], "above 0 and below 1"),
+    ("plb", ["--residual", "nan"], "above 0 and below 1"),
+    ("plb", ["--iterations", "0"], "1 or more"),
+    ("dplb", ["--residual", "x"], "--residual"),
+    ("dplb", ["--dplb-period", "0"], "with its unit"),
+    ("dplb", ["--dplb-period", "0ms"], "with its unit"),
+    ("dplb", ["--seed", "-3"], "0 or more"),
 ])
 def test_errors(jugglectl, tmp_path, script, arguments, what):
-    done = reproduce(script, tmp_path, *arguments)
+    done = reproduce(script, tmp_path / "new", *arguments)
     assert done.returncode == 2
     assert what in done.stderr
+    assert not (tmp_path / "new").exists() and done.stdout == ""
 
 
 def test_what_the_simulator_refuses(jugglectl, tmp_path):
-    done = reproduce("plb", tmp_path, "--residual", "3")
+    done = reproduce("plb", tmp_path, "--height", "1e13")
     assert done.returncode == 1
-    assert done.stderr.startswith("plb: exit status 2 from ") and "--residual 3" in done.stderr
+    assert done.stderr.startswith("plb: exit status 2 from ") and "--source 1e+13" in done.stderr
 
 
 @pytest.mark.parametrize("script", ["plb", "dplb"])

@@ -67,6 +67,17 @@ def test_stops(simulate):
     assert early["variant"][0]["updates"] == 0
 
 
+def test_stops_at_what_comes_first(simulate):
+    common = ["-w", "4", "--grid", "32x32", "--update", "10us", "--balance", "none"]
+    for mode in ("sync", "async"):
+        cells = [*common, "--mode", mode, "--residual"]
+        few = simulate("plb", *cells, "1e-9", "--iterations", "70")["variant"][0]
+        assert 70 <= few["iterations"] < 72 and few["time_to_solution_s"] is None
+        solved, free = (simulate("plb", *cells, "0.1", *arguments)["variant"][0]
+                        for arguments in (["--iterations", "1000000"], []))
+        assert solved == free and solved["time_to_solution_s"] > 0
+
+
 def test_time_to_solution(simulate):
     """The interpolated moment does not depend on how often is looked, nor the grid on the mode."""
     common = ["-w", "4", "--grid", "32x32", "--residual", "1e-2", "--update", "10us",
@@ -83,6 +94,18 @@ def test_time_to_solution(simulate):
     assert slow["time_to_solution_s"] == pytest.approx(2 * sync["time_to_solution_s"], rel=0.02)
     cut = simulate("plb", *common, "--time", "1ms")["variant"][0]
     assert cut["time_to_solution_s"] is None and 1e-2 < cut["residual"] < 1
+
+
+def test_limits_are_accepted_as_told(simulate):
+    simulate("plb", "-w", "2", "--grid", "8x8", "--residual", "0.9", "--source", "1e12", "--time", "1ms",
+             "--balance", "none")
+    simulate("dplb", *SMALL_DPLB, "--time", "1ms", "--dplb-threshold", "1e12")
+
+
+def test_nothing_left(simulate):
+    result = simulate("plb", "-w", "2", "-s", "2", "--grid", "40x40", "--residual", "1e-30", "--update", "1ms",
+                      "--slow", "none", "--balance", "none")["variant"][0]
+    assert result["residual"] == 0 and result["time_to_solution_s"] > 0
 
 
 def test_cells_on_ranks(simulate):
@@ -128,10 +151,21 @@ def test_series(run_jugglectl, tmp_path):
 def test_text_fits_a_terminal(run_jugglectl):
     cells = ["--residual", "0.5", "--grid", "40x40"]
     dplb = ["dplb", *SMALL_DPLB, "--dplb", "neighbours:65536", "--balance", "hybrid:500"]
-    for arguments in (["plb", *SMALL_PLB], ["plb", *SMALL_PLB, *cells], dplb, dplb + cells):
+    fast = ["plb", "--update", "10ns", "--time", "100us"]
+    for arguments in (["plb", *SMALL_PLB], ["plb", *SMALL_PLB, *cells], dplb, dplb + cells, fast):
         done = run_jugglectl("simulate", *arguments)
         assert done.returncode == 0 and done.stderr == ""
         assert max(map(len, done.stdout.splitlines())) <= 80
+
+
+def test_text_of_one(run_jugglectl):
+    one = ["--workers", "1", "--sockets", "1", "--subdomains", "1", "--balance", "none", "--slow", "any:0:40",
+           "--variation", "0"]
+    done = run_jugglectl("simulate", "dplb", *one, "--ranks", "1", "--update", "50s", "--time", "1000s")
+    assert done.stdout.startswith("1 rank of 1 worker on 1 socket, 1 subdomain each, async\n")
+    done = run_jugglectl("simulate", "plb", *one, "--update", "50s", "--time", "1000s")
+    assert done.stdout.startswith("1 worker on 1 socket, 1 subdomain each, async\n")
+    assert "0.02 iterations/s" in done.stdout and done.stdout.splitlines()[3].split()[1] != "0.0"
 
 
 @pytest.mark.parametrize("arguments, words", [
@@ -143,7 +177,10 @@ def test_text_fits_a_terminal(run_jugglectl):
     (["plb", "--slow", "3-1:19"], "--slow 3-1:19: expected"),
     (["plb", "--slow", "1"], "LIST:PCT"),
     (["plb", "--slow", "1:100"], "LIST:PCT"),
-    (["plb", "--slow", "1:40-15"], "LIST:PCT"),
+    (["plb", "--slow", "1:40-15"], "--slow 1:40-15: expected"),
+    (["plb", "--slow", "1:-1"], "--slow 1:-1: expected"),
+    (["plb", "--low", "7"], "more than --high 6"),
+    (["plb", "--lines", "7"], "--series"),
     (["plb", "--slow", "1,:40"], "LIST:PCT"),
     (["plb", "--balance", "hybrid"], "hybrid:N"),
     (["plb", "--balance", ","], "none, split"),
@@ -153,13 +190,20 @@ def test_text_fits_a_terminal(run_jugglectl):
     (["plb", "--update", "1001s"], "at most 1000s"),
     (["plb", "--time", "10"], "with its unit"),
     (["plb", "--residual", "2"], "below 1"),
+    (["plb", "--residual", "nan"], "below 1"),
+    (["plb", "--residual", "0.1", "--source", "1.1e12"], "up to 1e12"),
     (["plb", "--residual", "0.1", "--grid", "4x4"], "fewer cells"),
     (["plb", "--grid", "400x400"], "--residual"),
     (["plb", "--grid", "400"], "600x300"),
     (["plb", "--series", "x"], "one variant"),
     (["plb", "-w", "65536", "-s", "65536"], "50 million"),
+    (["plb", "--update", "1ns"], "take hours"),
+    (["plb", "--iterations", "1000000000000"], "take hours"),
+    (["plb", "--residual", "0.5", "--check", "1ns"], "--check"),
+    (["dplb", "--update", "1s", "--look", "1us", "--time", "1000min"], "take hours"),
     (["dplb", "--ranks", "100001"], "1 to 100000"),
     (["dplb", "--ranks", "100000", "-w", "600"], "50 million"),
+    (["dplb", "--ranks", "100000", "-w", "9", "--high", "65536", "--dplb", "global", "--time", "1ms"], "lower --high"),
     (["dplb", "--dplb", "neighbours:1"], "REACH"),
     (["dplb", "--dplb", "nobody"], "--dplb nobody"),
     (["dplb", "--dplb-threshold", "0"], "above 0"),

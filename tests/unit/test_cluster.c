@@ -15,6 +15,7 @@
 #include "random.h"
 
 #include <errno.h>
+#include <sys/resource.h>
 
 #define MS UINT64_C(1000000)
 
@@ -103,12 +104,11 @@ static void check_places(const struct cluster *cluster)
 	for (uint32_t r = 0; r < params->ranks; r++) {
 		uint32_t here = 0;
 
-		for (uint32_t s = 0; s < cluster->room; s++) {
+		for (uint32_t s = 0; s < cluster->ranks[r].slots; s++) {
 			size_t at = (size_t)r * cluster->room + s;
 
 			if (cluster->slots[at].id == NOBODY)
 				continue;
-			assert_true(s < cluster->ranks[r].slots);
 			assert_int_equal(cluster->where[cluster->slots[at].id], at);
 			coming += cluster->slots[at].holder == NOBODY;
 			here++;
@@ -381,6 +381,65 @@ static void test_rates(void **unused)
 	assert_float_equal(run(&params, 1000 * MS).rate, 5e3, 50);
 }
 
+/* However short updates are, no more are made than there is time for. */
+static void test_fractions(void **unused)
+{
+	static const double costs_ns[] = {1, 1.9, 10.7, 100};
+	struct cluster_params params = node();
+	double speed[8] = {0.99, 0.9, 1.3, 1, 1, 1, 1, 0.7}, sum = 7.89;
+	(void)unused;
+
+	params.speed = speed;
+	params.jitter = 0.5;
+	for (size_t i = 0; i < sizeof(costs_ns) / sizeof(*costs_ns); i++) {
+		params.update_ns = costs_ns[i];
+		params.mode = CLUSTER_ASYNC;
+		double expected = 1e9 / costs_ns[i] * sum / 8;
+		assert_float_equal(run(&params, (uint64_t)(50000 * costs_ns[i])).rate, expected,
+			expected / 500);
+	}
+	params.jitter = 0;
+	params.update_ns = 1.9;
+	params.mode = CLUSTER_SYNC;
+	assert_float_equal(run(&params, 100000).rate, 0.7e9 / 1.9, 1e5);
+}
+
+/* What ends at the end counts, however time is measured. */
+static void test_ends_at_the_end(void **unused)
+{
+	struct cluster_params params = node();
+	(void)unused;
+
+	for (enum cluster_mode mode = CLUSTER_SYNC; mode <= CLUSTER_ASYNC; mode++) {
+		params.mode = mode;
+		params.bound = 1;
+		assert_int_equal(run(&params, 28 * MS / 10).updates, 7 * 32);
+		assert_int_equal(run(&params, 28 * MS / 10 - 1).updates,
+			mode == CLUSTER_SYNC ? 6 * 32 : 7 * 32 - 8);
+	}
+}
+
+/* An iteration of more than all time there is. */
+static void test_long_iterations(void **unused)
+{
+	struct cluster_params params = node();
+	double speed[2] = {0.01, 1};
+	(void)unused;
+
+	params.workers = 2;
+	params.sockets = 1;
+	params.each = 65536;
+	params.update_ns = 1e12;
+	params.speed = speed;
+	params.mode = CLUSTER_SYNC;
+	assert_int_equal(run(&params, UINT64_C(1) << 61).updates, 0);
+	params.mode = CLUSTER_ASYNC;
+	params.plb = true;
+	params.plb_point_ns = 1e15;
+	params.plb_period_ns = 1;
+	assert_in_range(run(&params, UINT64_C(1) << 61).updates, 1, 65536 * 2);
+}
+
 /* A balancing point takes time from the worker that does it. */
 static void test_points_cost(void **unused)
 {
@@ -525,6 +584,69 @@ static void test_sending_takes_time(void **unused)
 	cluster_free(cluster);
 }
 
+/* As jacobi's ranks: the next leaves when the last has arrived. */
+static void test_one_leaves_at_a_time(void **unused)
+{
+	struct cluster_params params = nodes(4);
+	(void)unused;
+
+	params.dplb = CLUSTER_DPLB_RANDOM;
+	params.dplb_params.keep = 1;
+	params.send_ns = 2000 * MS;
+	uint64_t moves = run(&params, 20000 * MS).dplb_moves;
+	/* In ten times 2 s, and what is left of the update and the look. */
+	assert_in_range(moves, 4 * 6, 4 * 10);
+	params.send_ns = MS;
+	assert_in_range(run(&params, 20000 * MS).dplb_moves, 4 * 35, 4 * 40);
+}
+
+/* Room that nobody uses takes no memory: here it would be 400 MB. */
+static void test_much_room(void **unused)
+{
+	struct cluster_params params = nodes(1000);
+	struct rusage before, after;
+	(void)unused;
+
+	params.each = 24;
+	params.dplb = CLUSTER_DPLB_GLOBAL;
+	params.room = 10000;
+	getrusage(RUSAGE_SELF, &before);
+	struct cluster *cluster = begin(&params);
+	cluster_run(cluster, 100 * MS);
+	getrusage(RUSAGE_SELF, &after);
+	cluster_free(cluster);
+	assert_true(after.ru_maxrss - before.ru_maxrss < 100000);
+}
+
+/* Subdomains also leave at the very moment at which an update of them ends: the counts are those of the
+ * cells. And what takes no time to send is not updated there before that. */
+static void test_no_update_is_lost(void **unused)
+{
+	const struct field_params cells = {
+		.rows = 32, .columns = 32, .ranks = 2, .workers = 4, .each = 4};
+	(void)unused;
+
+	for (unsigned sends = 0; sends < 2; sends++) {
+		struct cluster_params params = nodes(2);
+		struct field *field = NULL;
+		struct cluster *cluster = NULL;
+		uint64_t updates[32];
+
+		params.dplb = CLUSTER_DPLB_RANDOM;
+		params.dplb_params.keep = 1;
+		params.dplb_period_ns = 20 * MS;
+		params.send_ns = sends * MS;
+		assert_int_equal(field_new(&field, &cells), 0);
+		assert_int_equal(cluster_new(&cluster, &params, field), 0);
+		cluster_run(cluster, 20000 * MS + 10 * MS); /* the last ones have arrived */
+		assert_true(cluster->dplb_moved > 500);
+		cluster_updates(cluster, updates);
+		check_cells(cluster, field, updates);
+		cluster_free(cluster);
+		field_free(field);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -536,6 +658,9 @@ int main(void)
 		cmocka_unit_test(test_field_must_fit),
 		cmocka_unit_test(test_equal_workers),
 		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_fractions),
+		cmocka_unit_test(test_ends_at_the_end),
+		cmocka_unit_test(test_long_iterations),
 		cmocka_unit_test(test_points_cost),
 		cmocka_unit_test(test_one_slow_worker),
 		cmocka_unit_test(test_one_slow_socket),
@@ -543,6 +668,9 @@ int main(void)
 		cmocka_unit_test(test_neighbours_stay_together),
 		cmocka_unit_test(test_global_is_one_at_a_time),
 		cmocka_unit_test(test_sending_takes_time),
+		cmocka_unit_test(test_one_leaves_at_a_time),
+		cmocka_unit_test(test_no_update_is_lost),
+		cmocka_unit_test(test_much_room),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

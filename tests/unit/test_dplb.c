@@ -425,7 +425,29 @@ static void test_good_keep(void **unused)
 	assert_int_equal(policy_dplb_keep(36, 2, 6), 78);
 	assert_int_equal(policy_dplb_keep(4, 2, 6), 11);
 	assert_int_equal(policy_dplb_keep(1, 2, 6), 2);
+	assert_int_equal(policy_dplb_keep(1, 0, 6), 0);
+	assert_int_equal(policy_dplb_keep(4, 0, 0), 0);
+	assert_int_equal(policy_dplb_keep(4, 0, 6), 3);
 	assert_int_equal(policy_dplb_keep(65536, 65536, 6), UINT32_MAX);
+}
+
+static void test_good_threshold(void **unused)
+{
+	const uint64_t ms = 1000000;
+	(void)unused;
+
+	assert_float_equal(policy_dplb_threshold(100, 500 * ms, UINT64_MAX), 50, 1e-9);
+	/* Half of the bound, when that is less. */
+	assert_float_equal(policy_dplb_threshold(100, 500 * ms, 30), 15, 1e-9);
+	assert_float_equal(policy_dplb_threshold(10, 500 * ms, 30), 5, 1e-9);
+	assert_float_equal(policy_dplb_threshold(100, 500 * ms, 0), 0, 0);
+	/* Short periods: 30 ms of updates. */
+	assert_float_equal(policy_dplb_threshold(100, 60 * ms, UINT64_MAX), 50, 1e-9);
+	assert_float_equal(policy_dplb_threshold(100, 10 * ms, UINT64_MAX), 300, 1e-9);
+	assert_float_equal(policy_dplb_threshold(100, 10 * ms, 30), 15, 1e-9);
+	/* Nothing was updated; what was left behind took the mean with it. */
+	assert_float_equal(policy_dplb_threshold(0, 500 * ms, UINT64_MAX), 0, 0);
+	assert_float_equal(policy_dplb_threshold(-5, 500 * ms, UINT64_MAX), 0, 0);
 }
 
 int main(void)
@@ -436,6 +458,7 @@ int main(void)
 		cmocka_unit_test(test_threshold),
 		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_good_keep),
+		cmocka_unit_test(test_good_threshold),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_empty_rank),
 		cmocka_unit_test(test_alone),

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: MIT
 """What the scripts of this folder have in common: running programs, a progress line, and pictures."""
 
+import argparse
 import ctypes
 import json
+import re
 import shutil
 import signal
 import statistics
@@ -25,6 +27,30 @@ def make_folder(path):
         path.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         die(f"{path}: {error.strerror}")
+
+
+def residual(text):
+    """For argparse, as the next ones: what jacobi and the simulator take, so that nothing begins with less."""
+    if not 0 < float(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text}: above 0 and below 1")
+    return text
+
+
+def duration(text):
+    """Above 0, with its unit."""
+    match = re.fullmatch(r"([0-9]*\.?[0-9]+)(ns|us|ms|s|min)", text)
+    if not match or float(match[1]) == 0:
+        raise argparse.ArgumentTypeError(f"{text}: a time above 0 with its unit, as 20ms")
+    return text
+
+
+def whole(least):
+    """A whole number from `least`."""
+    def number(text):
+        if int(text) < least:
+            raise argparse.ArgumentTypeError(f"{text}: {least} or more")
+        return int(text)
+    return number
 
 
 def end_with_parent(number=signal.SIGTERM):

@@ -13,7 +13,6 @@
 #define SUBDOMAINS_MAX (UINT32_MAX / 4)
 #define PAIRS_MAX 65536
 #define COST_MAX_NS 1e15
-#define TIME_MAX_NS (UINT64_C(1) << 62)
 #define SAMPLED 16 /* one in so many ranks is looked at in each exchange */
 
 /* ---- Set up ---- */
@@ -103,7 +102,7 @@ static uint32_t ages_of(uint32_t ranks)
 	uint32_t depth = 0;
 
 	for (uint64_t reached = 1, level = 1; reached < ranks; reached += level) {
-		level *= 4;
+		level *= TREE_CHILDREN;
 		depth++;
 	}
 	return 2 * depth + 1;
@@ -185,21 +184,20 @@ static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[
 	rank->dplb_due_ns =
 		(uint64_t)(erand48(rank->random) * (double)cluster->params.dplb_period_ns);
 	rank->slots = rank->residents = cluster->params.workers * cluster->params.each;
-	for (uint32_t s = 0; s < cluster->room; s++) {
+	/* The rest is room, perhaps a lot of it: memory that is not touched before it is used. */
+	for (uint32_t s = 0; s < rank->slots; s++) {
 		size_t at = (size_t)r * cluster->room + s;
 		uint32_t w = s / cluster->params.each;
-		bool used = s < rank->slots,
-		     last = s % cluster->params.each + 1 == cluster->params.each;
+		bool last = s % cluster->params.each + 1 == cluster->params.each;
 
 		cluster->slots[at] = (struct slot){
-			.id = used ? r * rank->slots + s : NOBODY,
-			.next = used && !last ? s + 1 : NOBODY,
-			.holder = used ? w : NOBODY,
-			.home = used ? socket_of(cluster, w) : NOBODY,
+			.id = r * rank->slots + s,
+			.next = last ? NOBODY : s + 1,
+			.holder = w,
+			.home = socket_of(cluster, w),
 		};
-		cluster->progress[at].worker = used ? w : POLICY_PLB_NOBODY;
-		if (used)
-			cluster->where[r * rank->slots + s] = (uint32_t)at;
+		cluster->progress[at].worker = w;
+		cluster->where[r * rank->slots + s] = (uint32_t)at;
 	}
 }
 
@@ -328,6 +326,8 @@ static void run_until(struct cluster *cluster, uint64_t until_ns, bool look)
 
 void cluster_run(struct cluster *cluster, uint64_t until_ns)
 {
+	if (until_ns > TIME_MAX_NS)
+		until_ns = TIME_MAX_NS;
 	if (until_ns <= cluster->now_ns)
 		return;
 	cluster->now_ns = until_ns;
@@ -344,7 +344,8 @@ void cluster_run(struct cluster *cluster, uint64_t until_ns)
 		exchange_balance(cluster, at_ns);
 		cluster->exchange_ns += cluster->look_ns;
 	}
-	run_until(cluster, until_ns, false);
+	/* With what ends right then. */
+	run_until(cluster, until_ns + 1, false);
 }
 
 /* ---- What came of it ---- */

@@ -6,10 +6,6 @@
  */
 #include "cluster_internal.h"
 
-#include <math.h>
-
-#define TREE_CHILDREN 4 /* jacobi's */
-
 static struct policy_dplb_rank *told(const struct cluster *cluster, uint64_t exchange)
 {
 	return &cluster->told[(exchange % 2) * cluster->params.ranks];
@@ -74,16 +70,19 @@ static void count_messages(struct cluster *cluster)
 
 /* ---- Moves ---- */
 
+/* The one that has been empty for the longest, as jacobi's mover chooses; there is one. */
 static uint32_t free_slot(struct cluster *cluster, uint32_t rank)
 {
 	const struct slot *slots = &cluster->slots[(size_t)rank * cluster->room];
-	uint32_t s = 0;
+	uint32_t count = cluster->ranks[rank].slots, best = NOBODY;
 
-	while (s < cluster->ranks[rank].slots && slots[s].id != NOBODY)
-		s++;
-	if (s == cluster->ranks[rank].slots)
-		cluster->ranks[rank].slots++;
-	return s;
+	if (count < cluster->room)
+		return cluster->ranks[rank].slots++;
+	for (uint32_t s = 0; s < count; s++)
+		if (slots[s].id == NOBODY &&
+			(best == NOBODY || slots[s].moment_ns < slots[best].moment_ns))
+			best = s;
+	return best;
 }
 
 static void transfer(
@@ -92,33 +91,37 @@ static void transfer(
 	size_t source = (size_t)from * cluster->room + slot;
 	uint32_t id = cluster->slots[source].id;
 	uint64_t updates = cluster->progress[source].updates;
-	uint64_t free_ns = ownership_remove(cluster, from, slot, now_ns);
+	uint64_t free_ns = now_ns;
+	bool busy = ownership_remove(cluster, from, slot, now_ns, &free_ns);
 	uint32_t place = free_slot(cluster, to);
 	size_t target = (size_t)to * cluster->room + place;
 	struct shard *shard = &cluster->shards[cluster->together ? 0 : to];
 	uint64_t ready_ns = free_ns + cluster->params.send_ns;
 
 	/* What is going on ends before it arrives. */
-	cluster->progress[target] = (struct policy_subdomain){
-		.updates = updates + (free_ns > now_ns), .worker = POLICY_PLB_NOBODY};
+	cluster->progress[target] =
+		(struct policy_subdomain){.updates = updates + busy, .worker = POLICY_PLB_NOBODY};
 	cluster->slots[target] = (struct slot){
-		.id = id, .next = NOBODY, .holder = NOBODY, .home = NOBODY, .ready_ns = ready_ns};
+		.id = id, .next = NOBODY, .holder = NOBODY, .home = NOBODY, .moment_ns = ready_ns};
 	cluster->where[id] = (uint32_t)target;
 	if (ready_ns < shard->arrival_ns)
 		shard->arrival_ns = ready_ns;
+	cluster->ranks[from].gone_ns = ready_ns + cluster->params.latency_ns;
 	cluster->ranks[from].residents--;
 	cluster->ranks[to].residents++;
 	cluster->dplb_moved++;
 	events_moved(cluster, id, now_ns);
 }
 
-/* An offer, an answer and the subdomain, as jacobi's mover has it. */
+/* An offer, an answer and the subdomain, as jacobi's mover has it; not while another is on its way. */
 static void offer(struct cluster *cluster, uint32_t from, const struct policy_dplb_move *move,
 	uint64_t now_ns)
 {
 	const struct policy_subdomain *progress = &cluster->progress[(size_t)from * cluster->room];
 	uint32_t left = move->pick, slot = 0;
 
+	if (now_ns < cluster->ranks[from].gone_ns)
+		return;
 	cluster->ranks[from].messages++;
 	cluster->ranks[move->to].messages++;
 	if (cluster->ranks[move->to].residents >= cluster->room) {
@@ -139,9 +142,8 @@ static double threshold(const struct cluster *cluster, double advance)
 
 	if (params->dplb_params.threshold > 0)
 		return params->dplb_params.threshold;
-	if (params->mode == CLUSTER_SSYNC)
-		advance = fmin(advance, (double)params->bound);
-	return advance > 0 ? POLICY_DPLB_THRESHOLD * advance : 0;
+	return policy_dplb_threshold(advance, params->dplb_period_ns,
+		params->mode == CLUSTER_SSYNC ? params->bound : UINT64_MAX);
 }
 
 /* Whether the rank moves something. A rank compares what it told itself when the others told what it
@@ -211,10 +213,10 @@ void exchange_arrive(struct cluster *cluster, struct shard *shard, uint64_t now_
 		for (uint32_t s = 0; s < cluster->ranks[r].slots; s++) {
 			if (slots[s].id == NOBODY || slots[s].holder != NOBODY)
 				continue;
-			if (slots[s].ready_ns <= now_ns)
+			if (slots[s].moment_ns <= now_ns)
 				ownership_add(cluster, r, s, now_ns);
-			else if (slots[s].ready_ns < next_ns)
-				next_ns = slots[s].ready_ns;
+			else if (slots[s].moment_ns < next_ns)
+				next_ns = slots[s].moment_ns;
 		}
 	}
 	shard->arrival_ns = next_ns;

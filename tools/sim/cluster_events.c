@@ -195,8 +195,8 @@ static double vary(struct rank *rank, double cost_ns, double jitter)
 	return jitter > 0 ? cost_ns * (1 + jitter * (2 * erand48(rank->random) - 1)) : cost_ns;
 }
 
-static uint64_t cost_of(struct cluster *cluster, uint32_t rank, const struct worker *worker,
-	uint32_t w, uint32_t slot)
+static uint64_t cost_of(
+	struct cluster *cluster, uint32_t rank, struct worker *worker, uint32_t w, uint32_t slot)
 {
 	const struct cluster_params *params = &cluster->params;
 	double cost_ns = vary(&cluster->ranks[rank], worker->cost_ns, params->jitter);
@@ -204,7 +204,7 @@ static uint64_t cost_of(struct cluster *cluster, uint32_t rank, const struct wor
 	if (params->foreign > 0 &&
 		cluster->slots[(size_t)rank * cluster->room + slot].home != socket_of(cluster, w))
 		cost_ns *= 1 + params->foreign;
-	return cost_ns < 1 ? 1 : (uint64_t)cost_ns;
+	return whole_ns(cost_ns, &worker->fraction_ns);
 }
 
 static bool may_update(struct cluster *cluster, uint32_t subdomain)
@@ -282,7 +282,8 @@ void events_run(struct cluster *cluster, struct shard *shard, uint64_t until_ns)
 			if (delivery_ns >= until_ns)
 				return;
 			deliver(cluster);
-		} else if (shard->arrival_ns <= now_ns) {
+		} else if (shard->arrival_ns < now_ns) {
+			/* Not before updates that end then: one may be of what arrives. */
 			if (shard->arrival_ns >= until_ns)
 				return;
 			exchange_arrive(cluster, shard, shard->arrival_ns);
@@ -315,15 +316,15 @@ static uint64_t iteration_ns(struct cluster *cluster)
 				sum += vary(&cluster->ranks[r], worker->cost_ns, params->jitter);
 			longest = sum > longest ? sum : longest;
 		}
-	uint64_t ns = longest < 1 ? 1 : (uint64_t)longest;
-	return ns + (params->ranks > 1 ? params->latency_ns : 0);
+	return whole_ns(longest, &cluster->sync_fraction_ns) +
+	       (params->ranks > 1 ? params->latency_ns : 0);
 }
 
 void events_run_lockstep(struct cluster *cluster, uint64_t until_ns)
 {
 	if (cluster->sync_ns == 0)
 		cluster->sync_ns = iteration_ns(cluster);
-	while (cluster->sync_ns < until_ns) {
+	while (cluster->sync_ns <= until_ns) {
 		for (uint32_t s = 0; cluster->field && s < cluster->n; s++) {
 			field_fetch(cluster->field, s);
 			field_step(cluster->field, s);

@@ -14,8 +14,9 @@
 
 #define NOBODY UINT32_MAX
 #define NEVER UINT64_MAX
+#define TIME_MAX_NS (UINT64_C(1) << 62) /* of a run, and of anything in it */
 
-enum { SIDES = 4 };
+enum { SIDES = 4, TREE_CHILDREN = 4 /* of a rank, jacobi's */ };
 
 /* A place for a subdomain on a rank; what PLB knows of it is in an array of its own. */
 struct slot {
@@ -23,12 +24,13 @@ struct slot {
 	uint32_t next; /* in the list of its holder */
 	uint32_t holder; /* worker of the rank that updates it; NOBODY: on its way here */
 	uint32_t home; /* socket that its memory is on */
-	uint64_t ready_ns; /* when it arrives */
+	uint64_t moment_ns; /* when it arrives; empty: when it was left */
 };
 
 /* Lists of slots by the numbers that they have on the rank. */
 struct worker {
 	double cost_ns; /* of an update, without its noise */
+	double fraction_ns; /* by which it is ahead of the clock, which has whole ones */
 	uint32_t first, incoming; /* its working set; what others have left to it */
 	uint32_t current, next; /* being updated; to come after it */
 	uint32_t flying; /* a subdomain that another rank gets when this update of it ends */
@@ -50,13 +52,14 @@ struct shard {
 };
 
 struct rank {
-	uint32_t slots; /* in use or empty again: above, none is in use */
+	uint32_t slots; /* in use or empty again: those above were never in use, and are not set */
 	uint32_t residents; /* with those on their way here */
 	unsigned short random[3];
 	struct policy_plb_state plb;
 	uint64_t plb_due_ns;
 	struct policy_dplb_state dplb;
 	uint64_t dplb_due_ns;
+	uint64_t gone_ns; /* when it knows that what it sent has arrived: one at a time */
 	double dplb_average; /* at the last point */
 	uint64_t messages;
 };
@@ -106,6 +109,7 @@ struct cluster {
 
 	uint64_t now_ns;
 	uint64_t sync_iterations, sync_ns; /* CLUSTER_SYNC: completed; when the next one will be */
+	double sync_fraction_ns; /* as that of a worker */
 	uint64_t staleness, fetches;
 	double staleness_sum;
 	uint64_t plb_points, plb_moved, dplb_points, dplb_moved, dplb_refused;
@@ -119,6 +123,18 @@ static inline uint32_t socket_of(const struct cluster *cluster, uint32_t worker)
 static inline uint64_t updates_of(const struct cluster *cluster, uint32_t subdomain)
 {
 	return cluster->progress[cluster->where[subdomain]].updates;
+}
+
+/* A cost in whole ns; what is left of it is kept in *fraction_ns for the next, so that the sum is right. */
+static inline uint64_t whole_ns(double cost_ns, double *fraction_ns)
+{
+	double sum_ns = cost_ns + *fraction_ns;
+
+	if (!(sum_ns < (double)TIME_MAX_NS))
+		return TIME_MAX_NS;
+	uint64_t ns = (uint64_t)sum_ns;
+	*fraction_ns = sum_ns - (double)ns;
+	return ns;
 }
 
 /* ---- cluster_events.c: workers and the order of what they do ---- */
@@ -147,8 +163,10 @@ uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_
 void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns);
 /* A slot, that nobody holds, to the worker with the fewest. */
 void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns);
-/* Take a slot out of all lists. Returns when an update of it that is going on will end, or now. */
-uint64_t ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns);
+/* Take a slot out of all lists. Returns whether an update of it is going on, which then ends at *free_ns:
+ * now at the earliest. */
+bool ownership_remove(
+	struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns, uint64_t *free_ns);
 
 /* ---- cluster_dplb.c: what ranks know, and what they move ---- */
 

@@ -31,6 +31,7 @@ uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_
 {
 	const struct cluster_params *params = &cluster->params;
 	struct rank *state = &cluster->ranks[rank];
+	double fraction_ns = 0;
 
 	for (uint32_t w = 0; w < params->workers; w++)
 		cluster->plb_workers[w].domain = socket_of(cluster, w);
@@ -42,7 +43,7 @@ uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_
 	cluster->plb_points++;
 	cluster->plb_moved += moves;
 	state->plb_due_ns = now_ns + params->plb_period_ns;
-	return (uint64_t)(params->plb_point_ns * state->residents);
+	return whole_ns(params->plb_point_ns * state->residents, &fraction_ns);
 }
 
 void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns)
@@ -74,23 +75,22 @@ void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker
 
 void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns)
 {
-	struct policy_subdomain *progress = progress_of(cluster, rank);
 	struct slot *slots = slots_of(cluster, rank);
 	uint32_t workers = cluster->params.workers, best = slot % workers;
 
 	for (uint32_t w = 0; w < workers; w++)
 		cluster->plb_workers[w].subdomains = 0;
 	for (uint32_t s = 0; s < cluster->ranks[rank].slots; s++)
-		if (progress[s].worker < workers)
-			cluster->plb_workers[progress[s].worker].subdomains++;
-	/* Of several with the fewest, as libprogress chooses. */
+		if (slots[s].holder < workers)
+			cluster->plb_workers[slots[s].holder].subdomains++;
+	/* As libprogress chooses: who holds the fewest, whatever it owns; of several, by the place. */
 	for (uint32_t i = 0; i < workers; i++) {
 		uint32_t w = (slot + i) % workers;
 		if (cluster->plb_workers[w].subdomains < cluster->plb_workers[best].subdomains)
 			best = w;
 	}
 	struct worker *worker = &workers_of(cluster, rank)[best];
-	progress[slot].worker = best;
+	progress_of(cluster, rank)[slot].worker = best;
 	slots[slot].holder = best;
 	slots[slot].home = socket_of(cluster, best);
 	slots[slot].next = worker->incoming;
@@ -108,22 +108,24 @@ static bool unlink_from(struct slot *slots, uint32_t *link, uint32_t slot)
 	return true;
 }
 
-uint64_t ownership_remove(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns)
+bool ownership_remove(
+	struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns, uint64_t *free_ns)
 {
 	struct slot *slots = slots_of(cluster, rank);
 	struct worker *holder = &workers_of(cluster, rank)[slots[slot].holder];
-	uint64_t free_ns = now_ns;
+	bool busy = holder->current == slot;
 
 	if (holder->next == slot)
 		holder->next = slots[slot].next;
 	if (!unlink_from(slots, &holder->first, slot))
 		unlink_from(slots, &holder->incoming, slot);
-	if (holder->current == slot) {
+	if (busy) {
 		holder->current = NOBODY;
 		holder->flying = slots[slot].id;
-		free_ns = events_ends(cluster, rank, slots[slot].holder);
+		*free_ns = events_ends(cluster, rank, slots[slot].holder);
 	}
 	slots[slot].id = slots[slot].next = slots[slot].holder = NOBODY;
+	slots[slot].moment_ns = now_ns;
 	progress_of(cluster, rank)[slot].worker = POLICY_PLB_NOBODY;
-	return free_ns;
+	return busy;
 }

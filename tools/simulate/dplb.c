@@ -33,7 +33,7 @@ static const struct argp_option table[] = {
 		"Between balancing points of ranks (default: 500ms)", -1},
 	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
 		"Let a rank be that is at most N updates behind in the mean of its subdomains, "
-		"above 0 to 1000000000000 (default: half of its own updates in a period, or of "
+		"above 0 to 1e12 (default: half of its own updates in a period, or of "
 		"the bound of ssync)",
 		-1},
 	{"slow-sockets", KEY_SLOW_SOCKETS, "LIST:PCT", 0,
@@ -113,10 +113,9 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_DPLB_PERIOD:
 		return command_time(state, "--dplb-period", arg, 1, &params->dplb_period_ns);
 	case KEY_DPLB_THRESHOLD:
-		if (parse_fraction(arg, THRESHOLD_MAX, &params->dplb_params.threshold) < 0 ||
-			params->dplb_params.threshold <= 0)
-			return command_line_refuse(state, "--dplb-threshold", arg,
-				"a number above 0, up to 1000000000000");
+		if (!subdomain_read_number(arg, THRESHOLD_MAX, &params->dplb_params.threshold))
+			return command_line_refuse(
+				state, "--dplb-threshold", arg, "a number above 0, up to 1e12");
 		return 0;
 	case KEY_SLOW_SOCKETS:
 		return subdomain_read_slow(state, "--slow-sockets", arg, SUBDOMAIN_SOCKETS, out);
@@ -158,37 +157,16 @@ int simulate_dplb_main(int argc, char **argv)
 	const struct argp_child children[] = {{.argp = &subdomain_argp}, {0}};
 	const struct argp argp = {
 		.options = table, .parser = read_option, .doc = doc, .children = children};
-	struct subdomain_options options = {
-		.params =
-			{
-				.ranks = 15,
-				.workers = 36,
-				.sockets = 2,
-				.each = 4,
-				.strips = true,
-				.mode = CLUSTER_ASYNC,
-				.update_ns = 250e3,
-				.jitter = 0.05,
-				.foreign = 0.15,
-				.latency_ns = 2000,
-				.send_ns = UINT64_C(1000000),
-				.look_ns = UINT64_C(2000000),
-				.plb_params = {.pairs = 6, .low = 2, .high = 6},
-				.plb_period_ns = UINT64_C(1000000),
-				.plb_point_ns = 20,
-				.dplb_period_ns = UINT64_C(500000000),
-				.seed = 1,
-			},
-		.variation = 0.01,
-		.lines = 8,
-	};
-	struct command_options command;
-	int rc = command_parse(&argp, argc, argv, &options, &command);
+	struct subdomain_options options = subdomain_defaults();
+	struct cluster_params *params = &options.params;
 
-	if (rc != 0)
-		return rc < 0 ? COMMAND_WRONG : 0;
-	options.command = command;
-	choose(&options);
-	rc = subdomain_complete(argv[0], &options);
-	return rc != 0 ? rc : subdomain_run(argv[0], &options, true);
+	params->ranks = 15;
+	params->workers = 36;
+	params->update_ns = 250e3;
+	params->latency_ns = 2000;
+	params->send_ns = UINT64_C(1000000);
+	params->look_ns = UINT64_C(2000000);
+	params->dplb_period_ns = UINT64_C(500000000);
+	options.between_ranks = true;
+	return subdomain_main(&argp, argc, argv, &options, choose);
 }

@@ -42,35 +42,8 @@ int simulate_plb_main(int argc, char **argv)
 {
 	const struct argp_child children[] = {{.argp = &subdomain_argp}, {0}};
 	const struct argp argp = {.parser = read_none, .doc = doc, .children = children};
-	struct subdomain_options options = {
-		.params =
-			{
-				.ranks = 1,
-				.workers = 24,
-				.sockets = 2,
-				.each = 4,
-				.strips = true,
-				.mode = CLUSTER_ASYNC,
-				.update_ns = 23e3,
-				.jitter = 0.05,
-				.foreign = 0.15,
-				.plb_params = {.pairs = 6, .low = 2, .high = 6},
-				.plb_period_ns = UINT64_C(1000000),
-				.plb_point_ns = 20,
-				.seed = 1,
-			},
-		.dplb = {{.kind = CLUSTER_DPLB_NONE}},
-		.dplbs = 1,
-		.variation = 0.01,
-		.lines = 8,
-	};
-	struct command_options command;
-	int rc = command_parse(&argp, argc, argv, &options, &command);
+	struct subdomain_options options = subdomain_defaults();
 
-	if (rc != 0)
-		return rc < 0 ? COMMAND_WRONG : 0;
-	options.command = command;
-	choose(&options);
-	rc = subdomain_complete(argv[0], &options);
-	return rc != 0 ? rc : subdomain_run(argv[0], &options, false);
+	options.dplb[options.dplbs++] = (struct subdomain_dplb){.kind = CLUSTER_DPLB_NONE};
+	return subdomain_main(&argp, argc, argv, &options, choose);
 }

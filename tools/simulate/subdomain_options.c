@@ -6,6 +6,7 @@
 #include "parse.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,8 @@
 #define ITERATIONS_MAX INT64_C(1000000000000)
 #define SUBDOMAINS_MAX UINT64_C(50000000)
 #define SOURCE_MAX 1e12
+#define UPDATES_MAX 1e11 /* two hours, or so */
+#define LOOKS_AN_ITERATION 10 /* that take as long */
 #define SLOWER_MAX 99.0 /* percent */
 #define TIME_DEFAULT_NS UINT64_C(10000000000)
 
@@ -58,7 +61,7 @@ static const struct argp_option table[] = {
 		"Of the most and the least updated subdomains to look at, 1 to 1024 (default: 6)",
 		0},
 	{"low", KEY_LOW, "N", 0,
-		"A worker with so many subdomains gives none away, 1 to 65536 (default: 2)", 0},
+		"A worker with so many subdomains gives none away, 1 to --high (default: 2)", 0},
 	{"high", KEY_HIGH, "N", 0,
 		"A worker with so many subdomains takes no more, 1 to 65536 (default: 6)", 0},
 	{"update", KEY_UPDATE, "TIME", 0,
@@ -104,6 +107,30 @@ static const struct argp_option table[] = {
 	{"seed", KEY_SEED, "N", 0, "Of all that is random, 0 or more (default: 1)", 0},
 	{0},
 };
+
+struct subdomain_options subdomain_defaults(void)
+{
+	return (struct subdomain_options){
+		.params =
+			{
+				.ranks = 1,
+				.workers = 24,
+				.sockets = 2,
+				.each = 4,
+				.strips = true,
+				.mode = CLUSTER_ASYNC,
+				.update_ns = 23e3,
+				.jitter = 0.05,
+				.foreign = 0.15,
+				.plb_params = {.pairs = 6, .low = 2, .high = 6},
+				.plb_period_ns = UINT64_C(1000000),
+				.plb_point_ns = 20,
+				.seed = 1,
+			},
+		.variation = 0.01,
+		.lines = 8,
+	};
+}
 
 static const char *const modes[] = {"sync", "ssync", "async"};
 static const char *const balances[] = {"joint", "split", "hybrid"};
@@ -190,10 +217,13 @@ static bool read_percentage(char *text, struct subdomain_slow *out)
 	char *dash = strchr(text, '-');
 
 	if (dash)
-		*dash++ = '\0';
-	if (parse_fraction(text, SLOWER_MAX, &out->least) < 0 ||
-		parse_fraction(dash ? dash : text, SLOWER_MAX, &out->most) < 0 ||
-		out->most < out->least)
+		*dash = '\0';
+	bool right = parse_fraction(text, SLOWER_MAX, &out->least) == 0 &&
+		     parse_fraction(dash ? dash + 1 : text, SLOWER_MAX, &out->most) == 0 &&
+		     out->most >= out->least;
+	if (dash)
+		*dash = '-'; /* for the message */
+	if (!right)
 		return false;
 	out->least /= 100;
 	out->most /= 100;
@@ -250,7 +280,7 @@ error_t subdomain_read_slow(struct argp_state *state, const char *option, char *
 		return 0;
 	if (colon)
 		*colon = '\0';
-	bool is_any = colon && read_named_number(arg, "any", 1, UINT32_MAX - 1, &any);
+	bool is_any = colon && read_named_number(arg, "any", 0, UINT32_MAX - 1, &any);
 	bool wrong = out->slows == SUBDOMAIN_SLOW_MAX || !colon ||
 		     !read_percentage(colon + 1, &slow) || (!is_any && !is_list(arg, strlen(arg)));
 	if (colon && wrong)
@@ -259,6 +289,8 @@ error_t subdomain_read_slow(struct argp_state *state, const char *option, char *
 		return command_line_refuse(state, option, arg,
 			"LIST:PCT, as 0,4-7:19, or any:N:PCT, PCT from 0 to 99 or a range; at most "
 			"32 times");
+	if (is_any && any == 0)
+		return 0;
 	if (is_any)
 		slow.any = (uint32_t)any;
 	else
@@ -289,21 +321,28 @@ static error_t read_grid(struct argp_state *state, char *arg, struct subdomain_o
 	return 0;
 }
 
-static error_t read_residual(struct argp_state *state, const char *arg, double *out)
+bool subdomain_read_number(const char *arg, double max, double *out)
 {
 	char *end;
 	double value = strtod(arg, &end);
 
-	if (*end || strspn(arg, "0123456789.eE-") != strlen(arg) || !(value > 0 && value < 1))
+	if (*end || strspn(arg, "0123456789.eE+-") != strlen(arg) || !(value > 0 && value <= max))
+		return false;
+	*out = value;
+	return true;
+}
+
+static error_t read_residual(struct argp_state *state, const char *arg, double *out)
+{
+	if (!subdomain_read_number(arg, 1, out) || *out == 1)
 		return command_line_refuse(
 			state, "--residual", arg, "a number above 0 and below 1, as 1e-4");
-	*out = value;
 	return 0;
 }
 
 static error_t read_source(struct argp_state *state, const char *arg, double *out)
 {
-	if (parse_fraction(arg, SOURCE_MAX, out) < 0 || *out <= 0)
+	if (!subdomain_read_number(arg, SOURCE_MAX, out))
 		return command_line_refuse(
 			state, "--source", arg, "a number above 0, up to 1e12, as 100");
 	return 0;
@@ -395,6 +434,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		out->series = arg;
 		return 0;
 	case KEY_LINES:
+		out->lines_given = true;
 		return command_count(state, "--lines", arg, 1, COUNT_MAX, &out->lines);
 	case KEY_SEED:
 		error = command_line_integer(state, "--seed", arg, 0, INT64_MAX, &number);
@@ -461,6 +501,24 @@ static int check_modes(const char *program, struct subdomain_options *options)
 	return 0;
 }
 
+/* Until what comes first; a residual may take long, but shows how far it is. */
+static bool takes_hours(const struct subdomain_options *options)
+{
+	const struct cluster_params *params = &options->params;
+	double n = (double)params->ranks * params->workers * params->each;
+	double iteration_ns = params->update_ns * params->each;
+	double iterations =
+		options->time_ns > 0 ? (double)options->time_ns / iteration_ns : INFINITY;
+
+	if (options->iterations > 0 && (double)options->iterations < iterations)
+		iterations = (double)options->iterations;
+	if (options->residual > 0)
+		return false;
+	double looks = params->ranks > 1 ? iterations * iteration_ns / (double)params->look_ns : 0;
+	return (iterations + looks / LOOKS_AN_ITERATION) * n * options->balances * options->dplbs >
+	       UPDATES_MAX;
+}
+
 int subdomain_complete(const char *program, struct subdomain_options *options)
 {
 	struct cluster_params *params = &options->params;
@@ -480,11 +538,25 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 		(options->rows > 0 || options->check_ns > 0 || options->source > 0))
 		return command_wrong(program,
 			"--grid, --source and --check are for cells: give --residual, too");
+	if (options->check_ns > 0 && (double)options->check_ns < params->update_ns)
+		return command_wrong(
+			program, "--check: shorter than --update, there is nothing new to see");
+	if (params->plb_params.low > params->plb_params.high)
+		return command_wrong(program, "--low %u: more than --high %u",
+			(unsigned)params->plb_params.low, (unsigned)params->plb_params.high);
+	if (options->lines_given && !options->series)
+		return command_wrong(program, "--lines is for pictures: give --series, too");
 	if (options->series && (options->balances > 1 || options->dplbs > 1))
 		return command_wrong(program,
 			"--series is for one variant: give one --balance (and one --dplb)");
 	if (options->time_ns == 0 && options->iterations == 0 && options->residual == 0)
 		options->time_ns = TIME_DEFAULT_NS;
+	if (takes_hours(options))
+		return command_wrong(program,
+			"that would take hours: take a longer --update%s, a shorter --time, or "
+			"fewer "
+			"--iterations or workers",
+			params->ranks > 1 ? " or --look" : "");
 	return check_slow(program, options);
 }
 

@@ -35,6 +35,7 @@ struct subdomain_dplb {
 
 struct subdomain_options {
 	struct command_options command;
+	bool between_ranks; /* jugglectl simulate dplb */
 	struct cluster_params params; /* without speeds, and what variants differ in */
 	struct subdomain_balance balance[SUBDOMAIN_CHOICES_MAX];
 	struct subdomain_dplb dplb[SUBDOMAIN_CHOICES_MAX];
@@ -50,10 +51,17 @@ struct subdomain_options {
 	uint64_t check_ns; /* between looks at the residual; 0: 50 iterations */
 	const char *series;
 	uint32_t lines;
+	bool lines_given;
 };
 
 /* The options that both have; its input is a struct subdomain_options. */
 extern const struct argp subdomain_argp;
+
+/* What both are unless something else is named: a node of the first paper, not balanced. */
+struct subdomain_options subdomain_defaults(void);
+
+/* For parsers: a number above 0, up to max, which may have an exponent. Returns whether it is one. */
+bool subdomain_read_number(const char *arg, double max, double *out);
 
 /* For parsers: read a list of parts that are slower, "LIST:PCT", or none. Returns 0 or, after a
  * message, EINVAL. */

@@ -30,6 +30,11 @@ static void name_mode(const struct cluster_params *params, char *out, size_t siz
 		snprintf(out, size, "%s", subdomain_mode_name(params->mode));
 }
 
+static const char *plural(uint32_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /* Iterations: updates of all subdomains of a worker. */
 static double iteration_rate(const struct subdomain_report *report, uint32_t i)
 {
@@ -71,7 +76,7 @@ static json_t *outcome_json(const struct subdomain_report *report, uint32_t i)
 		(json_int_t)result->messages_rank_max, "subdomains_rank_min",
 		(json_int_t)result->subdomains_rank_min, "subdomains_rank_max",
 		(json_int_t)result->subdomains_rank_max, "residual",
-		outcome->residual > 0 ? json_real(outcome->residual) : json_null(),
+		report->options->residual > 0 ? json_real(outcome->residual) : json_null(),
 		"time_to_solution_s",
 		outcome->solved_s > 0 ? json_real(outcome->solved_s) : json_null());
 }
@@ -89,11 +94,12 @@ static json_t *report_json(const struct subdomain_report *report)
 		}
 	name_mode(params, mode, sizeof(mode));
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:I, s:o}", "command",
-		report->between_ranks ? "simulate dplb" : "simulate plb", "version", JUGGLE_VERSION,
-		"ranks", (json_int_t)params->ranks, "workers", (json_int_t)params->workers,
-		"sockets", (json_int_t)params->sockets, "subdomains", (json_int_t)params->each,
-		"mode", mode, "update_s", params->update_ns * 1e-9, "capacity", report->capacity,
-		"seed", (json_int_t)params->seed, "variant", variants);
+		report->options->between_ranks ? "simulate dplb" : "simulate plb", "version",
+		JUGGLE_VERSION, "ranks", (json_int_t)params->ranks, "workers",
+		(json_int_t)params->workers, "sockets", (json_int_t)params->sockets, "subdomains",
+		(json_int_t)params->each, "mode", mode, "update_s", params->update_ns * 1e-9,
+		"capacity", report->capacity, "seed", (json_int_t)params->seed, "variant",
+		variants);
 }
 
 /* ---- Text ---- */
@@ -118,7 +124,7 @@ static void print_plb(const struct subdomain_report *report)
 		char name[32];
 
 		name_balance(&report->outcomes[i].balance, name, sizeof(name));
-		printf("%-12s %12.1f %8" PRIu64 " %8" PRIu64 " %8.1f %10.1f", name,
+		printf("%-12s %12.6g %8" PRIu64 " %8" PRIu64 " %8.1f %10.1f", name,
 			iteration_rate(report, i), result->spread, result->staleness,
 			result->staleness_mean,
 			(double)result->plb_moves / ((double)result->now_ns * 1e-9));
@@ -130,7 +136,7 @@ static void print_dplb(const struct subdomain_report *report)
 {
 	bool cells = report->options->residual > 0;
 
-	printf("%-10s %-16s %7s %7s %7s %6s%s\n", "balance", "dplb", "iter/s", "spread", "stale",
+	printf("%-10s %-16s %9s %7s %7s %6s%s\n", "balance", "dplb", "iter/s", "spread", "stale",
 		"moves", cells ? "  solution s" : "   refd messages");
 	for (uint32_t i = 0; i < report->count; i++) {
 		const struct cluster_result *result = &report->outcomes[i].result;
@@ -138,7 +144,7 @@ static void print_dplb(const struct subdomain_report *report)
 
 		name_balance(&report->outcomes[i].balance, balance, sizeof(balance));
 		name_dplb(&report->outcomes[i].dplb, dplb, sizeof(dplb));
-		printf("%-10s %-16s %7.5g %7" PRIu64 " %7" PRIu64 " %6" PRIu64, balance, dplb,
+		printf("%-10s %-16s %9.5g %7" PRIu64 " %7" PRIu64 " %6" PRIu64, balance, dplb,
 			iteration_rate(report, i), result->spread, result->staleness,
 			result->dplb_moves);
 		if (!cells)
@@ -155,21 +161,21 @@ static void print_text(const struct subdomain_report *report)
 	char mode[32];
 
 	name_mode(params, mode, sizeof(mode));
-	if (report->between_ranks)
-		printf("%u ranks of ", (unsigned)params->ranks);
-	printf("%u workers on %u socket%s, %u subdomains each, %s\n\n", (unsigned)params->workers,
-		(unsigned)params->sockets, params->sockets == 1 ? "" : "s", (unsigned)params->each,
-		mode);
-	if (report->between_ranks)
+	if (report->options->between_ranks)
+		printf("%u rank%s of ", (unsigned)params->ranks, plural(params->ranks));
+	printf("%u worker%s on %u socket%s, %u subdomain%s each, %s\n\n", (unsigned)params->workers,
+		plural(params->workers), (unsigned)params->sockets, plural(params->sockets),
+		(unsigned)params->each, plural(params->each), mode);
+	if (report->options->between_ranks)
 		print_dplb(report);
 	else
 		print_plb(report);
-	printf("\nAt %.4g of full speed in the mean, the workers could do %.1f iterations/s.\n"
+	printf("\nAt %.4g of full speed in the mean, the workers could do\n%.5g iterations/s.\n"
 	       "spread: updates of the most less those of the least advanced subdomain, at the\n"
 	       "end. stale: by how many iterations the oldest halo that was read was behind%s",
 		report->capacity, most,
-		report->between_ranks ? ".\n" : ",\nand in the mean of all updates.\n");
-	if (report->between_ranks && report->options->residual == 0)
+		report->options->between_ranks ? ".\n" : ",\nand in the mean of all updates.\n");
+	if (report->options->between_ranks && report->options->residual == 0)
 		printf("moves, refd: between ranks, and those refused by ranks that were full by "
 		       "then.\n"
 		       "messages: of a rank in a period of DPLB.\n");

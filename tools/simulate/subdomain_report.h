@@ -16,7 +16,6 @@ struct subdomain_outcome {
 
 struct subdomain_report {
 	const struct subdomain_options *options;
-	bool between_ranks;
 	double capacity; /* speed of workers in the mean */
 	const struct subdomain_outcome *outcomes;
 	uint32_t count;

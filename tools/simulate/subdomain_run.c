@@ -122,27 +122,40 @@ static void run_for(struct run *run, uint64_t time_ns)
 	}
 }
 
-/* By what is left at the rate so far. */
+/* Updates after which the run ends: as good as never without --iterations. */
+static double wanted_updates(const struct run *run)
+{
+	uint64_t iterations = run->options->iterations;
+
+	return iterations > 0 ? (double)iterations * (double)cluster_subdomains(run->cluster)
+			      : INFINITY;
+}
+
+/* When to look again whether that many are made, at the rate so far; at most after `most_ns`. */
+static uint64_t next_look_ns(const struct run *run, const struct cluster_result *result,
+	double want, uint64_t most_ns, uint64_t limit_ns)
+{
+	double left_ns = (double)most_ns, least_ns = run->options->params.update_ns;
+
+	if (result->updates > 0)
+		left_ns = (want - (double)result->updates) * (double)result->now_ns /
+			  (double)result->updates;
+	if (left_ns < least_ns)
+		left_ns = least_ns;
+	uint64_t step_ns = left_ns < (double)most_ns ? (uint64_t)left_ns : most_ns;
+	return limit_ns - result->now_ns > step_ns ? result->now_ns + step_ns : limit_ns;
+}
+
 static void run_iterations(struct run *run, uint64_t limit_ns)
 {
 	const struct cluster_params *params = &run->options->params;
-	double want = (double)run->options->iterations * (double)cluster_subdomains(run->cluster);
-	double round_ns = params->update_ns * params->each;
+	double want = wanted_updates(run), round_ns = params->update_ns * params->each;
 	double guess = round_ns * (double)run->options->iterations;
 	uint64_t slice = slice_ns(run, guess < 1e18 ? (uint64_t)guess : UINT64_C(1) << 60);
 	struct cluster_result result = {0};
 
 	while ((double)result.updates < want && result.now_ns < limit_ns) {
-		double left_ns = (double)slice;
-
-		if (result.updates > 0)
-			left_ns = (want - (double)result.updates) * (double)result.now_ns /
-				  (double)result.updates;
-		if (left_ns < params->update_ns)
-			left_ns = params->update_ns;
-		uint64_t next_ns =
-			result.now_ns + (left_ns < (double)slice ? (uint64_t)left_ns : slice);
-		step(run, next_ns < limit_ns ? next_ns : limit_ns);
+		step(run, next_look_ns(run, &result, want, slice, limit_ns));
 		cluster_get(run->cluster, &result);
 		show_progress(run, (double)result.updates / want);
 	}
@@ -154,22 +167,23 @@ static void run_residual(struct run *run, uint64_t limit_ns)
 	const struct subdomain_options *options = run->options;
 	double check = options->params.update_ns * options->params.each * CHECK_ITERATIONS;
 	uint64_t check_ns = options->check_ns > 0 ? options->check_ns : (uint64_t)check + 1;
-	uint64_t now_ns = 0;
-	double before = 1, residual = 1, want = options->residual;
+	double before = 1, residual = 1, want = options->residual, most = wanted_updates(run);
+	struct cluster_result result = {0};
 
-	while (residual > want && now_ns < limit_ns) {
-		uint64_t next_ns = limit_ns - now_ns > check_ns ? now_ns + check_ns : limit_ns;
+	while (residual > want && result.now_ns < limit_ns && (double)result.updates < most) {
+		uint64_t now_ns = result.now_ns;
 
-		step(run, next_ns);
+		step(run, next_look_ns(run, &result, most, check_ns, limit_ns));
+		cluster_get(run->cluster, &result);
 		before = residual;
 		residual = field_residual(run->field);
 		if (residual <= want) {
-			double part = log(before / want) / log(before / residual);
+			double part =
+				residual > 0 ? log(before / want) / log(before / residual) : 1;
 			run->outcome->solved_s =
-				((double)now_ns + part * (double)(next_ns - now_ns)) * 1e-9;
+				((double)now_ns + part * (double)(result.now_ns - now_ns)) * 1e-9;
 		}
-		now_ns = next_ns;
-		show_progress(run, log(residual) / log(want));
+		show_progress(run, fmax(log(residual) / log(want), (double)result.updates / most));
 	}
 	run->outcome->residual = residual;
 }
@@ -200,7 +214,7 @@ static int set_up(struct run *run, struct cluster_params *params)
 	if (rc == -EINVAL)
 		return command_wrong(run->program,
 			"this is more than can be simulated: take fewer ranks, --workers or "
-			"--subdomains, or shorter times");
+			"--subdomains, a lower --high, or shorter times");
 	return rc < 0 ? command_fail(run->program, "%s", strerror(-rc)) : 0;
 }
 
@@ -244,7 +258,7 @@ static int run_variant(struct run *run, const double *speeds)
 	return status != 0 ? status : closed;
 }
 
-int subdomain_run(const char *program, const struct subdomain_options *options, bool between_ranks)
+static int run_all(const char *program, const struct subdomain_options *options)
 {
 	struct subdomain_outcome outcomes[SUBDOMAIN_CHOICES_MAX * SUBDOMAIN_CHOICES_MAX] = {0};
 	struct run run = {.program = program, .options = options};
@@ -268,9 +282,22 @@ int subdomain_run(const char *program, const struct subdomain_options *options, 
 	if (status != 0)
 		return status;
 	const struct subdomain_report report = {.options = options,
-		.between_ranks = between_ranks,
 		.capacity = sum / (double)workers,
 		.outcomes = outcomes,
 		.count = variants(options)};
 	return subdomain_report(program, &report);
+}
+
+int subdomain_main(const struct argp *argp, int argc, char **argv,
+	struct subdomain_options *options, void (*choose)(struct subdomain_options *options))
+{
+	struct command_options command;
+	int rc = command_parse(argp, argc, argv, options, &command);
+
+	if (rc != 0)
+		return rc < 0 ? COMMAND_WRONG : 0;
+	options->command = command;
+	choose(options);
+	rc = subdomain_complete(argv[0], options);
+	return rc != 0 ? rc : run_all(argv[0], options);
 }

@@ -5,7 +5,9 @@
 
 #include "subdomain_options.h"
 
-/* By complete options. between_ranks: tell of what happens there, too. Returns the exit status. */
-int subdomain_run(const char *program, const struct subdomain_options *options, bool between_ranks);
+/* The rest of a subcommand: read the command line into *options, which has the defaults; let `choose` name what
+ * was not named; run. argv[0] is the whole name. Returns the exit status. */
+int subdomain_main(const struct argp *argp, int argc, char **argv,
+	struct subdomain_options *options, void (*choose)(struct subdomain_options *options));
 
 #endif

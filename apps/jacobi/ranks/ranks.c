@@ -9,7 +9,6 @@
 #include "survey.h"
 
 #include <errno.h>
-#include <math.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -25,7 +24,6 @@
 #define MESSAGES_AT_ONCE 16
 #define WISHES 8 /* bits */
 #define SUMS_MAX 64 /* of one ranks_sum() */
-#define TURNS_NS 30e6 /* by which ranks that share CPUs get ahead in turn: no reason to move */
 
 struct ranks {
 	struct ranks_setup setup;
@@ -107,20 +105,15 @@ static void look(struct ranks *ranks, struct survey_own *own)
 	}
 }
 
-/* The gap between ranks that is let be. Where staleness is bounded the gap is, too: it says only how
- * long the faster one waits. */
+/* The gap between ranks that is let be. */
 static double threshold(const struct ranks *ranks, const struct policy_dplb_rank *self)
 {
 	const struct options *options = ranks->setup.options;
-	double advance = self->average - ranks->balance_average;
-	double part = TURNS_NS / (double)options->dplb_period_ns;
 
 	if (options->dplb_threshold >= 0)
 		return options->dplb_threshold;
-	if (part < POLICY_DPLB_THRESHOLD)
-		part = POLICY_DPLB_THRESHOLD;
-	return advance > 0 ? fmin(part * advance, POLICY_DPLB_THRESHOLD * (double)options->bound)
-			   : 0;
+	return policy_dplb_threshold(
+		self->average - ranks->balance_average, options->dplb_period_ns, options->bound);
 }
 
 /* DPLB, Section 3.1, for this rank. */

@@ -21,8 +21,8 @@ struct policy_dplb_rank {
 
 struct policy_dplb_params {
 	double threshold; /* step 2: the largest gap of averages that is let be, in updates */
-	uint32_t
-		keep; /* a rank with so many subdomains gives none away; not 0: policy_dplb_keep() */
+	/* A rank with so many subdomains gives none away; not 0: see policy_dplb_keep(). */
+	uint32_t keep;
 	/* Step 3 beyond the paper, for neighbourhoods: all that are so far behind send, not only the
 	 * least advanced. */
 	bool all_behind;
@@ -34,10 +34,18 @@ struct policy_dplb_params {
  * spread is 1.5 to 3.5 times as large. Equal ranks move nothing in any case. */
 #define POLICY_DPLB_THRESHOLD 0.5
 
+/* That threshold, in updates, for a rank whose subdomains got `advance` updates in the last period. What
+ * ranks that share CPUs get ahead in turn is let be, too: no less than 30 ms of updates. Where staleness
+ * is bounded the gap is, too, and says only how long the faster one waits: no more than that part of `bound`,
+ * in updates; UINT64_MAX: there is none. 0 when nothing was updated. */
+double policy_dplb_threshold(double advance, uint64_t period_ns, uint64_t bound);
+
 /* A good `keep`: as many as PLB among the workers of the rank needs to go on (plb.h). A slow rank that
  * catches up gives away more than its share; down to `low` subdomains for each worker none of them may
  * give any more, and those of its slower workers are left behind. In virtual time, 2 of 15 ranks 40 %
- * slower, the spread after 120 periods was 15 times as large without the spare ones. */
+ * slower, the spread after 120 periods was 15 times as large without the spare ones. workers: 1 at
+ * least. 0 for a single worker with low 0, or where neither low nor pairs asks for any: then a rank
+ * may give away all it has. */
 static inline uint32_t policy_dplb_keep(uint32_t workers, uint32_t low, uint32_t pairs)
 {
 	uint32_t spare = pairs < workers ? pairs : workers - 1;

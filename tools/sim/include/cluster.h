@@ -88,7 +88,8 @@ struct cluster;
 int cluster_new(struct cluster **out, const struct cluster_params *params, struct field *field);
 /* Accepts NULL. */
 void cluster_free(struct cluster *cluster);
-/* Go on until that moment of virtual time. How a run is cut into calls changes nothing. */
+/* Go on until that moment of virtual time, 2^62 ns at most, and with what ends right then. How a run is cut into
+ * calls changes nothing. */
 void cluster_run(struct cluster *cluster, uint64_t until_ns);
 uint64_t cluster_subdomains(const struct cluster *cluster);
 /* Updates of each subdomain so far, into an array for all: for pictures of the braid. */
