@@ -10,6 +10,8 @@ import pytest
 
 import helpers
 
+pytestmark = pytest.mark.slow  # with a sanitizer
+
 SCRIPT = helpers.REPO / "tools" / "reproduce" / "juggle"
 
 
