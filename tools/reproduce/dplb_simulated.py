@@ -56,9 +56,9 @@ Table 3       As for the time. The standard deviations of the paper have the sca
 
 def complete(parser, args):
     args.ranks, args.parts = NODES, "parts"
-    args.slow = args.slow if args.slow is not None else 4 if args.quick else 8
+    args.slow = args.slow if args.slow is not None else 2 if args.quick else 8
     args.repeats = args.repeats or 1
-    args.cells = args.cells or (20 if args.quick else 40)
+    args.cells = args.cells or (10 if args.quick else 40)
     args.residual = args.residual or "1e-3"
     args.height = args.height or [HEIGHT]
     if len(args.height) > 1 or not 0 <= args.slow <= 8:
