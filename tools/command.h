@@ -82,6 +82,12 @@ void command_progress_end(struct command_progress *progress);
 
 /* The subcommands. argv[0] is the whole name, as "jugglectl simulate plb". Each returns the exit
  * status. */
+int list_main(int argc, char **argv);
+int stat_main(int argc, char **argv);
+int top_main(int argc, char **argv);
+int doctor_main(int argc, char **argv);
+int plot_main(int argc, char **argv);
+int clean_main(int argc, char **argv);
 int predict_main(int argc, char **argv);
 int simulate_main(int argc, char **argv);
 int simulate_juggle_main(int argc, char **argv);

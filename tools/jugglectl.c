@@ -9,6 +9,12 @@ static const struct {
 	const char *name, *summary;
 	int (*main)(int argc, char **argv);
 } subcommands[] = {
+	{"list", "the jobs and the programs that publish progress on this machine", list_main},
+	{"stat", "how far the threads and subdomains of one have come, and how fast", stat_main},
+	{"top", "the same as a live screen", top_main},
+	{"doctor", "what helps and hinders juggle here, and what to do about it", doctor_main},
+	{"plot", "a traced run as pictures", plot_main},
+	{"clean", "remove what killed processes left in /dev/shm", clean_main},
 	{"predict", "whether juggle helps n threads on m CPUs, by theory", predict_main},
 	{"simulate", "a machine in virtual time: threads, or subdomains", simulate_main},
 	{"replay", "what another policy or period had done to a traced run", replay_main},
@@ -17,7 +23,7 @@ static const struct {
 static void print_help(FILE *to)
 {
 	fputs("Usage: jugglectl COMMAND [OPTION...]\n"
-	      "Explain and predict what juggle does.\n\n",
+	      "Show, explain and predict what juggle does.\n\n",
 		to);
 	for (size_t i = 0; i < sizeof subcommands / sizeof *subcommands; i++)
 		fprintf(to, "  %-10s %s\n", subcommands[i].name, subcommands[i].summary);

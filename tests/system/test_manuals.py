@@ -21,9 +21,10 @@ def page_of(program):
     return program.replace(" ", "-") + ".1"
 
 
-PROGRAMS = ["juggle", "ubench", "noise", "jacobi", "jugglectl predict", "jugglectl replay",
+PROGRAMS = ["juggle", "ubench", "noise", "jacobi", "jugglectl list", "jugglectl stat", "jugglectl top",
+            "jugglectl doctor", "jugglectl plot", "jugglectl clean", "jugglectl predict", "jugglectl replay",
             "jugglectl simulate juggle", "jugglectl simulate plb", "jugglectl simulate dplb"]
-ALL_PAGES = sorted([page_of(program) for program in PROGRAMS] + ["juggle.7", "jugglectl.1", "progress.3"])
+ALL_PAGES = sorted([page_of(program) for program in PROGRAMS] + ["juggle.7", "juggle-batch.7", "jugglectl.1", "progress.3"])
 
 
 @pytest.fixture

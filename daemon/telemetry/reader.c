@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+#include "telemetry_reader.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define THREADS_OFFSET (sizeof(struct telemetry) + TELEMETRY_CPUS * sizeof(struct telemetry_cpu))
+#define PROGRESS_OFFSET (THREADS_OFFSET + TELEMETRY_THREADS * sizeof(struct telemetry_thread))
+#define TOTAL_BYTES (PROGRESS_OFFSET + TELEMETRY_PROGRESS * sizeof(struct telemetry_progress))
+
+struct telemetry_reader {
+	int fd;
+};
+
+/* 0, -EBADMSG when there is less, or what pread(2) gives. */
+static int read_at(int fd, void *buffer, size_t bytes, uint64_t offset)
+{
+	ssize_t n;
+
+	do {
+		n = pread(fd, buffer, bytes, (off_t)offset);
+	} while (n < 0 && errno == EINTR);
+	if (n < 0)
+		return -errno;
+	return (size_t)n == bytes ? 0 : -EBADMSG;
+}
+
+/* Is it a file that juggle made, and that nobody else could have? */
+static int check_file(int fd, uid_t uid, uint64_t *size_bytes)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (!S_ISREG(st.st_mode) || st.st_uid != uid || (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+		return -EPERM;
+	*size_bytes = (uint64_t)st.st_size;
+	return 0;
+}
+
+static int check_header(const struct telemetry *t, uint64_t size_bytes, uint32_t *version)
+{
+	if (t->magic == 0)
+		return -EAGAIN;
+	if (t->magic != TELEMETRY_MAGIC)
+		return -EBADMSG;
+	if (version != NULL)
+		*version = t->version;
+	if (t->version != TELEMETRY_VERSION)
+		return -EPROTO;
+	if (t->header_bytes != sizeof *t || t->cpu_bytes != sizeof(struct telemetry_cpu) ||
+		t->thread_bytes != sizeof(struct telemetry_thread) ||
+		t->progress_bytes != sizeof(struct telemetry_progress) ||
+		t->cpu_capacity != TELEMETRY_CPUS || t->thread_capacity != TELEMETRY_THREADS ||
+		t->progress_capacity != TELEMETRY_PROGRESS || t->total_bytes != TOTAL_BYTES ||
+		size_bytes < TOTAL_BYTES)
+		return -EBADMSG;
+	return 0;
+}
+
+/* The whole header is zero until it is filled in, and a file of another version may be shorter. */
+static int check(int fd, pid_t pid, uid_t uid, uint32_t *version)
+{
+	struct telemetry t = {0};
+	uint64_t size_bytes = 0;
+	int error = check_file(fd, uid, &size_bytes);
+
+	if (error != 0)
+		return error;
+	if (size_bytes == 0)
+		return -EAGAIN;
+	error = read_at(fd, &t, size_bytes < sizeof t ? (size_t)size_bytes : sizeof t, 0);
+	if (error == 0)
+		error = check_header(&t, size_bytes, version);
+	return error == 0 && t.pid != pid ? -EPERM : error;
+}
+
+int telemetry_reader_open(pid_t pid, uid_t uid, struct telemetry_reader **out, uint32_t *version)
+{
+	char path[64];
+	struct telemetry_reader *reader = malloc(sizeof *reader);
+
+	if (reader == NULL)
+		return -ENOMEM;
+	snprintf(path, sizeof path, "/dev/shm/juggle.%u.%d", (unsigned)uid, (int)pid);
+	/* Not to be held up by a FIFO that somebody put there. */
+	reader->fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	int error = reader->fd >= 0  ? check(reader->fd, pid, uid, version)
+		    : errno == ELOOP ? -EPERM
+				     : -errno;
+	if (error != 0) {
+		telemetry_reader_close(reader);
+		return error;
+	}
+	*out = reader;
+	return 0;
+}
+
+void telemetry_reader_close(struct telemetry_reader *reader)
+{
+	if (reader == NULL)
+		return;
+	if (reader->fd >= 0)
+		close(reader->fd);
+	free(reader);
+}
+
+bool telemetry_reader_closed(const struct telemetry_reader *reader)
+{
+	struct stat st;
+
+	return fstat(reader->fd, &st) < 0 || st.st_nlink == 0;
+}
+
+static void clip(_Atomic uint32_t *count, uint32_t most)
+{
+	if (telemetry_get32(count) > most)
+		telemetry_set32(count, most);
+}
+
+static void end(char *text, size_t bytes)
+{
+	text[bytes - 1] = '\0';
+}
+
+int telemetry_reader_header(struct telemetry_reader *reader, struct telemetry *out)
+{
+	int error = read_at(reader->fd, out, sizeof *out, 0);
+
+	if (error != 0)
+		return error;
+	end(out->command, sizeof out->command);
+	end(out->policy, sizeof out->policy);
+	end(out->sampler, sizeof out->sampler);
+	end(out->balancers, sizeof out->balancers);
+	end(out->domains, sizeof out->domains);
+	clip(&out->cpus, TELEMETRY_CPUS);
+	clip(&out->slots, TELEMETRY_THREADS);
+	clip(&out->progress_slots, TELEMETRY_PROGRESS);
+	clip(&out->state, TELEMETRY_LOST);
+	return 0;
+}
+
+int telemetry_reader_cpus(struct telemetry_reader *reader, struct telemetry_cpu *out, uint32_t n)
+{
+	return n > TELEMETRY_CPUS
+		       ? -EINVAL
+		       : read_at(reader->fd, out, n * sizeof *out, sizeof(struct telemetry));
+}
+
+int telemetry_reader_threads(
+	struct telemetry_reader *reader, struct telemetry_thread *out, uint32_t n)
+{
+	if (n > TELEMETRY_THREADS)
+		return -EINVAL;
+	int error = read_at(reader->fd, out, n * sizeof *out, THREADS_OFFSET);
+	for (uint32_t i = 0; i < n && error == 0; i++)
+		end(out[i].comm, sizeof out[i].comm);
+	return error;
+}
+
+int telemetry_reader_progress(
+	struct telemetry_reader *reader, struct telemetry_progress *out, uint32_t n)
+{
+	return n > TELEMETRY_PROGRESS ? -EINVAL
+				      : read_at(reader->fd, out, n * sizeof *out, PROGRESS_OFFSET);
+}
