@@ -7,17 +7,13 @@
 #include "system.h"
 #include "text.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { FINDINGS_MAX = 128, COLUMNS = 79, INDENT = 5, THREADS_MAX = 1000000 };
-
-struct arguments {
-	struct doctor_system *system;
-	const char *first; /* of the command */
-};
 
 static const struct argp_option table[] = {
 	{"cpus", 'c', "LIST", 0,
@@ -29,8 +25,7 @@ static const struct argp_option table[] = {
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct arguments *arguments = state->input;
-	struct doctor_system *system = arguments->system;
+	struct doctor_system *system = state->input;
 
 	switch (key) {
 	case 'c':
@@ -43,7 +38,11 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 'n':
 		return command_count(state, "--threads", arg, 1, THREADS_MAX, &system->threads);
 	case ARGP_KEY_ARG:
-		/* The command begins; its options are its own. */
+		/* Its options would have been taken for ours. */
+		if (state->quoted == 0) {
+			argp_failure(state, 0, 0, "%s: put -- before the command", arg);
+			return EINVAL;
+		}
 		system->command = (const char *const *)state->argv + state->next - 1;
 		state->next = state->argc;
 		return 0;
@@ -150,7 +149,6 @@ int doctor_main(int argc, char **argv)
 	struct doctor_system *system = malloc(sizeof(*system));
 	struct doctor_finding *finding = calloc(FINDINGS_MAX, sizeof(*finding));
 	struct command_options options;
-	struct arguments arguments = {.system = system};
 	const struct argp argp = {
 		.options = table, .parser = read_option, .args_doc = "[-- COMMAND [ARG...]]"};
 	int status = 0;
@@ -161,7 +159,7 @@ int doctor_main(int argc, char **argv)
 	}
 	doctor_system_init(system);
 	system->environment = (const char *const *)environ;
-	int r = command_parse(&argp, argc, argv, &arguments, &options);
+	int r = command_parse(&argp, argc, argv, system, &options);
 	if (r != 0) {
 		status = r < 0 ? COMMAND_WRONG : 0;
 		goto end;

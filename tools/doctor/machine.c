@@ -43,15 +43,14 @@ static void widen(struct doctor_range *range, int64_t value)
 		range->most = (uint64_t)value;
 }
 
-/* Note the CPU as the first of its core, unless one before it was. */
+/* Note the CPU as the first of its core, unless one before it was. What doesn't tell is a core. */
 static void read_core(struct doctor_system *system, const char *root, int cpu)
 {
 	struct act_mask siblings;
 	char path[128];
 
 	snprintf(path, sizeof(path), CPUS "cpu%d/topology/thread_siblings_list", cpu);
-	if (doctor_read_cpus(root, path, &siblings) != 0)
-		return;
+	doctor_read_cpus(root, path, &siblings);
 	for (int i = 0; i < cpu; i++)
 		if (act_mask_has(&siblings, i) && act_mask_has(&system->cpus, i))
 			return;

@@ -56,7 +56,7 @@ static enum doctor_level judge_count(const struct doctor_system *s, struct docto
 	}
 	if (count == 0)
 		return DOCTOR_NONE; /* the mask could not be read */
-	doctor_say(out, "There is one CPU only, %s: nothing can be balanced.", list);
+	doctor_say(out, "There is only one CPU to use, %s: nothing can be balanced.", list);
 	doctor_advise(out, "%s",
 		s->cpus_given
 			? "Name more CPUs by -c."
@@ -274,7 +274,10 @@ static enum doctor_level judge_governor(const struct doctor_system *s, struct do
 
 static enum doctor_level judge_domains(const struct doctor_system *s, struct doctor_finding *out)
 {
-	if (s->domains == 0)
+	struct act_mask missing = without(&s->cpus, &s->online);
+
+	/* What isn't there has no domain. */
+	if (s->domains == 0 || (s->cpus_given && act_mask_count(&missing) > 0))
 		return DOCTOR_NONE;
 	if (s->domains == 1) {
 		doctor_say(out, "The CPUs are in one NUMA domain.");

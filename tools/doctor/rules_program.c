@@ -164,35 +164,40 @@ static enum doctor_level if_openmp(const struct doctor_system *s, enum doctor_le
 static bool is_off(const char *value)
 {
 	return strcasecmp(value, "false") == 0 || strcasecmp(value, "none") == 0 ||
-	       strcasecmp(value, "disabled") == 0 || strcasecmp(value, "no") == 0 ||
+	       strcasecmp(value, "disabled") == 0 || strcasecmp(value, "disable") == 0 ||
+	       strcasecmp(value, "off") == 0 || strcasecmp(value, "no") == 0 ||
 	       strcmp(value, "0") == 0 || value[0] == '\0';
 }
 
 static enum doctor_level judge_omp_binding(
 	const struct doctor_system *s, struct doctor_finding *out)
 {
-	/* Places alone bind as well, unless OMP_PROC_BIND says no. */
-	static const char *const names[] = {
-		"OMP_PROC_BIND", "GOMP_CPU_AFFINITY", "OMP_PLACES", "KMP_AFFINITY"};
+	/* Places alone bind as well. OMP_PROC_BIND=false keeps GCC's runtime from it, but not LLVM's,
+	 * which alone knows KMP_AFFINITY. */
+	static const struct {
+		const char *name;
+		bool heeds_false;
+		bool gcc; /* GCC's runtime knows it */
+	} variables[] = {{"OMP_PROC_BIND", true, true}, {"GOMP_CPU_AFFINITY", true, true},
+		{"OMP_PLACES", true, true}, {"KMP_AFFINITY", false, false}};
+	const struct doctor_program *target = doctor_target(s);
+	const char *openmp = target != NULL ? openmp_of(target) : NULL;
 	const char *bind = doctor_env(s, "OMP_PROC_BIND");
+	bool gcc = openmp != NULL && strncmp(openmp, "libgomp", 7) == 0;
+	bool llvm = openmp != NULL && !gcc;
 
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		const char *value = doctor_env(s, names[i]);
-		bool other_runtime = strcmp(names[i], "KMP_AFFINITY") == 0;
-		if (value == NULL || is_off(value))
+	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+		const char *name = variables[i].name, *value = doctor_env(s, name);
+		if (value == NULL || is_off(value) || strstr(value, "none") != NULL ||
+			(gcc && !variables[i].gcc))
 			continue;
-		if (bind != NULL && is_off(bind) && !other_runtime)
+		if (bind != NULL && is_off(bind) && variables[i].heeds_false && !llvm)
 			continue;
-		if (other_runtime && strstr(value, "none") != NULL)
-			continue;
-		const struct doctor_program *target = doctor_target(s);
-		if (other_runtime && target != NULL && doctor_library(target, "libgomp.so") != NULL)
-			continue; /* GCC's runtime does not know it */
 		doctor_say(out,
 			"%s=%.60s binds threads: juggle moves them nevertheless, but when it "
 			"stands "
 			"aside they get their binding back.",
-			names[i], value);
+			name, value);
 		doctor_advise(out, "Turn it off: `unset OMP_PLACES GOMP_CPU_AFFINITY KMP_AFFINITY; "
 				   "export OMP_PROC_BIND=false`.");
 		return if_openmp(s, DOCTOR_WARNING);
@@ -298,17 +303,16 @@ static const char *binding(const struct doctor_system *s, const char **from)
 {
 	static const char *const variables[] = {"OMPI_MCA_hwloc_base_binding_policy",
 		"PRTE_MCA_hwloc_default_binding_policy", "HYDRA_BINDING", "I_MPI_PIN",
-		"MV2_ENABLE_AFFINITY", "SLURM_CPU_BIND"};
+		"MV2_ENABLE_AFFINITY"};
 
 	*from = s->program.name;
 	if (s->launcher.bind[0] != '\0')
 		return s->launcher.bind;
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
 		const char *value = doctor_env(s, variables[i]);
-		bool of_open_mpi = i < 2, of_hydra = i >= 2 && i < 5;
+		bool of_open_mpi = i < 2;
 		if (value == NULL || (s->launcher.kind == DOCTOR_OPEN_MPI && !of_open_mpi) ||
-			(s->launcher.kind == DOCTOR_HYDRA && !of_hydra) ||
-			(s->launcher.kind == DOCTOR_SRUN && (of_open_mpi || of_hydra)))
+			(s->launcher.kind == DOCTOR_HYDRA && of_open_mpi))
 			continue;
 		*from = variables[i];
 		return value;

@@ -78,8 +78,10 @@ static enum doctor_level judge_batch(const struct doctor_system *s, struct docto
 		/* Others, too, may call something JOB_ID. */
 		if (strcmp(systems[i].variable, "JOB_ID") == 0 && doctor_env(s, "SGE_ROOT") == NULL)
 			continue;
-		doctor_say(out, "This is job %.40s of %s, with %d CPUs here.", job, systems[i].name,
-			act_mask_count(&s->mask));
+		const char *bind = doctor_env(s, "SLURM_CPU_BIND");
+		doctor_say(out, "This is job %.40s of %s, with %d CPUs here%s%.60s.", job,
+			systems[i].name, act_mask_count(&s->mask),
+			bind != NULL ? "; SLURM_CPU_BIND is " : "", bind != NULL ? bind : "");
 		doctor_advise(out, "Put options into JUGGLE_OPTIONS in the job script; for several "
 				   "nodes see juggle-batch(7).");
 		return DOCTOR_NOTE;
