@@ -48,7 +48,8 @@ static void assert_mask(const struct act_mask *mask, const char *list)
 static void plain(struct doctor_system *system)
 {
 	doctor_system_init(system);
-	system->cpus = system->mask = system->online = system->first = mask_of("0-3");
+	system->cpus = system->mask = system->online = system->first = system->cores =
+		mask_of("0-3");
 	system->domains = 1;
 	system->kernel = (struct doctor_version){6, 18, 44};
 	strcpy(system->release, "6.18.44");
@@ -153,6 +154,7 @@ static void read_machine(struct doctor_system *system, const char *name, const c
 	plain(system);
 	system->cpus = system->mask = mask_of(cpus);
 	memset(&system->first, 0, sizeof(system->first));
+	memset(&system->cores, 0, sizeof(system->cores));
 	doctor_read_machine(system, root);
 	nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
 }
@@ -165,6 +167,7 @@ static void test_hybrid(void **state)
 	assert_non_null(s);
 	read_machine(s, "hybrid", "0-7");
 	assert_mask(&s->first, "0,2,4-7");
+	assert_mask(&s->cores, "0,2,4-7");
 	assert_mask(&s->kind[1], "4-7");
 	assert_int_equal(s->max_khz.most, 4700000);
 	assert_false(isfinite(s->quota_cpus));
@@ -522,6 +525,13 @@ static void test_mpi_rules(void **state)
 	assert_level(s, "mpi_wait", DOCTOR_NONE);
 	s->container = true;
 	assert_level(s, "mpi_single_copy", DOCTOR_NOTE);
+	/* Hardware threads are no cores. */
+	launch(s, DOCTOR_OPEN_MPI, "mpirun -n 4 a", "a");
+	s->cores = mask_of("0,1");
+	assert_says(s, "mpi_slots", DOCTOR_WARNING, "4 ranks on 2 cores", "");
+	launch(s, DOCTOR_OPEN_MPI, "mpirun --use-hwthread-cpus -n 4 a", "a");
+	s->cores = mask_of("0,1");
+	assert_level(s, "mpi_slots", DOCTOR_NONE);
 	launch(s, DOCTOR_HYDRA, "mpiexec -n 7 a", "a");
 	assert_level(s, "mpi_binding", DOCTOR_GOOD);
 	launch(s, DOCTOR_HYDRA, "mpiexec -bind-to core -n 7 a", "a");

@@ -13,7 +13,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum meaning { IGNORED, RANKS, BIND, MAP, OVERSUBSCRIBE, HOSTS, MCA };
+enum meaning { IGNORED, RANKS, BIND, MAP, OVERSUBSCRIBE, HARDWARE_THREADS, HOSTS, MCA };
 
 struct option {
 	const char *name;
@@ -60,7 +60,7 @@ static const struct option open_mpi[] = {
 	{"display-allocation", 0, IGNORED},
 	{"display", 1, IGNORED},
 	{"nooversubscribe", 0, IGNORED},
-	{"use-hwthread-cpus", 0, IGNORED},
+	{"use-hwthread-cpus", 0, HARDWARE_THREADS},
 	{"report-bindings", 0, IGNORED},
 	{"tag-output", 0, IGNORED},
 	{"timestamp-output", 0, IGNORED},
@@ -229,6 +229,9 @@ static void apply(
 		break;
 	case OVERSUBSCRIBE:
 		out->oversubscribe = true;
+		break;
+	case HARDWARE_THREADS:
+		out->hardware_threads = true;
 		break;
 	case HOSTS:
 		out->hosts = true;

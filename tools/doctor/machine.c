@@ -43,18 +43,22 @@ static void widen(struct doctor_range *range, int64_t value)
 		range->most = (uint64_t)value;
 }
 
-/* Note the CPU as the first of its core, unless one before it was. What doesn't tell is a core. */
-static void read_core(struct doctor_system *system, const char *root, int cpu)
+/* Those of a mask that are the first of their core. What doesn't tell is a core. */
+static void read_cores(const char *root, const struct act_mask *mask, struct act_mask *first)
 {
-	struct act_mask siblings;
-	char path[128];
-
-	snprintf(path, sizeof(path), CPUS "cpu%d/topology/thread_siblings_list", cpu);
-	doctor_read_cpus(root, path, &siblings);
-	for (int i = 0; i < cpu; i++)
-		if (act_mask_has(&siblings, i) && act_mask_has(&system->cpus, i))
-			return;
-	act_mask_add(&system->first, cpu);
+	for (int cpu = 0; cpu < ACT_CPUS_MAX; cpu++) {
+		struct act_mask siblings;
+		char path[128];
+		bool is_first = act_mask_has(mask, cpu);
+		if (!is_first)
+			continue;
+		snprintf(path, sizeof(path), CPUS "cpu%d/topology/thread_siblings_list", cpu);
+		doctor_read_cpus(root, path, &siblings);
+		for (int i = 0; i < cpu && is_first; i++)
+			is_first = !act_mask_has(&siblings, i) || !act_mask_has(mask, i);
+		if (is_first)
+			act_mask_add(first, cpu);
+	}
 }
 
 static void read_speed(struct doctor_system *system, const char *root, int cpu)
@@ -87,12 +91,11 @@ static void read_cpus(struct doctor_system *system, const char *root)
 	doctor_read_cpus(root, CPUS "nohz_full", &system->nohz_full);
 	doctor_read_cpus(root, "/sys/devices/cpu_core/cpus", &system->kind[0]);
 	doctor_read_cpus(root, "/sys/devices/cpu_atom/cpus", &system->kind[1]);
-	for (int cpu = 0; cpu < ACT_CPUS_MAX; cpu++) {
-		if (!act_mask_has(&system->cpus, cpu))
-			continue;
-		read_core(system, root, cpu);
-		read_speed(system, root, cpu);
-	}
+	read_cores(root, &system->cpus, &system->first);
+	read_cores(root, &system->online, &system->cores);
+	for (int cpu = 0; cpu < ACT_CPUS_MAX; cpu++)
+		if (act_mask_has(&system->cpus, cpu))
+			read_speed(system, root, cpu);
 }
 
 static double quota_v2(const char *root, const char *folder)

@@ -332,13 +332,18 @@ static enum doctor_level say_unbound(struct doctor_finding *out, const char *why
 	return DOCTOR_GOOD;
 }
 
+/* How many ranks Open MPI takes by itself. */
+static uint32_t slots(const struct doctor_system *s)
+{
+	return (uint32_t)act_mask_count(s->launcher.hardware_threads ? &s->online : &s->cores);
+}
+
 static enum doctor_level judge_open_mpi(const struct doctor_system *s, struct doctor_finding *out)
 {
 	uint32_t ranks = s->launcher.ranks;
-	uint32_t cpus = (uint32_t)act_mask_count(&s->online);
 
 	doctor_advise(out, "Say `%s --bind-to none`.", s->program.name);
-	if (ranks > cpus && cpus > 0 && ranks > 2 && !s->launcher.hosts)
+	if (ranks > slots(s) && slots(s) > 0 && ranks > 2 && !s->launcher.hosts)
 		return say_unbound(
 			out, "Open MPI leaves that when there are more ranks than cores");
 	if (ranks <= 2) {
@@ -456,14 +461,13 @@ static bool is_set(const struct doctor_system *s, const char *name)
 static enum doctor_level judge_slots(const struct doctor_system *s, struct doctor_finding *out)
 {
 	const struct doctor_launcher *launcher = &s->launcher;
-	uint32_t cpus = (uint32_t)act_mask_count(&s->online);
 
-	if (launcher->kind != DOCTOR_OPEN_MPI || launcher->ranks <= cpus || cpus == 0 ||
+	if (launcher->kind != DOCTOR_OPEN_MPI || launcher->ranks <= slots(s) || slots(s) == 0 ||
 		launcher->oversubscribe || launcher->hosts ||
 		is_set(s, "OMPI_MCA_rmaps_base_oversubscribe"))
 		return DOCTOR_NONE;
-	doctor_say(out, "Open MPI refuses %u ranks on %u CPUs unless told that it is meant.",
-		launcher->ranks, cpus);
+	doctor_say(out, "Open MPI refuses %u ranks on %u cores unless told that it is meant.",
+		launcher->ranks, slots(s));
 	doctor_advise(out, "Say `%s --oversubscribe`.", s->program.name);
 	return DOCTOR_WARNING;
 }
@@ -490,9 +494,8 @@ static enum doctor_level judge_mpi_wait(const struct doctor_system *s, struct do
 		doctor_say(out, "Ranks that wait for messages yield (mpi_yield_when_idle).");
 		return DOCTOR_GOOD;
 	}
-	if (launcher->hosts || launcher->ranks > (uint32_t)act_mask_count(&s->online)) {
+	if (launcher->hosts || launcher->ranks > slots(s))
 		return DOCTOR_NONE; /* Open MPI sees to it */
-	}
 	doctor_say(out, "With a core for each rank, Open MPI's ranks spin while they wait for "
 			"messages, even if they must share CPUs.");
 	doctor_advise(out, "Where they share CPUs: `--mca mpi_yield_when_idle 1`.");

@@ -60,6 +60,7 @@ struct doctor_launcher {
 	uint32_t ranks; /* 0: not told */
 	char bind[64]; /* as given; "" when it isn't */
 	bool oversubscribe;
+	bool hardware_threads; /* count as cores do */
 	bool hosts; /* names hosts, or a file of them */
 	bool yield; /* asks for mpi_yield_when_idle */
 	bool unsure; /* some option was not understood: what follows may be wrong */
@@ -78,6 +79,7 @@ struct doctor_system {
 	struct act_mask isolated;
 	struct act_mask nohz_full;
 	struct act_mask first; /* of those of `cpus` on one core, the first */
+	struct act_mask cores; /* the same of those online */
 	struct doctor_range capacity; /* of those of `cpus`, by the kernel */
 	struct doctor_range max_khz;
 	struct act_mask kind[2]; /* cores for speed, and to save power; empty: there is one kind */
