@@ -141,6 +141,17 @@ def test_ordinary_user(jugglectl, unprivileged):
     assert (done.returncode, level(findings, "command_privileges")) == (1, "problem")
 
 
+@pytest.mark.needs_root
+def test_proc_of_another_namespace(doctor):
+    unshare = ["unshare", "--pid", "--fork"]
+    if not shutil.which("unshare") or helpers.run([*unshare, "true"]).returncode != 0:
+        pytest.skip("unshare cannot make a PID namespace here")
+    status, findings = doctor(before=unshare)
+    assert (status, level(findings, "proc")) == (1, "problem")
+    status, findings = doctor(before=[*unshare, "--mount-proc"])
+    assert (level(findings, "proc"), level(findings, "container")) == (None, "note")
+
+
 # --- command and environment ---------------------------------------------------------
 
 def test_command_is_looked_up(doctor, tmp_path):

@@ -286,6 +286,13 @@ static void test_impossible(void **state)
 	s->affinity_error = -ENOSYS;
 	assert_level(s, "affinity_mask", DOCTOR_PROBLEM);
 	plain(s);
+	s->proc_error = -EXDEV;
+	assert_says(s, "proc", DOCTOR_PROBLEM, "another process namespace", "mount");
+	s->proc_error = -ENOENT;
+	s->births_seen = false;
+	assert_says(s, "proc", DOCTOR_PROBLEM, "can't be used", "mount");
+	assert_level(s, "loadavg", DOCTOR_NONE);
+	plain(s);
 	s->sampler_error[SAMPLER_SCHEDSTAT] = -EPERM;
 	assert_level(s, "samplers", DOCTOR_NOTE); /* perf is left */
 	s->sampler_error[SAMPLER_PERF] = -ENOSYS;
@@ -513,7 +520,7 @@ static void test_mpi_rules(void **state)
 	assert_says(s, "mpi_ranks", DOCTOR_WARNING, "2 ranks on 4 CPUs", "");
 	assert_level(s, "mpi_wait", DOCTOR_NOTE);
 	assert_level(s, "mpi_slots", DOCTOR_NONE);
-	launch(s, DOCTOR_OPEN_MPI, "mpirun -n 4 a", "a");
+	launch(s, DOCTOR_OPEN_MPI, "mpirun -n 3 a", "a");
 	assert_says(s, "mpi_binding", DOCTOR_NOTE, "NUMA", "");
 	launch(s, DOCTOR_OPEN_MPI, "mpirun -n 7 a", "a");
 	assert_says(s, "mpi_slots", DOCTOR_WARNING, "refuses 7", "--oversubscribe");

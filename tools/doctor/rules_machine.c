@@ -115,7 +115,7 @@ static enum doctor_level judge_cpuset(const struct doctor_system *s, struct doct
 	if (act_mask_count(&others) == 0)
 		return DOCTOR_NONE;
 	doctor_print_cpus(&s->cpuset, list, sizeof(list));
-	doctor_say(out, "A cpuset limits this session to %s, %d of %d CPUs.", list,
+	doctor_say(out, "A cpuset limits this session to CPUs %s, %d of %d.", list,
 		act_mask_count(&s->cpuset), act_mask_count(&s->online));
 	doctor_advise(out,
 		"juggle keeps to it. More must come from the batch system or the container "
@@ -140,11 +140,11 @@ static enum doctor_level judge_quota(const struct doctor_system *s, struct docto
 		s->quota_cpus, count);
 	if (s->quota_cpus >= 2)
 		doctor_advise(out,
-			"Use no more CPUs than that (juggle -c, %d of them), or have CPUs of one's "
-			"own instead of a limit (`docker --cpuset-cpus`).",
+			"Use no more CPUs than that (juggle -c, %d of them), or ask for CPUs of "
+			"your own instead of a limit (`docker --cpuset-cpus`).",
 			(int)s->quota_cpus);
 	else
-		doctor_advise(out, "Have CPUs of one's own instead of a limit "
+		doctor_advise(out, "Ask for CPUs of your own instead of a limit "
 				   "(`docker --cpuset-cpus` instead of --cpus).");
 	return DOCTOR_WARNING;
 }
@@ -406,6 +406,22 @@ static bool works(const struct doctor_system *s, enum sampler_kind kind)
 	return s->sampler_error[kind] == 0;
 }
 
+static enum doctor_level judge_proc(const struct doctor_system *s, struct doctor_finding *out)
+{
+	if (s->proc_error == 0)
+		return DOCTOR_NONE;
+	if (s->proc_error == -EXDEV)
+		doctor_say(out, "/proc is that of another process namespace: juggle can't find the "
+				"threads of a program in it.");
+	else
+		doctor_say(out,
+			"/proc can't be used (%s): juggle can't find the threads of a program.",
+			strerror(-s->proc_error));
+	doctor_advise(out, "Mount the namespace's own there: `mount -t proc proc /proc`, or "
+			   "`unshare --mount-proc`.");
+	return DOCTOR_PROBLEM;
+}
+
 static enum doctor_level judge_samplers(const struct doctor_system *s, struct doctor_finding *out)
 {
 	for (enum sampler_kind kind = SAMPLER_SCHEDSTAT; kind < DOCTOR_SAMPLERS; kind++)
@@ -476,7 +492,7 @@ static enum doctor_level judge_hidepid(const struct doctor_system *s, struct doc
 
 static enum doctor_level judge_births(const struct doctor_system *s, struct doctor_finding *out)
 {
-	if (s->births_seen)
+	if (s->births_seen || s->proc_error != 0)
 		return DOCTOR_NONE;
 	doctor_say(out, "/proc/loadavg is not the kernel's own (lxcfs?): it does not tell when "
 			"threads are born, and finding them costs more.");
@@ -506,6 +522,7 @@ const struct doctor_rule doctor_rules_machine[] = {
 	{"autogroup", DOCTOR_KERNEL, judge_autogroup},
 	{"tick", DOCTOR_KERNEL, judge_tick},
 	{"seccomp", DOCTOR_KERNEL, judge_seccomp},
+	{"proc", DOCTOR_PROGRESS, judge_proc},
 	{"samplers", DOCTOR_PROGRESS, judge_samplers},
 	{"sampler_taskstats", DOCTOR_PROGRESS, judge_taskstats},
 	{"sampler_perf", DOCTOR_PROGRESS, judge_perf},

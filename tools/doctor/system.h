@@ -101,6 +101,7 @@ struct doctor_system {
 	uid_t uid;
 	bool may_move_others; /* CAP_SYS_NICE */
 	bool container; /* a PID namespace of its own */
+	int proc_error; /* of using /proc: 0; -ENOENT; -EXDEV: it is of another PID namespace */
 	bool hidepid; /* /proc is mounted so that others' processes can't be seen */
 	bool births_seen; /* /proc/loadavg is the kernel's own */
 	uint64_t open_files; /* soft limit; 0: not known */

@@ -103,6 +103,19 @@ static void try_cpus(struct doctor_system *system)
 	}
 }
 
+/* In a namespace of its own a process has another number than the /proc of outside knows it by. */
+static int try_proc(void)
+{
+	char link[64], own[64];
+	ssize_t length = readlink("/proc/self", link, sizeof(link) - 1);
+
+	if (length < 0)
+		return -errno;
+	link[length] = '\0';
+	snprintf(own, sizeof(own), "%ld", (long)getpid());
+	return strcmp(link, own) == 0 ? 0 : -EXDEV;
+}
+
 void doctor_try_machine(struct doctor_system *system)
 {
 	struct proc_watch watch;
@@ -111,6 +124,7 @@ void doctor_try_machine(struct doctor_system *system)
 	char link[64];
 
 	system->uid = geteuid();
+	system->proc_error = try_proc();
 	try_cpus(system);
 	try_samplers(system);
 	try_shm(system);
