@@ -581,6 +581,11 @@ static void test_command_rules(void **state)
 	s->program.elf = true;
 	s->environment = bound;
 	assert_level(s, "omp_binding", DOCTOR_NOTE); /* it has no OpenMP */
+	assert_level(s, "command_wrapper", DOCTOR_NONE);
+	strcpy(s->program.name, "/usr/bin/env");
+	assert_level(s, "command_wrapper", DOCTOR_NOTE);
+	assert_level(s, "omp_binding", DOCTOR_WARNING); /* who knows */
+	strcpy(s->program.name, "app");
 	s->environment = environment;
 	assert_level(s, "omp_threads", DOCTOR_NONE);
 	strcpy(s->program.library[s->program.libraries++], "libgomp.so.1");

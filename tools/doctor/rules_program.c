@@ -11,11 +11,28 @@
 
 #define LONG_SPIN 1000000 /* rounds; libgomp's own default is 300000 */
 
-static bool is_juggle(const struct doctor_program *program)
+static const char *file_name(const struct doctor_program *program)
 {
 	const char *slash = strrchr(program->name, '/');
 
-	return strcmp(slash != NULL ? slash + 1 : program->name, "juggle") == 0;
+	return slash != NULL ? slash + 1 : program->name;
+}
+
+static bool is_juggle(const struct doctor_program *program)
+{
+	return strcmp(file_name(program), "juggle") == 0;
+}
+
+/* Programs that become another, which would have to be found among their arguments. */
+static bool is_wrapper(const struct doctor_program *program)
+{
+	static const char *const names[] = {"env", "nice", "ionice", "chrt", "time", "timeout",
+		"taskset", "numactl", "stdbuf", "setpriv", "sh", "bash", "perf", "valgrind"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (strcmp(file_name(program), names[i]) == 0)
+			return true;
+	return false;
 }
 
 static const char *openmp_of(const struct doctor_program *program)
@@ -140,6 +157,18 @@ static enum doctor_level judge_progress(const struct doctor_system *s, struct do
 	return DOCTOR_GOOD;
 }
 
+static enum doctor_level judge_wrapper(const struct doctor_system *s, struct doctor_finding *out)
+{
+	const struct doctor_program *target = doctor_target(s);
+
+	if (target == NULL || target->error != 0 || !is_wrapper(target))
+		return DOCTOR_NONE;
+	doctor_say(out, "%s starts another program, which is not looked at.", target->name);
+	doctor_advise(out, "Give doctor that program, and set variables and CPUs before: "
+			   "`OMP_NUM_THREADS=7 jugglectl doctor -- ./app`.");
+	return DOCTOR_NOTE;
+}
+
 static enum doctor_level judge_juggle(const struct doctor_system *s, struct doctor_finding *out)
 {
 	if (s->command == NULL || !is_juggle(&s->program))
@@ -156,7 +185,8 @@ static enum doctor_level if_openmp(const struct doctor_system *s, enum doctor_le
 {
 	const struct doctor_program *target = doctor_target(s);
 
-	if (target != NULL && target->elf && openmp_of(target) == NULL && level > DOCTOR_NOTE)
+	if (target != NULL && target->elf && openmp_of(target) == NULL && !is_wrapper(target) &&
+		level > DOCTOR_NOTE)
 		return DOCTOR_NOTE;
 	return level;
 }
@@ -524,6 +554,7 @@ const struct doctor_rule doctor_rules_program[] = {
 	{"command_privileges", DOCTOR_COMMAND, judge_privileged},
 	{"command_kind", DOCTOR_COMMAND, judge_kind},
 	{"command_progress", DOCTOR_COMMAND, judge_progress},
+	{"command_wrapper", DOCTOR_COMMAND, judge_wrapper},
 	{"command_juggle", DOCTOR_COMMAND, judge_juggle},
 	{"omp_binding", DOCTOR_OPENMP, judge_omp_binding},
 	{"omp_wait", DOCTOR_OPENMP, judge_omp_wait},
