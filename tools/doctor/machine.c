@@ -85,14 +85,20 @@ static void read_speed(struct doctor_system *system, const char *root, int cpu)
 
 static void read_cpus(struct doctor_system *system, const char *root)
 {
+	struct act_mask available;
+
 	doctor_read_cpus(root, CPUS "online", &system->online);
+	available = system->online;
 	doctor_read_cpus(root, CPUS "offline", &system->offline);
 	doctor_read_cpus(root, CPUS "isolated", &system->isolated);
 	doctor_read_cpus(root, CPUS "nohz_full", &system->nohz_full);
 	doctor_read_cpus(root, "/sys/devices/cpu_core/cpus", &system->kind[0]);
 	doctor_read_cpus(root, "/sys/devices/cpu_atom/cpus", &system->kind[1]);
 	read_cores(root, &system->cpus, &system->first);
-	read_cores(root, &system->online, &system->cores);
+	if (act_mask_count(&system->cpuset) > 0)
+		for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+			available.word[i] &= system->cpuset.word[i];
+	read_cores(root, &available, &system->cores);
 	for (int cpu = 0; cpu < ACT_CPUS_MAX; cpu++)
 		if (act_mask_has(&system->cpus, cpu))
 			read_speed(system, root, cpu);
@@ -215,8 +221,8 @@ static void read_process(struct doctor_system *system, const char *root)
 
 void doctor_read_machine(struct doctor_system *system, const char *root)
 {
-	read_cpus(system, root);
 	read_cgroups(system, root);
+	read_cpus(system, root); /* within their limits */
 	read_kernel(system, root);
 	read_process(system, root);
 }

@@ -362,7 +362,7 @@ static enum doctor_level say_unbound(struct doctor_finding *out, const char *why
 	return DOCTOR_GOOD;
 }
 
-/* How many ranks Open MPI takes by itself. */
+/* How many ranks Open MPI takes by itself: it heeds the cpuset, but not the affinity mask. */
 static uint32_t slots(const struct doctor_system *s)
 {
 	return (uint32_t)act_mask_count(s->launcher.hardware_threads ? &s->online : &s->cores);

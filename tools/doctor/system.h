@@ -79,7 +79,7 @@ struct doctor_system {
 	struct act_mask isolated;
 	struct act_mask nohz_full;
 	struct act_mask first; /* of those of `cpus` on one core, the first */
-	struct act_mask cores; /* the same of those online */
+	struct act_mask cores; /* the same of those online, in the cpuset */
 	struct doctor_range capacity; /* of those of `cpus`, by the kernel */
 	struct doctor_range max_khz;
 	struct act_mask kind[2]; /* cores for speed, and to save power; empty: there is one kind */
