@@ -29,8 +29,8 @@ enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t 
 {
 	uint32_t m = (uint32_t)act_mask_count(&system->cpus);
 
-	if (n == 0 || m == 0)
-		return DOCTOR_NONE;
+	if (n == 0 || m <= 1)
+		return DOCTOR_NONE; /* another rule says that one CPU is too few */
 	if (n < m) {
 		doctor_say(out, "%u %s on %u CPUs leave CPUs free: there is nothing to balance.", n,
 			what, m);

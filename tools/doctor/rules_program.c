@@ -496,8 +496,8 @@ static enum doctor_level judge_slots(const struct doctor_system *s, struct docto
 		launcher->oversubscribe || launcher->hosts ||
 		is_set(s, "OMPI_MCA_rmaps_base_oversubscribe"))
 		return DOCTOR_NONE;
-	doctor_say(out, "Open MPI refuses %u ranks on %u cores unless told that it is meant.",
-		launcher->ranks, slots(s));
+	doctor_say(out, "Open MPI refuses %u ranks on %u core%s unless told that it is meant.",
+		launcher->ranks, slots(s), slots(s) == 1 ? "" : "s");
 	doctor_advise(out, "Say `%s --oversubscribe`.", s->program.name);
 	return DOCTOR_WARNING;
 }
