@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT */
+/* Applying the rules; see rule.h. */
+#include "rule.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+void doctor_say(struct doctor_finding *out, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(out->text, sizeof(out->text), format, args);
+	va_end(args);
+}
+
+void doctor_advise(struct doctor_finding *out, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	vsnprintf(out->advice, sizeof(out->advice), format, args);
+	va_end(args);
+}
+
+enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t n, const char *what,
+	struct doctor_finding *out)
+{
+	uint32_t m = (uint32_t)act_mask_count(&system->cpus);
+
+	if (n == 0 || m <= 1)
+		return DOCTOR_NONE; /* another rule says that one CPU is too few */
+	if (n < m) {
+		doctor_say(out, "%u %s on %u CPUs leave CPUs free: there is nothing to balance.", n,
+			what, m);
+		doctor_advise(out,
+			"Give the program fewer CPUs (-c) or more %s; juggle stands aside.", what);
+		return DOCTOR_WARNING;
+	}
+	if (n % m == 0) {
+		doctor_say(out,
+			"%u %s on %u CPUs are %u for each: even already, if nothing else runs and "
+			"all CPUs are equally fast.",
+			n, what, m, n / m);
+		doctor_advise(out, "juggle helps only against other work on the CPUs.");
+		return DOCTOR_NOTE;
+	}
+	uint32_t most = (n + m - 1) / m;
+	doctor_say(out, "%u %s on %u CPUs: balanced up to %.2f times as fast as pinned.", n, what,
+		m, (double)most * m / n);
+	doctor_advise(
+		out, "`jugglectl predict -n %u -m %u --phase TIME` tells what to expect.", n, m);
+	return DOCTOR_GOOD;
+}
+
+/* What comes from files and variables is for terminals, too. */
+static void clean(char *text)
+{
+	for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++)
+		if (*at < 0x20 || *at >= 0x7f)
+			*at = '?';
+}
+
+static size_t apply(const struct doctor_system *system, const struct doctor_rule *rule,
+	enum doctor_group group, struct doctor_finding *out, size_t max)
+{
+	size_t n = 0;
+
+	for (; rule->id != NULL && n < max; rule++) {
+		if (rule->group != group)
+			continue;
+		out[n] = (struct doctor_finding){.id = rule->id, .group = group};
+		out[n].level = rule->judge(system, &out[n]);
+		clean(out[n].text);
+		clean(out[n].advice);
+		n += out[n].level != DOCTOR_NONE;
+	}
+	return n;
+}
+
+size_t doctor_judge(const struct doctor_system *system, struct doctor_finding *out, size_t max)
+{
+	static const struct doctor_rule *const tables[] = {
+		doctor_rules_machine, doctor_rules_surroundings, doctor_rules_program};
+	size_t n = 0;
+
+	for (enum doctor_group group = 0; group < DOCTOR_GROUPS; group++)
+		for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
+			n += apply(system, tables[i], group, out + n, max - n);
+	return n;
+}
+
+enum doctor_level doctor_worst(const struct doctor_finding *finding, size_t n)
+{
+	enum doctor_level worst = DOCTOR_NONE;
+
+	for (size_t i = 0; i < n; i++)
+		if (finding[i].level > worst)
+			worst = finding[i].level;
+	return worst;
+}
+
+const char *doctor_level_name(enum doctor_level level)
+{
+	static const char *const names[] = {"none", "good", "note", "warning", "problem"};
+
+	return names[level];
+}
+
+const char *doctor_group_name(enum doctor_group group)
+{
+	static const char *const names[] = {
+		"cpus", "kernel", "progress", "surroundings", "command", "openmp", "mpi"};
+
+	return names[group];
+}

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT */
+/* Reading what kernels write into small files. Parsers take strings, and are pure. */
+#ifndef DOCTOR_TEXT_H
+#define DOCTOR_TEXT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "act.h"
+#include "system.h"
+
+/* Read the beginning of a file below root into out, without the newline at its end. Returns 0 or a
+ * negative errno; then out is "". */
+int doctor_read_file(const char *root, const char *path, char *out, size_t bytes);
+/* The same, of a number. */
+int doctor_read_number(const char *root, const char *path, int64_t *out);
+/* The same, of a list of CPUs; also empty ones. On an error out is empty. */
+int doctor_read_cpus(const char *root, const char *path, struct act_mask *out);
+
+/* "0-3,8"; "" and "(null)", as kernels have it, are empty. CPUs beyond ACT_CPUS_MAX are left out.
+ * Returns 0, or -EBADMSG; then out is empty. */
+int doctor_parse_cpus(const char *text, struct act_mask *out);
+/* The reverse, cut to fit with "..." at its end. */
+void doctor_print_cpus(const struct act_mask *mask, char *out, size_t bytes);
+
+/* "6.12.63-generic"; "6.18" is 6.18.0. Returns 0 or -EBADMSG. */
+int doctor_parse_version(const char *text, struct doctor_version *out);
+/* Whether a version is this one, or later. */
+bool doctor_version_from(const struct doctor_version *version, int major, int minor, int patch);
+
+/* Line "KEY:\tVALUE" of /proc/PID/status: its value as a number of that base. Returns 0 or -ENOENT. */
+int doctor_parse_status(const char *text, const char *key, int base, uint64_t *out);
+
+/* The path that /proc/self/cgroup gives for a controller ("" for cgroup v2); one outside the cgroup
+ * namespace is "/". Returns 0 or -ENOENT. */
+int doctor_parse_cgroup(const char *text, const char *controller, char *out, size_t bytes);
+
+/* cpu.max: "max 100000", "150000 100000". Returns CPUs, INFINITY for no limit or nonsense. */
+double doctor_parse_cpu_max(const char *text);
+
+/* Whether /proc/self/mounts says that the proc on /proc hides processes of others. */
+bool doctor_parse_hidepid(const char *mounts);
+
+#endif
