@@ -42,7 +42,7 @@ def completed(command, environment, **options):
     return done.stdout.splitlines()
 
 
-def bash(line, environment, folder, package=False):
+def bash(line, environment, folder, package=False, made=FOLDER):
     """What bash puts in place of the last word, as divided by readline; also without its package."""
     need("bash")
     words = re.findall(r"[=:]+|[^\s=:]+", line)
@@ -56,11 +56,11 @@ def bash(line, environment, folder, package=False):
             pytest.skip("bash-completion is not installed")
         script = "source %s; compopt() { :; }; " % file + script
     program = words[0]
-    return completed(["bash", "--norc", "-c", script, str(FOLDER / (program + ".bash")), line, *words],
+    return completed(["bash", "--norc", "-c", script, str(made / (program + ".bash")), line, *words],
                      environment, cwd=folder)
 
 
-def zsh(line, environment, folder):
+def zsh(line, environment, folder, made=FOLDER):
     """All matches that zsh puts into the line: a real line editor, on a terminal of its own."""
     need("zsh")
     result = folder / "zsh.result"
@@ -71,7 +71,7 @@ def zsh(line, environment, folder):
         capture() { BUFFER=$LINE; CURSOR=$#BUFFER; comppostfuncs=(all); zle complete-word
             print -r -- "$BUFFER" >%s.new; mv %s.new %s; exit }
         zle -N capture; zle-line-init() { zle capture }; zle -N zle-line-init
-        """ % (FOLDER, result, result, result))
+        """ % (made, result, result, result))
     result.unlink(missing_ok=True)
     leader, terminal = pty.openpty()
     process = subprocess.Popen(["zsh", "-i"], stdin=terminal, stdout=terminal, stderr=terminal, cwd=folder,
@@ -90,9 +90,9 @@ def zsh(line, environment, folder):
     return [word.replace("\\", "") for word in inserted[len(begin):].split()]
 
 
-def fish(line, environment, folder):
+def fish(line, environment, folder, made=FOLDER):
     need("fish")
-    script = "set -g fish_complete_path %s $fish_complete_path; complete -C '%s'" % (FOLDER, line)
+    script = "set -g fish_complete_path %s $fish_complete_path; complete -C '%s'" % (made, line)
     return [found.split("\t")[0] for found in completed(["fish", "-N", "-c", script], environment, cwd=folder)]
 
 
@@ -234,3 +234,65 @@ def test_a_program_that_fails_makes_no_completions(tmp_path):
     done = helpers.run([str(helpers.REPO / "tools/completions/generate"), str(tmp_path), "/bin/false"])
     assert done.returncode == 1 and "/bin/false --help" in done.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+# --- what the programs may become ----------------------------------------------------
+
+FAKE = """#!/bin/sh
+case "$1" in
+--help) cat <<'EOF'
+Usage: fake [OPTION...] JOB
+  or:  fake [OPTION...] --all
+It isn't there: [x] `y` $z "q" %s \\n.
+
+      --all                  all of them
+      --log=DIR              don't: [put] it `there`, $HOME "or" a\\b: so
+      --sort=KEY[,KEY...]    by what (default: name)
+  -x, --extra-long-name=ROWSxCOLUMNS   text on the
+                             next line
+EOF
+;;
+--sort*) echo "fake: --sort ?: expected name, speed or hybrid:N, as hybrid:3" >&2; exit 2 ;;
+*) exit 2 ;;
+esac
+"""
+
+
+@pytest.fixture(scope="module")
+def fake(tmp_path_factory, environment):
+    """(environment, folder): completions of a program with all that is awkward, and a jugglectl that
+    knows of two jobs."""
+    folder = tmp_path_factory.mktemp("fake")
+    for name, text in (("fake", FAKE), ("jugglectl", "#!/bin/sh\necho '{\"job\": 1, \"pid\": 4711}'\n"
+                                                     "echo '{\"job\": 2, \"pid\":48}'\n")):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    done = helpers.run([str(helpers.REPO / "tools/completions/generate"), str(folder), str(folder / "fake")])
+    assert done.returncode == 0, done.stderr
+    return {**environment, "PATH": "%s:%s" % (folder, environment["PATH"])}, folder
+
+
+@pytest.mark.parametrize("line, expected", [
+    ("fake ", {"4711", "48"}),
+    ("fake --all 47", {"4711"}),
+    ("fake --s", {"--sort"}),
+    ("fake --sort s", {"speed"}),
+    ("fake --sort name,h", {"name,hybrid:"}),
+    ("fake --log a-f", {"a-folder"}),
+    ("fake --ex", {"--extra-long-name"}),
+])
+@pytest.mark.parametrize("shell", SHELLS)
+def test_another_program(shell, fake, tmp_path, line, expected):
+    environment, made = fake
+    (tmp_path / "a-file").write_text("")
+    (tmp_path / "a-folder").mkdir()
+    found = values(SHELLS[shell](line, environment, tmp_path, made=made))
+    assert {word.rstrip("=") for word in found} == expected
+
+
+def test_descriptions_come_through_as_they_are(fake, tmp_path):
+    environment, made = fake
+    need("fish")
+    shown = completed(["fish", "-N", "-c", "set -g fish_complete_path %s; complete -C 'fake --lo'" % made],
+                      environment, cwd=tmp_path)
+    assert shown == ["--log\tdon't: [put] it `there`, $HOME \"or\" a\\b: so"]
