@@ -145,7 +145,7 @@ def test_each_option_of_the_page_is_taken(program):
 @pytest.mark.parametrize("page", ALL_PAGES)
 def test_text_names_no_other_option(page):
     known = {"-help", "-version"} if page == "jugglectl.1" else set()
-    of_program = "juggle.1" if page == "juggle.7" else page
+    of_program = "juggle.1" if page in ("juggle.7", "juggle-batch.7") else page
     if of_program in map(page_of, PROGRAMS):
         for name, (short, _, _) in options_of_page(of_program).items():
             known |= {"-" + name} | ({short} if short else set())

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: MIT
+"""The script per-node of juggle-batch(7), as it stands there, under both launchers of MPI.
+
+Ranks need no MPI library here: the launchers start any program, and tell each its place.
+"""
+
+import os
+import re
+import signal
+from pathlib import Path
+
+import pytest
+
+import helpers
+import mpi as mpis
+
+PAGE = helpers.REPO / "man" / "juggle-batch.7"
+
+# With the options that the manual gives these launchers, beside those in mpis.environment().
+ONE_NODE = {"openmpi": ["--oversubscribe", "--bind-to", "none"],
+            "mpich": ["-launcher", "fork", "-bind-to", "none"]}
+
+
+def blocks():
+    """The text of each literal block of the page, as a reader copies it."""
+    source = PAGE.read_text(encoding="utf-8")
+    found = re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed$", source, re.MULTILINE | re.DOTALL)
+    return [text.replace("\\e", "\\").replace("\\*q", '"') for text in found]
+
+
+@pytest.fixture
+def per_node(tmp_path):
+    """The path of the script, made executable."""
+    text, = [block for block in blocks() if "# Runs a rank" in block]
+    path = tmp_path / "per-node"
+    path.write_text(text)
+    path.chmod(0o755)
+    return path
+
+
+def environment(mpi):
+    """What finds juggle by its name, and has it tell what it saw."""
+    path = "%s:%s" % (Path(helpers.juggle_path()).parent, os.environ["PATH"])
+    return {**mpis.environment(mpi), "PATH": path, "JUGGLE_OPTIONS": "-v"}
+
+
+def command(mpi, ranks, program):
+    return [mpis.launcher(mpi), "-n", str(ranks), *ONE_NODE[mpi], *map(str, program)]
+
+
+def ranks_of(launcher, name="ubench"):
+    return [pid for pid in helpers.descendants(launcher) if helpers.comm(pid) == name]
+
+
+def attached(launcher):
+    """Each juggle below a launcher; the balancer process beside it has another name."""
+    return [pid for pid in helpers.descendants(launcher) if helpers.comm(pid) == "juggle"]
+
+
+def busy():
+    """A rank that computes until it is ended, without MPI."""
+    return [helpers.app("ubench"), "-q", "-t", "2", "-e", "5ms", "-p", "1000000000",
+            "-b", "yield", "--rate", "100000", "--json", "/dev/null"]
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_one_juggle_balances_all_ranks_and_goes_with_them(mpi, per_node, juggle, background):
+    ranks = len(helpers.cpus())  # Of two threads each: more than CPUs.
+    process = background(command(mpi, ranks, [per_node, *busy()]), env=environment(mpi))
+    helpers.wait_for(lambda: len(ranks_of(process.pid)) == ranks, "all ranks run")
+    found = ranks_of(process.pid)
+    helpers.wait_for(lambda: all(helpers.is_pinned(pid, threads=2) for pid in found),
+                     "the threads of all ranks are placed")
+    daemon, = attached(process.pid)
+    segment = helpers.segment(daemon)
+    helpers.wait_for(segment.exists, "there is telemetry")
+    process.send_signal(signal.SIGTERM)
+    process.wait(timeout=helpers.TIMEOUT_S)
+    helpers.wait_for(lambda: not any(map(helpers.alive, [*found, daemon])),
+                     "ranks and juggle have ended")
+    # Launchers kill the group of a rank some milliseconds after they asked it to end.
+    segment.unlink(missing_ok=True)
+
+
+@pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
+def test_status_of_the_rank_passes_through(mpi, per_node, juggle):
+    script = "grep Cpus_allowed_list /proc/self/status; exit 7"
+    done = helpers.run(command(mpi, 2, [per_node, "sh", "-c", script]), env=environment(mpi))
+    assert done.returncode == 7, done.stderr
+    masks = re.findall(r"Cpus_allowed_list:\s*(\S+)", done.stdout)
+    assert masks
+    for mask in masks:
+        assert helpers.parse_cpu_list(mask) <= set(helpers.cpus())
+
+
+def test_process_of_another_user_is_refused(unprivileged):
+    """As slurmstepd is, which is why ranks that srun starts are none for the script."""
+    if os.geteuid() != 0:
+        pytest.skip("needs root, to have a process that is another user's")
+    done = unprivileged.run([unprivileged.juggle, "-p", str(os.getpid())])
+    assert done.returncode == 125
+    assert "another user's" in done.stderr
+
+
+def test_scripts_of_the_page_are_shell(tmp_path):
+    scripts = [block for block in blocks() if block.startswith("#!/bin/sh\n")]
+    assert len(scripts) >= 7
+    for script in scripts:
+        path = tmp_path / "script"
+        path.write_text(script)
+        done = helpers.run(["sh", "-n", path])
+        assert done.returncode == 0, script + done.stderr
