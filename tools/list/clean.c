@@ -175,7 +175,7 @@ int clean_main(int argc, char **argv)
 		return rc < 0 ? COMMAND_WRONG : 0;
 	rc = live_list(&entry, &n);
 	if (rc != 0)
-		return command_fail(c.program, "cannot read /dev/shm: %s", strerror(-rc));
+		return command_fail(c.program, "cannot look into /dev/shm: %s", strerror(-rc));
 	rc = clean_all(&c, entry, n);
 	free(entry);
 	return rc;

@@ -76,11 +76,12 @@ static bool is_there(const struct live_entry *e)
 	return e->state == LIVE_RUNS || e->state == LIVE_STARTING;
 }
 
-static size_t job_with(const struct listing *list, pid_t pid)
+/* Of one user: nobody tells of others' processes by telling that they are of its job. */
+static size_t job_with(const struct listing *list, uid_t uid, pid_t pid)
 {
 	for (size_t i = 0; i < list->entries && list->entry[i].kind == LIVE_JOB; i++) {
 		const struct live_entry *e = &list->entry[i];
-		if (is_there(e) && (e->pid == pid || e->job_pid == pid))
+		if (is_there(e) && e->uid == uid && (e->pid == pid || e->job_pid == pid))
 			return i;
 	}
 	return NOBODY;
@@ -88,16 +89,17 @@ static size_t job_with(const struct listing *list, pid_t pid)
 
 /* The nearest job above a process: juggle is the parent of what it wraps, also of those whose own
  * parent ended. */
-static size_t job_of(const struct listing *list, pid_t pid)
+static size_t job_of(const struct listing *list, const struct live_entry *progress)
 {
+	pid_t pid = progress->pid;
 	struct proc_thread process;
-	size_t job = job_with(list, pid);
+	size_t job = job_with(list, progress->uid, pid);
 
 	for (int i = 0; i < ANCESTORS_MAX && job == NOBODY; i++) {
 		if (proc_read_thread(pid, pid, &process) != 0 || process.ppid <= 0)
 			break;
 		pid = process.ppid;
-		job = job_with(list, pid);
+		job = job_with(list, progress->uid, pid);
 	}
 	return job;
 }
@@ -109,8 +111,7 @@ static int find_jobs(struct listing *list)
 		return -ENOMEM;
 	for (size_t i = 0; i < list->entries; i++) {
 		const struct live_entry *e = &list->entry[i];
-		list->job[i] =
-			e->kind == LIVE_PROGRESS && is_there(e) ? job_of(list, e->pid) : NOBODY;
+		list->job[i] = e->kind == LIVE_PROGRESS && is_there(e) ? job_of(list, e) : NOBODY;
 	}
 	return 0;
 }
@@ -419,7 +420,8 @@ static int look(struct listing *list)
 	int error = live_list(&list->entry, &list->entries);
 
 	if (error != 0)
-		return command_fail(list->program, "cannot read /dev/shm, where all publish: %s",
+		return command_fail(list->program,
+			"cannot look into /dev/shm, without which nothing can be told: %s",
 			strerror(-error));
 	select_entries(list);
 	if (find_jobs(list) < 0)
@@ -428,7 +430,7 @@ static int look(struct listing *list)
 		return print_all(list);
 	if (!list->common.quiet)
 		fprintf(stderr,
-			"%s: nothing: no job of juggle, no program that publishes progress\n",
+			"%s: no job of juggle, and no program that publishes progress\n",
 			list->program);
 	return 0;
 }
