@@ -21,26 +21,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-/* What is checked when it is opened; the rest stays as it is. Returns the size. */
-static size_t make_acceptable(struct segment_header *h, uint32_t workers, uint32_t subdomains)
-{
-	h->magic = SEGMENT_MAGIC;
-	h->version = SEGMENT_VERSION;
-	h->header_bytes = sizeof *h;
-	h->size_bytes = segment_size(workers, subdomains);
-	h->workers = workers;
-	h->subdomains = subdomains;
-	h->worker_bytes = sizeof(struct segment_worker);
-	h->subdomain_bytes = sizeof(struct segment_subdomain);
-	h->pid = PID;
-	h->balancing = PROGRESS_BALANCE_NONE + h->balancing % 4;
-	h->pairs = 1 + h->pairs % PROGRESS_PAIRS_MAX;
-	h->hybrid_every += h->hybrid_every == 0;
-	h->period_ns += h->period_ns == 0;
-	h->state = SEGMENT_OPEN;
-	return h->size_bytes;
-}
-
 static bool is_expected(int error)
 {
 	return error == 0 || error == -EBADMSG;
@@ -97,8 +77,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	memset(content, 0, room);
 	memcpy(content, data + 4, rest);
 	if (accepted)
-		total = make_acceptable(
-			(struct segment_header *)content, 1 + data[1], 1 + 2u * data[2]);
+		total = segment_make_acceptable(
+			(struct segment_header *)content, PID, 1 + data[1], 1 + 2u * data[2]);
 	size_t written = accepted ? (room < total ? room : total) : rest;
 	int fd = segment_file(content, written, total), other = dup(fd);
 	free(content);

@@ -14,28 +14,7 @@
 #include "segment_file.h"
 
 #define PID 4711
-#define CAPACITY_BYTES                                                                             \
-	(TELEMETRY_CPUS * sizeof(struct telemetry_cpu) +                                           \
-		TELEMETRY_THREADS * sizeof(struct telemetry_thread) +                              \
-		TELEMETRY_PROGRESS * sizeof(struct telemetry_progress))
-
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
-
-/* What is checked when it is opened; the rest stays as it is. */
-static void make_acceptable(struct telemetry *t)
-{
-	t->magic = TELEMETRY_MAGIC;
-	t->version = TELEMETRY_VERSION;
-	t->header_bytes = sizeof *t;
-	t->total_bytes = sizeof *t + CAPACITY_BYTES;
-	t->cpu_bytes = sizeof(struct telemetry_cpu);
-	t->thread_bytes = sizeof(struct telemetry_thread);
-	t->progress_bytes = sizeof(struct telemetry_progress);
-	t->cpu_capacity = TELEMETRY_CPUS;
-	t->thread_capacity = TELEMETRY_THREADS;
-	t->progress_capacity = TELEMETRY_PROGRESS;
-	t->pid = PID;
-}
 
 #define ENDS(text) assert(memchr(text, '\0', sizeof(text)) != NULL)
 
@@ -92,12 +71,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	bool accepted = data[0] % 4 != 0;
 	size_t rest = bytes - 2,
 	       room = rest > sizeof(struct telemetry) ? rest : sizeof(struct telemetry);
-	size_t total = accepted ? sizeof(struct telemetry) + CAPACITY_BYTES : rest;
+	size_t total = accepted ? sizeof(struct telemetry) + TELEMETRY_ARRAYS_BYTES : rest;
 	char *content = calloc(1, room);
 	assert(content != NULL);
 	memcpy(content, data + 2, rest);
 	if (accepted)
-		make_acceptable((struct telemetry *)content);
+		telemetry_make_acceptable((struct telemetry *)content, PID);
 	int fd = segment_file(content, accepted ? room : rest, total);
 	int other = dup(fd);
 	free(content);
