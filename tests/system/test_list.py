@@ -433,4 +433,4 @@ def test_owner_dies_while_read(shm, background, app):
                 assert entry["state"] in ("runs", "starting", "stale", "unseen")
         timer.join()
     assert {o["action"] for o in shm.clean().values()} <= {"removed"}
-    assert shm.names() == set()
+    assert shm.list() == []
