@@ -81,7 +81,9 @@ static enum outcome remove_stale(const struct live_entry *entry, const char **wh
 
 	switch (error) {
 	case 0:
-	case -ENOENT: /* by somebody else meanwhile */
+		return REMOVED;
+	case -ENOENT:
+		*why = "by somebody else meanwhile";
 		return REMOVED;
 	case -EBUSY:
 		*why = "in use by now";

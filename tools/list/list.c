@@ -268,6 +268,8 @@ static void write_job(struct row *row, const struct live_entry *e)
 		snprintf(row->cell[PID], bytes, "%d/%d", (int)e->pid, (int)e->job_pid);
 	snprintf(row->cell[THREADS], bytes, "%u", e->threads);
 	snprintf(row->cell[CPUS], bytes, "%u", e->cpus);
+	if (!is_there(e))
+		return;
 	snprintf(row->cell[BALANCED], bytes, "%s%s", e->attached ? "-p, " : "",
 		e->lost                            ? "balancer died"
 		: strcmp(e->policy, "juggle") != 0 ? e->policy
@@ -302,7 +304,7 @@ static int add_row(void *context, size_t i)
 		strcpy(row->cell[c], "-");
 	snprintf(row->cell[PID], bytes, "%s%d", t->list->job[i] == NOBODY ? "" : " \\_ ",
 		(int)e->pid);
-	snprintf(row->cell[USER], bytes, "%s", user_name(e->uid, user));
+	snprintf(row->cell[USER], bytes, "%.12s", user_name(e->uid, user));
 	snprintf(row->cell[STATE], bytes, "%s", live_state_name(e->state));
 	write_age(row->cell[AGE], bytes, e->age_s);
 	if (was_read(e, LIVE_JOB))
@@ -429,8 +431,7 @@ static int look(struct listing *list)
 	if (list->entries > 0)
 		return print_all(list);
 	if (!list->common.quiet)
-		fprintf(stderr,
-			"%s: no job of juggle, and no program that publishes progress\n",
+		fprintf(stderr, "%s: no job of juggle, and no program that publishes progress\n",
 			list->program);
 	return 0;
 }
