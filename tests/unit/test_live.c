@@ -380,6 +380,26 @@ static void test_held_by_another(void **state)
 	assert_removed(path);
 }
 
+/* A juggle of another PID namespace: its pid is that of somebody else here. */
+static void test_pid_of_another(void **state)
+{
+	char path[PATH_BYTES];
+	size_t bytes;
+	FIXTURE(f);
+	pid_t pid = start(NULL);
+	char *all = map(f->job, &bytes);
+
+	snprintf(path, sizeof path, "/dev/shm/juggle.%u.%d", (unsigned)getuid(), (int)pid);
+	((struct telemetry *)all)->pid = pid;
+	((struct telemetry *)all)->start_ns = live_clock_ns(CLOCK_MONOTONIC);
+	assert_int_equal(rename(f->job, path), 0);
+	ASSERT_STATE(path, LIVE_UNSEEN);
+	munmap(all, bytes);
+	end_child(f);
+	assert_removed(path);
+	end(pid);
+}
+
 /* The name is that of a file that somebody else made meanwhile. */
 static void test_replaced(void **state)
 {
@@ -606,6 +626,7 @@ int main(void)
 		TEST(test_killed),
 		TEST(test_pid_reused),
 		TEST(test_held_by_another),
+		TEST(test_pid_of_another),
 		TEST(test_replaced),
 		TEST(test_damaged),
 		TEST(test_damaged_and_stale),
