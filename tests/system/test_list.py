@@ -276,6 +276,24 @@ def test_used_by_somebody(shm):
 
 
 @pytest.mark.needs_root
+def test_another_pid_namespace(shm, background, jacobi, juggle):
+    """Its juggle is number 1 there, and here that number stands above all processes."""
+    unshare = shm.command(["unshare", "-p", "-f", "--mount-proc"])
+    if helpers.run([*unshare, "true"]).returncode != 0:
+        pytest.skip("no PID namespace")
+    process = background([*unshare, juggle, "-P", "observe", "cat"], stdin=subprocess.PIPE,
+                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    helpers.wait_for(lambda: [e for e in shm.list() if e["job_pid"]], "it runs")
+    alone = jacobi("-t", "1", count=0)
+    progress = helpers.wait_for(lambda: [e for e in shm.list() if e["workers"]], "it publishes")[0]
+    assert progress["pid"] == alone.pid and progress["juggle_pid"] is None
+    assert shm.state(1) == "unseen"
+    assert shm.clean()["juggle.0.1"]["action"] == "left"
+    kill_at_once(helpers.children(process.pid))
+    assert shm.clean()["juggle.0.1"]["action"] == "removed"
+
+
+@pytest.mark.needs_root
 def test_cannot_be_removed(shm):
     path = shm.segment(NO_SUCH_PID)
     assert helpers.run(shm.command(["mount", "-o", "remount,ro", "/dev/shm"])).returncode == 0
