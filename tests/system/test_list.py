@@ -81,8 +81,8 @@ def sleeper(background):
 
 @pytest.fixture
 def jacobi(shm, background, app):
-    """jacobi("-t", "2", wrap=[...]) starts one that does not end; it has a segment when that returns.
-    ITS pid is that of the Popen, or of the command before it."""
+    """jacobi("-t", "2", wrap=[...]) starts one that does not end; so many new segments are there
+    when that returns. The pid of the Popen is its own or, with wrap, that of the command before it."""
     def start(*options, wrap=(), count=1, env=None):
         before = len(shm.list())
         process = background(
