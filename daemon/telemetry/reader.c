@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "telemetry_reader.h"
+#include "telemetry_reader_fd.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -80,19 +80,17 @@ static int check(int fd, pid_t pid, uid_t uid, uint32_t *version)
 	return error == 0 && t.pid != pid ? -EPERM : error;
 }
 
-int telemetry_reader_open(pid_t pid, uid_t uid, struct telemetry_reader **out, uint32_t *version)
+int telemetry_reader_open_fd(
+	int fd, pid_t pid, uid_t uid, struct telemetry_reader **out, uint32_t *version)
 {
-	char path[64];
 	struct telemetry_reader *reader = malloc(sizeof *reader);
 
-	if (reader == NULL)
+	if (reader == NULL) {
+		close(fd);
 		return -ENOMEM;
-	snprintf(path, sizeof path, "/dev/shm/juggle.%u.%d", (unsigned)uid, (int)pid);
-	/* Not to be held up by a FIFO that somebody put there. */
-	reader->fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	int error = reader->fd >= 0  ? check(reader->fd, pid, uid, version)
-		    : errno == ELOOP ? -EPERM
-				     : -errno;
+	}
+	reader->fd = fd;
+	int error = check(fd, pid, uid, version);
 	if (error != 0) {
 		telemetry_reader_close(reader);
 		return error;
@@ -101,12 +99,23 @@ int telemetry_reader_open(pid_t pid, uid_t uid, struct telemetry_reader **out, u
 	return 0;
 }
 
+int telemetry_reader_open(pid_t pid, uid_t uid, struct telemetry_reader **out, uint32_t *version)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/dev/shm/juggle.%u.%d", (unsigned)uid, (int)pid);
+	/* Not to be held up by a FIFO that somebody put there. */
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) /* a symbolic link, a socket */
+		return errno == ELOOP || errno == ENXIO ? -EPERM : -errno;
+	return telemetry_reader_open_fd(fd, pid, uid, out, version);
+}
+
 void telemetry_reader_close(struct telemetry_reader *reader)
 {
 	if (reader == NULL)
 		return;
-	if (reader->fd >= 0)
-		close(reader->fd);
+	close(reader->fd);
 	free(reader);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "progress_reader.h"
+#include "progress_reader_fd.h"
 
 #include "point.h"
 #include "progress.h"
@@ -131,26 +131,38 @@ static int set_up(struct progress_reader *r, pid_t pid, uid_t uid, uint32_t *ver
 	return r->writable ? point_init(&r->point, &h) : 0;
 }
 
-int progress_reader_open(
-	pid_t pid, uid_t uid, bool writable, struct progress_reader **out, uint32_t *version)
+int progress_reader_open_fd(int fd, pid_t pid, uid_t uid, bool writable,
+	struct progress_reader **out, uint32_t *version)
 {
-	char path[64];
 	struct progress_reader *r = aligned_alloc(SEGMENT_LINE, sizeof *r);
 
-	if (r == NULL)
+	if (r == NULL) {
+		close(fd);
 		return -ENOMEM;
+	}
 	memset(r, 0, sizeof *r);
+	r->fd = fd;
 	r->writable = writable;
-	snprintf(path, sizeof path, "/dev/shm/progress.%u.%d", (unsigned)uid, (int)pid);
-	/* Not to be held up by a FIFO that somebody put there. */
-	r->fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	int error = r->fd >= 0 ? set_up(r, pid, uid, version) : errno == ELOOP ? -EPERM : -errno;
+	int error = set_up(r, pid, uid, version);
 	if (error != 0) {
 		progress_reader_close(r);
 		return error;
 	}
 	*out = r;
 	return 0;
+}
+
+int progress_reader_open(
+	pid_t pid, uid_t uid, bool writable, struct progress_reader **out, uint32_t *version)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/dev/shm/progress.%u.%d", (unsigned)uid, (int)pid);
+	/* Not to be held up by a FIFO that somebody put there. */
+	int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (fd < 0) /* a symbolic link, a socket, a folder */
+		return errno == ELOOP || errno == ENXIO || errno == EISDIR ? -EPERM : -errno;
+	return progress_reader_open_fd(fd, pid, uid, writable, out, version);
 }
 
 static int read_words(struct progress_reader *r, struct balancer_words *words)
@@ -169,8 +181,7 @@ void progress_reader_close(struct progress_reader *reader)
 		(void)write_at(
 			reader->fd, &none, sizeof none, offsetof(struct segment_header, claim));
 	}
-	if (reader->fd >= 0)
-		close(reader->fd);
+	close(reader->fd);
 	point_deinit(&reader->point);
 	free(reader);
 }

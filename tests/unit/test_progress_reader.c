@@ -21,7 +21,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -410,6 +412,7 @@ static void test_cut_short(void **state)
 
 static void test_foreign_files(void **state)
 {
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	char path[PATH_BYTES], aside[PATH_BYTES + 8];
 	FIXTURE(f);
 
@@ -431,6 +434,16 @@ static void test_foreign_files(void **state)
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(mkfifo(path, 0600), 0);
 	assert_int_equal(try_open(NULL), -EPERM);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(mkdir(path, 0700), 0);
+	assert_int_equal(try_open(NULL), -EPERM);
+	assert_int_equal(rmdir(path), 0);
+	int fd = socket(AF_UNIX, SOCK_STREAM, 0);
+	assert_true(fd >= 0);
+	strcpy(address.sun_path, path);
+	assert_int_equal(bind(fd, (struct sockaddr *)&address, sizeof address), 0);
+	assert_int_equal(try_open(NULL), -EPERM);
+	close(fd);
 	assert_int_equal(unlink(path), 0);
 	if (geteuid() == 0) {
 		assert_int_equal(rename(aside, path), 0);

@@ -156,6 +156,15 @@ static int look_at_progress(struct live_entry *entry, uint64_t *created_ns)
 	return error;
 }
 
+/* A juggle of another PID namespace has a pid that here is another's, as 1: all processes would stand
+ * below it. */
+static bool is_gone(const struct live_entry *entry, uint64_t created_ns)
+{
+	return live_process_gone(entry->pid, created_ns) ||
+	       (entry->kind == LIVE_JOB && entry->state == LIVE_RUNS &&
+		       !live_is_juggle(entry->pid, entry->inode));
+}
+
 /* -ENOENT: it is there no more. */
 static int look_at(struct live_entry *entry)
 {
@@ -172,7 +181,7 @@ static int look_at(struct live_entry *entry)
 		return error;
 	entry->state = state_of(error);
 	entry->age_s = age_s(created_ns);
-	if (live_process_gone(entry->pid, created_ns))
+	if (is_gone(entry, created_ns))
 		entry->state = in_use(entry->path) ? LIVE_UNSEEN : LIVE_STALE;
 	else if (entry->command[0] == '\0')
 		live_command(entry->pid, entry->command, sizeof entry->command);

@@ -45,6 +45,10 @@ int32_t live_rank_of(pid_t pid, int32_t told);
  * taken the pid of another? A process of which only the zombie is left has gone. */
 bool live_process_gone(pid_t pid, uint64_t created_ns);
 
+/* Is that process the juggle whose segment has this inode? It is if it maps it or, where that isn't told
+ * (to users other than its own, and of a juggle with capabilities), by its name. */
+bool live_is_juggle(pid_t pid, uint64_t inode);
+
 /* The parent; 0 when there is none, or it is not known. */
 pid_t live_parent(pid_t pid);
 

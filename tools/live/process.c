@@ -5,8 +5,11 @@
 #include "proc.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -42,6 +45,38 @@ bool live_process_gone(pid_t pid, uint64_t created_ns)
 	uint64_t asleep_ns = live_asleep_ns();
 	double born_ns = (double)leader.start_ticks * 1e9 / (double)sysconf(_SC_CLK_TCK);
 	return born_ns > (double)created_ns + (double)asleep_ns + BIRTH_SLACK_NS;
+}
+
+/* 1, 0, or -1: nobody is told. */
+static int maps(pid_t pid, uint64_t inode)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	bool found = false;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	FILE *file = fopen(path, "re");
+	if (file == NULL)
+		return -1;
+	while (!found && getline(&line, &room, file) > 0) {
+		uint64_t mapped;
+		found = sscanf(line, "%*s %*s %*s %*s %" SCNu64, &mapped) == 1 && mapped == inode;
+	}
+	free(line);
+	/* Opening it may be allowed, and reading not. */
+	bool readable = ferror(file) == 0;
+	fclose(file);
+	return found ? 1 : readable ? 0 : -1;
+}
+
+bool live_is_juggle(pid_t pid, uint64_t inode)
+{
+	struct proc_thread leader;
+	int answer = maps(pid, inode);
+
+	if (answer >= 0)
+		return answer == 1;
+	return proc_read_thread(pid, pid, &leader) != 0 || strncmp(leader.comm, "juggle", 6) == 0;
 }
 
 pid_t live_parent(pid_t pid)
