@@ -47,10 +47,9 @@ static enum doctor_level judge_stale(const struct doctor_system *s, struct docto
 {
 	if (s->stale_segments == 0)
 		return DOCTOR_NONE;
-	doctor_say(out, "%zu segment%s in /dev/shm seem%s to be left by processes that are gone.",
-		s->stale_segments, s->stale_segments == 1 ? "" : "s",
-		s->stale_segments == 1 ? "s" : "");
-	doctor_advise(out, "`jugglectl clean` removes what is.");
+	doctor_say(out, "%zu segment%s in /dev/shm left by processes that are gone.",
+		s->stale_segments, s->stale_segments == 1 ? " is" : "s are");
+	doctor_advise(out, "`jugglectl clean` removes %s.", s->stale_segments == 1 ? "it" : "them");
 	return DOCTOR_NOTE;
 }
 

@@ -2,14 +2,13 @@
 /* What can only be told by trying, on this machine: what juggle would use is used, by its own code. */
 #include "system.h"
 
+#include "live.h"
 #include "proc.h"
 #include "telemetry.h"
 #include "topology.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,27 +66,17 @@ static void try_shm(struct doctor_system *system)
 	close(fd);
 }
 
-/* By the names: jugglectl clean looks closer. */
 static void count_stale(struct doctor_system *system)
 {
-	DIR *dir = opendir("/dev/shm");
-	struct dirent *entry;
+	struct live_entry *entry = NULL;
+	size_t n = 0;
 
-	if (dir == NULL)
+	if (live_list(&entry, &n) != 0)
 		return;
-	while ((entry = readdir(dir)) != NULL) {
-		const char *name = entry->d_name;
-		unsigned uid;
-		int pid, end = 0;
-		if (sscanf(name, "juggle.%9u.%9d%n", &uid, &pid, &end) != 2)
-			end = 0;
-		if (end == 0 && sscanf(name, "progress.%9u.%9d%n", &uid, &pid, &end) != 2)
-			continue;
-		if (name[end] == '\0' && uid == system->uid && pid > 0 && kill(pid, 0) != 0 &&
-			errno == ESRCH)
-			system->stale_segments++;
-	}
-	closedir(dir);
+	for (size_t i = 0; i < n; i++)
+		system->stale_segments +=
+			entry[i].state == LIVE_STALE && entry[i].uid == system->uid;
+	free(entry);
 }
 
 static void try_cpus(struct doctor_system *system)
