@@ -18,6 +18,7 @@
 #define COST_SMOOTHING 8
 #define WORKERS_NS UINT64_C(20000000) /* between looks at who is a worker */
 #define SHOW_NS UINT64_C(100000000) /* between looks at the spread, and whether it is closed */
+#define TRACE_NS UINT64_C(50000000) /* the same, while a trace takes samples */
 #define BUSY_NS UINT64_C(10000000) /* while somebody else balances: before the next attempt */
 #define BEAT_NS UINT64_C(200000000) /* of longer periods: before a claim looks forgotten */
 #define SLICE_NS 100000 /* the shortest: runs at once when it is due */
@@ -274,7 +275,7 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 	}
 	if (r == 0 && now >= segment->show_ns) {
 		r = look_at_subdomains(segment, now);
-		segment->show_ns = now + SHOW_NS;
+		segment->show_ns = now + (segment->traced != NULL ? TRACE_NS : SHOW_NS);
 		if (r == 0 && progress_reader_closed(segment->reader))
 			r = -ESTALE;
 	}

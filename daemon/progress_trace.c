@@ -7,7 +7,7 @@
 #include "plb.h"
 #include "progress.h"
 
-#define SAMPLE_NS UINT64_C(100000000) /* between samples, at least */
+#define SAMPLE_NS UINT64_C(50000000) /* between samples, at least */
 #define NUMBER_NS UINT64_C(100000) /* the same, for each subdomain */
 #define UPDATES_MAX ((UINT64_C(1) << 62) - 1) /* that a reader of traces believes */
 #define DIGITS 21 /* of a number, with the blank before it */

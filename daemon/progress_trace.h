@@ -3,7 +3,7 @@
  * What the trace tells of a program that publishes its progress: who owns its subdomains, who gets
  * one from whom, and samples of how far each has come (juggle(1), TRACE FORMAT).
  *
- * Moves are told as they are made. Owners and updates are told now and then, at most every 100 ms
+ * Moves are told as they are made. Owners and updates are told now and then, at most every 50 ms
  * and in all 10,000 numbers a second for each process, so that neither the trace nor the time that
  * its host may use goes into them.
  */

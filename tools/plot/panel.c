@@ -20,6 +20,11 @@ enum { COLOURS = sizeof(palette) / sizeof(*palette) };
 static const uint32_t ramp[] = {
 	0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c, 0x28ae80, 0x5ec962, 0xaddc30, 0xe5e419};
 
+enum {
+	BAND_FIRST = 1001,
+	BANDS_MAX = 200
+}; /* objects of gnuplot; asides have the numbers before */
+
 enum { RAMP = sizeof(ramp) / sizeof(*ramp) };
 
 static uint32_t mix(uint32_t a, uint32_t b, double share)
@@ -211,10 +216,10 @@ static void begin(const struct panel_context *c, const char *title)
 		"set key at screen %.5f, screen %.5f left top Left reverse vertical samplen 1.2 "
 		"maxrows 30 font ',%d'\n",
 		c->right, c->top, c->picture->png ? 9 : 11);
-	fputs("unset y2tics\nunset y2label\nset ytics auto\nset ylabel tc rgb '#000000'\nset "
-	      "yrange [*:*] noreverse\nunset "
-	      "colorbox\nset border 3\n",
-		c->to);
+	fprintf(c->to,
+		"unset y2tics\nunset y2label\nset ytics auto scale 0.5 font ',%d'\n"
+		"set ylabel tc rgb '#000000'\nset yrange [*:*]\nunset colorbox\nset border 3\n",
+		c->picture->png ? 10 : 12);
 }
 
 static void put_note(const struct panel_context *c, double line, const char *text)
@@ -333,7 +338,7 @@ static void write_cpu_tics(const struct panel_context *c)
 		fprintf(c->to, "%g", top + run->cpu[i].slots / 2.0);
 		row += run->cpu[i].slots;
 	}
-	fprintf(c->to, ")\nset yrange [0:%g] reverse\nunset ylabel\n",
+	fprintf(c->to, ")\nset yrange [%g:0]\nunset ylabel\n",
 		(double)c->rows + LANE_GAP * (double)(run->cpus - 1));
 }
 
@@ -349,7 +354,7 @@ static void write_thread_tics(const struct panel_context *c)
 			fprintf(c->to, "%s'%d' %g", n++ > 0 ? ", " : "", (int)thread->tid,
 				thread->shown + 0.5);
 	}
-	fprintf(c->to, ") font ',%d'\nset yrange [0:%zu] reverse\nset ylabel 'thread'\n",
+	fprintf(c->to, ") font ',%d'\nset yrange [%zu:0]\nset ylabel 'thread'\n",
 		c->picture->png ? 7 : 9, run->threads_shown);
 }
 
@@ -433,20 +438,32 @@ static void write_worker_tics(const struct panel_context *c)
 			fprintf(c->to, "%s%u' %g", braid->processes > 1 ? "" : "worker ", w,
 				braid->process[i].first_lane + w + 0.5);
 		}
-	fprintf(c->to, ")\nset yrange [0:%u] reverse\nunset ylabel\n", braid->lanes);
+	fprintf(c->to, ")\nset yrange [%u:0]\nunset ylabel\n", braid->lanes);
+}
+
+/* Every other lane on a ground of its own. */
+static void write_bands(const struct panel_context *c)
+{
+	for (uint32_t lane = 0; lane < c->picture->braid->lanes && lane < BANDS_MAX; lane += 2)
+		fprintf(c->to,
+			"set object %d rect from graph 0, first %u to graph 1, first %u behind "
+			"fc rgb '#eef3f8' fs solid noborder\n",
+			BAND_FIRST + (int)lane, lane, lane + 1);
+}
+
+static void unset_bands(const struct panel_context *c)
+{
+	for (uint32_t lane = 0; lane < c->picture->braid->lanes && lane < BANDS_MAX; lane += 2)
+		fprintf(c->to, "\nunset object %d", BAND_FIRST + (int)lane);
 }
 
 static void write_braid_panel(struct panel_context *c)
 {
 	const struct braid *braid = c->picture->braid;
 
-	begin(c, "Braid: whose each subdomain is");
+	begin(c, "Braid: the worker that owns each subdomain; colour: updates ahead of the mean");
 	write_worker_tics(c);
-	for (uint32_t lane = 1; lane < braid->lanes && lane < 200; lane++)
-		fprintf(c->to,
-			"set arrow from graph 0, first %u to graph 1, first %u nohead lc rgb "
-			"'#bbbbbb' lw 0.5 back\n",
-			lane, lane);
+	write_bands(c);
 	fputs("set palette defined (-1 '#0072b2', -0.5 '#6aa9cf', 0 '#b5b5b5', 0.5 '#e5a36b', 1 "
 	      "'#d55e00')\n",
 		c->to);
@@ -454,12 +471,10 @@ static void write_braid_panel(struct panel_context *c)
 	fprintf(c->to,
 		"set colorbox user origin screen %.5f, screen %.5f size screen %.5f, screen %.5f\n",
 		c->right + 0.004, c->bottom, 12.0 / c->picture->width, (c->top - c->bottom) * 0.92);
-	fputs("set cbtics scale 0.4 offset -0.5,0\nset cblabel 'updates ahead of the mean' offset "
-	      "-0.5,0\n",
+	fputs("set cbtics scale 0.4 offset -0.5,0\n", c->to);
+	fputs("plot $braid using 1:2:3 with lines lw 1.6 lc palette notitle\nunset colorbox",
 		c->to);
-	fputs("plot $braid using 1:2:3 with lines lw 1.6 lc palette notitle\nunset arrow\nunset "
-	      "colorbox",
-		c->to);
+	unset_bands(c);
 }
 
 /* ---- The whole ---- */

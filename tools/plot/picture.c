@@ -97,11 +97,11 @@ static double body_pixels(const struct panel_context *context, enum panel_kind k
 	case PANEL_LEAD:
 		return 190;
 	case PANEL_PLACEMENT:
-		return clamp(14.0 * (double)context->rows + 10 * (double)context->gaps, 90, 480);
+		return clamp(18.0 * (double)context->rows + 10 * (double)context->gaps, 90, 480);
 	case PANEL_BRAID:
-		return clamp(fmax(50.0 * context->picture->braid->lanes,
+		return clamp(fmax(70.0 * context->picture->braid->lanes,
 				     9.0 * (double)context->picture->braid->shown),
-			130, 480);
+			160, 560);
 	default:
 		return 140;
 	}
