@@ -39,9 +39,9 @@ static void add_thread(struct chart *chart, const struct plot_thread *thread, ui
 }
 
 static void add_point(struct chart *chart, const struct plot_run *run,
-	const struct trace_point *point, double *used_s)
+	const struct trace_point *point, double *used_s, double *all_s)
 {
-	double time_s = plot_run_s(run, point->now_ns), sum_s = 0, all_s = 0;
+	double time_s = plot_run_s(run, point->now_ns), sum_s = 0;
 	double least_s = (double)point->thread[0].progress_ns * 1e-9, most_s = least_s;
 	double n = (double)point->threads;
 	uint32_t bin = chart_bin(chart->bins, chart->from_s, chart->to_s, time_s);
@@ -53,14 +53,14 @@ static void add_point(struct chart *chart, const struct plot_run *run,
 		least_s = progress_s < least_s ? progress_s : least_s;
 		most_s = progress_s > most_s ? progress_s : most_s;
 		used_s[thread] += (double)point->thread[i].run_ns * 1e-9;
-		all_s += used_s[thread];
+		*all_s += (double)point->thread[i].run_ns * 1e-9;
 	}
 	for (size_t i = 0; i < point->threads; i++) {
 		uint32_t thread = plot_run_find(run, point->thread[i].tid);
 		add_thread(chart, &run->thread[thread], bin, time_s,
 			(double)point->thread[i].progress_ns * 1e-9 - sum_s / n, used_s[thread]);
 	}
-	chart_add(&chart->mean[bin], time_s, all_s / n);
+	chart_add(&chart->mean[bin], time_s, *all_s / (double)run->threads_seen);
 	if (point->threads > 1)
 		chart_add(&chart->spread[bin], time_s, most_s - least_s);
 	chart->moves[chart_bin(CHART_RATE_BINS, chart->from_s, chart->to_s, time_s)] +=
@@ -81,12 +81,12 @@ int chart_init(struct chart *chart, const struct trace_file *trace, const struct
 		.progress = calloc(threads * bins, sizeof(*chart->progress)),
 		.mean = calloc(bins, sizeof(*chart->mean)),
 		.spread = calloc(bins, sizeof(*chart->spread))};
-	double *used_s = calloc(run->threads, sizeof(*used_s));
+	double *used_s = calloc(run->threads, sizeof(*used_s)), all_s = 0;
 	bool whole = chart->lead != NULL && chart->progress != NULL && chart->mean != NULL &&
 		     chart->spread != NULL && used_s != NULL;
 	for (size_t i = 0; i < trace->points && whole; i++)
 		if (plot_run_has(run, &trace->point[i]))
-			add_point(chart, run, &trace->point[i], used_s);
+			add_point(chart, run, &trace->point[i], used_s, &all_s);
 	free(used_s);
 	return whole ? 0 : -ENOMEM;
 }
@@ -101,6 +101,11 @@ void chart_deinit(struct chart *chart)
 }
 
 /* ---- Bars ---- */
+
+uint32_t chart_cpu_rows(const struct plot_cpu *cpu)
+{
+	return cpu->slots > 0 ? cpu->slots : 1;
+}
 
 /* Who was there for the longest time of a bin of a row. */
 struct best {
@@ -218,7 +223,7 @@ int chart_bars(const struct plot_run *run, bool by_thread, struct chart_bar **ou
 		return -ENOMEM;
 	for (size_t i = 0; i < run->cpus && !by_thread; i++) {
 		b.first_row[i] = (uint32_t)b.rows;
-		b.rows += run->cpu[i].slots;
+		b.rows += chart_cpu_rows(&run->cpu[i]);
 	}
 	if (by_thread)
 		b.rows = run->threads_shown;

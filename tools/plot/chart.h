@@ -31,7 +31,7 @@ struct chart {
 	size_t threads; /* that are drawn */
 	struct chart_cell *lead; /* [thread][bin], s ahead of the mean of the point */
 	struct chart_cell *progress; /* [thread][bin], s of CPU time since the window began */
-	struct chart_cell *mean; /* [bin], of the progress of all threads of a point */
+	struct chart_cell *mean; /* [bin], of the progress of all threads that are in the window */
 	struct chart_cell *spread; /* [bin], s between the first and the last thread */
 	uint64_t moves[CHART_RATE_BINS];
 };
@@ -53,8 +53,11 @@ void chart_add(struct chart_cell *cell, double time_s, double value);
 /* The bin, of so many, of a time from from_s to to_s. */
 uint32_t chart_bin(uint32_t bins, double from_s, double to_s, double time_s);
 
-/* The stays of drawn threads as bars: by_thread has a row for each such thread, else one for each slot
- * of each CPU, in order. At most CHART_BARS_MAX and one for each row; where there are more stays,
+/* Rows of a CPU: one for each slot, and at least one. */
+uint32_t chart_cpu_rows(const struct plot_cpu *cpu);
+
+/* The stays of drawn threads as bars: by_thread has a row for each such thread, else the
+ * rows of each CPU, in order. At most CHART_BARS_MAX and one for each row; where there are more stays,
  * who was there for the longest time stands for a stretch of time. *out is to be freed. Returns 0 or
  * -ENOMEM. */
 int chart_bars(const struct plot_run *run, bool by_thread, struct chart_bar **out, size_t *count,

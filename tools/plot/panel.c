@@ -335,8 +335,8 @@ static void write_cpu_tics(const struct panel_context *c)
 			fprintf(c->to, "'CPU %d' ", (int)run->cpu[i].os_cpu);
 		else
 			fputs("'Linux' ", c->to);
-		fprintf(c->to, "%g", top + run->cpu[i].slots / 2.0);
-		row += run->cpu[i].slots;
+		fprintf(c->to, "%g", top + chart_cpu_rows(&run->cpu[i]) / 2.0);
+		row += chart_cpu_rows(&run->cpu[i]);
 	}
 	fprintf(c->to, ")\nset yrange [%g:0]\nunset ylabel\n",
 		(double)c->rows + LANE_GAP * (double)(run->cpus - 1));
@@ -384,11 +384,12 @@ static void write_rate_panel(
 	const struct chart *chart = c->picture->chart;
 	double width_s = (chart->to_s - chart->from_s) / CHART_RATE_BINS;
 
-	fprintf(c->to, "set boxwidth %.9g absolute\nset border 11\n", width_s);
+	fprintf(c->to, "set boxwidth %.9g absolute\n", width_s);
 	fputs("set yrange [0:*]\nset y2range [0:*]\n", c->to);
 	if (moves > 0)
 		fprintf(c->to,
-			"set y2tics nomirror tc rgb '#a86800'\nset y2label '%s per s' tc rgb "
+			"set border 11\nset y2tics nomirror tc rgb '#a86800'\nset y2label '%s per "
+			"s' tc rgb "
 			"'#a86800'\n",
 			what);
 	fputs("plot ", c->to);

@@ -30,10 +30,11 @@ struct writer {
 
 /* ---- Events ---- */
 
-static void begin_event(struct writer *w, const char *kind, int pid, uint64_t tid)
+static void begin_event(
+	struct writer *w, const char *kind, const char *category, int pid, uint64_t tid)
 {
-	fprintf(w->to, "%s{\"ph\":\"%s\",\"pid\":%d,\"tid\":%llu", w->begun ? ",\n" : "", kind, pid,
-		(unsigned long long)tid);
+	fprintf(w->to, "%s{\"ph\":\"%s\",\"cat\":\"%s\",\"pid\":%d,\"tid\":%llu",
+		w->begun ? ",\n" : "", kind, category, pid, (unsigned long long)tid);
 	w->begun = true;
 }
 
@@ -91,8 +92,8 @@ static void end_event(struct writer *w)
 /* process_name, thread_name. */
 static void name_track(struct writer *w, const char *what, int pid, uint64_t tid, const char *name)
 {
-	begin_event(w, "M", pid, tid);
-	fprintf(w->to, ",\"name\":\"%s\",\"args\":{\"name\":", what);
+	begin_event(w, "M", "__metadata", pid, tid);
+	fprintf(w->to, ",\"ts\":0,\"name\":\"%s\",\"args\":{\"name\":", what);
 	put_string(w->to, name);
 	fputs("}", w->to);
 	end_event(w);
@@ -101,8 +102,8 @@ static void name_track(struct writer *w, const char *what, int pid, uint64_t tid
 /* Places in the list of tracks, instead of by name. */
 static void sort_track(struct writer *w, const char *what, int pid, uint64_t tid, size_t place)
 {
-	begin_event(w, "M", pid, tid);
-	fprintf(w->to, ",\"name\":\"%s\",\"args\":{\"sort_index\":%zu}", what, place);
+	begin_event(w, "M", "__metadata", pid, tid);
+	fprintf(w->to, ",\"ts\":0,\"name\":\"%s\",\"args\":{\"sort_index\":%zu}", what, place);
 	end_event(w);
 }
 
@@ -193,14 +194,13 @@ static void write_thread_slices(struct writer *w, const struct next_stay *n)
 		int32_t os_cpu = run->cpu[stay->cpu].os_cpu;
 		if (!is_drawn(run, stay->thread))
 			continue;
-		begin_event(w, "X", pid_of(thread), (uint64_t)thread->tid);
+		begin_event(w, "X", "placement", pid_of(thread), (uint64_t)thread->tid);
 		if (os_cpu >= 0)
 			put_name(w, "CPU %d", (int)os_cpu);
 		else
 			put_name(w, "left to Linux");
 		put_now(w, stay->from_ns);
 		put_time(w, "dur", stay->to_ns - stay->from_ns);
-		fputs(",\"cat\":\"placement\"", w->to);
 		end_event(w);
 	}
 }
@@ -211,12 +211,12 @@ static void name_cpus(struct writer *w, const struct next_stay *n)
 {
 	const struct plot_run *run = w->run;
 
-	name_track(w, "process_name", PERFETTO_CPUS, 0, "CPUs");
-	sort_track(w, "process_sort_index", PERFETTO_CPUS, 0, 0);
+	name_track(w, "process_name", PERFETTO_CPUS, PERFETTO_CPU_TRACKS, "CPUs");
+	sort_track(w, "process_sort_index", PERFETTO_CPUS, PERFETTO_CPU_TRACKS, 0);
 	for (size_t i = 0; i < run->cpus; i++)
 		for (uint32_t slot = 0; slot < run->cpu[i].slots; slot++) {
 			char name[60];
-			size_t track = n->slot_first[i] + slot;
+			size_t track = PERFETTO_CPU_TRACKS + n->slot_first[i] + slot;
 			int used = run->cpu[i].os_cpu >= 0
 					   ? snprintf(name, sizeof(name), "CPU %d",
 						     (int)run->cpu[i].os_cpu)
@@ -233,11 +233,10 @@ static void name_cpus(struct writer *w, const struct next_stay *n)
 static void put_arrow(
 	struct writer *w, const char *half, uint64_t track, uint64_t now_ns, size_t number)
 {
-	begin_event(w, half, PERFETTO_CPUS, track);
+	begin_event(w, half, "migration", PERFETTO_CPUS, track);
 	put_name(w, "migration");
 	put_now(w, now_ns);
-	fprintf(w->to, ",\"cat\":\"migration\",\"id\":%zu%s", number + 1,
-		half[0] == 'f' ? ",\"bp\":\"e\"" : "");
+	fprintf(w->to, ",\"id\":%zu%s", number + 1, half[0] == 'f' ? ",\"bp\":\"e\"" : "");
 	end_event(w);
 }
 
@@ -250,14 +249,14 @@ static void write_cpu_slices(struct writer *w, const struct next_stay *n, const 
 		size_t number = n->order[i];
 		const struct plot_stay *stay = &run->stay[number];
 		const struct plot_thread *thread = &run->thread[stay->thread];
-		uint64_t track = n->slot_first[stay->cpu] + stay->slot;
+		uint64_t track = PERFETTO_CPU_TRACKS + n->slot_first[stay->cpu] + stay->slot;
 		if (!is_drawn(run, stay->thread))
 			continue;
-		begin_event(w, "X", PERFETTO_CPUS, track);
+		begin_event(w, "X", "placement", PERFETTO_CPUS, track);
 		put_name(w, "%.40s %d", thread->comm, (int)thread->tid);
 		put_now(w, stay->from_ns);
 		put_time(w, "dur", stay->to_ns - stay->from_ns);
-		fprintf(w->to, ",\"cat\":\"placement\",\"args\":{\"tid\":%d}", (int)thread->tid);
+		fprintf(w->to, ",\"args\":{\"tid\":%d}", (int)thread->tid);
 		end_event(w);
 		if (before[number] < run->stays)
 			put_arrow(w, "f", track, stay->from_ns, before[number]);
@@ -326,7 +325,8 @@ static void write_leads(struct writer *w, const struct trace_point *point)
 		double lead = (double)point->thread[k].progress_ns - sum / (double)point->threads;
 		if (!is_drawn(w->run, thread))
 			continue;
-		begin_event(w, "C", pid_of(&w->run->thread[thread]), 0);
+		begin_event(w, "C", "counter", pid_of(&w->run->thread[thread]),
+			(uint64_t)point->thread[k].tid);
 		put_name(w, "lead of %d", (int)point->thread[k].tid);
 		put_counter(w, point->now_ns, "ms", lead * 1e-6);
 	}
@@ -341,14 +341,14 @@ static void write_spread(struct writer *w, const struct trace_point *point)
 		least = progress < least ? progress : least;
 		most = progress > most ? progress : most;
 	}
-	begin_event(w, "C", PERFETTO_COUNTERS, 0);
+	begin_event(w, "C", "counter", PERFETTO_COUNTERS, PERFETTO_COUNTER_TRACKS);
 	put_name(w, "spread of domain %u", point->domain);
 	put_counter(w, point->now_ns, "ms", ((double)most - (double)least) * 1e-6);
 }
 
 static void write_rate(struct writer *w, uint32_t domain, uint64_t now_ns, uint64_t moves)
 {
-	begin_event(w, "C", PERFETTO_COUNTERS, 0);
+	begin_event(w, "C", "counter", PERFETTO_COUNTERS, PERFETTO_COUNTER_TRACKS);
 	put_name(w, "migrations of domain %u", domain);
 	put_counter(w, now_ns, "per_s", (double)moves / ((double)RATE_NS * 1e-9));
 }
@@ -390,9 +390,9 @@ static void write_regimes(struct writer *w)
 {
 	bool named[TRACE_DOMAINS_MAX] = {false};
 
-	name_track(w, "process_name", PERFETTO_COUNTERS, 0, "juggle");
-	sort_track(w, "process_sort_index", PERFETTO_COUNTERS, 0, 1);
-	name_track(w, "thread_name", PERFETTO_COUNTERS, 0, "counters");
+	name_track(w, "process_name", PERFETTO_COUNTERS, PERFETTO_COUNTER_TRACKS, "juggle");
+	sort_track(w, "process_sort_index", PERFETTO_COUNTERS, PERFETTO_COUNTER_TRACKS, 1);
+	name_track(w, "thread_name", PERFETTO_COUNTERS, PERFETTO_COUNTER_TRACKS, "counters");
 	uint64_t last_ns[TRACE_DOMAINS_MAX] = {0};
 	for (size_t i = 0; i < w->trace->regimes; i++) {
 		const struct trace_regime *regime = &w->trace->regime[i];
@@ -403,30 +403,31 @@ static void write_regimes(struct writer *w)
 		last_ns[regime->domain] = regime->now_ns;
 		snprintf(name, sizeof(name), "regime of domain %u", regime->domain);
 		if (!named[regime->domain])
-			name_track(w, "thread_name", PERFETTO_COUNTERS, 1 + regime->domain, name);
+			name_track(w, "thread_name", PERFETTO_COUNTERS,
+				PERFETTO_COUNTER_TRACKS + 1 + regime->domain, name);
 		named[regime->domain] = true;
-		begin_event(w, "i", PERFETTO_COUNTERS, 1 + regime->domain);
+		begin_event(w, "i", "regime", PERFETTO_COUNTERS,
+			PERFETTO_COUNTER_TRACKS + 1 + regime->domain);
 		put_name(w, "%s: %.200s", regime->balance ? "balance" : "aside", regime->reason);
 		put_now(w, regime->now_ns);
-		fputs(",\"s\":\"p\",\"cat\":\"regime\"", w->to);
+		fputs(",\"s\":\"p\"", w->to);
 		end_event(w);
 	}
 }
 
 /* ---- Subdomains ---- */
 
-static void put_ownership(struct writer *w, int pid, uint32_t subdomain, uint64_t from_ns,
-	uint64_t to_ns, int32_t owner)
+static void put_ownership(
+	struct writer *w, int pid, uint32_t line, uint64_t from_ns, uint64_t to_ns, int32_t owner)
 {
 	from_ns = from_ns < w->run->from_ns ? w->run->from_ns : from_ns;
 	to_ns = to_ns > w->run->to_ns ? w->run->to_ns : to_ns;
 	if (owner < 0 || from_ns >= to_ns)
 		return;
-	begin_event(w, "X", pid, subdomain);
+	begin_event(w, "X", "ownership", pid, PERFETTO_SUBDOMAIN_TRACKS + line);
 	put_name(w, "worker %d", (int)owner);
 	put_now(w, from_ns);
 	put_time(w, "dur", to_ns - from_ns);
-	fputs(",\"cat\":\"ownership\"", w->to);
 	end_event(w);
 }
 
@@ -440,16 +441,16 @@ static void write_subdomain(struct writer *w, int pid, uint32_t subdomain,
 	for (size_t i = 0; i < count; i++) {
 		if (!event[i].is_owner || event[i].owner == owner)
 			continue;
-		put_ownership(w, pid, subdomain, since_ns, event[i].now_ns, owner);
+		put_ownership(w, pid, event->line, since_ns, event[i].now_ns, owner);
 		owner = event[i].owner;
 		since_ns = event[i].now_ns;
 	}
-	put_ownership(w, pid, subdomain, since_ns, w->run->to_ns, owner);
+	put_ownership(w, pid, event->line, since_ns, w->run->to_ns, owner);
 	for (size_t i = 0; i < count; i++) {
 		if (event[i].is_owner || isnan(event[i].lead) ||
 			event[i].now_ns < w->run->from_ns || event[i].now_ns > w->run->to_ns)
 			continue;
-		begin_event(w, "C", pid, 0);
+		begin_event(w, "C", "counter", pid, PERFETTO_SUBDOMAIN_TRACKS + event->line);
 		put_name(w, "lead of subdomain %u", subdomain);
 		put_counter(w, event[i].now_ns, "updates", event[i].lead);
 	}
@@ -468,11 +469,14 @@ static int write_braid(struct writer *w, const struct braid *braid)
 		char name[80];
 		snprintf(name, sizeof(name), "subdomains of process %d, rank %d", (int)p->pid,
 			(int)p->rank);
-		name_track(w, "process_name", PERFETTO_SUBDOMAINS + (int)i, 0, name);
+		name_track(w, "process_name", PERFETTO_SUBDOMAINS + (int)i,
+			PERFETTO_SUBDOMAIN_TRACKS + p->first_line, name);
 		for (uint32_t s = 0; s < p->shown; s++) {
 			snprintf(name, sizeof(name), "subdomain %u", s);
-			name_track(w, "thread_name", PERFETTO_SUBDOMAINS + (int)i, s, name);
-			sort_track(w, "thread_sort_index", PERFETTO_SUBDOMAINS + (int)i, s, s);
+			name_track(w, "thread_name", PERFETTO_SUBDOMAINS + (int)i,
+				PERFETTO_SUBDOMAIN_TRACKS + p->first_line + s, name);
+			sort_track(w, "thread_sort_index", PERFETTO_SUBDOMAINS + (int)i,
+				PERFETTO_SUBDOMAIN_TRACKS + p->first_line + s, s);
 		}
 	}
 	for (size_t i = 0, end; i < count; i = end) {
