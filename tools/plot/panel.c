@@ -261,7 +261,7 @@ static void put_thread_keys(const struct panel_context *c, const char *style)
 	for (size_t i = 0; i < run->threads && run->threads_shown <= COLOURS; i++) {
 		if (run->thread[i].shown == PLOT_HIDDEN)
 			continue;
-		fprintf(c->to, ", \\\n  NaN with %s lc rgb %u title ", style,
+		fprintf(c->to, ", \\\n  NaN with %s lc rgb 0x%06x title ", style,
 			colour_of_thread(run, &run->thread[i]));
 		put_thread_name(c, &run->thread[i]);
 	}
@@ -275,10 +275,10 @@ static void put_cpu_keys(const struct panel_context *c)
 	for (size_t i = 0; i < run->cpus; i++) {
 		if (run->cpu[i].os_cpu < 0)
 			fprintf(c->to,
-				", \\\n  NaN with lines lw 6 lc rgb %u title 'left to Linux'",
+				", \\\n  NaN with lines lw 6 lc rgb 0x%06x title 'left to Linux'",
 				GREY);
 		else if (cpus <= COLOURS || i == 0 || i + 1 == cpus)
-			fprintf(c->to, ", \\\n  NaN with lines lw 6 lc rgb %u title 'CPU %d%s'",
+			fprintf(c->to, ", \\\n  NaN with lines lw 6 lc rgb 0x%06x title 'CPU %d%s'",
 				colour_of_cpu(run, (uint32_t)i), (int)run->cpu[i].os_cpu,
 				cpus > COLOURS && i == 0 ? " ..." : "");
 	}
@@ -291,7 +291,7 @@ static void put_lines(const struct panel_context *c, const char *name)
 	const struct chart *chart = c->picture->chart;
 
 	for (size_t i = 0; i < chart->threads; i++)
-		fprintf(c->to, ", \\\n  $%s%zu using 1:2 with lines lw %g lc rgb %u notitle", name,
+		fprintf(c->to, ", \\\n  $%s%zu using 1:2 with lines lw %g lc rgb 0x%06x notitle", name,
 			i, chart->threads > COLOURS ? 1.0 : 1.5, colour(i, chart->threads));
 }
 

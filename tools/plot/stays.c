@@ -377,11 +377,9 @@ int plot_run_init(
 
 	*run = (struct plot_run){0};
 	find_window(run, trace, choice);
-	int r = find_threads(&b, trace);
+	int r = run->from_ns < run->to_ns ? find_threads(&b, trace) : -ENODATA;
 	if (r == 0)
 		r = choose_threads(run, trace, choice);
-	if (r == 0 && run->from_ns >= run->to_ns)
-		r = -ENODATA;
 	if (r == 0)
 		r = find_stays(&b, trace);
 	if (r == 0)
