@@ -402,8 +402,12 @@ static void test_quotes(void **state)
 	assert_quoted("a\nb\tc\x7f", 20, "'a?b?c?'");
 	assert_quoted("caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80", 20,
 		"'caf\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80'");
-	assert_quoted("\xff \xc3 \xc0\xaf \xed\xa0\x80 \xef\xbf\xbe", 40, "'? ? ?\? ?\?? ?\??'");
-	assert_quoted("\xc2\x85", 20, "'?\?'");
+	assert_quoted("\xff \xc3 \xc0\xaf \xed\xa0\x80 \xef\xbf\xbe", 40,
+		"'? ? ?? ??? ???"
+		"'");
+	assert_quoted("\xc2\x85", 20,
+		"'??"
+		"'");
 	assert_quoted("0123456789", 8, "'01234...'");
 	assert_quoted("01234567", 8, "'01234567'");
 	assert_quoted("", 20, "''");
