@@ -6,7 +6,8 @@
 #include <string.h>
 
 #define LANE_GAP 0.5 /* rows between CPUs */
-#define BAR_MARGIN 0.08 /* of a row */
+#define BAR_MARGIN 0.08 /* of a row, unless they are many */
+#define BAR_ROWS 60
 #define GREY UINT32_C(0x9a9a9a)
 
 /* Told apart by all kinds of eyes: the palette of Okabe and Ito, its yellow left out, which is hard to see
@@ -135,12 +136,14 @@ static void write_placement(const struct panel_context *c)
 {
 	const struct plot_run *run = c->picture->run;
 
+	double margin = c->rows > BAR_ROWS ? 0 : BAR_MARGIN;
+
 	fputs("$placement << EOD\n", c->to);
 	for (size_t i = 0; i < c->bars; i++) {
 		const struct chart_bar *bar = &c->bar[i];
 		double y = row_top(c, bar);
 		fprintf(c->to, "%.9g %.9g %g %g %u\n", plot_run_s(run, bar->from_ns),
-			plot_run_s(run, bar->to_ns), y + BAR_MARGIN, y + 1 - BAR_MARGIN,
+			plot_run_s(run, bar->to_ns), y + margin, y + 1 - margin,
 			c->by_thread ? colour_of_cpu(run, bar->cpu)
 				     : colour_of_thread(run, &run->thread[bar->thread]));
 	}
@@ -291,8 +294,8 @@ static void put_lines(const struct panel_context *c, const char *name)
 	const struct chart *chart = c->picture->chart;
 
 	for (size_t i = 0; i < chart->threads; i++)
-		fprintf(c->to, ", \\\n  $%s%zu using 1:2 with lines lw %g lc rgb 0x%06x notitle", name,
-			i, chart->threads > COLOURS ? 1.0 : 1.5, colour(i, chart->threads));
+		fprintf(c->to, ", \\\n  $%s%zu using 1:2 with lines lw %g lc rgb 0x%06x notitle",
+			name, i, chart->threads > COLOURS ? 1.0 : 1.5, colour(i, chart->threads));
 }
 
 /* Data blocks that may be empty can't be plotted: each thread that is drawn has a point. */
