@@ -170,6 +170,66 @@ static void test_odd_records(void **state)
 	trace_file_deinit(&trace);
 }
 
+/* More threads at a time than a CPU has slots in its table, which come and go. */
+static void test_many_slots(void **state)
+{
+	struct trace_file trace;
+	struct plot_run run;
+	char *text = NULL;
+	size_t bytes = 0;
+	FILE *to = open_memstream(&text, &bytes);
+	unsigned short random[3] = {1, 2, 3};
+
+	(void)state;
+	assert_non_null(to);
+	fputs(HEADER, to);
+	for (int i = 1; i < 20; i++) {
+		fprintf(to, "point %d 0 100 150 0\n", 1000 + 100 * i);
+		for (int t = 0; t < 150; t++)
+			fprintf(to, "thread %d %ld 0 0 0 a\n", t + 1, nrand48(random) % 4 / 3);
+	}
+	fclose(to);
+	parse(&trace, text);
+	free(text);
+	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
+	check_stays(&run);
+	assert_in_range(run.cpu[0].slots, 90, 150);
+	plot_run_deinit(&run);
+	trace_file_deinit(&trace);
+}
+
+/* Threads that were nowhere, on a machine without CPUs. */
+static void test_no_cpus(void **state)
+{
+	struct trace_file trace;
+	struct plot_run run;
+	struct chart chart;
+	struct braid braid;
+	FILE *to = fopen("/dev/null", "w");
+
+	(void)state;
+	assert_non_null(to);
+	parse(&trace, "# juggle trace 1 {\"version\":\"\",\"command\":\"\",\"start_ns\":1000,"
+		      "\"policy\":\"\",\"sampler\":\"\",\"balancers\":\"\",\"period_s\":0.0,"
+		      "\"cpus\":[]}\npoint 2000 0 0 1 0\nthread 7 1 0 0 0 a\n");
+	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
+	assert_int_equal(run.cpus, 0);
+	assert_int_equal(chart_init(&chart, &trace, &run), 0);
+	assert_int_equal(braid_init(&braid, &trace, &run, 1), 0);
+	const struct picture picture = {.trace = &trace,
+		.run = &run,
+		.chart = &chart,
+		.braid = &braid,
+		.panel = {true, true, true, true, true},
+		.width = 1000};
+	assert_int_equal(picture_write(&picture, to), 0);
+	fclose(to);
+	braid_deinit(&braid);
+	chart_deinit(&chart);
+	plot_run_deinit(&run);
+	trace_file_deinit(&trace);
+}
+
 /* ---- Series ---- */
 
 static void test_recorded(void **state)
@@ -456,6 +516,8 @@ int main(void)
 		cmocka_unit_test(test_stays),
 		cmocka_unit_test(test_window_and_choice),
 		cmocka_unit_test(test_odd_records),
+		cmocka_unit_test(test_many_slots),
+		cmocka_unit_test(test_no_cpus),
 		cmocka_unit_test(test_recorded),
 		cmocka_unit_test(test_lead),
 		cmocka_unit_test(test_bins),

@@ -21,12 +21,14 @@ static struct braid_process *find_process(const struct braid *braid, int32_t pid
 static int find_processes(
 	struct braid *braid, const struct trace_file *trace, uint32_t subdomains_max)
 {
-	braid->process = calloc(trace->publisheds + 1, sizeof(*braid->process));
+	braid->process = calloc(BRAID_PROCESSES_MAX, sizeof(*braid->process));
 	if (braid->process == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < trace->publisheds; i++) {
 		const struct trace_subdomains *record = &trace->published[i];
 		struct braid_process *process = find_process(braid, record->pid);
+		if (process == NULL && braid->processes == BRAID_PROCESSES_MAX)
+			continue;
 		if (process == NULL) {
 			process = &braid->process[braid->processes++];
 			*process = (struct braid_process){.pid = record->pid, .rank = record->rank};
@@ -70,7 +72,7 @@ static void put_owners(struct events *e, const struct trace_subdomains *record)
 {
 	const struct braid_process *process = find_process(e->braid, record->pid);
 
-	for (uint32_t s = 0; s < process->shown && s < record->subdomains; s++)
+	for (uint32_t s = 0; process != NULL && s < process->shown && s < record->subdomains; s++)
 		put_event(e, (struct braid_event){.now_ns = record->now_ns,
 				     .line = process->first_line + s,
 				     .is_owner = true,

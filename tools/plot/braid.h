@@ -9,6 +9,7 @@
 #include "chart.h"
 
 enum {
+	BRAID_PROCESSES_MAX = 1000, /* the first ones; others are left out */
 	BRAID_VERTICES_MAX = 8000, /* of all lines, about */
 	BRAID_LEVELS = 5, /* of leads, either way: more can't be told apart */
 };

@@ -48,9 +48,15 @@ static uint32_t colour(size_t which, size_t of)
 	return mix(ramp[below], ramp[below + 1], at - (double)below);
 }
 
+/* All but the one for threads that are left to the kernel. */
+static size_t named_cpus(const struct plot_run *run)
+{
+	return run->cpus - (run->cpus > 0 && run->cpu[run->cpus - 1].os_cpu < 0);
+}
+
 static uint32_t colour_of_cpu(const struct plot_run *run, uint32_t cpu)
 {
-	size_t cpus = run->cpus - (run->cpu[run->cpus - 1].os_cpu < 0);
+	size_t cpus = named_cpus(run);
 
 	return run->cpu[cpu].os_cpu < 0 ? GREY : colour(cpu, cpus);
 }
@@ -273,7 +279,7 @@ static void put_thread_keys(const struct panel_context *c, const char *style)
 static void put_cpu_keys(const struct panel_context *c)
 {
 	const struct plot_run *run = c->picture->run;
-	size_t cpus = run->cpus - (run->cpu[run->cpus - 1].os_cpu < 0);
+	size_t cpus = named_cpus(run);
 
 	for (size_t i = 0; i < run->cpus; i++) {
 		if (run->cpu[i].os_cpu < 0)
@@ -342,7 +348,7 @@ static void write_cpu_tics(const struct panel_context *c)
 		row += chart_cpu_rows(&run->cpu[i]);
 	}
 	fprintf(c->to, ")\nset yrange [%g:0]\nunset ylabel\n",
-		(double)c->rows + LANE_GAP * (double)(run->cpus - 1));
+		run->cpus > 0 ? (double)c->rows + LANE_GAP * (double)(run->cpus - 1) : 1);
 }
 
 static void write_thread_tics(const struct panel_context *c)
@@ -395,14 +401,13 @@ static void write_rate_panel(
 			"s' tc rgb "
 			"'#a86800'\n",
 			what);
-	fputs("plot ", c->to);
+	/* gnuplot wants something on each axis: there may be no spread. */
+	fputs("plot 0 with lines lw 0.5 lc rgb '#555555' notitle, ", c->to);
 	if (moves > 0)
 		fprintf(c->to,
 			"$%s using 1:2 axes x1y2 with boxes fill solid noborder lc rgb '#f2c879' "
 			"notitle, ",
 			bars);
-	else
-		fputs("0 lc rgb '#ffffff' notitle, ", c->to);
 	fprintf(c->to, "$%s using 1:2 with lines lw 1.5 lc rgb '#0072b2' notitle", line);
 }
 

@@ -7,6 +7,8 @@
 
 #define NONE UINT32_MAX
 
+enum { SLOTS_FIRST = 64 };
+
 /* The stay under way of a thread. */
 struct open_stay {
 	bool open;
@@ -283,33 +285,76 @@ static uint32_t find_cpu(const struct plot_run *run, uint32_t number)
 	return (uint32_t)low;
 }
 
-/* The first slot of its CPU that is free. */
+/* Until when the slots of a CPU are taken: a table of the first ones, of which the first free one is
+ * used, since that looks best; and a heap of the others, or a trace of a million threads took hours. */
+struct slots {
+	uint64_t first_ns[SLOTS_FIRST];
+	struct later {
+		uint64_t until_ns;
+		uint32_t slot;
+	} * heap;
+	size_t count, room;
+};
+
+static void sift_down(struct slots *s)
+{
+	struct later moved = s->heap[0];
+	size_t at = 0, child;
+
+	while ((child = 2 * at + 1) < s->count) {
+		if (child + 1 < s->count && s->heap[child + 1].until_ns < s->heap[child].until_ns)
+			child++;
+		if (s->heap[child].until_ns >= moved.until_ns)
+			break;
+		s->heap[at] = s->heap[child];
+		at = child;
+	}
+	s->heap[at] = moved;
+}
+
+static bool push(struct slots *s, struct later added)
+{
+	if (!grow(&s->heap, s->count, &s->room, sizeof(*s->heap)))
+		return false;
+	size_t at = s->count++;
+	for (; at > 0 && s->heap[(at - 1) / 2].until_ns > added.until_ns; at = (at - 1) / 2)
+		s->heap[at] = s->heap[(at - 1) / 2];
+	s->heap[at] = added;
+	return true;
+}
+
+static int take_slot(struct plot_stay *stay, struct plot_cpu *cpu, struct slots *s)
+{
+	for (uint32_t slot = 0; slot < SLOTS_FIRST; slot++) {
+		if (slot < cpu->slots && s->first_ns[slot] > stay->from_ns)
+			continue;
+		cpu->slots += slot == cpu->slots;
+		stay->slot = slot;
+		s->first_ns[slot] = stay->to_ns;
+		return 0;
+	}
+	if (s->count > 0 && s->heap[0].until_ns <= stay->from_ns) {
+		stay->slot = s->heap[0].slot;
+		s->heap[0].until_ns = stay->to_ns;
+		sift_down(s);
+		return 0;
+	}
+	stay->slot = cpu->slots++;
+	return push(s, (struct later){stay->to_ns, stay->slot}) ? 0 : -ENOMEM;
+}
+
 static int place_stays(struct plot_run *run)
 {
-	struct slots {
-		uint64_t *until_ns;
-		size_t room;
-	} *slots = calloc(run->cpus > 0 ? run->cpus : 1, sizeof(*slots));
+	struct slots *slots = calloc(run->cpus > 0 ? run->cpus : 1, sizeof(*slots));
 	int r = slots != NULL ? 0 : -ENOMEM;
 
 	for (size_t i = 0; i < run->stays && r == 0; i++) {
 		struct plot_stay *stay = &run->stay[i];
 		stay->cpu = find_cpu(run, stay->cpu);
-		struct plot_cpu *cpu = &run->cpu[stay->cpu];
-		struct slots *s = &slots[stay->cpu];
-		while (stay->slot < cpu->slots && s->until_ns[stay->slot] > stay->from_ns)
-			stay->slot++;
-		if (stay->slot == cpu->slots) {
-			if (!grow(&s->until_ns, cpu->slots, &s->room, sizeof(*s->until_ns)))
-				r = -ENOMEM;
-			else
-				cpu->slots++;
-		}
-		if (r == 0)
-			s->until_ns[stay->slot] = stay->to_ns;
+		r = take_slot(stay, &run->cpu[stay->cpu], &slots[stay->cpu]);
 	}
 	for (size_t i = 0; i < run->cpus && slots != NULL; i++)
-		free(slots[i].until_ns);
+		free(slots[i].heap);
 	free(slots);
 	return r;
 }
