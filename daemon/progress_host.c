@@ -18,6 +18,7 @@
 #define COST_SMOOTHING 8
 #define WORKERS_NS UINT64_C(20000000) /* between looks at who is a worker */
 #define SHOW_NS UINT64_C(100000000) /* between looks at the spread, and whether it is closed */
+#define TRACE_NS UINT64_C(50000000) /* the same, while a trace takes samples */
 #define BUSY_NS UINT64_C(10000000) /* while somebody else balances: before the next attempt */
 #define BEAT_NS UINT64_C(200000000) /* of longer periods: before a claim looks forgotten */
 #define SLICE_NS 100000 /* the shortest: runs at once when it is due */
@@ -87,6 +88,7 @@ static void free_segment(struct progress_segment *segment)
 	free(segment->worker);
 	free(segment->subdomain);
 	free(segment->tid);
+	progress_trace_free(segment->traced);
 	free(segment);
 }
 
@@ -116,6 +118,7 @@ struct progress_segment *progress_host_add(
 	}
 	segment->pid = pid;
 	segment->reader = reader;
+	segment->traced = progress_trace_new(host->setup.trace, pid, info);
 	segment->balance = host->setup.options->policy == POLICY_NAME_JUGGLE &&
 			   info->balancing != PROGRESS_BALANCE_NONE;
 	segment->shown = telemetry_progress_slot(host->setup.telemetry);
@@ -177,16 +180,18 @@ static int look_at_workers(struct progress_host *host, struct progress_segment *
 	return r;
 }
 
-static int show_spread(struct progress_segment *segment)
+static int look_at_subdomains(struct progress_segment *segment, uint64_t now)
 {
-	if (segment->shown == NULL || segment->subdomain == NULL)
+	if ((segment->shown == NULL && segment->traced == NULL) || segment->subdomain == NULL)
 		return 0;
 	int r = progress_reader_subdomains(segment->reader, segment->subdomain);
 	if (r < 0)
 		return r;
 	uint32_t subdomains = progress_reader_info(segment->reader)->subdomains;
-	telemetry_set(
-		&segment->shown->spread, progress_host_spread(segment->subdomain, subdomains));
+	if (segment->shown != NULL)
+		telemetry_set(&segment->shown->spread,
+			progress_host_spread(segment->subdomain, subdomains));
+	progress_trace_look(segment->traced, now, segment->subdomain);
 	return 0;
 }
 
@@ -217,17 +222,6 @@ static void publish(struct progress_host *host)
 
 /* ---- Balancing ---- */
 
-static void trace_moves(struct progress_host *host, pid_t pid, uint64_t now, uint32_t moves)
-{
-	struct trace *trace = host->setup.trace;
-
-	if (moves == 0)
-		return;
-	trace_begin(trace);
-	trace_line(trace, "plb %llu %d %u", (unsigned long long)now, (int)pid, moves);
-	trace_end(trace);
-}
-
 /* One balancing point of one segment, unless somebody else balances it. */
 static int balance(struct progress_host *host, struct progress_segment *segment, uint64_t now)
 {
@@ -255,7 +249,8 @@ static int balance(struct progress_host *host, struct progress_segment *segment,
 		telemetry_add(&segment->shown->points, 1);
 		telemetry_add(&segment->shown->moves, moves);
 	}
-	trace_moves(host, segment->pid, now, moves);
+	progress_trace_moves(segment->traced, host->setup.trace, segment->pid, now,
+		progress_reader_moves(segment->reader), moves);
 	return r;
 }
 
@@ -279,8 +274,8 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 		segment->workers_ns = now + WORKERS_NS;
 	}
 	if (r == 0 && now >= segment->show_ns) {
-		r = show_spread(segment);
-		segment->show_ns = now + SHOW_NS;
+		r = look_at_subdomains(segment, now);
+		segment->show_ns = now + (segment->traced != NULL ? TRACE_NS : SHOW_NS);
 		if (r == 0 && progress_reader_closed(segment->reader))
 			r = -ESTALE;
 	}
@@ -291,7 +286,7 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 static void drop(struct progress_host *host, struct progress_segment *segment, int error)
 {
 	if (error == 0 || error == -ESTALE) {
-		(void)show_spread(segment);
+		(void)look_at_subdomains(segment, clock_ns(CLOCK_MONOTONIC));
 	} else {
 		progress_host_tell(host->setup.options, segment->pid, error, 0);
 		segment->damaged = true;

@@ -17,6 +17,7 @@
 
 #include "options.h"
 #include "progress_reader.h"
+#include "progress_trace.h"
 #include "published.h"
 #include "telemetry.h"
 #include "trace.h"
@@ -48,6 +49,7 @@ struct progress_segment {
 	struct progress_worker_view *worker; /* scratch */
 	struct progress_subdomain_view *subdomain; /* scratch; NULL: no memory, no spread */
 	uint32_t *tid; /* of each worker, when they were last looked at */
+	struct progress_trace *traced; /* NULL: not in detail */
 	/* When to visit it, and when, at a visit, to do each of these: */
 	uint64_t due_ns, point_ns, workers_ns, show_ns;
 	struct progress_segment *next;

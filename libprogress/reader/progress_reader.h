@@ -46,6 +46,7 @@ struct progress_balancer_view {
 	uint64_t beat_ns, points, moves;
 };
 
+struct policy_plb_move; /* plb.h */
 struct progress_reader;
 
 /* Open the segment of a process. writable: to balance it. Returns 0 and sets *out (to be closed
@@ -77,5 +78,8 @@ int progress_reader_claim(struct progress_reader *reader, pid_t balancer, uint64
  * (Algorithm 1), write owners and dirty flags. At most once a period; the caller keeps time. Sets
  * *moves to the number of owners changed. Returns 0; -ENOTCONN when the claim was lost; -EBADMSG. */
 int progress_reader_balance(struct progress_reader *reader, uint64_t now_ns, uint32_t *moves);
+
+/* The moves of the last progress_reader_balance(), which has told how many; valid until the next. */
+const struct policy_plb_move *progress_reader_moves(const struct progress_reader *reader);
 
 #endif

@@ -396,6 +396,11 @@ static int move(struct progress_reader *r, const struct policy_plb_move *move)
 	return error == 0 ? set_dirty(r, move->from) : error;
 }
 
+const struct policy_plb_move *progress_reader_moves(const struct progress_reader *reader)
+{
+	return reader->point.move;
+}
+
 int progress_reader_balance(struct progress_reader *reader, uint64_t now_ns, uint32_t *moves)
 {
 	struct balancer_words words;

@@ -18,6 +18,29 @@ static void check_point(const struct trace_point *point)
 			point->move[i].to >= 0);
 }
 
+static void check_subdomains(const struct trace_file *trace, size_t bytes)
+{
+	size_t numbers = 0;
+
+	for (size_t i = 0; i < trace->publisheds; i++) {
+		const struct trace_subdomains *published = &trace->published[i];
+		numbers += published->subdomains;
+		for (size_t s = 0; s < published->subdomains; s++)
+			assert(published->owner[s] >= -1 &&
+				(published->owner[s] < 0 ||
+					(uint32_t)published->owner[s] < published->workers));
+	}
+	for (size_t i = 0; i < trace->samples; i++) {
+		numbers += trace->sample[i].subdomains;
+		for (size_t s = 0; s < trace->sample[i].subdomains; s++)
+			assert(trace->sample[i].updates[s] >= -1);
+	}
+	for (size_t i = 0; i < trace->gives; i++)
+		assert(trace->give[i].pid > 0 && trace->give[i].to < TRACE_WORKERS_MAX &&
+			trace->give[i].subdomain < TRACE_SUBDOMAINS_MAX);
+	assert(numbers <= bytes);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	struct trace_file trace;
@@ -36,6 +59,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		assert(trace.birth[i].tid > 0 && strlen(trace.birth[i].comm) < bytes);
 	for (size_t i = 0; i < trace.regimes; i++)
 		assert(strlen(trace.regime[i].reason) < bytes);
+	check_subdomains(&trace, bytes);
 	trace_file_deinit(&trace);
 	return 0;
 }

@@ -39,6 +39,7 @@ def built(app, juggle):
 
 
 def test_plb(built, tmp_path):
+    tmp_path /= "it's here"
     methods = "sync;async(4) + joint(0.001)"
     done = run_plb(tmp_path, "--repeats", "2", "--iterations", "50", "--residual", "0.3",
                    "--threads", "1", "--methods", methods)

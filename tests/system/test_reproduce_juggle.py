@@ -23,7 +23,7 @@ def run(*arguments, **keywords):
 @pytest.fixture(scope="module")
 def results(jugglectl, tmp_path_factory):
     """The folder of a quick run, and what it printed."""
-    folder = tmp_path_factory.mktemp("juggle")
+    folder = tmp_path_factory.mktemp("juggle") / "its author's folder"
     done = run("--output", folder, "--quick")
     assert done.returncode == 0, done.stderr
     return folder, done

@@ -4,6 +4,9 @@
  * disk that takes no more.
  */
 #undef NDEBUG
+#include "plb.h"
+#include "progress.h"
+#include "progress_trace.h"
 #include "trace.h"
 
 #include <errno.h>
@@ -372,6 +375,76 @@ static void test_full_later(void **state)
 	assert_string_equal(body(f), "");
 }
 
+/* What is told of a program of three subdomains, in time that the test sets. */
+static void test_subdomains(void **state)
+{
+	struct fixture *f = *state;
+	struct trace *trace = open_trace(f);
+	const struct progress_info info = {.rank = 3, .workers = 2, .subdomains = 3};
+	struct progress_subdomain_view view[] = {{.updates = 7, .owner = 1, .holder = 1},
+		{.updates = 0, .owner = UINT32_MAX, .holder = PROGRESS_NOBODY},
+		{.updates = UINT64_MAX, .owner = 0, .holder = 0}};
+	const struct policy_plb_move move[] = {{0, 1, 0}, {2, 0, 1}};
+	struct progress_trace *p = progress_trace_new(trace, 42, &info);
+
+	assert_non_null(p);
+	progress_trace_moves(p, trace, 42, 5, move, 1); /* of whose is not known yet */
+	progress_trace_look(p, 10, view);
+	view[0].updates = 10;
+	progress_trace_look(p, 49000000, view); /* too early */
+	progress_trace_moves(p, trace, 42, 100000000, move, 2);
+	progress_trace_moves(p, trace, 42, 100000005, move, 0);
+	view[0].owner = 0;
+	view[2].owner = 1;
+	progress_trace_look(p, 100000010, view); /* the owners are known */
+	view[1] = (struct progress_subdomain_view){.updates = 1};
+	progress_trace_look(p, 300000000, view);
+	progress_trace_free(p);
+	trace_free(trace);
+	assert_string_equal(body(f), "plb 5 42 1\n"
+				     "subdomains 10 42 3 2 1 -1 0\n"
+				     "updates 10 42 7 -1 4611686018427387903\n"
+				     "plb 100000000 42 2\n"
+				     "give 100000000 42 0 1 0\n"
+				     "give 100000000 42 2 0 1\n"
+				     "updates 100000010 42 10 -1 4611686018427387903\n"
+				     "subdomains 300000000 42 3 2 0 0 1\n"
+				     "updates 300000000 42 10 1 4611686018427387903\n");
+}
+
+/* However many there are, so many numbers a second; and none of too many. */
+static void test_many_subdomains(void **state)
+{
+	struct fixture *f = *state;
+	struct trace *trace = open_trace(f);
+	struct progress_info info = {.workers = 1, .subdomains = PROGRESS_TRACE_SUBDOMAINS_MAX};
+	struct progress_subdomain_view *view = calloc(info.subdomains, sizeof *view);
+	const struct policy_plb_move move = {0, 0, 0};
+	struct progress_trace *p = progress_trace_new(trace, 42, &info);
+
+	assert_non_null(view);
+	assert_non_null(p);
+	for (uint64_t now = 1; now < UINT64_C(20000000000); now += 1000000)
+		progress_trace_look(p, now, view);
+	progress_trace_free(p);
+	info.subdomains++;
+	p = progress_trace_new(trace, 42, &info);
+	assert_null(p);
+	progress_trace_look(p, 1, view);
+	progress_trace_moves(p, trace, 42, 1, &move, 1);
+	progress_trace_free(p);
+	assert_null(progress_trace_new(NULL, 42, &info));
+	progress_trace_moves(NULL, NULL, 42, 1, &move, 1);
+	trace_free(trace);
+	const char *text = body(f);
+	int samples = 0;
+	for (const char *at = text; (at = strstr(at, "updates ")) != NULL; at++)
+		samples++;
+	assert_int_equal(samples, 4); /* in 20 s, one in 6.6 s */
+	assert_string_equal(text + strlen(text) - 11, "plb 1 42 1\n");
+	free(view);
+}
+
 static void test_null(void **state)
 {
 	(void)state;
@@ -397,6 +470,8 @@ int main(void)
 		TEST(test_cannot_open),
 		TEST(test_full_from_the_start),
 		TEST(test_full_later),
+		TEST(test_subdomains),
+		TEST(test_many_subdomains),
 		cmocka_unit_test(test_null),
 	};
 

@@ -121,6 +121,91 @@ static void test_records(void **state)
 	trace_file_deinit(&trace);
 }
 
+static void test_subdomains(void **state)
+{
+	struct trace_file trace;
+	struct trace_error error;
+
+	(void)state;
+	assert_int_equal(parse(&trace, &error,
+				 HEADER "subdomains 10 41 -1 2 0 1 -1\n"
+					"updates 11 41 7 4611686018427387903 -1\n"
+					"give 12 41 1048575 65535 0\n"
+					"subdomains 13 42 3 1 0\n"
+					"updates 14 42 0\n"),
+		0);
+	assert_int_equal(trace.publisheds, 2);
+	const struct trace_subdomains *published = trace.published;
+	assert_int_equal(published->now_ns, 10);
+	assert_int_equal(published->pid, 41);
+	assert_int_equal(published->rank, -1);
+	assert_int_equal(published->workers, 2);
+	assert_int_equal(published->subdomains, 3);
+	assert_int_equal(published->owner[1], 1);
+	assert_int_equal(published->owner[2], -1);
+	assert_int_equal(published[1].subdomains, 1);
+	assert_int_equal(published[1].owner[0], 0);
+	assert_int_equal(trace.samples, 2);
+	assert_int_equal(trace.sample[0].subdomains, 3);
+	assert_int_equal(trace.sample[0].updates[0], 7);
+	assert_true(trace.sample[0].updates[1] == INT64_C(4611686018427387903));
+	assert_int_equal(trace.sample[0].updates[2], -1);
+	assert_int_equal(trace.sample[1].pid, 42);
+	assert_int_equal(trace.sample[1].updates[0], 0);
+	assert_int_equal(trace.gives, 1);
+	assert_int_equal(trace.give[0].now_ns, 12);
+	assert_int_equal(trace.give[0].subdomain, 1048575);
+	assert_int_equal(trace.give[0].from, 65535);
+	assert_int_equal(trace.give[0].to, 0);
+	assert_int_equal(trace.unknown, 0);
+	trace_file_deinit(&trace);
+}
+
+static void test_damaged_subdomains(void **state)
+{
+	(void)state;
+	assert_refused("subdomains 1 2 0 1\n", 2, "a damaged subdomains record");
+	assert_refused("subdomains 1 2 0 1 \n", 2, "a damaged subdomains record");
+	assert_refused("subdomains 1 2 0 0 0\n", 2, "a damaged subdomains record");
+	assert_refused("subdomains 1 2 0 65537 0\n", 2, "a damaged subdomains record");
+	assert_refused("subdomains 1 2 0 2 0 2\n", 2, "a damaged subdomains record");
+	assert_refused("subdomains 1 2 0 2 0 -2\n", 2, "a damaged subdomains record");
+	assert_refused("subdomains 1 0 0 2 0\n", 2, "a damaged subdomains record");
+	assert_refused("subdomains 1 2 0 2 0  1\n", 2, "a damaged subdomains record");
+	assert_refused("give 1 2 0 0\n", 2, "a damaged give record");
+	assert_refused("give 1 2 0 0 1 1\n", 2, "a damaged give record");
+	assert_refused("give 1 2 1048576 0 1\n", 2, "a damaged give record");
+	assert_refused("give 1 2 0 0 65536\n", 2, "a damaged give record");
+	assert_refused("give 1 2 -1 0 1\n", 2, "a damaged give record");
+	assert_refused("updates 1 2\n", 2, "a damaged updates record");
+	assert_refused("updates 1 2 \n", 2, "a damaged updates record");
+	assert_refused("updates 1 2 5 -2\n", 2, "a damaged updates record");
+	assert_refused("updates 1 2 5 x\n", 2, "a damaged updates record");
+	assert_refused("updates 1 2 4611686018427387904\n", 2, "a damaged updates record");
+}
+
+/* One more than there can be. */
+static void test_too_many_subdomains(void **state)
+{
+	const size_t head = strlen(HEADER "updates 1 2"), n = TRACE_SUBDOMAINS_MAX;
+	char *text = malloc(head + 2 * n + 4);
+	struct trace_file trace;
+	struct trace_error error;
+
+	(void)state;
+	assert_non_null(text);
+	memcpy(text, HEADER "updates 1 2", head);
+	for (size_t i = 0; i <= n; i++)
+		memcpy(text + head + 2 * i, " 0", 2);
+	text[head + 2 * n] = '\n';
+	assert_int_equal(trace_parse(&trace, text, head + 2 * n + 1, &error), 0);
+	assert_int_equal(trace.sample[0].subdomains, n);
+	trace_file_deinit(&trace);
+	memcpy(text + head + 2 * n, " 0\n", 3);
+	assert_int_equal(trace_parse(&trace, text, head + 2 * n + 3, &error), -EBADMSG);
+	free(text);
+}
+
 static void test_no_trace(void **state)
 {
 	static const struct {
@@ -374,6 +459,34 @@ static void test_any_byte_damaged(void **state)
 	free(text);
 }
 
+/* Of the same owners as the moves, whose number plb tells, too. */
+static void test_recorded_braid(void **state)
+{
+	struct trace_file trace;
+	struct trace_error error;
+	char *text;
+	size_t bytes = fixture("braid", &text);
+
+	(void)state;
+	assert_int_equal(trace_parse(&trace, text, bytes, &error), 0);
+	free(text);
+	assert_int_equal(trace.unknown, 0);
+	assert_int_equal(trace.publisheds, 1);
+	assert_int_equal(trace.published->workers, 2);
+	assert_int_equal(trace.published->subdomains, 8);
+	assert_true(trace.gives > 10 && trace.samples >= 3);
+	int32_t owner[8];
+	memcpy(owner, trace.published->owner, sizeof(owner));
+	for (size_t i = 0; i < trace.gives; i++) {
+		const struct trace_give *give = &trace.give[i];
+		assert_int_equal(owner[give->subdomain], give->from);
+		owner[give->subdomain] = (int32_t)give->to;
+	}
+	for (size_t i = 0; i < trace.samples; i++)
+		assert_int_equal(trace.sample[i].subdomains, 8);
+	trace_file_deinit(&trace);
+}
+
 static void test_files(void **state)
 {
 	char path[] = "/tmp/test-trace-XXXXXX";
@@ -403,6 +516,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_header),
 		cmocka_unit_test(test_records),
+		cmocka_unit_test(test_subdomains),
+		cmocka_unit_test(test_damaged_subdomains),
+		cmocka_unit_test(test_too_many_subdomains),
 		cmocka_unit_test(test_no_trace),
 		cmocka_unit_test(test_header_values),
 		cmocka_unit_test(test_damage),
@@ -411,6 +527,7 @@ int main(void)
 		cmocka_unit_test(test_recorded),
 		cmocka_unit_test(test_cut_anywhere),
 		cmocka_unit_test(test_any_byte_damaged),
+		cmocka_unit_test(test_recorded_braid),
 		cmocka_unit_test(test_files),
 	};
 

@@ -9,7 +9,7 @@ have.
 
 import statistics
 
-from experiment import find_gnuplot, plot, quartiles
+from experiment import find_gnuplot, plot, quartiles, quoted
 
 LEVEL = 40  # percent, Section 4
 RANDOM_LEVELS = (15, 40)  # Table 3
@@ -106,7 +106,7 @@ def draw(args):
     ticks = ", ".join(f'"{count}" {3 * count + 1.5}' for count in range(args.slow + 1))
     for mode in args.modes:
         name = args.output / f"{mode}.tsv"
-        boxes = [f"'{name}' skip 1 using ({3 * (i // 2) + 1 + i % 2}):{i + 1} with boxplot lc {1 + i % 2} "
+        boxes = [f"{quoted(name)} skip 1 using ({3 * (i // 2) + 1 + i % 2}):{i + 1} with boxplot lc {1 + i % 2} "
                  f"fs {'solid 0.5' if i % 2 else 'empty'} " + (f'title "{label(mode, i % 2)}"' if i < 2 else "notitle")
                  for i in range(2 * args.slow + 2)]
         plot(gnuplot, args.output / mode, "\n".join([

@@ -114,8 +114,13 @@ def find_gnuplot():
     return gnuplot
 
 
+def quoted(path):
+    """A name as gnuplot takes it, apostrophes and all."""
+    return "'" + str(path).replace("'", "''") + "'"
+
+
 def plot(gnuplot, path, script):
     """Writes path.gp and draws path.png by it."""
-    script = f"set terminal pngcairo size 1000,700 noenhanced\nset output '{path}.png'\n{script}"
+    script = f"set terminal pngcairo size 1000,700 noenhanced\nset output {quoted(f'{path}.png')}\n{script}"
     path.with_suffix(".gp").write_text(script)
     subprocess.run([gnuplot, path.with_suffix(".gp")], check=True)

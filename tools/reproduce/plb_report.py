@@ -7,7 +7,7 @@ what kind it is, its method, whether there was noise, and what jacobi reported o
 
 import statistics
 
-from experiment import find_gnuplot, plot, quartiles
+from experiment import find_gnuplot, plot, quartiles, quoted
 
 LONGER = 4  # times as many iterations, to see whether the spread grows
 # Name, as Section 5 has it, and the options of the solver, which the simulator has as well.
@@ -100,7 +100,7 @@ def draw(args, braids, suffixes=("",)):
         return
     out = args.output
 
-    points = [f"'{out / 'landscape.tsv'}' every ::{2 * i + noisy}::{2 * i + noisy} "
+    points = [f"{quoted(out / 'landscape.tsv')} every ::{2 * i + noisy}::{2 * i + noisy} "
               f"using 4:($7+1):3:5:($6+1):($8+1) with xyerrorbars pt {7 if noisy else 6} ps 2 lc {i + 1} "
               f"title \"{method}{', noise' if noisy else ''}\""
               for i, method in enumerate(args.methods) for noisy in (0, 1)]
@@ -111,7 +111,7 @@ def draw(args, braids, suffixes=("",)):
     ticks = ", ".join(f'"{method}{", noise" if noisy else ""}" {2 * i + noisy + 1}'
                       for i, method in enumerate(args.methods) for noisy in (0, 1))
     for name in (out / f"boxplot{suffix}" for suffix in suffixes):
-        boxes = [f"'{name}.tsv' skip 1 using ({i + 1}):{i + 1} with boxplot lc {i // 2 + 1} "
+        boxes = [f"{quoted(f'{name}.tsv')} skip 1 using ({i + 1}):{i + 1} with boxplot lc {i // 2 + 1} "
                  f"fs {'solid 0.5' if i % 2 else 'empty'} notitle" for i in range(2 * len(args.methods))]
         plot(gnuplot, name, "\n".join([
             f"set xtics ({ticks}) rotate by -40", f"set xrange [0:{2 * len(args.methods) + 1}]",
@@ -119,7 +119,7 @@ def draw(args, braids, suffixes=("",)):
             "plot " + ", \\\n ".join(boxes)]))
 
     for name, method, subdomains in braids:
-        lines = [f"'{name}' using 1:{2 + i * subdomains // min(subdomains, 8)} with lines notitle"
+        lines = [f"{quoted(name)} using 1:{2 + i * subdomains // min(subdomains, 8)} with lines notitle"
                  for i in range(min(subdomains, 8))]
         plot(gnuplot, name.with_suffix(""), "\n".join([
             f"set title \"{method}, one noisy CPU\"", "set xlabel 'time (s)'",

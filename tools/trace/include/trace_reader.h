@@ -12,6 +12,8 @@
 
 /* Larger numbers of CPUs and domains are taken as damage, so that readers may have tables. */
 enum { TRACE_OS_CPU_MAX = 65535, TRACE_DOMAINS_MAX = 1024 };
+/* Likewise of workers and subdomains: what libprogress takes. */
+enum { TRACE_WORKERS_MAX = 65536, TRACE_SUBDOMAINS_MAX = 1048576 };
 
 struct trace_cpu {
 	int32_t os_cpu;
@@ -57,6 +59,29 @@ struct trace_regime {
 	const char *reason;
 };
 
+/* Whose the subdomains of a process are, at first and whenever other than by gives. */
+struct trace_subdomains {
+	uint64_t now_ns;
+	int32_t pid, rank;
+	uint32_t workers; /* 1 or more */
+	const int32_t *owner; /* a worker, or -1: nobody's */
+	size_t subdomains; /* 1 or more */
+};
+
+/* Nothing says that there is such a subdomain or worker, or that it was the owner. */
+struct trace_give {
+	uint64_t now_ns;
+	int32_t pid;
+	uint32_t subdomain, from, to;
+};
+
+struct trace_updates {
+	uint64_t now_ns;
+	int32_t pid;
+	const int64_t *updates; /* -1: nobody's */
+	size_t subdomains; /* 1 or more; nothing says that they are as many as the process has */
+};
+
 /* All of a run. */
 struct trace_file {
 	/* Header. Strings are owned by the trace. */
@@ -72,6 +97,12 @@ struct trace_file {
 	size_t births;
 	const struct trace_regime *regime;
 	size_t regimes;
+	const struct trace_subdomains *published;
+	size_t publisheds;
+	const struct trace_give *give;
+	size_t gives;
+	const struct trace_updates *sample;
+	size_t samples;
 	uint64_t cpu_changes; /* `cpus` records */
 	uint64_t dropped;
 	uint64_t unknown; /* lines of kinds that only later versions of juggle write; skipped */

@@ -1,0 +1,324 @@
+# SPDX-License-Identifier: MIT
+"""jugglectl plot: pictures and JSON of recorded traces, of a live run, and of what is no trace."""
+
+import json
+import os
+import re
+import shutil
+import struct
+import subprocess
+import xml.etree.ElementTree as ElementTree
+from collections import Counter
+
+import pytest
+
+import helpers
+from test_manuals import keys_of_page
+
+TRACES = helpers.REPO / "tests" / "fixtures" / "trace"
+NEEDS_GNUPLOT = pytest.mark.skipif(not shutil.which("gnuplot"), reason="gnuplot is not installed")
+SVG = "{http://www.w3.org/2000/svg}svg"
+
+
+@pytest.fixture
+def plot(run_jugglectl):
+    """plot(TRACE, OPTION...): the JSON object, of a picture that has to succeed in silence."""
+    def run(trace, *options, **keywords):
+        done = run_jugglectl("plot", "--json", *options, trace, **keywords)
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+    return run
+
+
+def refused(done, status, *words):
+    """One line on standard error with these words, and nothing else."""
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith("jugglectl plot: ") and done.stderr.count("\n") == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+def titles(svg):
+    """All texts of a picture."""
+    return ["".join(text.itertext()).strip() for text in svg.iter("{http://www.w3.org/2000/svg}text")]
+
+
+def draw(plot, folder, trace, *options):
+    """(texts of the picture, result)."""
+    result = plot(trace, "-o", folder / "picture.svg", *options)
+    root = ElementTree.parse(folder / "picture.svg").getroot()
+    assert root.tag == SVG
+    return titles(root), result
+
+
+# --- pictures ------------------------------------------------------------------------
+
+@NEEDS_GNUPLOT
+def test_keys(plot, tmp_path):
+    _, result = draw(plot, tmp_path, TRACES / "block")
+    assert keys_of_page("jugglectl-plot.1", "RESULT FORMAT") == (set(result), {})
+
+
+@NEEDS_GNUPLOT
+@pytest.mark.parametrize("name, panels", [
+    ("block", 3), ("yield", 3), ("static", 3), ("observe", 3), ("braid", 5)])
+def test_svg(plot, tmp_path, name, panels):
+    texts, result = draw(plot, tmp_path, TRACES / name)
+    assert any(text.startswith("ubench" if name != "braid" else "jacobi") for text in texts)
+    expected = ["Lead", "Placement", "Spread of the threads", "Braid", "Spread of the subdomains"][:panels]
+    for title in expected:
+        assert any(text.startswith(title) for text in texts), title
+    assert result["format"] == "svg" and result["threads"] == result["threads_drawn"] == 3 - (name == "braid")
+    assert result["bytes"] == (tmp_path / "picture.svg").stat().st_size < 1000000
+    assert result["subdomains"] == result["subdomains_drawn"] == (8 if name == "braid" else 0)
+
+
+@NEEDS_GNUPLOT
+def test_png(plot, tmp_path):
+    result = plot(TRACES / "braid", "-o", tmp_path / "a.png", "--width", "700", "--height", "900", "--what", "all")
+    data = (tmp_path / "a.png").read_bytes()
+    assert data[:8] == b"\x89PNG\r\n\x1a\n" and struct.unpack(">II", data[16:24]) == (700, 900)
+    assert (result["format"], result["bytes"]) == ("png", len(data))
+
+
+@NEEDS_GNUPLOT
+def test_panels(plot, tmp_path):
+    texts, _ = draw(plot, tmp_path, TRACES / "yield", "--what", "progress,spread")
+    found = [text.split(":")[0].split()[0] for text in texts if text.startswith(("Progress", "Lead", "Plac", "Spread"))]
+    assert found == ["Progress", "Spread"]
+
+
+@NEEDS_GNUPLOT
+def test_window(plot, tmp_path):
+    whole = draw(plot, tmp_path, TRACES / "yield")[1]
+    part = draw(plot, tmp_path, TRACES / "yield", "--from", "100ms", "--to", "0.2s")[1]
+    assert (part["from_s"], part["to_s"]) == (pytest.approx(0.1), pytest.approx(0.2))
+    assert 0 < part["points"] < whole["points"] and 0 < part["migrations"] < whole["migrations"]
+    assert whole["from_s"] == 0 and whole["to_s"] > 0.3
+
+
+@NEEDS_GNUPLOT
+def test_some_threads(run_jugglectl, plot, tmp_path):
+    tid = re.search(r"^birth \S+ (\d+)", (TRACES / "yield").read_text(), re.MULTILINE)[1]
+    texts, result = draw(plot, tmp_path, TRACES / "yield", "--tid", tid)
+    assert (result["threads"], result["threads_drawn"]) == (3, 1)
+    assert f"ubench {tid}" in texts
+    done = run_jugglectl("plot", "-t", "2", "-o", tmp_path / "a.svg", TRACES / "yield")
+    assert (done.returncode, done.stderr) == (0, "jugglectl plot: 2 of 3 threads are drawn (--threads, --tid)\n")
+    assert done.stdout.startswith(f"{tmp_path / 'a.svg'}: 2 threads, ")
+    done = run_jugglectl("plot", "--subdomains", "5", "-o", tmp_path / "a.svg", TRACES / "braid")
+    assert done.stderr == "jugglectl plot: 5 of 8 subdomains are drawn (--subdomains)\n"
+
+
+@NEEDS_GNUPLOT
+@pytest.mark.parametrize("name", ["it's a \"trace\"", "`id` $(id) \\", "-n", "50% of\nit", "\xe9"])
+def test_names(run_jugglectl, tmp_path, name):
+    """The picture is beside the trace; names need no quotes, and replace what was there."""
+    trace = tmp_path / name
+    header, rest = (TRACES / "yield").read_text().split("\n", 1)
+    command = json.dumps(name + " <&> '\u20ac' \x01 \ufffe")
+    trace.write_text(re.sub(r'"command":"[^"]*"', lambda _: '"command":' + command, header) + "\n" + rest)
+    picture = tmp_path / (name + ".svg")
+    picture.write_text("old")
+    picture.chmod(0o640)
+    done = run_jugglectl("plot", "--", trace)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert " <&> '\u20ac' ? ?" in " ".join(titles(ElementTree.parse(picture).getroot())).replace("\xa0", " ")
+    assert picture.stat().st_mode & 0o777 == 0o640
+    assert sorted(os.listdir(tmp_path)) == sorted([name, name + ".svg"])
+
+
+@NEEDS_GNUPLOT
+def test_standard_output(run_jugglectl):
+    done = run_jugglectl("plot", "-o", "-", TRACES / "block")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ElementTree.fromstring(done.stdout.encode()).tag == SVG
+
+
+@NEEDS_GNUPLOT
+def test_script(run_jugglectl, tmp_path):
+    done = run_jugglectl("plot", "--gnuplot", "-o", "-", TRACES / "braid")
+    assert (done.returncode, done.stderr) == (0, "")
+    drawn = subprocess.run(["gnuplot"], input=done.stdout, capture_output=True, text=True, check=False,
+                           timeout=helpers.TIMEOUT_S)
+    assert (drawn.returncode, drawn.stderr) == (0, "")
+    assert ElementTree.fromstring(drawn.stdout.encode()).tag == SVG
+
+
+@NEEDS_GNUPLOT
+def test_many_threads_and_points(run_jugglectl, tmp_path):
+    """However long it is, the picture is small."""
+    header = (TRACES / "block").read_text().split("\n", 1)[0]
+    trace = tmp_path / "trace"
+    with open(trace, "w", encoding="utf-8") as file:
+        print(header, file=file)
+        for i in range(2000):
+            print("point %d 0 1000000 200 1" % (34226957845234 + i * 1000000), file=file)
+            file.writelines("thread %d %d %d 9000 0 a\n" % (t + 1, (t + i) % 2, (i * t * 7919) % 1000003)
+                            for t in range(200))
+            print("move 1 0 1", file=file)
+    done = run_jugglectl("plot", "-q", "--json", "-t", "200", trace)
+    assert (done.returncode, done.stderr) == (0, "")
+    result = json.loads(done.stdout)
+    assert result["threads_drawn"] == 200 and 50000 < result["bytes"] < 2000000
+
+
+@NEEDS_GNUPLOT
+@pytest.mark.needs_cpus(2)
+def test_of_a_live_run(run_juggle, plot, app, tmp_path):
+    """Subdomains of a program that is wrapped."""
+    done = run_juggle("--trace", str(tmp_path / "trace"), "--", app("jacobi"), "-t", "2", "-n", "3000",
+                      "--host", "daemon", "--period", "2ms", "-b", "joint", "-q")
+    assert done.returncode == 0, done.stderr
+    texts, result = draw(plot, tmp_path, tmp_path / "trace")
+    assert result["subdomains_drawn"] == 8
+    assert "worker 0" in texts and "worker 1" in texts
+
+
+# --- Perfetto ------------------------------------------------------------------------
+
+def events(plot, trace, folder, *options):
+    result = plot(trace, "--perfetto", "-o", folder / "out", *options)
+    assert result["format"] == "perfetto"
+    return json.loads((folder / "out").read_text("utf-8"))["traceEvents"]
+
+
+@pytest.mark.parametrize("name", ["block", "yield", "static", "observe", "braid"])
+def test_perfetto(plot, tmp_path, name):
+    processes, threads, last, end, flows = set(), set(), {}, {}, Counter()
+    kinds = Counter()
+    for event in events(plot, TRACES / name, tmp_path):
+        kind, track = event["ph"], (event["pid"], event["tid"])
+        kinds[kind] += 1
+        if kind == "M":
+            assert event["args"]
+            if event["name"] == "process_name":
+                processes.add(event["pid"])
+            elif event["name"] == "thread_name":
+                threads.add(track)
+            continue
+        assert event["pid"] in processes and track in threads, "all have names"
+        assert event["name"] and event["cat"]
+        if kind == "C":
+            track = event["pid"], event["name"]
+            (value,) = event["args"].values()
+            assert isinstance(value, (int, float))
+        now = round(event["ts"] * 1000)
+        assert now >= last.get(track, 0), "in order of time"
+        last[track] = now
+        if kind == "X":
+            assert event["dur"] > 0 and now >= end.get(track, 0), "one after the other"
+            end[track] = now + round(event["dur"] * 1000)
+        elif kind in "sf":
+            flows[kind, event["id"]] += 1
+            assert kind == "s" or event["bp"] == "e"
+    assert set(flows.values()) <= {1}
+    assert {i for k, i in flows if k == "s"} == {i for k, i in flows if k == "f"}
+    assert (kinds["s"] > 10) == (name in ("block", "yield"))
+    assert kinds["X"] > 3 and kinds["C"] > 50 and kinds["i"] >= (name != "observe")
+
+
+def test_perfetto_says_what_the_trace_does(plot, tmp_path):
+    everything = events(plot, TRACES / "yield", tmp_path)
+    tids = set(re.findall(r"^birth \S+ (\d+)", (TRACES / "yield").read_text(), re.MULTILINE))
+    cpus = {event["name"] for event in everything if event["ph"] == "X" and str(event["tid"]) in tids}
+    assert cpus >= {"CPU 0", "CPU 1"}
+    assert {"balance: starting"} <= {event["name"] for event in everything if event["ph"] == "i"}
+    owners = Counter(event["name"] for event in events(plot, TRACES / "braid", tmp_path)
+                     if event["ph"] == "X" and event["cat"] == "ownership")
+    gives = re.findall(r"^give ", (TRACES / "braid").read_text(), re.MULTILINE)
+    assert set(owners) == {"worker 0", "worker 1"} and sum(owners.values()) == 8 + len(gives)
+
+
+# --- what fails ----------------------------------------------------------------------
+
+def test_no_gnuplot(run_jugglectl, tmp_path):
+    environment = {**os.environ, "PATH": str(tmp_path)}
+    refused(run_jugglectl("plot", "-o", tmp_path / "a.svg", TRACES / "block", env=environment), 1,
+            "gnuplot is not installed", "gnuplot-nox", "--gnuplot")
+    assert os.listdir(tmp_path) == []
+    for option in ("--gnuplot", "--perfetto"):
+        done = run_jugglectl("plot", option, "-o", tmp_path / "a", TRACES / "block", env=environment)
+        assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("script, words", [
+    ("cat > /dev/null; echo '\"x\" line 7: unknown terminal' >&2; exit 1", ["line 7: unknown terminal"]),
+    ("exit 0", ["it drew nothing"]),
+    ("kill -9 $$", ["signal 9"]),
+])
+def test_gnuplot_that_fails(run_jugglectl, tmp_path, script, words):
+    """What was there stays there."""
+    tool, old = tmp_path / "gnuplot", tmp_path / "a.png"
+    tool.write_text("#!/bin/sh\n" + script + "\n")
+    tool.chmod(0o755)
+    old.write_text("old")
+    environment = {**os.environ, "PATH": "%s:%s" % (tmp_path, os.environ["PATH"])}
+    refused(run_jugglectl("plot", "-o", old, TRACES / "block", env=environment), 1, "gnuplot failed: ", *words)
+    assert old.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["a.png", "gnuplot"]
+
+
+@pytest.mark.parametrize("output, words", [
+    ("missing/a.json", "No such file or directory"), ("", "Is a directory"), ("full", "No space left")])
+def test_output_that_cannot_be_written(run_jugglectl, tmp_path, output, words):
+    (tmp_path / "full").symlink_to("/dev/full")
+    refused(run_jugglectl("plot", "--perfetto", "-o", tmp_path / output, TRACES / "block"), 1, words)
+    assert os.listdir(tmp_path) == ["full"]
+
+
+def test_folder_of_somebody_else(unprivileged, jugglectl, tmp_path):
+    tmp_path.chmod(0o755)
+    refused(unprivileged.run([jugglectl, "plot", "--perfetto", "-o", str(tmp_path / "a"), str(TRACES / "block")]),
+            1, "Permission denied")
+
+
+def test_link_stays_a_link(plot, tmp_path):
+    (tmp_path / "real").write_text("old")
+    (tmp_path / "link").symlink_to("real")
+    plot(TRACES / "observe", "--perfetto", "-o", tmp_path / "link")
+    assert (tmp_path / "link").is_symlink() and json.loads((tmp_path / "real").read_text())
+
+
+def test_damage(run_jugglectl, plot, tmp_path):
+    text, file = (TRACES / "braid").read_text(), tmp_path / "file"
+    refused(run_jugglectl("plot", file), 1, str(file), "No such file or directory")
+    refused(run_jugglectl("plot", tmp_path), 1, "Is a directory")
+    file.write_text(re.sub(r"^give .*", "give 1 2", text, count=1, flags=re.MULTILINE))
+    refused(run_jugglectl("plot", file), 1, str(file), "line ", "a damaged give record")
+    file.write_text(text.partition("\n")[0] + "\n")
+    refused(run_jugglectl("plot", file), 1, "no balancing points with threads")
+    file.write_text(text[:len(text) // 2 + 3])
+    done = run_jugglectl("plot", "--perfetto", "-o", tmp_path / "out", file)
+    assert (done.returncode, done.stderr) == (
+        0, "jugglectl plot: the trace is cut short; what is there is drawn\n")
+    assert plot(file, "-q", "--perfetto", "-o", tmp_path / "out")["cut_short"]
+
+
+def test_nothing_to_draw(run_jugglectl, tmp_path):
+    output = "-o", tmp_path / "a.svg"
+    refused(run_jugglectl("plot", *output, "--from", "1min", TRACES / "block"), 1, "the last is at 0.8")
+    refused(run_jugglectl("plot", *output, "--tid", "1", TRACES / "block"), 1, "--tid")
+    refused(run_jugglectl("plot", *output, "--what", "braid", TRACES / "block"), 1, "no subdomains")
+    assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("options, words", [
+    ([], ["TRACE is missing"]),
+    ([TRACES / "block", TRACES / "yield"], ["one trace at a time"]),
+    (["-o", "a.pdf", TRACES / "block"], ["a.pdf", ".svg or .png"]),
+    (["--what", "braids", TRACES / "block"], ["--what", "braid, or all"]),
+    (["--what", ",", TRACES / "block"], ["--what"]),
+    (["--from", "2", TRACES / "block"], ["--from", "unit"]),
+    (["--from", "2s", "--to", "1s", TRACES / "block"], ["--from has to be before --to"]),
+    (["--threads", "0", TRACES / "block"], ["--threads"]),
+    (["--tid", "1,x", TRACES / "block"], ["--tid"]),
+    (["--tid", "", TRACES / "block"], ["--tid"]),
+    (["--width", "399", TRACES / "block"], ["--width"]),
+    (["--height", "10001", TRACES / "block"], ["--height"]),
+    (["--json", "-o", "-", TRACES / "block"], ["--json"]),
+    (["--perfetto", "--gnuplot", TRACES / "block"], ["--gnuplot"]),
+    (["--perfetto", "--what", "all", TRACES / "block"], ["--perfetto"]),
+    (["--perfetto", "-o", TRACES / "block", TRACES / "block"], ["the trace itself"]),
+])
+def test_wrong_command_line(run_jugglectl, options, words):
+    refused(run_jugglectl("plot", *options), 2, *words)

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT */
+#include "braid.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+
+#define NOBODY (-1)
+#define LINES_MARGIN 0.12 /* of a lane, above and below its lines */
+
+/* ---- Processes ---- */
+
+static struct braid_process *find_process(const struct braid *braid, int32_t pid)
+{
+	for (size_t i = 0; i < braid->processes; i++)
+		if (braid->process[i].pid == pid)
+			return &braid->process[i];
+	return NULL;
+}
+
+static int find_processes(
+	struct braid *braid, const struct trace_file *trace, uint32_t subdomains_max)
+{
+	braid->process = calloc(BRAID_PROCESSES_MAX, sizeof(*braid->process));
+	if (braid->process == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < trace->publisheds; i++) {
+		const struct trace_subdomains *record = &trace->published[i];
+		struct braid_process *process = find_process(braid, record->pid);
+		if (process == NULL && braid->processes == BRAID_PROCESSES_MAX)
+			continue;
+		if (process == NULL) {
+			process = &braid->process[braid->processes++];
+			*process = (struct braid_process){.pid = record->pid, .rank = record->rank};
+		}
+		if (record->workers > process->workers)
+			process->workers = record->workers;
+		if (record->subdomains > process->subdomains)
+			process->subdomains = (uint32_t)record->subdomains;
+	}
+	for (size_t i = 0; i < braid->processes; i++) {
+		struct braid_process *process = &braid->process[i];
+		uint32_t left = subdomains_max - (uint32_t)braid->shown;
+		process->shown = process->subdomains < left ? process->subdomains : left;
+		process->first_line = (uint32_t)braid->shown;
+		process->first_lane = braid->lanes;
+		braid->shown += process->shown;
+		braid->subdomains += process->subdomains;
+		braid->lanes += process->workers;
+	}
+	return 0;
+}
+
+/* ---- Events ---- */
+
+struct events {
+	const struct braid *braid;
+	struct braid_event *event; /* NULL: only counted */
+	size_t count;
+};
+
+static void put_event(struct events *e, struct braid_event event)
+{
+	if (e->event != NULL) {
+		event.order = e->count;
+		e->event[e->count] = event;
+	}
+	e->count++;
+}
+
+static void put_owners(struct events *e, const struct trace_subdomains *record)
+{
+	const struct braid_process *process = find_process(e->braid, record->pid);
+
+	for (uint32_t s = 0; process != NULL && s < process->shown && s < record->subdomains; s++)
+		put_event(e, (struct braid_event){.now_ns = record->now_ns,
+				     .line = process->first_line + s,
+				     .is_owner = true,
+				     .owner = record->owner[s]});
+}
+
+static void put_give(struct events *e, const struct trace_give *give)
+{
+	const struct braid_process *process = find_process(e->braid, give->pid);
+
+	if (process != NULL && give->subdomain < process->shown && give->to < process->workers)
+		put_event(e, (struct braid_event){.now_ns = give->now_ns,
+				     .line = process->first_line + give->subdomain,
+				     .is_owner = true,
+				     .owner = (int32_t)give->to});
+}
+
+static double mean_updates(const struct trace_updates *sample)
+{
+	double sum = 0, n = 0;
+
+	for (size_t s = 0; s < sample->subdomains; s++) {
+		sum += sample->updates[s] >= 0 ? (double)sample->updates[s] : 0;
+		n += sample->updates[s] >= 0;
+	}
+	return n > 0 ? sum / n : 0;
+}
+
+static void put_updates(struct events *e, const struct trace_updates *sample)
+{
+	const struct braid_process *process = find_process(e->braid, sample->pid);
+	double mean = mean_updates(sample);
+
+	for (uint32_t s = 0; process != NULL && s < process->shown && s < sample->subdomains; s++)
+		put_event(e,
+			(struct braid_event){.now_ns = sample->now_ns,
+				.line = process->first_line + s,
+				.lead = sample->updates[s] >= 0 ? (double)sample->updates[s] - mean
+								: NAN});
+}
+
+static void put_all(struct events *e, const struct trace_file *trace)
+{
+	for (size_t i = 0; i < trace->publisheds; i++)
+		put_owners(e, &trace->published[i]);
+	for (size_t i = 0; i < trace->gives; i++)
+		put_give(e, &trace->give[i]);
+	for (size_t i = 0; i < trace->samples; i++)
+		put_updates(e, &trace->sample[i]);
+}
+
+static int compare_events(const void *left, const void *right)
+{
+	const struct braid_event *a = left, *b = right;
+
+	if (a->line != b->line)
+		return a->line < b->line ? -1 : 1;
+	if (a->now_ns != b->now_ns)
+		return a->now_ns < b->now_ns ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+int braid_events(const struct braid *braid, const struct trace_file *trace,
+	struct braid_event **out, size_t *count)
+{
+	struct events e = {.braid = braid};
+
+	put_all(&e, trace);
+	e.event = calloc(e.count > 0 ? e.count : 1, sizeof(*e.event));
+	if (e.event == NULL)
+		return -ENOMEM;
+	*count = e.count;
+	e.count = 0;
+	put_all(&e, trace);
+	if (e.count > 1)
+		qsort(e.event, e.count, sizeof(*e.event), compare_events);
+	*out = e.event;
+	return 0;
+}
+
+/* ---- Lines ---- */
+
+/* One line under way. */
+struct pen {
+	struct braid *braid;
+	const struct plot_run *run;
+	const struct braid_process *process;
+	uint32_t subdomain;
+	double step_s; /* what follows sooner is drawn as one */
+	double end_s; /* of the window */
+	bool down; /* a line has begun */
+	int32_t owner, next; /* as drawn; to be drawn */
+	double next_s; /* since when */
+	double lead, drawn_lead, lead_s; /* the last, as drawn, when */
+};
+
+static void put_vertex(struct pen *pen, double time_s, int32_t owner)
+{
+	double within = (pen->subdomain + 0.5) / pen->process->shown;
+
+	time_s = time_s > pen->end_s ? pen->end_s : time_s;
+	pen->braid->vertex[pen->braid->vertices++] = (struct braid_vertex){.time_s = time_s,
+		.lane = pen->process->first_lane + owner + LINES_MARGIN +
+			(1 - 2 * LINES_MARGIN) * within,
+		.lead = pen->lead,
+		.begins = !pen->down};
+	pen->down = true;
+	pen->drawn_lead = pen->lead;
+	double size = fabs(pen->lead);
+	if (size > pen->braid->lead_max)
+		pen->braid->lead_max = size;
+}
+
+/* Draw the change of owner that waits to be drawn. */
+static void flush(struct pen *pen)
+{
+	if (pen->next == pen->owner)
+		return;
+	if (pen->owner != NOBODY)
+		put_vertex(pen, pen->next_s, pen->owner);
+	if (pen->next == NOBODY)
+		pen->down = false;
+	else
+		put_vertex(pen, pen->owner != NOBODY ? pen->next_s + pen->step_s : pen->next_s,
+			pen->next);
+	pen->owner = pen->next;
+}
+
+static void take_event(struct pen *pen, const struct braid_event *event)
+{
+	double from_s = plot_run_s(pen->run, pen->run->from_ns);
+	double time_s = plot_run_s(pen->run, event->now_ns);
+
+	time_s = time_s < from_s ? from_s : time_s;
+	if (pen->next != pen->owner && time_s >= pen->next_s + pen->step_s)
+		flush(pen);
+	if (event->is_owner) {
+		if (time_s <= from_s)
+			pen->next = event->owner; /* what was before is not drawn */
+		else if (event->owner != pen->next && pen->next == pen->owner)
+			pen->next_s = time_s;
+		if (pen->next_s < from_s)
+			pen->next_s = from_s;
+		pen->next = event->owner;
+	} else if (!isnan(event->lead)) {
+		pen->lead = event->lead;
+		if (pen->owner != NOBODY && pen->next == pen->owner &&
+			pen->lead != pen->drawn_lead && time_s >= pen->lead_s + pen->step_s) {
+			put_vertex(pen, time_s, pen->owner);
+			pen->lead_s = time_s;
+		}
+	}
+}
+
+static void draw_line(struct pen *pen, const struct braid_event *event, size_t count)
+{
+	pen->down = false;
+	pen->owner = pen->next = NOBODY;
+	pen->lead = pen->drawn_lead = 0;
+	pen->next_s = pen->lead_s = -INFINITY;
+	for (size_t i = 0; i < count && event[i].now_ns <= pen->run->to_ns; i++)
+		take_event(pen, &event[i]);
+	flush(pen);
+	if (pen->owner != NOBODY)
+		put_vertex(pen, pen->end_s, pen->owner);
+}
+
+static int draw(struct braid *braid, const struct trace_file *trace, const struct plot_run *run)
+{
+	struct braid_event *event = NULL;
+	size_t count = 0, steps = BRAID_VERTICES_MAX / 3 / (braid->shown > 0 ? braid->shown : 1);
+	int r = braid_events(braid, trace, &event, &count);
+
+	if (r < 0)
+		return r;
+	steps = steps < 20 ? 20 : steps > 250 ? 250 : steps;
+	struct pen pen = {.braid = braid, .run = run, .end_s = plot_run_s(run, run->to_ns)};
+	pen.step_s = (double)(run->to_ns - run->from_ns) * 1e-9 / (double)steps;
+	/* Each event draws two, at most, and each line one more. */
+	braid->vertex = calloc(2 * count + 3 * braid->shown + 1, sizeof(*braid->vertex));
+	for (size_t i = 0, end; braid->vertex != NULL && i < count; i = end) {
+		for (end = i; end < count && event[end].line == event[i].line;)
+			end++;
+		pen.process = braid->process;
+		while (event[i].line >= pen.process->first_line + pen.process->shown)
+			pen.process++;
+		pen.subdomain = event[i].line - pen.process->first_line;
+		draw_line(&pen, &event[i], end - i);
+	}
+	free(event);
+	return braid->vertex != NULL ? 0 : -ENOMEM;
+}
+
+/* ---- Spread and moves ---- */
+
+static void add_spread(
+	struct braid *braid, const struct plot_run *run, const struct trace_updates *sample)
+{
+	double least = INFINITY, most = -INFINITY, time_s = plot_run_s(run, sample->now_ns);
+	double from_s = plot_run_s(run, run->from_ns), to_s = plot_run_s(run, run->to_ns);
+
+	for (size_t s = 0; s < sample->subdomains; s++) {
+		double updates = (double)sample->updates[s];
+		if (updates < 0)
+			continue;
+		least = updates < least ? updates : least;
+		most = updates > most ? updates : most;
+	}
+	if (most >= least && sample->now_ns >= run->from_ns && sample->now_ns <= run->to_ns)
+		chart_add(&braid->spread[chart_bin(CHART_BINS_MAX, from_s, to_s, time_s)], time_s,
+			most - least);
+}
+
+static void add_moves(
+	struct braid *braid, const struct plot_run *run, const struct trace_give *give)
+{
+	if (give->now_ns < run->from_ns || give->now_ns > run->to_ns)
+		return;
+	braid->moves[chart_bin(CHART_RATE_BINS, plot_run_s(run, run->from_ns),
+		plot_run_s(run, run->to_ns), plot_run_s(run, give->now_ns))]++;
+	braid->moves_sum++;
+}
+
+int braid_init(struct braid *braid, const struct trace_file *trace, const struct plot_run *run,
+	uint32_t subdomains_max)
+{
+	*braid = (struct braid){.lead_max = 1};
+	int r = find_processes(braid, trace, subdomains_max);
+
+	if (r == 0)
+		r = draw(braid, trace, run);
+	for (size_t i = 0; i < trace->samples; i++)
+		add_spread(braid, run, &trace->sample[i]);
+	for (size_t i = 0; i < trace->gives; i++)
+		add_moves(braid, run, &trace->give[i]);
+	return r;
+}
+
+void braid_deinit(struct braid *braid)
+{
+	free(braid->process);
+	free(braid->vertex);
+	braid->process = NULL;
+	braid->vertex = NULL;
+	braid->processes = braid->vertices = braid->shown = 0;
+}

@@ -1,0 +1,242 @@
+/* SPDX-License-Identifier: MIT */
+#include "chart.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+enum { BINS_MIN = 40 };
+
+uint32_t chart_bin(uint32_t bins, double from_s, double to_s, double time_s)
+{
+	double at = (time_s - from_s) / (to_s - from_s) * bins;
+
+	if (!(at > 0))
+		return 0;
+	return at < bins ? (uint32_t)at : bins - 1;
+}
+
+void chart_add(struct chart_cell *cell, double time_s, double value)
+{
+	const struct chart_value now = {time_s, value};
+
+	if (cell->count == 0 || value < cell->least.value)
+		cell->least = now;
+	if (cell->count == 0 || value > cell->most.value)
+		cell->most = now;
+	cell->count++;
+}
+
+/* ---- Series ---- */
+
+static void add_thread(struct chart *chart, const struct plot_thread *thread, uint32_t bin,
+	double time_s, double lead_s, double progress_s)
+{
+	if (thread->shown == PLOT_HIDDEN)
+		return;
+	size_t cell = (size_t)thread->shown * chart->bins + bin;
+	chart_add(&chart->lead[cell], time_s, lead_s);
+	chart_add(&chart->progress[cell], time_s, progress_s);
+}
+
+static void add_point(struct chart *chart, const struct plot_run *run,
+	const struct trace_point *point, double *used_s, double *all_s)
+{
+	double time_s = plot_run_s(run, point->now_ns), sum_s = 0;
+	double least_s = (double)point->thread[0].progress_ns * 1e-9, most_s = least_s;
+	double n = (double)point->threads;
+	uint32_t bin = chart_bin(chart->bins, chart->from_s, chart->to_s, time_s);
+
+	for (size_t i = 0; i < point->threads; i++) {
+		double progress_s = (double)point->thread[i].progress_ns * 1e-9;
+		uint32_t thread = plot_run_find(run, point->thread[i].tid);
+		sum_s += progress_s;
+		least_s = progress_s < least_s ? progress_s : least_s;
+		most_s = progress_s > most_s ? progress_s : most_s;
+		used_s[thread] += (double)point->thread[i].run_ns * 1e-9;
+		*all_s += (double)point->thread[i].run_ns * 1e-9;
+	}
+	for (size_t i = 0; i < point->threads; i++) {
+		uint32_t thread = plot_run_find(run, point->thread[i].tid);
+		add_thread(chart, &run->thread[thread], bin, time_s,
+			(double)point->thread[i].progress_ns * 1e-9 - sum_s / n, used_s[thread]);
+	}
+	chart_add(&chart->mean[bin], time_s, *all_s / (double)run->threads_seen);
+	if (point->threads > 1)
+		chart_add(&chart->spread[bin], time_s, most_s - least_s);
+	chart->moves[chart_bin(CHART_RATE_BINS, chart->from_s, chart->to_s, time_s)] +=
+		point->moves;
+}
+
+int chart_init(struct chart *chart, const struct trace_file *trace, const struct plot_run *run)
+{
+	size_t threads = run->threads_shown,
+	       bins = CHART_NUMBERS_MAX / 2 / (threads > 0 ? threads : 1);
+
+	bins = bins > CHART_BINS_MAX ? CHART_BINS_MAX : bins < BINS_MIN ? BINS_MIN : bins;
+	*chart = (struct chart){.bins = (uint32_t)bins,
+		.threads = threads,
+		.from_s = plot_run_s(run, run->from_ns),
+		.to_s = plot_run_s(run, run->to_ns),
+		.lead = calloc(threads * bins, sizeof(*chart->lead)),
+		.progress = calloc(threads * bins, sizeof(*chart->progress)),
+		.mean = calloc(bins, sizeof(*chart->mean)),
+		.spread = calloc(bins, sizeof(*chart->spread))};
+	double *used_s = calloc(run->threads, sizeof(*used_s)), all_s = 0;
+	bool whole = chart->lead != NULL && chart->progress != NULL && chart->mean != NULL &&
+		     chart->spread != NULL && used_s != NULL;
+	for (size_t i = 0; i < trace->points && whole; i++)
+		if (plot_run_has(run, &trace->point[i]))
+			add_point(chart, run, &trace->point[i], used_s, &all_s);
+	free(used_s);
+	return whole ? 0 : -ENOMEM;
+}
+
+void chart_deinit(struct chart *chart)
+{
+	free(chart->lead);
+	free(chart->progress);
+	free(chart->mean);
+	free(chart->spread);
+	*chart = (struct chart){0};
+}
+
+/* ---- Bars ---- */
+
+uint32_t chart_cpu_rows(const struct plot_cpu *cpu)
+{
+	return cpu->slots > 0 ? cpu->slots : 1;
+}
+
+/* Who was there for the longest time of a bin of a row. */
+struct best {
+	uint64_t ns;
+	const struct plot_stay *stay;
+};
+
+/* Bars under way. */
+struct bars {
+	const struct plot_run *run;
+	bool by_thread;
+	uint32_t *first_row; /* of each CPU */
+	size_t rows, shown; /* stays */
+	struct chart_bar *bar;
+	size_t count;
+};
+
+static bool is_shown(const struct plot_run *run, const struct plot_stay *stay)
+{
+	return run->thread[stay->thread].shown != PLOT_HIDDEN;
+}
+
+static uint32_t row_of(const struct bars *b, const struct plot_stay *stay)
+{
+	return b->by_thread ? b->run->thread[stay->thread].shown
+			    : b->first_row[stay->cpu] + stay->slot;
+}
+
+static void put_bar(struct bars *b, const struct plot_stay *stay, uint64_t from_ns, uint64_t to_ns)
+{
+	b->bar[b->count++] = (struct chart_bar){.row = row_of(b, stay),
+		.thread = stay->thread,
+		.cpu = stay->cpu,
+		.from_ns = from_ns,
+		.to_ns = to_ns};
+}
+
+static int put_all(struct bars *b)
+{
+	b->bar = calloc(b->shown > 0 ? b->shown : 1, sizeof(*b->bar));
+	if (b->bar == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < b->run->stays; i++) {
+		const struct plot_stay *stay = &b->run->stay[i];
+		if (is_shown(b->run, stay))
+			put_bar(b, stay, stay->from_ns, stay->to_ns);
+	}
+	return 0;
+}
+
+static uint64_t bin_begin(const struct plot_run *run, size_t bins, size_t bin)
+{
+	double length = (double)(run->to_ns - run->from_ns);
+
+	return bin >= bins ? run->to_ns
+			   : run->from_ns + (uint64_t)(length * (double)bin / (double)bins);
+}
+
+static void weigh(
+	const struct bars *b, struct best *best, size_t bins, const struct plot_stay *stay)
+{
+	const struct plot_run *run = b->run;
+	size_t bin = (size_t)((double)(stay->from_ns - run->from_ns) /
+			      (double)(run->to_ns - run->from_ns) * (double)bins);
+
+	for (bin = bin > 0 ? bin - 1 : 0; bin < bins; bin++) {
+		uint64_t from_ns = bin_begin(run, bins, bin), to_ns = bin_begin(run, bins, bin + 1);
+		if (from_ns >= stay->to_ns)
+			break;
+		from_ns = stay->from_ns > from_ns ? stay->from_ns : from_ns;
+		to_ns = stay->to_ns < to_ns ? stay->to_ns : to_ns;
+		struct best *cell = &best[row_of(b, stay) * bins + bin];
+		if (to_ns > from_ns && to_ns - from_ns > cell->ns)
+			*cell = (struct best){to_ns - from_ns, stay};
+	}
+}
+
+static bool is_same(const struct plot_stay *a, const struct plot_stay *b)
+{
+	return a != NULL && b != NULL && a->thread == b->thread && a->cpu == b->cpu;
+}
+
+static int put_thinned(struct bars *b)
+{
+	size_t bins = CHART_BARS_MAX / b->rows > 0 ? CHART_BARS_MAX / b->rows : 1;
+	struct best *best = calloc(b->rows * bins, sizeof(*best));
+
+	b->bar = calloc(b->rows * bins, sizeof(*b->bar));
+	for (size_t i = 0; best != NULL && b->bar != NULL && i < b->run->stays; i++)
+		if (is_shown(b->run, &b->run->stay[i]))
+			weigh(b, best, bins, &b->run->stay[i]);
+	for (size_t row = 0; best != NULL && b->bar != NULL && row < b->rows; row++) {
+		const struct best *cell = &best[row * bins];
+		for (size_t bin = 0, end; bin < bins; bin = end) {
+			end = bin + 1;
+			while (end < bins && is_same(cell[end].stay, cell[bin].stay))
+				end++;
+			if (cell[bin].stay != NULL)
+				put_bar(b, cell[bin].stay, bin_begin(b->run, bins, bin),
+					bin_begin(b->run, bins, end));
+		}
+	}
+	bool whole = best != NULL && b->bar != NULL;
+	free(best);
+	return whole ? 0 : -ENOMEM;
+}
+
+int chart_bars(const struct plot_run *run, bool by_thread, struct chart_bar **out, size_t *count,
+	size_t *rows)
+{
+	struct bars b = {.run = run, .by_thread = by_thread};
+
+	b.first_row = calloc(run->cpus > 0 ? run->cpus : 1, sizeof(*b.first_row));
+	if (b.first_row == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < run->cpus && !by_thread; i++) {
+		b.first_row[i] = (uint32_t)b.rows;
+		b.rows += chart_cpu_rows(&run->cpu[i]);
+	}
+	if (by_thread)
+		b.rows = run->threads_shown;
+	for (size_t i = 0; i < run->stays; i++)
+		b.shown += is_shown(run, &run->stay[i]);
+	int r = b.shown <= CHART_BARS_MAX ? put_all(&b) : put_thinned(&b);
+	free(b.first_row);
+	if (r < 0) {
+		free(b.bar);
+		return r;
+	}
+	*out = b.bar;
+	*count = b.count;
+	*rows = b.rows;
+	return 0;
+}

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Series over time for pictures, thinned: however long the trace, there are no more numbers than a
+ * picture has room for. Pure, but for memory.
+ */
+#ifndef PLOT_CHART_H
+#define PLOT_CHART_H
+
+#include "stays.h"
+
+enum {
+	CHART_BINS_MAX = 600, /* along the time axis */
+	CHART_RATE_BINS = 100, /* bars of rates along it */
+	CHART_NUMBERS_MAX = 24000, /* of all threads of a panel, about */
+	CHART_BARS_MAX = 6000, /* rectangles of a panel */
+};
+
+struct chart_value {
+	double time_s, value;
+};
+
+/* What fell into one bin: the extremes stand for all. */
+struct chart_cell {
+	uint32_t count; /* 0: nothing */
+	struct chart_value least, most;
+};
+
+struct chart {
+	uint32_t bins;
+	double from_s, to_s;
+	size_t threads; /* that are drawn */
+	struct chart_cell *lead; /* [thread][bin], s ahead of the mean of the point */
+	struct chart_cell *progress; /* [thread][bin], s of CPU time since the window began */
+	struct chart_cell *mean; /* [bin], of the progress of all threads that are in the window */
+	struct chart_cell *spread; /* [bin], s between the first and the last thread */
+	uint64_t moves[CHART_RATE_BINS];
+};
+
+/* A thread on a CPU. */
+struct chart_bar {
+	uint32_t row; /* as asked for */
+	uint32_t thread, cpu; /* as in struct plot_stay */
+	uint64_t from_ns, to_ns;
+};
+
+/* Returns 0 or -ENOMEM. To be undone by chart_deinit() in any case. */
+int chart_init(struct chart *chart, const struct trace_file *trace, const struct plot_run *run);
+/* Accepts a zeroed one. */
+void chart_deinit(struct chart *chart);
+
+/* Put a value into its bin. */
+void chart_add(struct chart_cell *cell, double time_s, double value);
+/* The bin, of so many, of a time from from_s to to_s. */
+uint32_t chart_bin(uint32_t bins, double from_s, double to_s, double time_s);
+
+/* Rows of a CPU: one for each slot, and at least one. */
+uint32_t chart_cpu_rows(const struct plot_cpu *cpu);
+
+/* The stays of drawn threads as bars: by_thread has a row for each such thread, else the
+ * rows of each CPU, in order. At most CHART_BARS_MAX and one for each row; where there are more stays,
+ * who was there for the longest time stands for a stretch of time. *out is to be freed. Returns 0 or
+ * -ENOMEM. */
+int chart_bars(const struct plot_run *run, bool by_thread, struct chart_bar **out, size_t *count,
+	size_t *rows);
+
+#endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: MIT */
+#include "output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define COPY_BYTES ((size_t)1 << 16)
+
+int output_scratch(void)
+{
+	FILE *file = tmpfile();
+
+	if (file == NULL)
+		return -errno;
+	int fd = fcntl(fileno(file), F_DUPFD_CLOEXEC, 3);
+	int r = fd < 0 ? -errno : fd;
+	fclose(file);
+	return r;
+}
+
+static int write_all(int fd, const char *text, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t n = write(fd, text, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+static int copy(int from, int to, uint64_t *bytes)
+{
+	char *buffer = malloc(COPY_BYTES);
+	int r = buffer != NULL ? 0 : -ENOMEM;
+
+	*bytes = 0;
+	while (r == 0) {
+		ssize_t n = pread(from, buffer, COPY_BYTES, (off_t)*bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0) {
+			r = n < 0 ? -errno : 0;
+			break;
+		}
+		r = write_all(to, buffer, (size_t)n);
+		*bytes += (uint64_t)n;
+	}
+	free(buffer);
+	return r;
+}
+
+static int copy_to(int from, const char *path, uint64_t *bytes)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	int r = fd < 0 ? -errno : copy(from, fd, bytes);
+
+	if (fd >= 0 && close(fd) < 0 && r == 0)
+		r = -errno;
+	return r;
+}
+
+/* Beside the old one, then in its place. */
+static int replace(int from, const char *path, mode_t mode, uint64_t *bytes)
+{
+	char *name = NULL;
+
+	if (asprintf(&name, "%s.XXXXXX", path) < 0)
+		return -ENOMEM;
+	int fd = mkostemp(name, O_CLOEXEC);
+	if (fd < 0) {
+		int r = -errno;
+		free(name);
+		return r;
+	}
+	int r = copy(from, fd, bytes);
+	if (r == 0 && fchmod(fd, mode) < 0)
+		r = -errno;
+	if (close(fd) < 0 && r == 0)
+		r = -errno;
+	if (r == 0 && rename(name, path) < 0)
+		r = -errno;
+	if (r < 0)
+		unlink(name);
+	free(name);
+	return r;
+}
+
+int output_commit(int scratch, const char *path, uint64_t *bytes)
+{
+	struct stat old;
+
+	*bytes = 0;
+	if (path == NULL)
+		return copy(scratch, STDOUT_FILENO, bytes);
+	if (stat(path, &old) < 0) {
+		mode_t mask = umask(0);
+		umask(mask);
+		/* Not there, or a link to what is not: that is replaced. */
+		return replace(scratch, path, 0666 & ~mask, bytes);
+	}
+	if (S_ISDIR(old.st_mode))
+		return -EISDIR;
+	if (!S_ISREG(old.st_mode))
+		return copy_to(scratch, path, bytes);
+	char *real = realpath(path, NULL); /* a link stays one */
+	if (real == NULL)
+		return -errno;
+	int r = replace(scratch, real, old.st_mode & 0777, bytes);
+	free(real);
+	return r;
+}

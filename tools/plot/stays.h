@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What a trace says of threads, as stays: a thread, a CPU, from when to when. All pictures of where
+ * threads were begin with these. Pure, but for memory.
+ */
+#ifndef PLOT_STAYS_H
+#define PLOT_STAYS_H
+
+#include "trace_reader.h"
+
+#define PLOT_HIDDEN UINT32_MAX
+
+struct plot_thread {
+	int32_t tid, pid; /* pid: 0 when the trace does not tell */
+	const char *comm; /* the trace's; "" when it does not tell */
+	uint32_t shown; /* its place among those that are drawn, or PLOT_HIDDEN */
+	size_t records; /* in the window */
+};
+
+struct plot_stay {
+	uint32_t thread; /* its place in run->thread */
+	uint32_t cpu; /* its place in run->cpu */
+	uint32_t slot; /* no two stays of the same slot of a CPU overlap */
+	uint64_t from_ns, to_ns; /* from < to */
+};
+
+struct plot_cpu {
+	int32_t os_cpu; /* -1: left to the kernel; such threads are on one CPU, here */
+	uint32_t slots;
+};
+
+struct plot_span {
+	uint64_t from_ns, to_ns;
+};
+
+/* What to look at. */
+struct plot_choice {
+	uint64_t from_ns, to_ns; /* since the start; to_ns UINT64_MAX: to the end */
+	uint32_t threads_max; /* threads to draw at most, in the order in which they were found */
+	const int32_t *tid; /* only these, if any */
+	size_t tids;
+};
+
+struct plot_run {
+	uint64_t begin_ns; /* CLOCK_MONOTONIC at time 0 of the pictures: when juggle started */
+	uint64_t from_ns, to_ns; /* the window, by the same clock; from < to */
+	struct plot_thread *thread; /* all of the trace */
+	size_t threads, threads_seen, threads_shown; /* in all, in the window, drawn */
+	struct plot_stay *stay; /* by start, then thread */
+	size_t stays;
+	struct plot_cpu *cpu; /* ascending, -1 last */
+	size_t cpus;
+	struct plot_span *aside; /* when no domain was balanced; ascending, without overlaps */
+	size_t asides;
+	size_t points; /* with threads, in the window */
+	uint64_t migrations; /* in the window */
+	uint32_t *index; /* hash table of tid */
+	size_t index_size; /* a power of 2 */
+};
+
+/* Returns 0, -ENODATA (no thread computed in the window; from_ns and to_ns tell how long the run
+ * was), -ENOENT (none of choice->tid is there) or -ENOMEM. To be undone by plot_run_deinit() in any
+ * case. The trace has to outlive it. O(records log records). */
+int plot_run_init(
+	struct plot_run *run, const struct trace_file *trace, const struct plot_choice *choice);
+/* Accepts a zeroed one. */
+void plot_run_deinit(struct plot_run *run);
+
+/* The place of a tid in run->thread; of one that is in the trace. */
+uint32_t plot_run_find(const struct plot_run *run, int32_t tid);
+
+/* Is the point one to draw: in the window, and with threads? */
+bool plot_run_has(const struct plot_run *run, const struct trace_point *point);
+
+/* Seconds since the start; before it they are negative. */
+double plot_run_s(const struct plot_run *run, uint64_t now_ns);
+
+#endif
