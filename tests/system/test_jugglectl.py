@@ -8,7 +8,10 @@ import pytest
 
 import helpers
 
-COMMANDS = ["predict", "simulate", "replay"]
+COMMANDS = ["list", "stat", "top", "doctor", "plot", "clean", "predict", "simulate", "replay"]
+# Their words; simulate alone has others below it.
+LEAVES = [[command] for command in COMMANDS if command != "simulate"] + [
+    ["simulate", machine] for machine in ("juggle", "plb", "dplb")]
 
 
 def test_no_command(run_jugglectl):
@@ -46,8 +49,7 @@ def test_unknown_command(run_jugglectl, word):
 
 
 @pytest.mark.parametrize("option", ["--help", "--version"])
-@pytest.mark.parametrize("command", [[], ["predict"], ["replay"], ["simulate", "juggle"],
-                                     ["simulate", "plb"], ["simulate", "dplb"]])
+@pytest.mark.parametrize("command", [[], *LEAVES], ids=" ".join)
 def test_help_that_cannot_be_written(jugglectl, command, option):
     for redirect in (">/dev/full", ">&-"):
         done = subprocess.run(["sh", "-c", '"$@" ' + redirect, "sh", jugglectl, *command, option],
@@ -62,8 +64,7 @@ def test_unknown_machine(run_jugglectl):
     assert done.stderr.startswith("jugglectl simulate: cat: ")
 
 
-@pytest.mark.parametrize("command", [["predict"], ["replay"], ["simulate", "juggle"],
-                                     ["simulate", "plb"], ["simulate", "dplb"]])
+@pytest.mark.parametrize("command", LEAVES, ids=" ".join)
 def test_command_without_what_it_needs_is_one_line(run_jugglectl, command):
     """And it has the whole name, as typed."""
     done = run_jugglectl(*command, "--no-such-option")
