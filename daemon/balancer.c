@@ -165,6 +165,8 @@ static void list_thread(struct scanner *s, const struct proc_thread *thread, str
 	telemetry_set(&shown->progress_ns, 0);
 	telemetry_set(&shown->wait_ns, 0);
 	telemetry_set(&shown->migrations, 0);
+	atomic_store_explicit(&shown->balance_ns, 0, memory_order_relaxed);
+	shown->met_ns = now_ns();
 	atomic_store_explicit(&shown->os_cpu, -1, memory_order_relaxed);
 	atomic_store_explicit(&shown->flags, TELEMETRY_THREAD_USED, memory_order_release);
 }

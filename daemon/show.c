@@ -48,6 +48,9 @@ static void publish(struct team *team, uint64_t now, uint64_t elapsed_ns)
 			TELEMETRY_THREAD_COMPUTE | (thread->behind ? TELEMETRY_THREAD_BEHIND : 0));
 		show_cpu(team->worker[i],
 			thread->cpu == POLICY_NO_CPU ? -1 : team->cpu[thread->cpu].os_cpu);
+		if (team->worker[i]->shown != NULL)
+			atomic_store_explicit(&team->worker[i]->shown->balance_ns,
+				thread->progress_ns, memory_order_relaxed);
 	}
 }
 

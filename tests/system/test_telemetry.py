@@ -44,7 +44,7 @@ def test_contents(running):
      attached, realtime_ns, start_ns, command, policy, sampler, balancers, domains, job_pid,
      state) = HEAD.unpack(data[:HEAD.size])
     assert magic == 0x656C6767756A0A01
-    assert version == 2
+    assert version == 3
     progress_bytes, progress = struct.unpack_from("=II", data, header_bytes - 16)
     assert total_bytes == len(data) == (
         header_bytes + cpus * cpu_bytes + threads * thread_bytes + progress * progress_bytes)

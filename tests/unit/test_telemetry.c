@@ -41,7 +41,7 @@
 static void test_layout(void **state)
 {
 	(void)state;
-	assert_int_equal(TELEMETRY_VERSION, 2);
+	assert_int_equal(TELEMETRY_VERSION, 3);
 	assert_true(TELEMETRY_MAGIC == UINT64_C(0x656c6767756a0a01));
 	AT(magic, 0);
 	AT(version, 8);
@@ -96,7 +96,9 @@ static void test_layout(void **state)
 	THREAD_AT(progress_ns, 40);
 	THREAD_AT(wait_ns, 48);
 	THREAD_AT(migrations, 56);
-	assert_int_equal(sizeof(struct telemetry_thread), 64);
+	THREAD_AT(balance_ns, 64);
+	THREAD_AT(met_ns, 72);
+	assert_int_equal(sizeof(struct telemetry_thread), 80);
 	PROGRESS_AT(flags, 0);
 	PROGRESS_AT(pid, 4);
 	PROGRESS_AT(rank, 8);
@@ -244,7 +246,7 @@ static void test_create(void **state)
 	assert_int_equal(t->version, TELEMETRY_VERSION);
 	assert_int_equal(t->header_bytes, sizeof *t);
 	assert_int_equal(t->cpu_bytes, 8);
-	assert_int_equal(t->thread_bytes, 64);
+	assert_int_equal(t->thread_bytes, 80);
 	assert_int_equal(t->total_bytes, t->header_bytes + t->cpu_capacity * t->cpu_bytes +
 						 t->thread_capacity * t->thread_bytes +
 						 t->progress_capacity * t->progress_bytes);

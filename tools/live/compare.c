@@ -1,2 +1,206 @@
 /* SPDX-License-Identifier: MIT */
+/* What two moments tell that one does not: how fast. Pure. */
 #include "live.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* A rate a second; NAN when the counter went back, as that of another with the same name does, or no
+ * time has passed. */
+static double rate(uint64_t before, uint64_t after, double seconds)
+{
+	return after < before || !(seconds > 0) ? NAN : (double)(after - before) / seconds;
+}
+
+static double seconds(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns ? (double)(to_ns - from_ns) * 1e-9 : NAN;
+}
+
+/* ---- Threads ---- */
+
+static int by_tid(const void *a, const void *b)
+{
+	const struct live_thread *x = a, *y = b;
+
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Within a rank threads stand by pid and tid, and a pid has one rank: but it may be known later. */
+static const struct live_thread *find_thread(
+	const struct live_sample *before, const struct live_thread *thread)
+{
+	size_t low = 0, high = before->threads;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+		const struct live_thread *other = &before->thread[middle];
+		int order = other->rank != thread->rank ? (other->rank < thread->rank ? -1 : 1)
+							: by_tid(other, thread);
+		if (order == 0)
+			return other;
+		if (order < 0)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return NULL;
+}
+
+/* Since when a worker's updates count. */
+static uint64_t updates_since_ns(const struct live_sample *sample, const struct live_thread *thread)
+{
+	uint64_t created_ns = thread->process < 0 ? 0 : sample->process[thread->process].created_ns;
+
+	return created_ns > 0 ? created_ns : thread->since_ns;
+}
+
+static void compare_thread(const struct live_sample *before, const struct live_sample *after,
+	struct live_thread *thread)
+{
+	const struct live_thread *then = before == NULL ? NULL : find_thread(before, thread);
+	/* One that began later has the same tid by chance. */
+	if (then != NULL && thread->since_ns > before->now_ns)
+		then = NULL;
+	double s = seconds(then == NULL ? thread->since_ns : before->now_ns, after->now_ns);
+
+	thread->share = rate(then == NULL ? 0 : then->progress_ns, thread->progress_ns, s) * 1e-9;
+	thread->wait_share = rate(then == NULL ? 0 : then->wait_ns, thread->wait_ns, s) * 1e-9;
+	if (then == NULL)
+		s = seconds(updates_since_ns(after, thread), after->now_ns);
+	thread->updates_per_s =
+		thread->worker < 0 || (then != NULL && then->worker < 0)
+			? NAN
+			: rate(then == NULL ? 0 : then->updates, thread->updates, s);
+	thread->lead_s = NAN;
+}
+
+/* Whom a thread is compared with. */
+static int32_t team(const struct live_sample *sample, const struct live_thread *thread)
+{
+	return sample->wrapped ? thread->domain : thread->process;
+}
+
+static int by_team(const void *a, const void *b)
+{
+	const int32_t *x = a, *y = b;
+
+	return (*x > *y) - (*x < *y);
+}
+
+/* The leads of one team; returns their spread. */
+static double compare_team(struct live_sample *sample, int32_t number)
+{
+	double sum = 0, least = INFINITY, most = -INFINITY;
+	size_t n = 0;
+
+	for (size_t i = 0; i < sample->threads; i++) {
+		const struct live_thread *thread = &sample->thread[i];
+		if (thread->compute && team(sample, thread) == number) {
+			sum += (double)thread->balance_ns;
+			n++;
+		}
+	}
+	for (size_t i = 0; i < sample->threads; i++) {
+		struct live_thread *thread = &sample->thread[i];
+		if (!thread->compute || team(sample, thread) != number)
+			continue;
+		thread->lead_s = ((double)thread->balance_ns - sum / (double)n) * 1e-9;
+		least = fmin(least, thread->lead_s);
+		most = fmax(most, thread->lead_s);
+	}
+	return n == 0 ? NAN : most - least;
+}
+
+static void compare_leads(struct live_sample *sample)
+{
+	int32_t *number = malloc((sample->threads + 1) * sizeof *number);
+	double spread = NAN;
+
+	if (number != NULL) {
+		for (size_t i = 0; i < sample->threads; i++)
+			number[i] = team(sample, &sample->thread[i]);
+		qsort(number, sample->threads, sizeof *number, by_team);
+		for (size_t i = 0; i < sample->threads; i++)
+			if (i == 0 || number[i] != number[i - 1])
+				spread = fmax(spread, compare_team(sample, number[i]));
+		free(number);
+	}
+	sample->thread_spread_s = spread;
+}
+
+/* ---- Processes that publish ---- */
+
+static const struct live_process *find_process(
+	const struct live_sample *before, const struct live_process *process)
+{
+	for (size_t p = 0; before != NULL && p < before->processes; p++) {
+		const struct live_process *other = &before->process[p];
+		if (other->pid == process->pid && other->error == 0 &&
+			other->created_ns == process->created_ns &&
+			other->subdomains == process->subdomains)
+			return other;
+	}
+	return NULL;
+}
+
+static void compare_subdomains(
+	const struct live_process *then, struct live_process *process, double s)
+{
+	for (uint32_t i = 0; i < process->subdomains; i++) {
+		bool here = process->subdomain[i].holder != UINT32_MAX;
+		bool came = then != NULL && then->subdomain[i].holder == UINT32_MAX;
+		process->updates_per_s[i] =
+			!here || came ? NAN
+				      : rate(then == NULL ? 0 : then->subdomain[i].updates,
+						process->subdomain[i].updates, s);
+	}
+}
+
+static void compare_process(
+	const struct live_sample *before, struct live_process *process, uint64_t now_ns)
+{
+	const struct live_process *then = find_process(before, process);
+	double s = seconds(then == NULL ? process->created_ns : before->now_ns, now_ns);
+
+	process->iteration_rate = process->moves_per_s = NAN;
+	if (process->error != 0)
+		return;
+	process->iteration_rate =
+		rate(then == NULL ? 0 : then->updates, process->updates, s) / process->workers;
+	process->moves_per_s = rate(then == NULL ? 0 : then->moves, process->moves, s);
+	compare_subdomains(then, process, s);
+}
+
+void live_compare(const struct live_sample *before, struct live_sample *after)
+{
+	double s = seconds(before == NULL ? after->start_ns : before->now_ns, after->now_ns);
+	double iterations = 0, workers = 0, moves = 0;
+
+	after->interval_s = s;
+	for (size_t i = 0; i < after->threads; i++)
+		compare_thread(before, after, &after->thread[i]);
+	compare_leads(after);
+	for (size_t p = 0; p < after->processes; p++) {
+		struct live_process *process = &after->process[p];
+		compare_process(before, process, after->now_ns);
+		if (isnan(process->iteration_rate) || isnan(process->moves_per_s))
+			continue;
+		iterations += process->iteration_rate * process->workers;
+		moves += process->moves_per_s;
+		workers += process->workers;
+	}
+	after->iteration_rate = workers > 0 ? iterations / workers : NAN;
+	after->moves_per_s = workers > 0 ? moves : NAN;
+	after->cycles_per_s = after->migrations_per_s = after->balancer_share = NAN;
+	if (!after->wrapped)
+		return;
+	after->cycles_per_s = rate(before == NULL ? 0 : before->cycles, after->cycles, s);
+	after->migrations_per_s =
+		rate(before == NULL ? 0 : before->migrations, after->migrations, s);
+	after->balancer_share =
+		rate(before == NULL ? 0 : before->balancer_cpu_ns, after->balancer_cpu_ns, s) *
+		1e-9;
+}

@@ -1,2 +1,263 @@
 /* SPDX-License-Identifier: MIT */
-#include "live.h"
+/* Which segments there are on this machine, and whether anybody still needs them. */
+#include "live_internal.h"
+
+#include "policy.h"
+#include "progress.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER "/dev/shm"
+
+const char *live_state_name(enum live_state state)
+{
+	switch (state) {
+	case LIVE_RUNS:
+		return "runs";
+	case LIVE_STARTING:
+		return "starting";
+	case LIVE_STALE:
+		return "stale";
+	case LIVE_UNSEEN:
+		return "unseen";
+	case LIVE_FOREIGN:
+		return "foreign";
+	case LIVE_OTHER_VERSION:
+		return "version";
+	case LIVE_DAMAGED:
+		return "damaged";
+	}
+	return "?";
+}
+
+const char *live_balancing_name(uint32_t balancing)
+{
+	switch (balancing) {
+	case PROGRESS_BALANCE_NONE:
+		return "none";
+	case PROGRESS_BALANCE_JOINT:
+		return "joint";
+	case PROGRESS_BALANCE_SPLIT:
+		return "split";
+	case PROGRESS_BALANCE_HYBRID:
+		return "hybrid";
+	}
+	return "?";
+}
+
+/* "UID.PID" and nothing else, as juggle and libprogress write them. */
+static bool read_name(const char *text, struct live_entry *entry)
+{
+	unsigned uid;
+	int pid;
+	char again[64];
+
+	if (sscanf(text, "%u.%d", &uid, &pid) != 2 || pid <= 0)
+		return false;
+	snprintf(again, sizeof again, "%u.%d", uid, pid);
+	entry->uid = uid;
+	entry->pid = pid;
+	return strcmp(again, text) == 0;
+}
+
+static enum live_state state_of(int error)
+{
+	switch (error) {
+	case 0:
+		return LIVE_RUNS;
+	case -EAGAIN:
+		return LIVE_STARTING;
+	case -EACCES:
+		return LIVE_FOREIGN;
+	case -EPROTO:
+		return LIVE_OTHER_VERSION;
+	default:
+		return LIVE_DAMAGED;
+	}
+}
+
+/* Has anybody a file open, or mapped, to write to it? The kernel grants a lease to read only when nobody
+ * has: it looks into all PID namespaces. Where it grants no leases, the answer is no. */
+static bool in_use(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+
+	if (fd < 0)
+		return false;
+	/* Whoever opens it meanwhile waits for an instant, and we are told by a signal: one that is
+	 * ignored unless wanted. */
+	fcntl(fd, F_SETSIG, SIGURG);
+	bool busy = fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+	close(fd);
+	return busy;
+}
+
+static double age_s(uint64_t created_ns)
+{
+	uint64_t now = live_clock_ns(CLOCK_MONOTONIC);
+
+	return created_ns > now || created_ns == 0 ? NAN : (double)(now - created_ns) * 1e-9;
+}
+
+/* Returns an error of opening, or 0. */
+static int look_at_job(struct live_entry *entry, uint64_t *created_ns)
+{
+	struct telemetry_reader *reader = NULL;
+	struct telemetry t;
+	int error = telemetry_reader_open(entry->pid, entry->uid, &reader, &entry->version);
+
+	if (error == 0)
+		error = telemetry_reader_header(reader, &t);
+	telemetry_reader_close(reader);
+	if (error != 0)
+		return error;
+	*created_ns = t.start_ns;
+	entry->job_pid = atomic_load_explicit(&t.job_pid, memory_order_relaxed);
+	entry->attached = t.attached != 0;
+	entry->lost = telemetry_get32(&t.state) == TELEMETRY_LOST;
+	entry->balancing = telemetry_get32(&t.regime) == POLICY_BALANCE;
+	entry->threads = telemetry_get32(&t.threads);
+	entry->idle_threads = telemetry_get32(&t.idle_threads);
+	entry->cpus = telemetry_get32(&t.cpus);
+	live_text(entry->policy, sizeof entry->policy, t.policy, sizeof t.policy);
+	live_text(entry->command, sizeof entry->command, t.command, sizeof t.command);
+	return 0;
+}
+
+static int look_at_progress(struct live_entry *entry, uint64_t *created_ns)
+{
+	struct progress_reader *reader = NULL;
+	struct progress_balancer_view balancer;
+	int error = progress_reader_open(entry->pid, entry->uid, false, &reader, &entry->version);
+
+	if (error != 0)
+		return error;
+	error = progress_reader_balancer(reader, &balancer);
+	const struct progress_info *info = progress_reader_info(reader);
+	if (error == 0) {
+		*created_ns = info->created_ns;
+		entry->rank = live_rank_of(entry->pid, info->rank);
+		entry->workers = info->workers;
+		entry->subdomains = info->subdomains;
+		entry->asked = info->balancing;
+		entry->balancer_pid = (pid_t)balancer.pid;
+	}
+	progress_reader_close(reader);
+	return error;
+}
+
+/* -ENOENT: it is there no more. */
+static int look_at(struct live_entry *entry)
+{
+	uint64_t created_ns = 0;
+	struct stat st;
+
+	if (lstat(entry->path, &st) < 0)
+		return -errno;
+	entry->bytes = (uint64_t)st.st_size;
+	entry->inode = st.st_ino;
+	int error = entry->kind == LIVE_JOB ? look_at_job(entry, &created_ns)
+					    : look_at_progress(entry, &created_ns);
+	if (error == -ENOENT || error == -ENOMEM)
+		return error;
+	entry->state = state_of(error);
+	entry->age_s = age_s(created_ns);
+	if (live_process_gone(entry->pid, created_ns))
+		entry->state = in_use(entry->path) ? LIVE_UNSEEN : LIVE_STALE;
+	else if (entry->command[0] == '\0')
+		live_command(entry->pid, entry->command, sizeof entry->command);
+	return 0;
+}
+
+/* An entry as its name tells; false: no segment's name. */
+static bool name_entry(const char *name, struct live_entry *entry)
+{
+	*entry = (struct live_entry){.rank = -1, .age_s = NAN};
+	if (strncmp(name, "juggle.", 7) == 0 && read_name(name + 7, entry))
+		entry->kind = LIVE_JOB;
+	else if (strncmp(name, "progress.", 9) == 0 && read_name(name + 9, entry))
+		entry->kind = LIVE_PROGRESS;
+	else
+		return false;
+	snprintf(entry->path, sizeof entry->path, FOLDER "/%.50s", name);
+	return true;
+}
+
+static int in_order(const void *a, const void *b)
+{
+	const struct live_entry *x = a, *y = b;
+
+	if (x->kind != y->kind)
+		return x->kind < y->kind ? -1 : 1;
+	if (x->uid != y->uid)
+		return x->uid < y->uid ? -1 : 1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Looks at an entry and adds it to the array. */
+static int add(const struct live_entry *entry, struct live_entry **array, size_t *n, size_t *room)
+{
+	if (*n == *room) {
+		size_t more = 2 * *room + 16;
+		struct live_entry *grown = realloc(*array, more * sizeof **array);
+		if (grown == NULL)
+			return -ENOMEM;
+		*array = grown;
+		*room = more;
+	}
+	(*array)[*n] = *entry;
+	int error = look_at(&(*array)[*n]);
+	*n += error == 0;
+	return error == -ENOENT ? 0 : error;
+}
+
+int live_list(struct live_entry **out, size_t *n)
+{
+	struct live_entry *array = NULL, entry;
+	size_t room = 0;
+	const struct dirent *file;
+	int error = 0;
+	DIR *folder = opendir(FOLDER);
+
+	*out = NULL;
+	*n = 0;
+	if (folder == NULL)
+		return -errno;
+	while (error == 0 && (file = readdir(folder)) != NULL)
+		if (name_entry(file->d_name, &entry))
+			error = add(&entry, &array, n, &room);
+	closedir(folder);
+	if (error != 0) {
+		free(array);
+		*n = 0;
+		return error;
+	}
+	if (*n > 0)
+		qsort(array, *n, sizeof *array, in_order);
+	*out = array;
+	return 0;
+}
+
+int live_remove(const struct live_entry *entry)
+{
+	struct live_entry now;
+
+	if (!name_entry(strrchr(entry->path, '/') + 1, &now))
+		return -EINVAL;
+	int error = look_at(&now);
+	if (error != 0)
+		return error;
+	if (now.state != LIVE_STALE || now.inode != entry->inode)
+		return -EBUSY;
+	return unlink(entry->path) < 0 ? -errno : 0;
+}

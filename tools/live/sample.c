@@ -1,2 +1,449 @@
 /* SPDX-License-Identifier: MIT */
-#include "live.h"
+/* One look at a job: what its segments hold now, and, where they don't tell, what /proc does. */
+#include "live_internal.h"
+
+#include "policy.h"
+#include "proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- What is not in a segment ---- */
+
+/* CPU time of a thread since it began, and the time that it waited for a CPU. */
+static int read_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns, uint64_t *wait_ns)
+{
+	char path[64], text[128];
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	ssize_t n = read(fd, text, sizeof text - 1);
+	int error = n < 0 ? -errno : 0;
+	close(fd);
+	if (error != 0)
+		return error;
+	text[n] = '\0';
+	char *end;
+	*run_ns = strtoull(text, &end, 10);
+	*wait_ns = strtoull(end, NULL, 10);
+	return 0;
+}
+
+/* When a thread began, by the clock that segments tell times of. */
+static uint64_t birth_ns(uint64_t start_ticks)
+{
+	uint64_t asleep_ns = live_asleep_ns();
+	double born_ns = (double)start_ticks * 1e9 / (double)sysconf(_SC_CLK_TCK);
+
+	return born_ns > (double)asleep_ns ? (uint64_t)born_ns - asleep_ns : 0;
+}
+
+/* ---- juggle's part ---- */
+
+static void take_header(const struct telemetry *t, struct live_sample *out)
+{
+	out->wrapped = true;
+	out->juggle_pid = t->pid;
+	out->job_pid = atomic_load_explicit(&t->job_pid, memory_order_relaxed);
+	out->start_ns = t->start_ns;
+	out->attached = t->attached != 0;
+	out->lost = telemetry_get32(&t->state) == TELEMETRY_LOST;
+	out->balancing = telemetry_get32(&t->regime) == POLICY_BALANCE;
+	out->reason = policy_reason_text((enum policy_reason)telemetry_get32(&t->reason));
+	live_text(out->command, sizeof out->command, t->command, sizeof t->command);
+	live_text(out->policy, sizeof out->policy, t->policy, sizeof t->policy);
+	live_text(out->sampler, sizeof out->sampler, t->sampler, sizeof t->sampler);
+	live_text(out->balancers, sizeof out->balancers, t->balancers, sizeof t->balancers);
+	live_text(out->domains, sizeof out->domains, t->domains, sizeof t->domains);
+	out->period_ns = telemetry_get(&t->period_ns);
+	out->heartbeat_ns = telemetry_get(&t->heartbeat_ns);
+	out->idle_threads = telemetry_get32(&t->idle_threads);
+	out->cycles = telemetry_get(&t->cycles);
+	out->migrations = telemetry_get(&t->migrations);
+	out->regime_changes = telemetry_get(&t->regime_changes);
+	out->balancer_cpu_ns = telemetry_get(&t->balancer_cpu_ns);
+	out->balanced_ns = telemetry_get(&t->balanced_ns);
+	out->cycle_median_ns = telemetry_quantile_ns(t, 0.5);
+	out->cycle_p99_ns = telemetry_quantile_ns(t, 0.99);
+	out->cycle_max_ns = telemetry_get(&t->cycle_max_ns);
+	out->unlisted = telemetry_get(&t->unlisted);
+}
+
+static int cpu_order(const void *a, const void *b)
+{
+	const struct live_cpu *x = a, *y = b;
+
+	return (x->os_cpu > y->os_cpu) - (x->os_cpu < y->os_cpu);
+}
+
+static int take_cpus(struct telemetry_reader *reader, uint32_t n, struct live_sample *out)
+{
+	struct telemetry_cpu *raw = calloc(n + 1, sizeof *raw);
+	int error = raw == NULL ? -ENOMEM : telemetry_reader_cpus(reader, raw, n);
+
+	out->cpu = calloc(n + 1, sizeof *out->cpu);
+	if (error == 0 && out->cpu == NULL)
+		error = -ENOMEM;
+	for (uint32_t i = 0; i < n && error == 0; i++)
+		out->cpu[i] = (struct live_cpu){.os_cpu = raw[i].os_cpu, .domain = raw[i].domain};
+	free(raw);
+	if (error != 0)
+		return error;
+	out->cpus = n;
+	qsort(out->cpu, n, sizeof *out->cpu, cpu_order);
+	return 0;
+}
+
+static struct live_cpu *find_cpu(const struct live_sample *sample, int32_t os_cpu)
+{
+	struct live_cpu key = {.os_cpu = os_cpu};
+
+	return sample->cpus == 0 ? NULL
+				 : bsearch(&key, sample->cpu, sample->cpus, sizeof key, cpu_order);
+}
+
+static void take_thread(struct live_job *job, const struct telemetry_thread *raw,
+	const struct live_sample *sample, struct live_thread *out)
+{
+	uint32_t flags = telemetry_get32(&raw->flags);
+
+	*out = (struct live_thread){
+		.tid = raw->tid,
+		.pid = raw->pid,
+		.rank = live_job_rank(job, raw->pid),
+		.os_cpu = atomic_load_explicit(&raw->os_cpu, memory_order_relaxed),
+		.compute = (flags & TELEMETRY_THREAD_COMPUTE) != 0,
+		.domain = -1,
+		.since_ns = raw->met_ns,
+		.progress_ns = telemetry_get(&raw->progress_ns),
+		.balance_ns = atomic_load_explicit(&raw->balance_ns, memory_order_relaxed),
+		.wait_ns = telemetry_get(&raw->wait_ns),
+		.migrations = telemetry_get(&raw->migrations),
+		.process = -1,
+		.worker = -1,
+	};
+	live_text(out->comm, sizeof out->comm, raw->comm, sizeof raw->comm);
+	out->placed = out->os_cpu >= 0;
+	out->behind = out->placed && out->compute && (flags & TELEMETRY_THREAD_BEHIND) != 0;
+	if (!out->placed && proc_read_cpu(out->pid, out->tid, &out->os_cpu) != 0)
+		out->os_cpu = -1;
+	struct live_cpu *cpu = find_cpu(sample, out->os_cpu);
+	if (cpu != NULL) {
+		out->domain = cpu->domain;
+		cpu->threads += out->compute;
+	}
+}
+
+static bool is_there(const struct telemetry_thread *raw)
+{
+	uint32_t flags = telemetry_get32(&raw->flags);
+
+	return (flags & TELEMETRY_THREAD_USED) && !(flags & TELEMETRY_THREAD_ENDED) &&
+	       raw->pid > 0 && raw->tid > 0;
+}
+
+static int take_threads(struct live_job *job, uint32_t slots, struct live_sample *out)
+{
+	struct telemetry_thread *raw = malloc((slots + 1) * sizeof *raw);
+	int error = raw == NULL ? -ENOMEM : telemetry_reader_threads(job->reader, raw, slots);
+
+	out->thread = malloc((slots + 1) * sizeof *out->thread);
+	if (error == 0 && out->thread == NULL)
+		error = -ENOMEM;
+	for (uint32_t i = 0; i < slots && error == 0; i++) {
+		if (!is_there(&raw[i]))
+			continue;
+		take_thread(job, &raw[i], out, &out->thread[out->threads]);
+		out->compute_threads += out->thread[out->threads].compute;
+		out->threads++;
+	}
+	free(raw);
+	return error;
+}
+
+/* The processes that juggle has found to publish. */
+static int update_members(struct live_job *job, uint32_t slots, uint64_t now_ns)
+{
+	struct telemetry_progress *raw = malloc((slots + 1) * sizeof *raw);
+	pid_t *pid = malloc((slots + 1) * sizeof *pid);
+	size_t n = 0;
+	int error = raw == NULL || pid == NULL ? -ENOMEM
+					       : telemetry_reader_progress(job->reader, raw, slots);
+
+	for (uint32_t i = 0; i < slots && error == 0; i++) {
+		uint32_t flags = telemetry_get32(&raw[i].flags);
+		if ((flags & TELEMETRY_PROGRESS_USED) && !(flags & TELEMETRY_PROGRESS_ENDED) &&
+			raw[i].pid > 0)
+			pid[n++] = raw[i].pid;
+	}
+	if (error == 0)
+		error = live_job_update(job, pid, n, now_ns);
+	free(pid);
+	free(raw);
+	return error;
+}
+
+static int take_wrapped(struct live_job *job, struct live_sample *out)
+{
+	struct telemetry t;
+
+	if (telemetry_reader_closed(job->reader))
+		return -ESRCH;
+	int error = telemetry_reader_header(job->reader, &t);
+	if (error != 0)
+		return error;
+	if (telemetry_get32(&t.state) == TELEMETRY_ENDED || live_process_gone(job->pid, t.start_ns))
+		return -ESRCH;
+	take_header(&t, out);
+	error = take_cpus(job->reader, telemetry_get32(&t.cpus), out);
+	if (error == 0)
+		error = take_threads(job, telemetry_get32(&t.slots), out);
+	if (error == 0)
+		error = update_members(job, telemetry_get32(&t.progress_slots), out->now_ns);
+	return error;
+}
+
+/* ---- libprogress's part ---- */
+
+static void sum_up(struct live_process *process)
+{
+	double sum = 0;
+
+	process->least = UINT64_MAX;
+	for (uint32_t s = 0; s < process->subdomains; s++) {
+		const struct progress_subdomain_view *view = &process->subdomain[s];
+		if (view->holder == UINT32_MAX)
+			continue;
+		process->held++;
+		sum += (double)view->updates;
+		if (view->updates < process->least)
+			process->least = view->updates;
+		if (view->updates > process->most)
+			process->most = view->updates;
+	}
+	if (process->held == 0)
+		process->least = 0;
+	process->mean = process->held == 0 ? NAN : sum / process->held;
+	process->spread = process->most - process->least;
+	for (uint32_t w = 0; w < process->workers; w++)
+		process->updates += process->worker[w].updates;
+}
+
+static void free_process(struct live_process *process)
+{
+	free(process->worker);
+	free(process->subdomain);
+	free(process->updates_per_s);
+}
+
+static int read_process(struct progress_reader *reader, struct live_process *out)
+{
+	struct progress_balancer_view balancer;
+	const struct progress_info *info = progress_reader_info(reader);
+
+	out->worker = malloc(info->workers * sizeof *out->worker);
+	out->subdomain = malloc(info->subdomains * sizeof *out->subdomain);
+	out->updates_per_s = malloc(info->subdomains * sizeof *out->updates_per_s);
+	if (out->worker == NULL || out->subdomain == NULL || out->updates_per_s == NULL)
+		return -ENOMEM;
+	int error = progress_reader_workers(reader, out->worker);
+	if (error == 0)
+		error = progress_reader_subdomains(reader, out->subdomain);
+	if (error == 0)
+		error = progress_reader_balancer(reader, &balancer);
+	if (error != 0)
+		return error;
+	out->workers = info->workers;
+	out->subdomains = info->subdomains;
+	out->asked = info->balancing;
+	out->created_ns = info->created_ns;
+	out->balancer_pid = (pid_t)balancer.pid;
+	out->points = balancer.points;
+	out->moves = balancer.moves;
+	sum_up(out);
+	return 0;
+}
+
+/* -ENOMEM alone is the caller's; other errors are told of in *out. */
+static int take_process(const struct live_member *member, struct live_process *out)
+{
+	*out = (struct live_process){
+		.pid = member->pid, .rank = member->rank, .error = member->error};
+	memcpy(out->command, member->command, sizeof out->command);
+	if (member->reader == NULL)
+		return 0;
+	int error = read_process(member->reader, out);
+	if (error != 0) {
+		free_process(out);
+		out->worker = NULL;
+		out->subdomain = NULL;
+		out->updates_per_s = NULL;
+		out->error = error;
+	}
+	return error == -ENOMEM ? error : 0;
+}
+
+static int process_order(const void *a, const void *b)
+{
+	const struct live_process *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+static int take_processes(const struct live_job *job, struct live_sample *out)
+{
+	int error = 0;
+
+	out->process = calloc(job->members + 1, sizeof *out->process);
+	if (out->process == NULL)
+		return -ENOMEM;
+	uint64_t least = UINT64_MAX, most = 0;
+	for (size_t i = 0; i < job->members && error == 0; i++) {
+		struct live_process *process = &out->process[out->processes++];
+		error = take_process(&job->member[i], process);
+		out->workers += process->workers;
+		out->subdomains += process->held;
+		if (process->held > 0) {
+			least = process->least < least ? process->least : least;
+			most = process->most > most ? process->most : most;
+		}
+	}
+	out->spread = out->subdomains > 0 ? most - least : 0;
+	qsort(out->process, out->processes, sizeof *out->process, process_order);
+	return error;
+}
+
+/* ---- Threads that are workers ---- */
+
+/* A worker as a thread, where juggle tells nothing. */
+static bool worker_thread(const struct live_process *process, uint32_t w, struct live_thread *out)
+{
+	struct proc_thread found;
+	pid_t tid = (pid_t)process->worker[w].tid;
+
+	*out = (struct live_thread){.tid = tid,
+		.pid = process->pid,
+		.rank = process->rank,
+		.os_cpu = -1,
+		.domain = -1,
+		.compute = true};
+	if (tid <= 0 || proc_read_thread(process->pid, tid, &found) != 0 ||
+		read_schedstat(process->pid, tid, &out->progress_ns, &out->wait_ns) != 0)
+		return false;
+	if (proc_read_cpu(process->pid, tid, &out->os_cpu) != 0)
+		out->os_cpu = -1;
+	out->since_ns = birth_ns(found.start_ticks);
+	out->balance_ns = (int64_t)out->progress_ns;
+	live_text(out->comm, sizeof out->comm, found.comm, sizeof found.comm);
+	return true;
+}
+
+static int make_threads(struct live_sample *out)
+{
+	out->thread = malloc((out->workers + 1) * sizeof *out->thread);
+	if (out->thread == NULL)
+		return -ENOMEM;
+	for (size_t p = 0; p < out->processes; p++)
+		for (uint32_t w = 0; w < out->process[p].workers; w++)
+			if (worker_thread(&out->process[p], w, &out->thread[out->threads]))
+				out->threads++;
+	out->compute_threads = out->threads;
+	return 0;
+}
+
+static int thread_order(const void *a, const void *b)
+{
+	const struct live_thread *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	if (x->pid != y->pid)
+		return x->pid < y->pid ? -1 : 1;
+	return (x->tid > y->tid) - (x->tid < y->tid);
+}
+
+/* Which worker of which process each thread is. */
+static void name_workers(struct live_sample *out)
+{
+	for (size_t p = 0; p < out->processes; p++) {
+		const struct live_process *process = &out->process[p];
+		struct live_thread key = {.pid = process->pid, .rank = process->rank};
+		for (size_t i = 0; i < out->threads; i++)
+			if (out->thread[i].pid == key.pid) {
+				out->thread[i].process = (int32_t)p;
+				/* What the program itself told, and what sorts both alike. */
+				out->thread[i].rank = key.rank;
+			}
+	}
+	if (out->threads > 0)
+		qsort(out->thread, out->threads, sizeof *out->thread, thread_order);
+	for (size_t p = 0; p < out->processes; p++) {
+		const struct live_process *process = &out->process[p];
+		for (uint32_t w = 0; w < process->workers; w++) {
+			struct live_thread key = {.pid = process->pid,
+				.rank = process->rank,
+				.tid = (pid_t)process->worker[w].tid};
+			struct live_thread *thread =
+				out->threads == 0 || key.tid <= 0
+					? NULL
+					: bsearch(&key, out->thread, out->threads, sizeof key,
+						  thread_order);
+			if (thread != NULL) {
+				thread->worker = (int32_t)w;
+				thread->updates = process->worker[w].updates;
+			}
+		}
+	}
+}
+
+/* ---- All of it ---- */
+
+static int take_unwrapped(struct live_job *job, struct live_sample *out)
+{
+	int error = live_job_update(job, NULL, 0, out->now_ns);
+
+	if (error == 0 && job->members == 0)
+		error = -ESRCH;
+	memcpy(out->command, job->command, sizeof out->command);
+	out->reason = "";
+	return error;
+}
+
+int live_take(struct live_job *job, struct live_sample *out)
+{
+	*out = (struct live_sample){.now_ns = live_clock_ns(CLOCK_MONOTONIC)};
+	int error = job->reader != NULL ? take_wrapped(job, out) : take_unwrapped(job, out);
+
+	if (error == 0)
+		error = take_processes(job, out);
+	if (error == 0 && !out->wrapped)
+		error = make_threads(out);
+	if (error != 0) {
+		live_sample_deinit(out);
+		return error;
+	}
+	name_workers(out);
+	for (size_t p = 0; p < out->processes && !out->wrapped; p++)
+		if (p == 0 || out->process[p].created_ns < out->start_ns)
+			out->start_ns = out->process[p].created_ns;
+	return 0;
+}
+
+void live_sample_deinit(struct live_sample *sample)
+{
+	for (size_t p = 0; p < sample->processes; p++)
+		free_process(&sample->process[p]);
+	free(sample->process);
+	free(sample->thread);
+	free(sample->cpu);
+	*sample = (struct live_sample){0};
+}

@@ -1,2 +1,129 @@
 /* SPDX-License-Identifier: MIT */
-#include "live.h"
+/* What others wrote, made fit to print: a name may hold anything, even escape sequences. */
+#include "live_internal.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+/* Larger environments are looked at so far. */
+#define ENVIRON_BYTES (256 * 1024)
+
+/* The length of the UTF-8 character at text, of at most `bytes` bytes; 0 when there is none, or not one
+ * to print. */
+static size_t character(const unsigned char *text, size_t bytes)
+{
+	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+	size_t n = text[0] < 0x80   ? 1
+		   : text[0] < 0xc0 ? 0
+		   : text[0] < 0xe0 ? 2
+		   : text[0] < 0xf0 ? 3
+		   : text[0] < 0xf8 ? 4
+				    : 0;
+
+	if (n == 0 || n > bytes)
+		return 0;
+	uint32_t code = n == 1 ? text[0] : text[0] & (0x7fu >> n);
+	for (size_t i = 1; i < n; i++) {
+		if ((text[i] & 0xc0) != 0x80)
+			return 0;
+		code = code << 6 | (text[i] & 0x3f);
+	}
+	bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
+	/* Those that turn the direction of writing, and those that end a line. */
+	bool turns = (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+	if (control || turns || code < least[n] || code > 0x10ffff || (code >> 11) == 0x1b)
+		return 0;
+	return n;
+}
+
+void live_text(char *out, size_t out_bytes, const char *text, size_t bytes)
+{
+	size_t length = strnlen(text, bytes), at = 0, filled = 0;
+
+	while (at < length) {
+		size_t n = character((const unsigned char *)text + at, length - at);
+		if (filled + (n > 0 ? n : 1) >= out_bytes)
+			break;
+		if (n > 0)
+			memcpy(out + filled, text + at, n);
+		else
+			out[filled] = '?';
+		filled += n > 0 ? n : 1;
+		at += n > 0 ? n : 1;
+	}
+	out[filled] = '\0';
+}
+
+/* Up to `bytes` of a file of a process; 0 when it can't be read. */
+static size_t read_file(pid_t pid, const char *name, char *out, size_t bytes)
+{
+	char path[64];
+	size_t filled = 0;
+	ssize_t n = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/%s", (int)pid, name);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return 0;
+	do {
+		n = read(fd, out + filled, bytes - filled);
+		filled += n > 0 ? (size_t)n : 0;
+	} while (n > 0 && filled < bytes);
+	close(fd);
+	return filled;
+}
+
+void live_command(pid_t pid, char *out, size_t out_bytes)
+{
+	char text[4 * LIVE_COMMAND_BYTES];
+	size_t n = read_file(pid, "cmdline", text, sizeof text);
+
+	while (n > 0 && text[n - 1] == '\0')
+		n--;
+	for (size_t i = 0; i < n; i++)
+		if (text[i] == '\0')
+			text[i] = ' ';
+	live_text(out, out_bytes, text, n);
+}
+
+/* Of a variable's text; -1 when it isn't a number. */
+static int32_t number(const char *text)
+{
+	char *end;
+	long value = strtol(text, &end, 10);
+
+	return *text >= '0' && *text <= '9' && *end == '\0' && value <= INT32_MAX ? (int32_t)value
+										  : -1;
+}
+
+int32_t live_rank(pid_t pid)
+{
+	/* That of MPICH's mpirun before that of the srun which may have started it. */
+	static const char *const names[] = {
+		"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="};
+	int32_t found[sizeof names / sizeof *names];
+	char *text = malloc(ENVIRON_BYTES + 1);
+
+	memset(found, -1, sizeof found);
+	if (text == NULL)
+		return -1;
+	size_t n = read_file(pid, "environ", text, ENVIRON_BYTES);
+	text[n] = '\0';
+	for (const char *at = text; at < text + n; at += strlen(at) + 1)
+		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+			if (strncmp(at, names[i], strlen(names[i])) == 0)
+				found[i] = number(at + strlen(names[i]));
+	free(text);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (found[i] >= 0)
+			return found[i];
+	return -1;
+}
+
+int32_t live_rank_of(pid_t pid, int32_t told)
+{
+	return told > 0 ? told : live_rank(pid);
+}

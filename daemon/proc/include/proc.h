@@ -51,6 +51,11 @@ int proc_read_thread(pid_t pid, pid_t tid, struct proc_thread *out);
 int proc_parse_blocks(const char *text, size_t bytes, uint64_t *out);
 int proc_read_blocks(pid_t pid, pid_t tid, uint64_t *out);
 
+/* On which CPU thread tid of process pid runs, or ran last. The parser takes the text of stat, and
+ * returns 0 or -EBADMSG; the reader also -ESRCH, or another negative errno. */
+int proc_parse_cpu(const char *text, size_t bytes, int32_t *out);
+int proc_read_cpu(pid_t pid, pid_t tid, int32_t *out);
+
 /* Start time of a process (of its leader), to tell it from a later one with the same pid.
  * Returns 0, -ESRCH, or another negative errno. */
 int proc_start_ticks(pid_t pid, uint64_t *out);

@@ -20,7 +20,7 @@
 #include <sys/types.h>
 
 #define TELEMETRY_MAGIC UINT64_C(0x656c6767756a0a01) /* "juggle" between two marks */
-#define TELEMETRY_VERSION 2
+#define TELEMETRY_VERSION 3
 #define TELEMETRY_CPUS 1024
 #define TELEMETRY_THREADS 16384
 #define TELEMETRY_PROGRESS 1024
@@ -60,6 +60,10 @@ struct telemetry_thread {
 	_Atomic uint64_t progress_ns; /* CPU time since the balancer met it */
 	_Atomic uint64_t wait_ns; /* waiting for a CPU since then */
 	_Atomic uint64_t migrations;
+	/* What decisions are made from: set to the mean of the others when it joins them, with leads
+	 * and lags forgotten by and by. */
+	_Atomic int64_t balance_ns;
+	uint64_t met_ns; /* CLOCK_MONOTONIC */
 };
 
 struct telemetry_progress {
@@ -125,7 +129,7 @@ struct telemetry {
 };
 
 _Static_assert(sizeof(struct telemetry_cpu) == 8, "wire format");
-_Static_assert(sizeof(struct telemetry_thread) == 64, "wire format");
+_Static_assert(sizeof(struct telemetry_thread) == 80, "wire format");
 _Static_assert(offsetof(struct telemetry, command) == 64, "wire format");
 _Static_assert(offsetof(struct telemetry, job_pid) == 384, "wire format");
 _Static_assert(offsetof(struct telemetry, cycle_bucket) == 496, "wire format");

@@ -44,7 +44,7 @@ struct live_entry {
 	uid_t uid;
 	pid_t pid; /* of juggle, or of the process */
 	char path[64];
-	uint64_t bytes;
+	uint64_t bytes, inode;
 	uint32_t version; /* of LIVE_OTHER_VERSION, where it tells */
 	char command[LIVE_COMMAND_BYTES]; /* "": not known */
 	double age_s; /* since juggle started, or the program created it; NAN: not known */
@@ -112,7 +112,10 @@ struct live_thread {
 	bool compute; /* else idle: left alone */
 	bool behind; /* by the last balancing point; unwrapped: never */
 	int32_t domain; /* of its CPU among those of juggle; -1: none */
-	uint64_t progress_ns; /* CPU time since juggle met it; unwrapped: since it began */
+	uint64_t since_ns; /* when juggle met it; unwrapped: when it began */
+	uint64_t progress_ns; /* CPU time since then */
+	int64_t balance_ns; /* what juggle decides by: of late threads set to the mean, with leads
+	                     * forgotten by and by; unwrapped: progress_ns */
 	uint64_t wait_ns; /* ready to run, without a CPU */
 	uint64_t migrations; /* moves by juggle */
 	int32_t process; /* index in the sample's processes; -1: its process publishes nothing */
@@ -121,7 +124,8 @@ struct live_thread {
 	/* Worked out by live_compare(): */
 	double share; /* of a CPU, 0 to 1 or little more */
 	double wait_share; /* of the time, ready and without a CPU */
-	double lead_s; /* progress beyond the mean of the compute threads of its domain; NAN when idle */
+	double lead_s; /* balance_ns beyond the mean of the compute threads of its domain, or,
+	                * unwrapped, its process; NAN: idle */
 	double updates_per_s; /* NAN: no worker */
 };
 
@@ -149,7 +153,7 @@ struct live_process {
 	/* Worked out by live_compare(); NAN when not known: */
 	double iteration_rate; /* updates of all workers / workers / s (PLB, Section 3.1) */
 	double moves_per_s;
-	double *updates_per_s; /* of each subdomain; moved in from another rank: NAN */
+	double *updates_per_s; /* of each subdomain; NAN: nobody held it then, or it came anew */
 };
 
 /* All that can be told of a moment. Fields need not be of the very same one. */
@@ -187,7 +191,7 @@ struct live_sample {
 	double interval_s;
 	double cycles_per_s, migrations_per_s;
 	double balancer_share; /* of a CPU */
-	double thread_spread_s; /* most progress of a compute thread less least, within a domain */
+	double thread_spread_s; /* largest lead_s less smallest, within a domain or process; NAN: none */
 	double iteration_rate; /* mean over the processes, weighted by workers */
 	double moves_per_s; /* of subdomains */
 };

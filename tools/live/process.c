@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a process is still there, and below which others it stands. */
+#include "live_internal.h"
+
+#include "proc.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* The kernel's clock of births has ticks of 10 ms; the rest is to be on the safe side. */
+#define BIRTH_SLACK_NS UINT64_C(500000000)
+#define DEPTH_MAX 256 /* of processes below each other: /proc is not read at one moment */
+
+/* Do other threads of a process run on when its first one has ended? */
+static bool has_threads(pid_t pid)
+{
+	char path[64];
+	struct stat st;
+
+	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
+	return stat(path, &st) == 0 && st.st_nlink > 3; /* two, and one for each thread */
+}
+
+bool live_process_gone(pid_t pid, uint64_t created_ns)
+{
+	struct proc_thread leader;
+
+	if (kill(pid, 0) < 0 && errno == ESRCH)
+		return true;
+	int error = proc_read_thread(pid, pid, &leader);
+	if (error != 0) /* another user's, hidden: it is there */
+		return error == -ESRCH && kill(pid, 0) < 0 && errno == ESRCH;
+	if ((leader.state == 'Z' || leader.state == 'X') && !has_threads(pid))
+		return true;
+	if (created_ns == 0)
+		return false;
+	/* A machine that slept since has a larger difference now than then: that lets a pid that was
+	 * reused count as the same, never the reverse. */
+	uint64_t asleep_ns = live_asleep_ns();
+	double born_ns = (double)leader.start_ticks * 1e9 / (double)sysconf(_SC_CLK_TCK);
+	return born_ns > (double)created_ns + (double)asleep_ns + BIRTH_SLACK_NS;
+}
+
+pid_t live_parent(pid_t pid)
+{
+	struct proc_thread leader;
+
+	return proc_read_thread(pid, pid, &leader) == 0 ? leader.ppid : 0;
+}
+
+bool live_is_below(pid_t pid, pid_t above)
+{
+	for (int depth = 0; pid > 0 && depth < DEPTH_MAX; depth++) {
+		if (pid == above)
+			return true;
+		pid = live_parent(pid);
+	}
+	return false;
+}
