@@ -84,10 +84,11 @@ static const char *balancer_of(const struct row *row, const struct live_process 
 {
 	if (process->error != 0)
 		return NULL;
-	if (process->balancer_pid == 0)
-		return "nobody";
 	if (process->balancer_pid == process->pid)
 		return "itself";
+	/* Its own threads claim that for one point at a time. */
+	if (process->balancer_pid == 0)
+		return process->points > 0 ? "itself" : "nobody";
 	if (row->sample->wrapped)
 		return "juggle";
 	return "other";

@@ -79,12 +79,12 @@ static int print_chosen(const struct watch *watch)
 	return r;
 }
 
-/* The beginning of each, as far as there is something to tell. */
+/* The beginning of each, as far as there is something to tell. Idle threads are not worth the place. */
 static int print_some(const struct watch *watch)
 {
 	const struct live_sample *sample = &watch->sample;
 	enum table_order order = watch->options.order;
-	int r = text_table(stdout, &table_threads, sample, order, TEXT_ROWS, "--threads");
+	int r = text_table(stdout, &table_compute_threads, sample, order, TEXT_ROWS, "--threads");
 
 	if (r == 0 && sample->processes > 0)
 		r = text_table(stdout, &table_processes, sample, order, TEXT_ROWS, "--processes");
@@ -183,7 +183,7 @@ static int end(const struct watch *watch, int error)
 	if (!again)
 		return command_fail(watch->program, "the job has just ended");
 	if (!watch->options.common.quiet)
-		fprintf(stderr, "%s: the job has ended\n", watch->program);
+		fprintf(stderr, "%s: the job, or juggle around it, has ended\n", watch->program);
 	return 0;
 }
 

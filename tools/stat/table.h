@@ -104,6 +104,7 @@ struct table {
 };
 
 extern const struct table table_head; /* one row: the whole */
+extern const struct table table_compute_threads; /* without those that are idle */
 extern const struct table table_cpus, table_threads, table_processes, table_subdomains;
 
 /* All rows in order; free() them. Returns 0 or -ENOMEM. Not pure, as it allocates. */

@@ -102,6 +102,21 @@ static size_t fill_threads(const struct live_sample *sample, struct row *row)
 	return sample->threads;
 }
 
+/* Those that compute. */
+static size_t fill_compute_threads(const struct live_sample *sample, struct row *row)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sample->threads; i++) {
+		if (!sample->thread[i].compute)
+			continue;
+		if (row != NULL)
+			row[n].index = i;
+		n++;
+	}
+	return n;
+}
+
 const struct table table_threads = {
 	.name = "thread",
 	.title = "threads",
@@ -109,6 +124,19 @@ const struct table table_threads = {
 	.columns = THREAD_COLUMNS,
 	.get = get_thread,
 	.fill = fill_threads,
+	.sorting = {[ORDER_CPU] = {THREAD_CPU + 1, false},
+		[ORDER_LEAD] = {THREAD_LEAD + 1, false},
+		[ORDER_MOVES] = {THREAD_MOVES + 1, true},
+		[ORDER_RATE] = {THREAD_SHARE + 1, false}},
+};
+
+const struct table table_compute_threads = {
+	.name = "thread",
+	.title = "compute threads",
+	.column = thread_column,
+	.columns = THREAD_COLUMNS,
+	.get = get_thread,
+	.fill = fill_compute_threads,
 	.sorting = {[ORDER_CPU] = {THREAD_CPU + 1, false},
 		[ORDER_LEAD] = {THREAD_LEAD + 1, false},
 		[ORDER_MOVES] = {THREAD_MOVES + 1, true},
