@@ -54,7 +54,7 @@ enum {
 
 static const struct column head_column[HEAD_COLUMNS] = {
 	[HEAD_TIME] = {"unix_time_ms", NULL, SHOW_PLAIN, 0, 0},
-	[HEAD_AGE] = {"age_s", "time s", SHOW_TENTHS, 8, 0},
+	[HEAD_AGE] = {"age_s", "time s", SHOW_TENTHS, 7, 0},
 	[HEAD_INTERVAL] = {"interval_s", NULL, SHOW_NUMBER, 0, 0},
 	[HEAD_COMMAND] = {"command", NULL, SHOW_PLAIN, 0, 0},
 	[HEAD_WRAPPED] = {"wrapped", NULL, SHOW_YES, 0, 0},

@@ -108,11 +108,11 @@ static void print_cost(FILE *to, const struct live_sample *s)
 	if (s->cycle_max_ns > 0) {
 		fputs("; a point ", to);
 		print_seconds(to, s->cycle_median_ns);
-		fputs(" (median), ", to);
+		fputs(" (p99 ", to);
 		print_seconds(to, s->cycle_p99_ns);
-		fputs(" (p99), ", to);
+		fputs(", max ", to);
 		print_seconds(to, s->cycle_max_ns);
-		fputs(" (max)", to);
+		fputc(')', to);
 	}
 	fputc('\n', to);
 }

@@ -45,7 +45,7 @@ struct value value_seconds(uint64_t ns);
 /* NULL and "" are unknown. */
 struct value value_text(const char *text);
 
-/* How a column looks in text; VALUE_TEXT always stands on the left, all else on the right. */
+/* How a column looks in text; words stand on the left, numbers on the right. */
 enum show {
 	SHOW_PLAIN, /* all digits */
 	SHOW_COUNT, /* six columns */

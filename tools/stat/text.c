@@ -132,7 +132,7 @@ static bool measure(const struct table *table, size_t column, const struct row *
 			continue;
 		show_value(&cell, &table->column[column], value);
 		*width = cell.columns > *width ? cell.columns : *width;
-		*left = value.kind == VALUE_TEXT;
+		*left = value.kind == VALUE_TEXT || value.kind == VALUE_BOOL;
 		some = true;
 	}
 	return some;
@@ -230,9 +230,9 @@ static void print_row(
 		const struct column *column = &table->column[layout->column[i]];
 		struct cell cell;
 		show_value(&cell, column, table->get(row, layout->column[i]));
-		fputs(i > 0 ? " " : "", to);
-		print_text(to, cell.text, cell.columns, width_in_line(layout, i, cell.columns),
-			layout->left[i]);
+		int width = width_in_line(layout, i, cell.columns);
+		fputs(i > 0 && width > 0 ? " " : "", to);
+		print_text(to, cell.text, cell.columns, width, layout->left[i]);
 	}
 	fputc('\n', to);
 }
