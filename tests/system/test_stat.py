@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """jugglectl stat: of jobs under juggle, of programs that publish progress alone, and of their ends."""
 
+import contextlib
 import csv
 import io
 import json
@@ -132,6 +133,23 @@ def test_unwrapped(record, stat, solver):
     assert all(len(line) <= 80 for line in stat(solver.pid))
 
 
+def test_damaged_segment(juggle, app, background, record, stat):
+    """The rest is told all the same. The program itself reads no more of that part."""
+    process = background([juggle, "-q", "-i", "10ms", app("jacobi"), "-q", "-t", "2", "-n", "1000000000",
+                          "--grid", "64x64"])
+    helpers.wait_for(lambda: helpers.find(process.pid, "jacobi"), "jacobi")
+    result = helpers.wait_for(lambda: (lambda r: r if r["subdomains"] else None)(record(process.pid)), "subdomains")
+    pid = result["process"][0]["pid"]
+    segment = "/dev/shm/progress.%d.%d" % (os.geteuid(), pid)
+    with open(segment, "r+b") as file:
+        file.seek(8)  # its version
+        file.write(b"\x63")
+    result = found(record, process.pid, 2)
+    assert (result["unreadable_processes"], result["subdomain"], result["moves"]) == (1, [], None)
+    assert "another version" in result["process"][0]["trouble"] and result["process"][0]["spread"] is None
+    assert stat(process.pid)[-1] == "process %d: its segment is of another version of libprogress" % pid
+
+
 # --- which of it ---------------------------------------------------------------------
 
 def test_tables(record, stat, solver):
@@ -172,6 +190,21 @@ def test_intervals(stat, wrapped, record):
     assert len(set(map(len, lines[1:]))) == 1 and len(lines[1]) <= 80
     times = [float(line.split()[0]) for line in lines[2:]]
     assert times == sorted(times)
+
+
+def test_titles_again_on_a_terminal(jugglectl, solver):
+    reader, terminal = os.openpty()
+    command = [jugglectl, "stat", solver.pid, "-i", "10ms", "-c", "41"]
+    done = helpers.run(command, stdout=terminal)
+    os.close(terminal)
+    text = b""
+    with contextlib.suppress(OSError):  # EIO: nobody has the other end any more
+        while part := os.read(reader, 65536):
+            text += part
+    os.close(reader)
+    assert done.returncode == 0
+    titles = [i for i, line in enumerate(text.decode().splitlines()) if "count" in line]
+    assert titles == [1, 23, 45]
 
 
 def test_intervals_do_not_drift(stat, solver):
@@ -262,8 +295,8 @@ def test_no_such_job(run_jugglectl):
 
 @pytest.mark.needs_root
 def test_other_users_job(jugglectl, solver, unprivileged):
-    if not os.access(jugglectl, os.X_OK) or "/root" in jugglectl:
-        pytest.skip("the user cannot enter the build folder")
+    if unprivileged.run(["test", "-x", jugglectl]).returncode != 0:
+        pytest.skip("the other user cannot enter the build folder")
     done = unprivileged.run([jugglectl, "stat", solver.pid])
     refused(done, 1)
 

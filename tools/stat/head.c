@@ -136,15 +136,19 @@ static struct value count_unreadable(const struct live_sample *sample)
 	return value_count(n);
 }
 
+/* Of those that can be read. */
 static struct value count_moves(const struct live_sample *sample)
 {
 	uint64_t moves = 0;
+	bool some = false;
 
-	if (sample->processes == 0)
-		return value_unknown();
-	for (size_t i = 0; i < sample->processes; i++)
+	for (size_t i = 0; i < sample->processes; i++) {
+		if (sample->process[i].error != 0)
+			continue;
 		moves += sample->process[i].moves;
-	return value_count(moves);
+		some = true;
+	}
+	return some ? value_count(moves) : value_unknown();
 }
 
 static struct value since(const struct live_sample *sample, uint64_t then_ns)

@@ -165,7 +165,7 @@ static void print_subdomains(FILE *to, const struct live_sample *s)
 {
 	char rate[FORMAT_BYTES];
 
-	if (s->processes == 0)
+	if (s->workers == 0)
 		return;
 	label(to, "subdomains");
 	fprintf(to, "%" PRIu32 " of ", s->subdomains);
