@@ -9,6 +9,7 @@
 #include <string.h>
 
 #define WHOLE_MAX 999999
+#define SIGN_MIN 0.0005 /* what is less is shown as 0.000 */
 
 static int unknown(char out[FORMAT_BYTES])
 {
@@ -47,7 +48,7 @@ static int print_sign(char out[FORMAT_BYTES], double number, bool plus)
 {
 	if (isnan(number))
 		return unknown(out);
-	if (number >= 0 && (number == 0 || !plus))
+	if (fabs(number) < SIGN_MIN || (number > 0 && !plus))
 		return print_number(out, fabs(number));
 	char digits[FORMAT_BYTES];
 	print_number(digits, fabs(number));

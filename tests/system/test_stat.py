@@ -150,6 +150,18 @@ def test_damaged_segment(juggle, app, background, record, stat):
     assert stat(process.pid)[-1] == "process %d: its segment is of another version of libprogress" % pid
 
 
+def test_page_explains_all_columns(stat, solver):
+    page = (helpers.REPO / "man" / "jugglectl-stat.1").read_text("utf-8")
+    listed = " , ".join(re.findall(r"^\.It Sy (.*)$", page, re.MULTILINE)).replace('"', "").split(" , ")
+    lines = stat(solver.pid, "-i", "10ms", "-c", "1")[1:2] + [
+        line for line in stat(solver.pid, "--all") if "PID" in line or "holder" in line]
+    assert len(lines) == 4
+    for line in lines:
+        for title in sorted(listed, key=len, reverse=True):
+            line = re.sub(r"(?<!\S)%s(?!\S)" % re.escape(title), "", line)
+        assert line.split() == [], "not in the page"
+
+
 # --- which of it ---------------------------------------------------------------------
 
 def test_tables(record, stat, solver):

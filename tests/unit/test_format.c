@@ -46,8 +46,8 @@ static void test_numbers(void **state)
 
 static void test_signs(void **state)
 {
-	static const struct example examples[] = {
-		{0, "0"}, {1.5, "+1.50"}, {-1.5, "-1.50"}, {12345, "+12.3k"}, {NAN, "-"}};
+	static const struct example examples[] = {{0, "0"}, {1.5, "+1.50"}, {-1.5, "-1.50"},
+		{-4e-4, "0.000"}, {12345, "+12.3k"}, {NAN, "-"}};
 
 	(void)state;
 	check(format_signed, examples, sizeof examples / sizeof *examples);

@@ -199,12 +199,12 @@ static void test_threads(void **state)
 	/* The pid is left out for want of place, the name is cut. */
 	check(table_text(&table_threads, &world.sample, ORDER_RANK, SIZE_MAX),
 		"\n"
-		"rank   TID CPU state  time s CPU % wait % lead ms  moves worker upd./s name\n"
-		"   0  4711   0 ahead    1.00  50.0   25.0   -1.50      0      0  1.20M jacobi\n"
-		"   0  4712   1 behind   1.00  60.0   25.0   -0.50      7      1  1.20M jacobi\n"
-		"   1  4713   0 ahead    1.00  70.0   25.0   +0.50     14      -      - jacobi\n"
-		"   1  4714   1 ahead    1.00  80.0   25.0   +1.50     21      -      - jacobi\n"
-		"   -  4715   0 idle     1.00  90.0   25.0       -     28      -      - jacobi\n");
+		"rank   TID CPU state  CPU s CPU % wait % lead ms  moves worker upd./s name\n"
+		"   0  4711   0 ahead   1.00  50.0   25.0   -1.50      0      0  1.20M jacobi\n"
+		"   0  4712   1 behind  1.00  60.0   25.0   -0.50      7      1  1.20M jacobi\n"
+		"   1  4713   0 ahead   1.00  70.0   25.0   +0.50     14      -      - jacobi\n"
+		"   1  4714   1 ahead   1.00  80.0   25.0   +1.50     21      -      - jacobi\n"
+		"   -  4715   0 idle    1.00  90.0   25.0       -     28      -      - jacobi\n");
 }
 
 static void test_order(void **state)
