@@ -45,6 +45,7 @@ static void make_thread(struct live_thread *thread, int i)
 		.compute = i < 4,
 		.behind = i == 1,
 		.domain = i < 4 ? 0 : -1,
+		.since_ns = 345 * MS,
 		.progress_ns = (uint64_t)(1000 + i) * MS,
 		.migrations = (uint64_t)i * 7,
 		.process = i < 4 ? i / 2 : -1,

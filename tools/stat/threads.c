@@ -10,6 +10,7 @@ enum {
 	THREAD_PLACED,
 	THREAD_DOMAIN,
 	THREAD_STATE,
+	THREAD_AGE,
 	THREAD_PROGRESS,
 	THREAD_SHARE,
 	THREAD_WAIT,
@@ -31,6 +32,7 @@ static const struct column thread_column[THREAD_COLUMNS] = {
 	[THREAD_PLACED] = {"placed", NULL, SHOW_YES, 0, 0},
 	[THREAD_DOMAIN] = {"domain", NULL, SHOW_PLAIN, 0, 0},
 	[THREAD_STATE] = {"state", "state", SHOW_PLAIN, 6, 2},
+	[THREAD_AGE] = {"age_s", NULL, SHOW_NUMBER, 0, 0},
 	[THREAD_PROGRESS] = {"progress_s", "CPU s", SHOW_NUMBER, 5, 0},
 	[THREAD_SHARE] = {"share", "CPU %", SHOW_PERCENT, 5, 0},
 	[THREAD_WAIT] = {"wait_s", NULL, SHOW_NUMBER, 0, 0},
@@ -72,6 +74,8 @@ static struct value get_thread(const struct row *row, size_t column)
 		return value_id(t->domain);
 	case THREAD_STATE:
 		return value_text(state_of(row->sample, t));
+	case THREAD_AGE:
+		return value_rate(((double)row->sample->now_ns - (double)t->since_ns) * 1e-9);
 	case THREAD_PROGRESS:
 		return value_seconds(t->progress_ns);
 	case THREAD_SHARE:
