@@ -379,6 +379,31 @@ static void test_interval(void **state)
 			       "     -       -\n");
 }
 
+/* A dead balancer counts no more: its threads' shares are not 0, but unknown. */
+static void test_lost(void **state)
+{
+	struct world world;
+	struct output output;
+
+	(void)state;
+	make(&world);
+	world.sample.lost = true;
+	begin(&output);
+	text_interval(output.file, &world.sample);
+	check(finish(&output), "   12.0     4     3      1      3.00      -       -      -    150  "
+			       "   20    0.50\n");
+	char *text = table_text(&table_threads, &world.sample, ORDER_RANK, SIZE_MAX);
+	assert_null(strstr(text, "CPU %"));
+	assert_null(strstr(text, "wait %"));
+	free(text);
+	begin(&output);
+	text_head(output.file, &world.sample, true);
+	text = finish(&output);
+	assert_non_null(strstr(text, "\n  state       lost: "));
+	assert_non_null(strstr(text, "\n  points      1200, 42 moves\n"));
+	free(text);
+}
+
 /* Whatever is in a sample, lines fit, and nothing is negative that can't be. */
 static void test_absurd(void **state)
 {
@@ -517,6 +542,7 @@ int main(void)
 		cmocka_unit_test(test_head),
 		cmocka_unit_test(test_head_unwrapped),
 		cmocka_unit_test(test_interval),
+		cmocka_unit_test(test_lost),
 		cmocka_unit_test(test_absurd),
 		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_csv),

@@ -119,7 +119,8 @@ static struct value mean_share(const struct live_sample *sample)
 
 	for (size_t i = 0; i < sample->threads; i++) {
 		const struct live_thread *thread = &sample->thread[i];
-		if (!thread->compute || !(thread->share >= 0) || !isfinite(thread->share))
+		if (sample->lost || !thread->compute || !(thread->share >= 0) ||
+			!isfinite(thread->share))
 			continue;
 		sum += thread->share;
 		n++;
@@ -200,14 +201,20 @@ static struct value get_wrapped(const struct live_sample *s, size_t column)
 	}
 }
 
+/* A dead balancer counts no more. */
+static struct value balancer_rate(const struct live_sample *sample, double rate)
+{
+	return sample->lost ? value_unknown() : value_rate(rate);
+}
+
 /* Likewise, of its balancer. */
 static struct value get_balancer(const struct live_sample *s, size_t column)
 {
 	switch (column) {
 	case HEAD_MIGRATION_RATE:
-		return value_rate(s->migrations_per_s);
+		return balancer_rate(s, s->migrations_per_s);
 	case HEAD_BALANCER_SHARE:
-		return value_rate(s->balancer_share);
+		return balancer_rate(s, s->balancer_share);
 	case HEAD_UNLISTED:
 		return value_count(s->unlisted);
 	case HEAD_MIGRATIONS:
@@ -215,7 +222,7 @@ static struct value get_balancer(const struct live_sample *s, size_t column)
 	case HEAD_CYCLES:
 		return value_count(s->cycles);
 	case HEAD_CYCLE_RATE:
-		return value_rate(s->cycles_per_s);
+		return balancer_rate(s, s->cycles_per_s);
 	case HEAD_REGIME_CHANGES:
 		return value_count(s->regime_changes);
 	case HEAD_HEARTBEAT:

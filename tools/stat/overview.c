@@ -79,7 +79,7 @@ static void print_state(FILE *to, const struct live_sample *s)
 {
 	label(to, "state");
 	if (s->lost)
-		fputs("lost: the balancer died, threads stay where they are", to);
+		fputs("lost: the balancer died; threads are as it saw them last", to);
 	else
 		fputs(s->balancing ? "balances" : "stands aside", to);
 	if (!s->lost && s->reason != NULL && s->reason[0] != '\0')
@@ -103,7 +103,7 @@ static void print_cost(FILE *to, const struct live_sample *s)
 	char share[FORMAT_BYTES];
 
 	label(to, "its cost");
-	format_percent(share, s->balancer_share >= 0 ? s->balancer_share : NAN);
+	format_percent(share, s->balancer_share >= 0 && !s->lost ? s->balancer_share : NAN);
 	fprintf(to, "%s %% of a CPU", share);
 	if (s->cycle_max_ns > 0) {
 		fputs("; a point ", to);
@@ -121,9 +121,9 @@ static void print_points(FILE *to, const struct live_sample *s)
 {
 	label(to, "points");
 	fprintf(to, "%" PRIu64, s->cycles);
-	print_per_s(to, s->cycles_per_s);
+	print_per_s(to, s->lost ? NAN : s->cycles_per_s);
 	fprintf(to, ", %" PRIu64 " moves", s->migrations);
-	print_per_s(to, s->migrations_per_s);
+	print_per_s(to, s->lost ? NAN : s->migrations_per_s);
 	fputc('\n', to);
 }
 

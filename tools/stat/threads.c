@@ -58,6 +58,7 @@ static struct value get_thread(const struct row *row, size_t column)
 {
 	const struct live_thread *t = &row->sample->thread[row->index];
 	bool works = t->worker >= 0;
+	bool known = !row->sample->lost; /* a dead balancer counts no more */
 
 	switch (column) {
 	case THREAD_RANK:
@@ -79,11 +80,11 @@ static struct value get_thread(const struct row *row, size_t column)
 	case THREAD_PROGRESS:
 		return value_seconds(t->progress_ns);
 	case THREAD_SHARE:
-		return value_rate(t->share);
+		return known ? value_rate(t->share) : value_unknown();
 	case THREAD_WAIT:
 		return value_seconds(t->wait_ns);
 	case THREAD_WAIT_SHARE:
-		return value_rate(t->wait_share);
+		return known ? value_rate(t->wait_share) : value_unknown();
 	case THREAD_LEAD:
 		return value_real(t->lead_s);
 	case THREAD_MOVES:
