@@ -1,11 +1,241 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * jugglectl stat: how far the threads and subdomains of a job have come, once or at intervals. Samples
+ * and rates are made by `live`; what of them is shown is in table.h, and how in text.h, csv.h and
+ * record.h.
+ */
 #include "command.h"
+#include "csv.h"
+#include "options.h"
+#include "record.h"
+#include "text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "clock.h"
+
+enum { LINES_PER_TITLE = 20 };
+
+struct watch {
+	const char *program;
+	struct options options;
+	struct live_job *job;
+	struct live_sample sample, before; /* zeroed until there is one */
+	bool terminal;
+	uint64_t printed;
+};
+
+/* ---- One sample's output ---- */
+
+static int64_t unix_time_ms(const struct live_sample *sample)
+{
+	double ago_ns = (double)clock_wall_ns() - (double)sample->now_ns;
+
+	return (int64_t)(((double)clock_read_ns(CLOCK_REALTIME) - ago_ns) * 1e-6);
+}
+
+static int print_record(const struct watch *watch)
+{
+	const struct options *options = &watch->options;
+	const struct table *table[OPTIONS_TABLES];
+	bool all = options_chosen(options) == 0 && !options->summary;
+	size_t n = 0;
+
+	for (size_t i = 0; i < OPTIONS_TABLES; i++)
+		if (options->chosen[i] || options->all || all)
+			table[n++] = options_table[i];
+	return command_print_json(
+		watch->program, record_json(table, n, &watch->sample, unix_time_ms(&watch->sample),
+					options->order));
+}
+
+static int print_csv(const struct watch *watch)
+{
+	const struct table *table = &table_head;
+
+	for (size_t i = 0; i < OPTIONS_TABLES; i++)
+		if (watch->options.chosen[i])
+			table = options_table[i];
+	if (watch->printed == 0)
+		csv_keys(stdout, table);
+	return csv_rows(
+		stdout, table, &watch->sample, unix_time_ms(&watch->sample), watch->options.order);
+}
+
+/* Those that were chosen, whole. */
+static int print_chosen(const struct watch *watch)
+{
+	const struct options *options = &watch->options;
+	int r = 0;
+
+	for (size_t i = 0; i < OPTIONS_TABLES && r == 0; i++)
+		if (options->chosen[i] || options->all)
+			r = text_table(stdout, options_table[i], &watch->sample, options->order,
+				SIZE_MAX, "");
+	return r;
+}
+
+/* The beginning of each, as far as there is something to tell. Idle threads are not worth the place. */
+static int print_some(const struct watch *watch)
+{
+	const struct live_sample *sample = &watch->sample;
+	enum table_order order = watch->options.order;
+	int r = text_table(stdout, &table_compute_threads, sample, order, TEXT_ROWS, "--threads");
+
+	if (r == 0 && sample->processes > 0)
+		r = text_table(stdout, &table_processes, sample, order, TEXT_ROWS, "--processes");
+	if (r == 0 && sample->subdomains > 0)
+		r = text_table(stdout, &table_subdomains, sample, order, TEXT_ROWS, "--subdomains");
+	return r;
+}
+
+static int print_listing(const struct watch *watch)
+{
+	const struct options *options = &watch->options;
+	bool some = options_chosen(options) == 0 && !options->all;
+	int r = 0;
+
+	if (watch->printed > 0)
+		putchar('\n');
+	text_head(stdout, &watch->sample, options->interval_ns == 0);
+	if (!options->summary)
+		r = some ? print_some(watch) : print_chosen(watch);
+	text_troubles(stdout, &watch->sample, some ? TEXT_ROWS : SIZE_MAX);
+	return r;
+}
+
+static void print_line(const struct watch *watch)
+{
+	if (watch->printed == 0 || (watch->terminal && watch->printed % LINES_PER_TITLE == 0))
+		text_interval_titles(stdout);
+	text_interval(stdout, &watch->sample);
+}
+
+/* Returns an exit status. */
+static int print_sample(struct watch *watch)
+{
+	const struct options *options = &watch->options;
+	bool lines = options->interval_ns > 0 && options_chosen(options) == 0 && !options->all &&
+		     !options->summary;
+	int r = 0;
+
+	if (options->common.json)
+		return print_record(watch);
+	if (options->csv)
+		r = print_csv(watch);
+	else if (lines)
+		print_line(watch);
+	else
+		r = print_listing(watch);
+	watch->printed++;
+	return r < 0 ? command_fail(watch->program, "%s", strerror(-r))
+		     : command_flush(watch->program);
+}
+
+/* ---- Time ---- */
+
+static bool is_there(pid_t pid)
+{
+	return kill(pid, 0) == 0 || errno != ESRCH;
+}
+
+/* Whether all that is watched might have ended; it costs little to ask. */
+static bool seems_over(const struct live_sample *sample)
+{
+	if (sample->wrapped)
+		return sample->juggle_pid > 0 && !is_there(sample->juggle_pid);
+	for (size_t i = 0; i < sample->processes; i++)
+		if (sample->process[i].pid > 0 && is_there(sample->process[i].pid))
+			return false;
+	return true;
+}
+
+/* Sleep; in a long interval look now and then whether there is still something to wait for. Returns 0
+ * or what live_take() does. */
+static int wait_until(struct watch *watch, uint64_t deadline_ns)
+{
+	for (uint64_t now; (now = clock_wall_ns()) < deadline_ns;) {
+		uint64_t until =
+			deadline_ns - now > CLOCK_NS_PER_S ? now + CLOCK_NS_PER_S : deadline_ns;
+		struct timespec time = clock_timespec(until);
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
+		if (until == deadline_ns || !seems_over(&watch->before))
+			continue;
+		struct live_sample sample = {0};
+		int r = live_take(watch->job, &sample);
+		live_sample_deinit(&sample);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int end(const struct watch *watch, int error)
+{
+	bool again = watch->options.interval_ns > 0;
+
+	if (error != -ESRCH)
+		return command_fail(watch->program, "cannot look at the job: %s", strerror(-error));
+	if (!again)
+		return command_fail(watch->program, "the job has just ended");
+	if (!watch->options.common.quiet)
+		fprintf(stderr, "%s: the job, or juggle around it, has ended\n", watch->program);
+	return 0;
+}
+
+static int stat_once(struct watch *watch)
+{
+	int r = live_take(watch->job, &watch->sample);
+
+	if (r < 0)
+		return end(watch, r);
+	live_compare(NULL, &watch->sample);
+	return print_sample(watch);
+}
+
+/* Deadlines are fixed from the start, so that they don't drift; one that was missed is left out. */
+static int stat_again(struct watch *watch)
+{
+	uint64_t interval_ns = watch->options.interval_ns;
+	int status = 0, r = live_take(watch->job, &watch->before);
+	uint64_t deadline_ns = clock_wall_ns();
+
+	for (uint32_t i = 0; r == 0 && status == 0; i++) {
+		if (watch->options.count > 0 && i == watch->options.count)
+			return 0;
+		deadline_ns += ((clock_wall_ns() - deadline_ns) / interval_ns + 1) * interval_ns;
+		r = wait_until(watch, deadline_ns);
+		if (r == 0)
+			r = live_take(watch->job, &watch->sample);
+		if (r < 0)
+			break;
+		live_compare(&watch->before, &watch->sample);
+		status = print_sample(watch);
+		live_sample_deinit(&watch->before);
+		watch->before = watch->sample;
+		watch->sample = (struct live_sample){0};
+	}
+	return r < 0 ? end(watch, r) : status;
+}
 
 int stat_main(int argc, char **argv)
 {
-	struct command_options options;
-	const struct argp argp = {0};
-	int r = command_parse(&argp, argc, argv, NULL, &options);
+	struct watch watch = {.program = argv[0], .terminal = isatty(STDOUT_FILENO)};
+	struct live_error error;
+	int r = options_parse(&watch.options, argc, argv);
 
-	return r < 0 ? COMMAND_WRONG : 0;
+	if (r != 0)
+		return r < 0 ? COMMAND_WRONG : 0;
+	r = live_open(watch.options.job, &watch.job, &error);
+	if (r < 0)
+		return command_fail(argv[0], "%s", error.text);
+	int status = watch.options.interval_ns > 0 ? stat_again(&watch) : stat_once(&watch);
+	live_sample_deinit(&watch.sample);
+	live_sample_deinit(&watch.before);
+	live_close(watch.job);
+	return status;
 }

@@ -1,0 +1,320 @@
+# SPDX-License-Identifier: MIT
+"""jugglectl stat: of jobs under juggle, of programs that publish progress alone, and of their ends."""
+
+import contextlib
+import csv
+import io
+import json
+import os
+import re
+import signal
+
+import pytest
+
+import helpers
+from test_manuals import keys_of_page
+
+TABLES = ("thread", "process", "subdomain", "cpu")
+
+
+@pytest.fixture
+def wrapped(juggle, background):
+    """The Popen of a juggle around three threads that it has found."""
+    process = background([juggle, "-q", "-i", "10ms", "--", *helpers.held_job()], stdin=helpers.subprocess.PIPE)
+    helpers.wait_for(lambda: helpers.find(process.pid, "ubench"), "ubench")
+    return process
+
+
+@pytest.fixture
+def solver(app, background):
+    """The Popen of a solver that balances itself, by itself."""
+    process = background([app("jacobi"), "-q", "-t", "2", "-n", "1000000000", "--grid", "64x64"])
+    helpers.wait_for(lambda: os.path.exists("/dev/shm/progress.%d.%d" % (os.geteuid(), process.pid)), "segment")
+    return process
+
+
+@pytest.fixture
+def stat(run_jugglectl):
+    """stat(JOB, OPTION...): the lines of a stat that has to succeed in silence."""
+    def run(job, *options):
+        done = run_jugglectl("stat", job, *options)
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
+        return done.stdout.splitlines()
+    return run
+
+
+@pytest.fixture
+def record(stat):
+    """The JSON object of a stat."""
+    return lambda job, *options: json.loads(stat(job, "--json", *options)[0])
+
+
+def found(record, job, threads):
+    """The record of a job, once juggle has found its threads."""
+    def look():
+        result = record(job)
+        return result if result["threads"] >= threads and result["cycles"] else None
+    return helpers.wait_for(look, "compute threads")
+
+
+def refused(done, status, *words):
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith("jugglectl stat: ") and done.stderr.count("\n") == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
+# --- what it tells -------------------------------------------------------------------
+
+def test_keys(record, solver):
+    outer, inner = keys_of_page("jugglectl-stat.1", "RESULT FORMAT")
+    result = record(solver.pid)
+    assert outer == set(result)
+    assert set(inner) == set(TABLES)
+    for name in TABLES[:3]:
+        assert inner[name] == set(result[name][0]), name
+
+
+def test_wrapped(record, stat, wrapped):
+    result = found(record, wrapped.pid, 3)
+    _, inner = keys_of_page("jugglectl-stat.1", "RESULT FORMAT")
+    assert inner["cpu"] == set(result["cpu"][0])
+    assert result["wrapped"] and result["juggle_pid"] == wrapped.pid
+    assert (result["policy"], result["period_s"]) == ("juggle", pytest.approx(0.01))
+    assert {cpu["os_cpu"] for cpu in result["cpu"]} == set(helpers.cpus())
+    ubench = helpers.find(wrapped.pid, "ubench")
+    compute = [thread for thread in result["thread"] if thread["state"] != "idle"]
+    assert len(compute) == result["threads"]
+    assert set(helpers.threads(ubench)) <= {thread["tid"] for thread in result["thread"]}
+    assert all(0 <= thread["share"] <= 1.2 for thread in compute)
+    assert result["threads_ahead"] + result["threads_behind"] == result["threads"]
+    assert (result["process"], result["subdomain"], result["spread"]) == ([], [], None)
+    lines = stat(wrapped.pid)
+    assert all(len(line) <= 80 for line in lines)
+    assert any("juggle %d around" % wrapped.pid in line for line in lines)
+    assert [line for line in lines if line.endswith(" ubench")]
+
+
+def test_progress_is_cpu_time(record, wrapped):
+    """As the kernel has it, in between."""
+    found(record, wrapped.pid, 3)
+    ubench = helpers.find(wrapped.pid, "ubench")
+
+    def of_kernel():
+        times = {}
+        for tid in helpers.threads(ubench):
+            with open("/proc/%d/task/%d/schedstat" % (ubench, tid), encoding="ascii") as file:
+                times[tid] = int(file.read().split()[0]) * 1e-9
+        return times
+    first = record(wrapped.pid)
+    begin = of_kernel()
+    helpers.wait_for(lambda: sum(of_kernel().values()) > sum(begin.values()) + 0.3, "CPU time")
+    end = of_kernel()
+    second = record(wrapped.pid)
+    for tid, seconds in end.items():
+        met = [next(t["progress_s"] for t in result["thread"] if t["tid"] == tid) for result in (first, second)]
+        assert met[1] - met[0] == pytest.approx(seconds - begin[tid], abs=0.2)
+
+
+def test_unwrapped(record, stat, solver):
+    result = helpers.wait_for(
+        lambda: (lambda r: r if r["iterations_per_s"] and r["process"][0]["points"] else None)(record(solver.pid)),
+        "updates")
+    assert (result["wrapped"], result["state"], result["juggle_pid"]) == (False, "unwrapped", None)
+    process = result["process"][0]
+    assert (process["pid"], process["workers"], process["subdomains"]) == (solver.pid, 2, 8)
+    assert (process["balancer"], process["trouble"]) == ("itself", None)
+    updates = [subdomain["updates"] for subdomain in result["subdomain"]]
+    assert len(updates) == 8
+    assert process["updates_most"] - process["updates_least"] == process["spread"] == result["spread"]
+    assert (min(updates), max(updates)) == (process["updates_least"], process["updates_most"])
+    workers = sorted(t["worker"] for t in result["thread"] if t["worker"] is not None)
+    assert workers == [0, 1]
+    assert all(len(line) <= 80 for line in stat(solver.pid))
+
+
+def test_damaged_segment(juggle, app, background, record, stat):
+    """The rest is told all the same. The program itself reads no more of that part."""
+    process = background([juggle, "-q", "-i", "10ms", app("jacobi"), "-q", "-t", "2", "-n", "1000000000",
+                          "--grid", "64x64"])
+    helpers.wait_for(lambda: helpers.find(process.pid, "jacobi"), "jacobi")
+    result = helpers.wait_for(lambda: (lambda r: r if r["subdomains"] else None)(record(process.pid)), "subdomains")
+    pid = result["process"][0]["pid"]
+    segment = "/dev/shm/progress.%d.%d" % (os.geteuid(), pid)
+    with open(segment, "r+b") as file:
+        file.seek(8)  # its version
+        file.write(b"\x63")
+    result = found(record, process.pid, 2)
+    assert (result["unreadable_processes"], result["subdomain"], result["moves"]) == (1, [], None)
+    assert "another version" in result["process"][0]["trouble"] and result["process"][0]["spread"] is None
+    assert stat(process.pid)[-1] == "process %d: its segment is of another version of libprogress" % pid
+
+
+def test_page_explains_all_columns(stat, solver):
+    page = (helpers.REPO / "man" / "jugglectl-stat.1").read_text("utf-8")
+    listed = " , ".join(re.findall(r"^\.It Sy (.*)$", page, re.MULTILINE)).replace('"', "").split(" , ")
+    lines = stat(solver.pid, "-i", "10ms", "-c", "1")[1:2] + [
+        line for line in stat(solver.pid, "--all") if "PID" in line or "holder" in line]
+    assert len(lines) == 4
+    for line in lines:
+        for title in sorted(listed, key=len, reverse=True):
+            line = re.sub(r"(?<!\S)%s(?!\S)" % re.escape(title), "", line)
+        assert line.split() == [], "not in the page"
+
+
+# --- which of it ---------------------------------------------------------------------
+
+def test_tables(record, stat, solver):
+    assert not set(TABLES) & set(record(solver.pid, "--summary"))
+    only = record(solver.pid, "--subdomains", "--threads")
+    assert {"subdomain", "thread"} == set(TABLES) & set(only)
+    text = "\n".join(stat(solver.pid, "--processes"))
+    assert "iter./s" in text and "holder" not in text
+    text = "\n".join(stat(solver.pid, "--summary"))
+    assert "without juggle" in text and "TID" not in text
+
+
+def test_sort(record, solver):
+    lags = [s["lag"] for s in record(solver.pid, "--subdomains", "--sort", "lead")["subdomain"]]
+    assert lags == sorted(lags, reverse=True)
+    shares = [t["share"] for t in record(solver.pid, "--threads", "--sort", "rate")["thread"]]
+    known = [share for share in shares if share is not None]
+    assert known == sorted(known) and shares[:len(known)] == known
+
+
+def test_csv(stat, solver):
+    rows = list(csv.DictReader(io.StringIO("\n".join(stat(solver.pid, "--csv", "-i", "0.02", "-c", "3")))))
+    outer, inner = keys_of_page("jugglectl-stat.1", "RESULT FORMAT")
+    assert len(rows) == 3
+    assert set(rows[0]) == outer - {"program", "version", *TABLES}
+    assert rows[0]["juggle_pid"] == "" and "jacobi" in rows[0]["command"]
+    rows = list(csv.DictReader(io.StringIO("\n".join(stat(solver.pid, "--csv", "--subdomains", "-i", "20ms", "-c", "2")))))
+    assert len(rows) == 16
+    assert set(rows[0]) == inner["subdomain"] | {"unix_time_ms"}
+
+
+# --- intervals -----------------------------------------------------------------------
+
+def test_intervals(stat, wrapped, record):
+    found(record, wrapped.pid, 3)
+    lines = stat(wrapped.pid, "-i", "50ms", "-c", "25")
+    assert len(lines) == 27, "titles once: this is no terminal"
+    assert len(set(map(len, lines[1:]))) == 1 and len(lines[1]) <= 80
+    times = [float(line.split()[0]) for line in lines[2:]]
+    assert times == sorted(times)
+
+
+def test_titles_again_on_a_terminal(jugglectl, solver):
+    reader, terminal = os.openpty()
+    command = [jugglectl, "stat", solver.pid, "-i", "10ms", "-c", "41"]
+    done = helpers.run(command, stdout=terminal)
+    os.close(terminal)
+    text = b""
+    with contextlib.suppress(OSError):  # EIO: nobody has the other end any more
+        while part := os.read(reader, 65536):
+            text += part
+    os.close(reader)
+    assert done.returncode == 0
+    titles = [i for i, line in enumerate(text.decode().splitlines()) if "count" in line]
+    assert titles == [1, 23, 45]
+
+
+def test_intervals_do_not_drift(stat, solver):
+    lines = [json.loads(line) for line in stat(solver.pid, "--json", "--summary", "-i", "20ms", "-c", "40")]
+    spans = [line["interval_s"] for line in lines]
+    assert len(spans) == 40
+    total = lines[-1]["age_s"] - lines[0]["age_s"]
+    assert total > 38 * 0.02, "39 intervals, and those that a busy machine missed"
+    assert sum(spans[1:]) == pytest.approx(total, rel=0.01)
+    assert all(line["iterations_per_s"] is None or line["iterations_per_s"] >= 0 for line in lines)
+
+
+def test_listing_each_interval(stat, solver):
+    lines = stat(solver.pid, "-i", "20ms", "-c", "2", "--threads")
+    assert sum("TID" in line for line in lines) == 2
+    assert sum("of the last" in line for line in lines) == 2
+
+
+def watching(jugglectl, background, *arguments):
+    """A stat with an interval that has printed its first line, and the name of its output."""
+    process = background([jugglectl, "stat", *map(str, arguments), "--json", "--summary"],
+                         stdout=helpers.subprocess.PIPE, stderr=helpers.subprocess.PIPE)
+    assert process.stdout.readline().startswith("{")
+    return process
+
+
+def test_end_of_job(jugglectl, background, solver):
+    watch = watching(jugglectl, background, solver.pid, "-i", "10ms")
+    solver.send_signal(signal.SIGTERM)
+    out, err = watch.communicate(timeout=helpers.TIMEOUT_S)
+    assert watch.returncode == 0
+    assert re.fullmatch("jugglectl stat: .*ended\n", err)
+    for line in out.splitlines()[1:]:  # the first may have been read in part
+        assert (json.loads(line)["iterations_per_s"] or 0) >= 0
+
+
+def test_end_of_job_in_a_long_interval(jugglectl, background, solver):
+    """It is noticed although the next sample is far."""
+    watch = background([jugglectl, "stat", str(solver.pid), "-i", "1000"],
+                       stdout=helpers.subprocess.PIPE, stderr=helpers.subprocess.PIPE)
+    helpers.wait_for(lambda: helpers.comm(watch.pid) == "jugglectl" and
+                     helpers.status(watch.pid)["State"][0] == "S", "sleep")
+    solver.kill()
+    solver.wait()
+    _, err = watch.communicate(timeout=helpers.TIMEOUT_S)
+    assert watch.returncode == 0 and "ended" in err
+
+
+def test_killed_juggle(jugglectl, background, record, wrapped):
+    found(record, wrapped.pid, 3)
+    watch = watching(jugglectl, background, wrapped.pid, "-i", "10ms", "-q")
+    os.kill(wrapped.pid, signal.SIGKILL)
+    _, err = watch.communicate(timeout=helpers.TIMEOUT_S)
+    assert (watch.returncode, err) == (0, "")
+
+
+def test_interrupt(jugglectl, background, solver):
+    watch = watching(jugglectl, background, solver.pid, "-i", "10ms")
+    watch.send_signal(signal.SIGINT)
+    _, err = watch.communicate(timeout=helpers.TIMEOUT_S)
+    assert (watch.returncode, err) == (-signal.SIGINT, "")
+
+
+def test_closed_pipe(jugglectl, solver):
+    done = helpers.run(["bash", "-c", '"$0" stat "$1" -i 10ms | head -n 3; echo ${PIPESTATUS[0]}',
+                        jugglectl, solver.pid])
+    assert done.stderr == ""
+    assert done.stdout.splitlines()[-1] == str(128 + signal.SIGPIPE)
+
+
+# --- what is not possible ------------------------------------------------------------
+
+@pytest.mark.parametrize("interval", ["0", "1ms", "-1", "x", "", "1h", "1e3", "99999999999999999999", "9ms", "nan"])
+def test_bad_interval(run_jugglectl, interval):
+    refused(run_jugglectl("stat", "--interval=" + interval), 2, "--interval", "500ms")
+
+
+@pytest.mark.parametrize("words", [["-c", "3"], ["-i", "1", "-c", "0"], ["--csv", "--json"], ["--csv", "--all"],
+                                   ["--csv", "--threads", "--cpus"], ["--summary", "--threads"],
+                                   ["--sort", "name"], ["1", "2"]])
+def test_bad_command_line(run_jugglectl, words):
+    refused(run_jugglectl("stat", *words), 2)
+
+
+def test_no_such_job(run_jugglectl):
+    refused(run_jugglectl("stat", "no-such-program-is-there"), 1)
+
+
+@pytest.mark.needs_root
+def test_other_users_job(jugglectl, solver, unprivileged):
+    if unprivileged.run(["test", "-x", jugglectl]).returncode != 0:
+        pytest.skip("the other user cannot enter the build folder")
+    done = unprivileged.run([jugglectl, "stat", solver.pid])
+    refused(done, 1)
+
+
+def test_full_disk(run_jugglectl, solver):
+    for option in ("--json", "--csv", "--summary"):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            done = run_jugglectl("stat", solver.pid, option, "-i", "10ms", stdout=full)
+        assert done.returncode == 1 and "cannot write" in done.stderr

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT */
+/* Comma-separated values; see csv.h. */
+#include "csv.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define DIGITS 12
+#define TIME_KEY "unix_time_ms"
+
+static void print_quoted(FILE *to, const char *text)
+{
+	if (strpbrk(text, ",\"\r\n") == NULL) {
+		fputs(text, to);
+		return;
+	}
+	fputc('"', to);
+	for (; *text != '\0'; text++) {
+		if (*text == '"')
+			fputc('"', to);
+		fputc(*text, to);
+	}
+	fputc('"', to);
+}
+
+static void print_value(FILE *to, struct value value)
+{
+	switch (value.kind) {
+	case VALUE_UNKNOWN:
+		break;
+	case VALUE_BOOL:
+		fputs(value.yes ? "true" : "false", to);
+		break;
+	case VALUE_WHOLE:
+		fprintf(to, "%lld", (long long)value.whole);
+		break;
+	case VALUE_REAL:
+		fprintf(to, "%.*g", DIGITS, value.real);
+		break;
+	case VALUE_TEXT:
+		print_quoted(to, value.text);
+		break;
+	}
+}
+
+void csv_keys(FILE *to, const struct table *table)
+{
+	if (table != &table_head)
+		fputs(TIME_KEY ",", to);
+	for (size_t i = 0; i < table->columns; i++)
+		fprintf(to, "%s%s", i > 0 ? "," : "", table->column[i].key);
+	fputc('\n', to);
+}
+
+int csv_rows(FILE *to, const struct table *table, const struct live_sample *sample,
+	int64_t unix_time_ms, enum table_order order)
+{
+	struct row *row;
+	size_t n;
+
+	if (table_rows(table, sample, unix_time_ms, order, &row, &n) < 0)
+		return -ENOMEM;
+	for (size_t i = 0; i < n; i++) {
+		if (table != &table_head)
+			fprintf(to, "%lld,", (long long)unix_time_ms);
+		for (size_t k = 0; k < table->columns; k++) {
+			fputs(k > 0 ? "," : "", to);
+			print_value(to, table->get(&row[i], k));
+		}
+		fputc('\n', to);
+	}
+	free(row);
+	return 0;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT */
+/* Tables as comma-separated values: RFC 4180, but with the ends of lines that Unix has. */
+#ifndef JUGGLECTL_STAT_CSV_H
+#define JUGGLECTL_STAT_CSV_H
+
+#include <stdio.h>
+
+#include "table.h"
+
+/* The line of keys. Tables other than table_head begin with the time. */
+void csv_keys(FILE *to, const struct table *table);
+
+/* A line for each row. What is not known is empty. Returns 0 or -ENOMEM. */
+int csv_rows(FILE *to, const struct table *table, const struct live_sample *sample,
+	int64_t unix_time_ms, enum table_order order);
+
+#endif

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT */
+/* The command line of stat; see options.h. */
+#include "options.h"
+
+#include <errno.h>
+
+#include "clock.h"
+#include "command_line.h"
+#include "parse.h"
+
+#define INTERVAL_MIN_NS (CLOCK_NS_PER_S / 100)
+#define INTERVAL_MAX_S 1e9
+
+enum { TABLE_THREADS, TABLE_PROCESSES, TABLE_SUBDOMAINS, TABLE_CPUS };
+
+const struct table *const options_table[OPTIONS_TABLES] = {
+	[TABLE_THREADS] = &table_threads,
+	[TABLE_PROCESSES] = &table_processes,
+	[TABLE_SUBDOMAINS] = &table_subdomains,
+	[TABLE_CPUS] = &table_cpus,
+};
+
+enum {
+	KEY_THREADS = 0x100, /* in the order of the tables */
+	KEY_PROCESSES,
+	KEY_SUBDOMAINS,
+	KEY_CPUS,
+	KEY_SUMMARY,
+	KEY_SORT,
+	KEY_CSV,
+};
+
+static const struct argp_option table[] = {
+	{"interval", 'i', "TIME", 0,
+		"Again and again, a line each time: seconds, or a time with its unit, from 10ms "
+		"(default: once)",
+		0},
+	{"count", 'c', "N", 0, "With --interval: so often (default: until the job ends)", 0},
+	{"threads", KEY_THREADS, NULL, 0, "List all threads", 1},
+	{"processes", KEY_PROCESSES, NULL, 0, "List all processes that publish progress", 1},
+	{"subdomains", KEY_SUBDOMAINS, NULL, 0, "List all subdomains", 1},
+	{"cpus", KEY_CPUS, NULL, 0, "List all CPUs that juggle uses", 1},
+	{"all", 'a', NULL, 0, "List all of these", 1},
+	{"summary", KEY_SUMMARY, NULL, 0, "List none of these", 1},
+	{"sort", KEY_SORT, "BY", 0,
+		"rank; cpu; lead (the furthest behind first); moves (the most moved first); or "
+		"rate "
+		"(the slowest first) (default: rank)",
+		1},
+	{"csv", KEY_CSV, NULL, 0,
+		"Comma-separated values: a line each time, or one for each row of the one table "
+		"that is chosen",
+		2},
+	{0},
+};
+
+static const char doc[] =
+	"How far the threads and subdomains of a job have come, and how fast.\v"
+	"JOB is the pid of juggle, of its command, or of a process below or above them; or the "
+	"name of the command. It can be left out when there is only one. Programs that publish "
+	"their progress without juggle are jobs, too.\n\n"
+	"Exit status: 0, also when the job ends; 1 when there is no such job or it cannot be read; "
+	"2 when the command line is wrong.";
+
+static error_t read_interval(struct argp_state *state, const char *arg, uint64_t *out_ns)
+{
+	double seconds;
+
+	if (parse_time_ns(arg, out_ns) < 0) {
+		if (parse_fraction(arg, INTERVAL_MAX_S, &seconds) < 0)
+			seconds = 0;
+		*out_ns = (uint64_t)(seconds * 1e9 + 0.5);
+	}
+	if (*out_ns >= INTERVAL_MIN_NS && (double)*out_ns <= INTERVAL_MAX_S * 1e9)
+		return 0;
+	return command_line_refuse(
+		state, "--interval", arg, "seconds, or a time with its unit as 500ms, from 10ms");
+}
+
+static error_t read_order(struct argp_state *state, const char *arg, enum table_order *out)
+{
+	size_t which = 0;
+	error_t error = command_choice(state, "--sort", arg, table_order_name, ORDERS, &which);
+
+	*out = (enum table_order)which;
+	return error;
+}
+
+static error_t read_argument(struct argp_state *state, const char *arg, struct options *options)
+{
+	if (options->job != NULL) {
+		argp_failure(state, 0, 0, "%s: one job at a time", arg);
+		return EINVAL;
+	}
+	options->job = arg;
+	return 0;
+}
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct options *options = state->input;
+
+	switch (key) {
+	case 'i':
+		return read_interval(state, arg, &options->interval_ns);
+	case 'c':
+		return command_count(state, "--count", arg, 1, INT32_MAX, &options->count);
+	case KEY_THREADS:
+	case KEY_PROCESSES:
+	case KEY_SUBDOMAINS:
+	case KEY_CPUS:
+		options->chosen[key - KEY_THREADS] = true;
+		return 0;
+	case 'a':
+		options->all = true;
+		return 0;
+	case KEY_SUMMARY:
+		options->summary = true;
+		return 0;
+	case KEY_SORT:
+		return read_order(state, arg, &options->order);
+	case KEY_CSV:
+		options->csv = true;
+		return 0;
+	case ARGP_KEY_ARG:
+		return read_argument(state, arg, options);
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+size_t options_chosen(const struct options *options)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < OPTIONS_TABLES; i++)
+		n += options->chosen[i];
+	return n;
+}
+
+/* What doesn't fit together; NULL when all does. */
+static const char *contradiction(const struct options *options)
+{
+	size_t chosen = options_chosen(options);
+
+	if (options->count > 0 && options->interval_ns == 0)
+		return "--count needs --interval";
+	if (options->csv && options->common.json)
+		return "--csv or --json, not both";
+	if (options->csv && (options->all || chosen > 1))
+		return "--csv: one table at a time";
+	if (options->summary && (options->all || chosen > 0))
+		return "--summary lists no table: leave it out, or the others";
+	return NULL;
+}
+
+int options_parse(struct options *out, int argc, char **argv)
+{
+	const struct argp argp = {
+		.options = table, .parser = read_option, .args_doc = "[JOB]", .doc = doc};
+
+	*out = (struct options){.order = ORDER_RANK};
+	int r = command_parse(&argp, argc, argv, out, &out->common);
+	if (r != 0)
+		return r;
+	const char *wrong = contradiction(out);
+	if (wrong != NULL) {
+		command_wrong(argv[0], "%s", wrong);
+		return -EINVAL;
+	}
+	return 0;
+}

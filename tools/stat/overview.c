@@ -1,0 +1,230 @@
+/* SPDX-License-Identifier: MIT */
+/* The job as a whole, in words: the head of a listing. */
+#include "text.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <string.h>
+
+#include "format.h"
+
+enum { LABEL_COLUMNS = 11, COMMAND_COLUMNS = TEXT_COLUMNS - 8 };
+
+static void label(FILE *to, const char *name)
+{
+	fprintf(to, "  %-*s ", LABEL_COLUMNS, name);
+}
+
+/* "3 threads", "1 thread". */
+static void print_number_of(FILE *to, uint64_t n, const char *one, const char *many)
+{
+	fprintf(to, "%" PRIu64 " %s", n, n == 1 ? one : many);
+}
+
+static void print_seconds(FILE *to, uint64_t ns)
+{
+	char text[FORMAT_BYTES];
+
+	format_time(text, (double)ns * 1e-9);
+	fputs(text, to);
+}
+
+/* " (12.3/s)", where it is known. */
+static void print_per_s(FILE *to, double rate)
+{
+	char text[FORMAT_BYTES];
+
+	if (!(rate >= 0) || !isfinite(rate))
+		return;
+	format_number(text, rate);
+	fprintf(to, " (%s/s)", text);
+}
+
+/* Of UTF-8, at the end of a character. */
+static void print_command(FILE *to, const char *command)
+{
+	size_t bytes = strlen(command);
+	int columns = 0;
+
+	for (size_t i = 0; i < bytes; i++) {
+		if ((command[i] & 0xc0) == 0x80)
+			continue;
+		if (++columns > COMMAND_COLUMNS) {
+			fprintf(to, "%.*s...\n", (int)i, command);
+			return;
+		}
+	}
+	fprintf(to, "%s\n", bytes > 0 ? command : "(command not known)");
+}
+
+static void print_processes(FILE *to, const struct live_sample *s)
+{
+	char age[FORMAT_BYTES];
+	double age_s = ((double)s->now_ns - (double)s->start_ns) * 1e-9;
+
+	label(to, "processes");
+	format_age(age, age_s >= 0 ? age_s : NAN);
+	if (!s->wrapped) {
+		print_number_of(to, s->processes, "process", "processes");
+		fprintf(to, ", for %s, without juggle\n", age);
+		return;
+	}
+	fprintf(to, "juggle %d", (int)s->juggle_pid);
+	if (s->job_pid > 0)
+		fprintf(to, " %s %d", s->attached ? "attached to" : "around", (int)s->job_pid);
+	fprintf(to, ", for %s\n", age);
+}
+
+static void print_state(FILE *to, const struct live_sample *s)
+{
+	label(to, "state");
+	if (s->lost)
+		fputs("lost: the balancer died; threads are as it saw them last", to);
+	else
+		fputs(s->balancing ? "balances" : "stands aside", to);
+	if (!s->lost && s->reason != NULL && s->reason[0] != '\0')
+		fprintf(to, ": %s", s->reason);
+	fputc('\n', to);
+}
+
+static void print_policy(FILE *to, const struct live_sample *s)
+{
+	label(to, "policy");
+	fprintf(to, "%s, period ", s->policy);
+	print_seconds(to, s->period_ns);
+	fprintf(to, ", domains %s\n", s->domains);
+	label(to, "");
+	fprintf(to, "sampler %s, a balancer for each %s\n", s->sampler,
+		strcmp(s->balancers, "cpu") == 0 ? "CPU" : "domain");
+}
+
+static void print_cost(FILE *to, const struct live_sample *s)
+{
+	char share[FORMAT_BYTES];
+
+	label(to, "its cost");
+	format_percent(share, s->balancer_share >= 0 && !s->lost ? s->balancer_share : NAN);
+	fprintf(to, "%s %% of a CPU", share);
+	if (s->cycle_max_ns > 0) {
+		fputs("; a point ", to);
+		print_seconds(to, s->cycle_median_ns);
+		fputs(" (p99 ", to);
+		print_seconds(to, s->cycle_p99_ns);
+		fputs(", max ", to);
+		print_seconds(to, s->cycle_max_ns);
+		fputc(')', to);
+	}
+	fputc('\n', to);
+}
+
+static void print_points(FILE *to, const struct live_sample *s)
+{
+	label(to, "points");
+	fprintf(to, "%" PRIu64, s->cycles);
+	print_per_s(to, s->lost ? NAN : s->cycles_per_s);
+	fprintf(to, ", %" PRIu64 " moves", s->migrations);
+	print_per_s(to, s->lost ? NAN : s->migrations_per_s);
+	fputc('\n', to);
+}
+
+/* Domains are numbered from 0. */
+static uint64_t count_domains(const struct live_sample *s)
+{
+	int32_t most = -1;
+
+	for (size_t i = 0; i < s->cpus; i++)
+		most = s->cpu[i].domain > most ? s->cpu[i].domain : most;
+	return (uint64_t)(most + 1);
+}
+
+static void print_threads(FILE *to, const struct live_sample *s)
+{
+	char spread[FORMAT_BYTES];
+
+	label(to, "threads");
+	print_number_of(to, s->compute_threads, "computes", "compute");
+	if (s->wrapped) {
+		fprintf(to, ", %" PRIu32 " idle, on ", s->idle_threads);
+		print_number_of(to, s->cpus, "CPU", "CPUs");
+		if (count_domains(s) > 1)
+			fprintf(to, " of %" PRIu64 " domains", count_domains(s));
+	}
+	if (s->thread_spread_s >= 0) {
+		format_time(spread, s->thread_spread_s);
+		fprintf(to, "; spread %s", spread);
+	}
+	fputc('\n', to);
+	if (s->unlisted > 0) {
+		label(to, "");
+		fprintf(to, "%" PRIu64 " threads more than juggle has room to tell of\n",
+			s->unlisted);
+	}
+}
+
+static void print_subdomains(FILE *to, const struct live_sample *s)
+{
+	char rate[FORMAT_BYTES];
+
+	if (s->workers == 0)
+		return;
+	label(to, "subdomains");
+	fprintf(to, "%" PRIu32 " of ", s->subdomains);
+	print_number_of(to, s->workers, "worker", "workers");
+	if (s->subdomains > 0)
+		fprintf(to, ", spread %" PRIu64, s->spread);
+	if (s->iteration_rate >= 0) {
+		format_number(rate, s->iteration_rate);
+		fprintf(to, ", %s iterations/s", rate);
+	}
+	if (s->moves_per_s >= 0) {
+		format_number(rate, s->moves_per_s);
+		fprintf(to, ", %s moves/s", rate);
+	}
+	fputc('\n', to);
+}
+
+static void print_interval(FILE *to, const struct live_sample *s, bool since_start)
+{
+	char text[FORMAT_BYTES];
+
+	label(to, "averages");
+	if (since_start) {
+		fputs("since the start\n", to);
+		return;
+	}
+	format_time(text, s->interval_s);
+	fprintf(to, "of the last %s\n", text);
+}
+
+void text_head(FILE *to, const struct live_sample *sample, bool since_start)
+{
+	print_command(to, sample->command);
+	print_processes(to, sample);
+	if (sample->wrapped) {
+		print_state(to, sample);
+		print_policy(to, sample);
+		print_cost(to, sample);
+		print_points(to, sample);
+	}
+	print_threads(to, sample);
+	print_subdomains(to, sample);
+	print_interval(to, sample, since_start);
+}
+
+void text_troubles(FILE *to, const struct live_sample *sample, size_t most)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < sample->processes; i++) {
+		const struct live_process *process = &sample->process[i];
+		const char *trouble = process_trouble(process);
+		if (trouble == NULL || n++ >= most)
+			continue;
+		fputs(n == 1 ? "\n" : "", to);
+		if (process->rank >= 0)
+			fprintf(to, "rank %d, ", (int)process->rank);
+		fprintf(to, "process %d: %s\n", (int)process->pid, trouble);
+	}
+	if (n > most)
+		fprintf(to, "... %zu more that cannot be read\n", n - most);
+}

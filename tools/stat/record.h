@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT */
+/* All that is known of a moment as one JSON object. */
+#ifndef JUGGLECTL_STAT_RECORD_H
+#define JUGGLECTL_STAT_RECORD_H
+
+#include <jansson.h>
+
+#include "table.h"
+
+/* The keys of table_head, and an array for each of these n tables, with an object for each row. What
+ * is not known is null. NULL: there is no memory. The caller gets the reference. */
+json_t *record_json(const struct table *const *table, size_t n, const struct live_sample *sample,
+	int64_t unix_time_ms, enum table_order order);
+
+#endif
