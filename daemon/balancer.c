@@ -508,8 +508,8 @@ static int run(struct scanner *s)
 			if (r < 0)
 				return r;
 			collect_ended(s);
-			show_cost(s);
 		}
+		show_cost(s);
 		int r = trace_flush(s->context.trace);
 		if (r < 0)
 			warn(s, "the trace stops here", r);

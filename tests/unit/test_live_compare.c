@@ -240,7 +240,7 @@ struct published {
 	struct live_process process;
 };
 
-static void publish(struct published *p, uint64_t updates, uint64_t moves)
+static void publish(struct published *p, uint64_t iterations, uint64_t moves)
 {
 	p->process = (struct live_process){.pid = 10,
 		.rank = -1,
@@ -249,7 +249,7 @@ static void publish(struct published *p, uint64_t updates, uint64_t moves)
 		.worker = p->worker,
 		.subdomain = p->subdomain,
 		.updates_per_s = p->rate,
-		.updates = updates,
+		.iterations = iterations,
 		.moves = moves,
 		.created_ns = 3 * S};
 }

@@ -57,6 +57,12 @@ static uint64_t updates_since_ns(const struct live_sample *sample, const struct 
 	return created_ns > 0 ? created_ns : thread->since_ns;
 }
 
+/* When the counters of threads were written: at juggle's last balancing point. */
+static uint64_t counted_ns(const struct live_sample *sample)
+{
+	return sample->wrapped && sample->heartbeat_ns > 0 ? sample->heartbeat_ns : sample->now_ns;
+}
+
 static void compare_thread(const struct live_sample *before, const struct live_sample *after,
 	struct live_thread *thread)
 {
@@ -64,12 +70,11 @@ static void compare_thread(const struct live_sample *before, const struct live_s
 	/* One that began later has the same tid by chance. */
 	if (then != NULL && thread->since_ns > before->now_ns)
 		then = NULL;
-	double s = seconds(then == NULL ? thread->since_ns : before->now_ns, after->now_ns);
+	double s = seconds(then == NULL ? thread->since_ns : counted_ns(before), counted_ns(after));
 
 	thread->share = rate(then == NULL ? 0 : then->progress_ns, thread->progress_ns, s) * 1e-9;
 	thread->wait_share = rate(then == NULL ? 0 : then->wait_ns, thread->wait_ns, s) * 1e-9;
-	if (then == NULL)
-		s = seconds(updates_since_ns(after, thread), after->now_ns);
+	s = seconds(then == NULL ? updates_since_ns(after, thread) : before->now_ns, after->now_ns);
 	thread->updates_per_s =
 		thread->worker < 0 || (then != NULL && then->worker < 0)
 			? NAN
@@ -169,7 +174,8 @@ static void compare_process(
 	if (process->error != 0)
 		return;
 	process->iteration_rate =
-		rate(then == NULL ? 0 : then->updates, process->updates, s) / process->workers;
+		rate(then == NULL ? 0 : then->iterations, process->iterations, s) /
+		process->workers;
 	process->moves_per_s = rate(then == NULL ? 0 : then->moves, process->moves, s);
 	compare_subdomains(then, process, s);
 }

@@ -71,8 +71,11 @@ static void take_header(const struct telemetry *t, struct live_sample *out)
 	out->balancer_cpu_ns = telemetry_get(&t->balancer_cpu_ns);
 	out->balanced_ns = telemetry_get(&t->balanced_ns);
 	out->cycle_median_ns = telemetry_quantile_ns(t, 0.5);
-	out->cycle_p99_ns = telemetry_quantile_ns(t, 0.99);
 	out->cycle_max_ns = telemetry_get(&t->cycle_max_ns);
+	/* Quantiles are the middles of ranges, the largest is exact. */
+	out->cycle_p99_ns = telemetry_quantile_ns(t, 0.99);
+	if (out->cycle_p99_ns > out->cycle_max_ns)
+		out->cycle_p99_ns = out->cycle_max_ns;
 	out->unlisted = telemetry_get(&t->unlisted);
 }
 
@@ -232,8 +235,10 @@ static void sum_up(struct live_process *process)
 		process->least = 0;
 	process->mean = process->held == 0 ? NAN : sum / process->held;
 	process->spread = process->most - process->least;
-	for (uint32_t w = 0; w < process->workers; w++)
+	for (uint32_t w = 0; w < process->workers; w++) {
 		process->updates += process->worker[w].updates;
+		process->iterations += process->worker[w].iterations;
+	}
 }
 
 static void free_process(struct live_process *process)

@@ -148,10 +148,11 @@ struct live_process {
 	uint64_t least, most; /* updates */
 	double mean;
 	uint64_t spread; /* most - least */
-	uint64_t updates; /* of all workers */
+	uint64_t updates,
+		iterations; /* of all workers; in an iteration a worker updates all that it holds */
 	uint64_t created_ns;
 	/* Worked out by live_compare(); NAN when not known: */
-	double iteration_rate; /* updates of all workers / workers / s (PLB, Section 3.1) */
+	double iteration_rate; /* iterations of all workers / workers / s (PLB, Section 3.1) */
 	double moves_per_s;
 	double *updates_per_s; /* of each subdomain; NAN: nobody held it then, or it came anew */
 };
