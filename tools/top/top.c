@@ -1,11 +1,112 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * jugglectl top: a live screen of a job. The command line; the screen is in run.c, or missing.c
+ * where there is no ncurses.
+ */
+#include "top.h"
+
 #include "command.h"
+#include "command_line.h"
+#include "parse.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#define NS_PER_S 1e9
+#define COUNT_MAX 1000000000
+
+enum { KEY_SORT = 0x100, KEY_VIEW, KEY_EXIT, KEY_NO_COLOR };
+
+static const struct argp_option table[] = {
+	{"interval", 'i', "TIME", 0,
+		"Between two looks, as 2, 0.5 or 500ms, from 100ms to 60min (default: 1s)", 0},
+	{"count", 'c', "N", 0, "Exit after so many looks (default: when told to)", 0},
+	{"sort", KEY_SORT, "KEY", 0,
+		"Threads by lead, share, wait, moves, cpu or tid (default: lead)", 0},
+	{"view", KEY_VIEW, "NAME", 0,
+		"Begin with overview, threads, cpus or subdomains (default: overview)", 0},
+	{"exit", KEY_EXIT, NULL, 0, "Exit when the job ends, instead of showing its last state", 0},
+	{"no-color", KEY_NO_COLOR, NULL, 0, "No colours, as when NO_COLOR is set", 0},
+	{0},
+};
+
+static const char doc[] =
+	"A live screen of a job: how far its threads and subdomains have come, and who is on which "
+	"CPU.\v"
+	"JOB is the pid of juggle, of the command, of any of its processes or of one above them; "
+	"or the name of the command. Without it, it is the only one, or you choose. The key ? "
+	"shows what the other keys do.\n\n"
+	"Exit status: 0, 1 when there is no such job or no terminal, 2 when the command line is "
+	"wrong.";
+
+/* A time or, as top(1) has it, seconds. */
+static error_t read_interval(struct argp_state *state, const char *arg, uint64_t *out)
+{
+	uint64_t ns = 0;
+	double seconds = 0;
+
+	if (parse_time_ns(arg, &ns) < 0 && parse_fraction(arg, 3600, &seconds) == 0)
+		ns = (uint64_t)(seconds * NS_PER_S + 0.5);
+	if (ns < VIEW_INTERVAL_MIN_NS || ns > VIEW_INTERVAL_MAX_NS)
+		return command_line_refuse(
+			state, "--interval", arg, "a time from 100ms to 60min, as 2, 0.5 or 500ms");
+	*out = ns;
+	return 0;
+}
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct top_options *top = state->input;
+	size_t which = 0;
+	error_t error;
+
+	switch (key) {
+	case 'i':
+		return read_interval(state, arg, &top->interval_ns);
+	case 'c':
+		return command_count(state, "--count", arg, 1, COUNT_MAX, &top->count);
+	case KEY_SORT:
+		error = command_choice(state, "--sort", arg, view_sort_names, VIEW_SORTS, &which);
+		top->sort = (enum view_sort)which;
+		return error;
+	case KEY_VIEW:
+		error = command_choice(state, "--view", arg, view_names, VIEW_NAMED, &which);
+		top->panel = (enum view_panel)which;
+		return error;
+	case KEY_EXIT:
+		top->exit = true;
+		return 0;
+	case KEY_NO_COLOR:
+		top->colour = false;
+		return 0;
+	case ARGP_KEY_ARG:
+		if (top->job != NULL) {
+			argp_failure(state, 0, 0, "%s: one job at a time", arg);
+			return EINVAL;
+		}
+		top->job = arg;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
 
 int top_main(int argc, char **argv)
 {
-	struct command_options options;
-	const struct argp argp = {0};
-	int r = command_parse(&argp, argc, argv, NULL, &options);
+	const char *no_color = getenv("NO_COLOR");
+	struct top_options top = {.program = argv[0],
+		.interval_ns = UINT64_C(1000000000),
+		.colour = no_color == NULL || no_color[0] == '\0'};
+	const struct argp argp = {
+		.options = table, .parser = read_option, .args_doc = "[JOB]", .doc = doc};
+	struct command_options common;
+	int r = command_parse(&argp, argc, argv, &top, &common);
 
-	return r < 0 ? COMMAND_WRONG : 0;
+	if (r != 0)
+		return r < 0 ? COMMAND_WRONG : 0;
+	if (common.json)
+		return command_wrong(
+			argv[0], "--json: a live screen is no JSON; use `jugglectl stat --json'");
+	return top_run(&top);
 }

@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: MIT
+"""jugglectl top on pseudo-terminals. How screens look is tests/unit/test_top_screen.c's."""
+import fcntl
+import os
+import select
+import signal
+import struct
+import subprocess
+import termios
+
+import pytest
+
+import helpers
+from test_terminal import Terminal
+
+ENTER_SCREEN, LEAVE_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
+XTERM = {"TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": ""}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def built_with_ncurses(jugglectl):
+    said = helpers.run([jugglectl, "top", "1"]).stderr
+    if "built without ncurses" in said:
+        pytest.skip(said.strip())
+
+
+@pytest.fixture
+def terminal():
+    opened = []
+
+    def open_terminal(command, **env):
+        opened.append(Terminal(command, env={**XTERM, **env}))
+        return opened[-1]
+    yield open_terminal
+    for each in opened:
+        each.close()
+
+
+def start_job(background, juggle, threads=3):
+    """A wrapped job that computes until its standard input ends: (Popen, pid of ubench)."""
+    job = background([juggle, "-q", "-P", "static", "--", *helpers.held_job(threads)], stdin=subprocess.PIPE)
+    pid = helpers.wait_for(lambda: helpers.find(job.pid, "ubench"), "the job runs")
+    helpers.wait_for(lambda: helpers.is_pinned(pid, threads), "juggle knows its threads")
+    return job, pid
+
+
+@pytest.fixture
+def job(background, juggle):
+    return start_job(background, juggle)
+
+
+def expect_redrawn(screen, text):
+    """Waits for text on the whole screen, of which else only what changed is written."""
+    def redrawn():
+        os.kill(screen.process.pid, signal.SIGCONT)
+        while select.select([screen.fd], [], [], 0.1)[0]:
+            screen.text += os.read(screen.fd, 65536).decode(errors="replace")
+            if text in screen.text:
+                return True
+        return False
+    screen.text = ""
+    helpers.wait_for(redrawn, "%r shows" % text)
+    screen.text = ""
+
+
+def resize(screen, rows, cols):
+    fcntl.ioctl(screen.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
+
+
+def end(screen):
+    return screen.process.wait(timeout=helpers.TIMEOUT_S)
+
+
+def test_threads_are_shown_and_the_terminal_is_given_back(terminal, jugglectl, job):
+    screen = terminal([jugglectl, "top", "--sort", "tid", "--view", "threads", job[0].pid])
+    screen.expect(ENTER_SCREEN)
+    screen.expect("juggle %d" % job[0].pid)
+    for tid in helpers.threads(job[1])[:3]:
+        screen.expect("%d " % tid)  # its name may still be that of the shell
+    screen.type("q")
+    screen.expect(LEAVE_SCREEN)
+    assert end(screen) == 0
+
+
+def test_modes_of_the_terminal_are_the_same_after(terminal, jugglectl, job):
+    screen = terminal(["sh", "-c", 'read line; "$0" top -i 0.1 "$1"; echo status $?; read line', jugglectl, job[0].pid])
+    before = termios.tcgetattr(screen.fd)
+    screen.type("\n")
+    screen.expect("threads")
+    assert termios.tcgetattr(screen.fd) != before
+    screen.type("q")
+    screen.expect("status 0")
+    assert termios.tcgetattr(screen.fd) == before
+    screen.type("\n")
+    assert end(screen) == 0
+
+
+@pytest.mark.parametrize("number, status", [(signal.SIGINT, 0), (signal.SIGTERM, -signal.SIGTERM),
+                                            (signal.SIGHUP, -signal.SIGHUP)])
+def test_signals_end_it_in_order(terminal, jugglectl, job, number, status):
+    screen = terminal([jugglectl, "top", job[0].pid])
+    screen.expect("threads")
+    os.kill(screen.process.pid, number)
+    screen.expect(LEAVE_SCREEN)
+    assert end(screen) == status
+
+
+def test_size_changes(terminal, jugglectl, job):
+    screen = terminal([jugglectl, "top", "-i", "60min", job[0].pid])
+    expect_redrawn(screen, "q quit")
+    resize(screen, 5, 20)
+    expect_redrawn(screen, "too small")
+    resize(screen, 1, 1)
+    resize(screen, 24, 300)
+    expect_redrawn(screen, "q quit")
+    screen.type("q")
+    assert end(screen) == 0
+
+
+def test_keys_change_the_view(terminal, jugglectl, job):
+    screen = terminal([jugglectl, "top", "-i", "60min", job[0].pid])
+    for key, shown in [("", "by lead"), ("c", "THEIRS"), ("s", "None: "), ("?", "Help"), ("o", "Over time"),
+                       (">", "share"), ("p", "PAUSED"), ("/", "Enter: keep"), ("nothing\r", "Threads: 0")]:
+        screen.type(key)
+        expect_redrawn(screen, shown)
+    screen.type("q")
+    assert end(screen) == 0
+
+
+def test_interval_count_and_no_colour(terminal, jugglectl, job):
+    screen = terminal([jugglectl, "top", "-i", "100ms", "-c", "3", "--no-color", job[0].pid])
+    shown = screen.rest()
+    assert end(screen) == 0
+    assert "every 100 ms" in shown and LEAVE_SCREEN in shown
+    assert "\x1b[32m" not in shown and "\x1b[31m" not in shown
+
+
+def test_ascii_where_the_locale_has_no_more(terminal, jugglectl, job):
+    screen = terminal([jugglectl, "top", "-c", "1", "-i", "0.1", job[0].pid], LC_ALL="C")
+    shown = screen.rest()
+    assert shown.isascii() and "Threads" in shown
+
+
+@pytest.mark.parametrize("option", [[], ["--exit"]])
+def test_the_job_ends(terminal, jugglectl, job, option):
+    screen = terminal([jugglectl, "top", "-i", "0.1", *option, job[0].pid])
+    screen.expect("threads")
+    job[0].stdin.close()
+    job[0].stdin = None
+    if not option:
+        expect_redrawn(screen, "ENDED")
+        screen.type("q")
+    assert end(screen) == 0
+
+
+def test_stop_and_continue_under_a_shell(terminal, jugglectl, job):
+    screen = terminal(["bash", "--norc", "--noprofile", "-i"])
+    screen.type("'%s' top -i 0.1 %d\n" % (jugglectl, job[0].pid))
+    screen.expect("Threads")
+    screen.type("\x1a")
+    screen.expect(LEAVE_SCREEN)
+    screen.expect("Stopped")
+    screen.type("fg\n")
+    screen.expect(ENTER_SCREEN)
+    screen.expect("Threads")
+    screen.type("q")
+    screen.expect(LEAVE_SCREEN)
+    screen.type("exit\n")
+    assert end(screen) == 0
+
+
+def test_stopped_it_can_be_killed(terminal, jugglectl, job):
+    screen = terminal(["bash", "--norc", "--noprofile", "-i"])
+    screen.type("'%s' top -i 0.1 %d\n" % (jugglectl, job[0].pid))
+    screen.expect("Threads")
+    screen.type("\x1a")
+    screen.expect("Stopped")
+    top = helpers.children(screen.process.pid)[0]
+    os.kill(top, signal.SIGCONT)  # in the background it has to wait for the terminal
+    os.kill(top, signal.SIGTERM)
+    os.kill(top, signal.SIGCONT)
+    helpers.wait_for(lambda: not helpers.alive(top), "top ends")
+    screen.type("exit 0\n")
+    assert end(screen) == 0
+
+
+def test_output_that_stands_still(terminal, jugglectl, job):
+    """After Ctrl-S it looks at the job, and hears signals; and the screen is given back."""
+    screen = terminal([jugglectl, "top", "-i", "0.1", job[0].pid])
+    screen.expect("threads")
+    screen.type("\x13")
+    os.kill(screen.process.pid, signal.SIGTERM)
+    screen.expect(LEAVE_SCREEN)
+    assert end(screen) == -signal.SIGTERM
+
+
+def test_several_jobs_are_a_list(terminal, jugglectl, juggle, background, job):
+    start_job(background, juggle, threads=2)
+    screen = terminal([jugglectl, "top", "-i", "0.5"])
+    expect_redrawn(screen, "Jobs:")
+    screen.type("\r")
+    expect_redrawn(screen, "Over time")
+    screen.type("\t?")  # others may run here, too: no matter which is next
+    expect_redrawn(screen, "Help")
+    screen.type("j")
+    expect_redrawn(screen, "Jobs:")
+    screen.type("q")
+    assert end(screen) == 0
+
+
+def test_what_is_refused(terminal, jugglectl, run_jugglectl, job):
+    done = run_jugglectl("top", job[0].pid)
+    assert done.returncode == 1 and "needs a terminal; use `jugglectl stat" in done.stderr
+    done = run_jugglectl("top", "--json")
+    assert done.returncode == 2 and "jugglectl stat --json" in done.stderr
+    for wrong in (["-i", "5m"], ["-i", "10ms"], ["-i", "x"], ["-c", "0"], ["--sort", "x"], ["1", "2"]):
+        done = run_jugglectl("top", *wrong)
+        assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr
+    for name in ("dumb", "no-such-terminal", ""):
+        screen = terminal([jugglectl, "top", job[0].pid], TERM=name)
+        screen.expect("stat --interval")
+        assert end(screen) == 1
+    screen = terminal([jugglectl, "top", "no-such-command"])
+    screen.expect("no-such-command")
+    assert end(screen) == 1

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A sample put in the order in which jugglectl top shows it: threads filtered and sorted, threads
+ * by CPU, subdomains by process or worker. The memory is kept from sample to sample.
+ */
+#ifndef TOP_ARRANGE_H
+#define TOP_ARRANGE_H
+
+#include "live.h"
+#include "view.h"
+
+struct arrange_cpu {
+	int32_t os_cpu, domain; /* domain: -1, not known */
+	uint32_t
+		threads; /* compute threads, as the sample says or, where it doesn't, those placed */
+	uint32_t first, listed; /* of on_cpu */
+};
+
+/* Subdomains that are shown together. */
+struct arrange_group {
+	uint32_t process; /* of the sample */
+	int32_t worker; /* who holds them; -1: all of the process, by number */
+	uint32_t first, count; /* of subdomain */
+};
+
+struct arrange {
+	uint32_t *thread; /* of the sample: those to show, sorted */
+	size_t threads;
+	uint32_t *on_cpu; /* threads of the sample, CPU by CPU */
+	struct arrange_cpu *cpu; /* by number */
+	size_t cpus;
+	struct arrange_group *group;
+	size_t groups;
+	uint32_t *subdomain; /* of its process, group by group; some may be held by nobody */
+	size_t subdomains;
+	double mean; /* updates, over all that somebody holds */
+	double most_behind; /* of them, updates behind that mean; 0 or more */
+	double lead_scale_s; /* at least the largest lead, either way */
+	size_t thread_room, on_cpu_room, cpu_room, group_room, subdomain_room;
+};
+
+/* Overwrites *out, whose memory is used again. Indices of a sample that are out of range are
+ * left out. Returns 0, or -ENOMEM: it is empty then. */
+int arrange(struct arrange *out, const struct live_sample *sample, const struct view *view);
+/* Accepts a zeroed one, and zeroes it. */
+void arrange_deinit(struct arrange *arrange);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What went before, for the lines over time: the last values of a few series, NAN where one was not
+ * known. Fixed in size, without memory of its own.
+ */
+#ifndef TOP_HISTORY_H
+#define TOP_HISTORY_H
+
+#include "live.h"
+
+enum history_series {
+	HISTORY_MIGRATIONS, /* a second */
+	HISTORY_THREAD_SPREAD, /* seconds */
+	HISTORY_MOVES, /* of subdomains, a second */
+	HISTORY_SPREAD, /* of subdomains, updates */
+	HISTORY_SERIES,
+};
+
+enum { HISTORY_LENGTH = 512 };
+
+struct history {
+	size_t next, count;
+	double value[HISTORY_SERIES][HISTORY_LENGTH];
+};
+
+/* Keep a sample's values, compared; the oldest go. */
+void history_add(struct history *history, const struct live_sample *sample);
+
+/* The value so many samples ago, 0 is the last; NAN beyond the first. */
+double history_value(const struct history *history, enum history_series series, size_t ago);
+
+#endif

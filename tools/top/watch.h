@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT */
+/* The job that jugglectl top watches: its last samples, and what went before; and which others
+ * there are. */
+#ifndef TOP_WATCH_H
+#define TOP_WATCH_H
+
+#include "history.h"
+#include "live.h"
+
+struct watch {
+	struct live_job *job;
+	struct live_sample sample; /* the last, compared; stays when the job has ended */
+	struct history history;
+	bool ended;
+};
+
+/* Open a job, as live_open(), and take the first sample, whose rates are those since its start.
+ * On an error *watch is as it was. */
+int watch_open(struct watch *watch, const char *name, struct live_error *error);
+/* Accepts a zeroed one, and zeroes it. */
+void watch_close(struct watch *watch);
+
+/* Take another sample, or find that the job has ended. Returns 0 or a negative errno code: the
+ * one before stays then. */
+int watch_look(struct watch *watch);
+
+/* The jobs that can be watched, each once, whether wrapped or not. free() the array. -ENOMEM ... */
+int watch_list(struct live_entry **out, size_t *n);
+/* Whether a job of that list is the one that is watched. */
+bool watch_is(const struct watch *watch, const struct live_entry *entry);
+/* Open a job of that list, as watch_open(). */
+int watch_open_entry(struct watch *watch, const struct live_entry *entry, struct live_error *error);
+
+#endif
