@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "policy.h"
-#include "progress.h"
+#include "progress_reader.h"
 
 static const char *regime_text(const struct telemetry *t)
 {
@@ -70,21 +70,6 @@ static json_t *thread_list(const struct telemetry *t)
 	return list;
 }
 
-static const char *balancing_text(uint32_t balancing)
-{
-	switch (balancing) {
-	case PROGRESS_BALANCE_NONE:
-		return "none";
-	case PROGRESS_BALANCE_JOINT:
-		return "joint";
-	case PROGRESS_BALANCE_SPLIT:
-		return "split";
-	case PROGRESS_BALANCE_HYBRID:
-		return "hybrid";
-	}
-	return "unknown";
-}
-
 static json_t *progress_list(const struct telemetry *t)
 {
 	const struct telemetry_progress *progress = telemetry_progress(t);
@@ -96,7 +81,7 @@ static json_t *progress_list(const struct telemetry *t)
 				      progress[i].pid, "rank", progress[i].rank, "workers",
 				      (json_int_t)progress[i].workers, "subdomains",
 				      (json_int_t)progress[i].subdomains, "balancing",
-				      balancing_text(progress[i].balancing), "points",
+				      progress_reader_balancing(progress[i].balancing), "points",
 				      (json_int_t)telemetry_get(&progress[i].points), "moves",
 				      (json_int_t)telemetry_get(&progress[i].moves), "spread",
 				      (json_int_t)telemetry_get(&progress[i].spread)));

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "telemetry_reader_fd.h"
 
+#include "segment_file.h"
+
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,32 +17,6 @@
 struct telemetry_reader {
 	int fd;
 };
-
-/* 0, -EBADMSG when there is less, or what pread(2) gives. */
-static int read_at(int fd, void *buffer, size_t bytes, uint64_t offset)
-{
-	ssize_t n;
-
-	do {
-		n = pread(fd, buffer, bytes, (off_t)offset);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	return (size_t)n == bytes ? 0 : -EBADMSG;
-}
-
-/* Is it a file that juggle made, and that nobody else could have? */
-static int check_file(int fd, uid_t uid, uint64_t *size_bytes)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_uid != uid || (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-		return -EPERM;
-	*size_bytes = (uint64_t)st.st_size;
-	return 0;
-}
 
 static int check_header(const struct telemetry *t, uint64_t size_bytes, uint32_t *version)
 {
@@ -68,13 +43,13 @@ static int check(int fd, pid_t pid, uid_t uid, uint32_t *version)
 {
 	struct telemetry t = {0};
 	uint64_t size_bytes = 0;
-	int error = check_file(fd, uid, &size_bytes);
+	int error = segment_file_check(fd, uid, &size_bytes);
 
 	if (error != 0)
 		return error;
 	if (size_bytes == 0)
 		return -EAGAIN;
-	error = read_at(fd, &t, size_bytes < sizeof t ? (size_t)size_bytes : sizeof t, 0);
+	error = segment_file_read(fd, &t, size_bytes < sizeof t ? (size_t)size_bytes : sizeof t, 0);
 	if (error == 0)
 		error = check_header(&t, size_bytes, version);
 	return error == 0 && t.pid != pid ? -EPERM : error;
@@ -101,13 +76,10 @@ int telemetry_reader_open_fd(
 
 int telemetry_reader_open(pid_t pid, uid_t uid, struct telemetry_reader **out, uint32_t *version)
 {
-	char path[64];
+	int fd = segment_file_open("juggle", uid, pid, false);
 
-	snprintf(path, sizeof path, "/dev/shm/juggle.%u.%d", (unsigned)uid, (int)pid);
-	/* Not to be held up by a FIFO that somebody put there. */
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0) /* a symbolic link, a socket */
-		return errno == ELOOP || errno == ENXIO ? -EPERM : -errno;
+	if (fd < 0)
+		return fd;
 	return telemetry_reader_open_fd(fd, pid, uid, out, version);
 }
 
@@ -139,7 +111,7 @@ static void end(char *text, size_t bytes)
 
 int telemetry_reader_header(struct telemetry_reader *reader, struct telemetry *out)
 {
-	int error = read_at(reader->fd, out, sizeof *out, 0);
+	int error = segment_file_read(reader->fd, out, sizeof *out, 0);
 
 	if (error != 0)
 		return error;
@@ -157,9 +129,9 @@ int telemetry_reader_header(struct telemetry_reader *reader, struct telemetry *o
 
 int telemetry_reader_cpus(struct telemetry_reader *reader, struct telemetry_cpu *out, uint32_t n)
 {
-	return n > TELEMETRY_CPUS
-		       ? -EINVAL
-		       : read_at(reader->fd, out, n * sizeof *out, sizeof(struct telemetry));
+	return n > TELEMETRY_CPUS ? -EINVAL
+				  : segment_file_read(reader->fd, out, n * sizeof *out,
+					    sizeof(struct telemetry));
 }
 
 int telemetry_reader_threads(
@@ -167,7 +139,7 @@ int telemetry_reader_threads(
 {
 	if (n > TELEMETRY_THREADS)
 		return -EINVAL;
-	int error = read_at(reader->fd, out, n * sizeof *out, THREADS_OFFSET);
+	int error = segment_file_read(reader->fd, out, n * sizeof *out, THREADS_OFFSET);
 	for (uint32_t i = 0; i < n && error == 0; i++)
 		end(out[i].comm, sizeof out[i].comm);
 	return error;
@@ -176,6 +148,7 @@ int telemetry_reader_threads(
 int telemetry_reader_progress(
 	struct telemetry_reader *reader, struct telemetry_progress *out, uint32_t n)
 {
-	return n > TELEMETRY_PROGRESS ? -EINVAL
-				      : read_at(reader->fd, out, n * sizeof *out, PROGRESS_OFFSET);
+	return n > TELEMETRY_PROGRESS
+		       ? -EINVAL
+		       : segment_file_read(reader->fd, out, n * sizeof *out, PROGRESS_OFFSET);
 }

@@ -60,6 +60,9 @@ void progress_reader_close(struct progress_reader *reader);
 
 const struct progress_info *progress_reader_info(const struct progress_reader *reader);
 
+/* What an enum progress_balancing is called: "none", "joint", "split", "hybrid"; else "unknown". */
+const char *progress_reader_balancing(uint32_t balancing);
+
 /* Has the program closed it, or made a new one in place of what a dead process left? Also true when
  * it cannot be read any more. */
 bool progress_reader_closed(struct progress_reader *reader);

@@ -3,9 +3,9 @@
 
 #include "point.h"
 #include "progress.h"
+#include "segment_file.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -37,19 +37,7 @@ static_assert(offsetof(struct segment_header, moves) - offsetof(struct segment_h
 		      offsetof(struct balancer_words, moves),
 	"layout");
 
-/* 0, -EBADMSG when there is less, or what pread(2) gives. */
-static int read_at(int fd, void *buffer, size_t bytes, uint64_t offset)
-{
-	ssize_t n;
-
-	do {
-		n = pread(fd, buffer, bytes, (off_t)offset);
-	} while (n < 0 && errno == EINTR);
-	if (n < 0)
-		return -errno;
-	return (size_t)n == bytes ? 0 : -EBADMSG;
-}
-
+/* 0, -EBADMSG when there is no room for it, or what pwrite(2) gives. */
 static int write_at(int fd, const void *buffer, size_t bytes, uint64_t offset)
 {
 	ssize_t n;
@@ -60,19 +48,6 @@ static int write_at(int fd, const void *buffer, size_t bytes, uint64_t offset)
 	if (n < 0)
 		return -errno;
 	return (size_t)n == bytes ? 0 : -EBADMSG;
-}
-
-/* Is it a file that the process made, and that nobody else could have? */
-static int check_file(int fd, uid_t uid, uint64_t *size_bytes)
-{
-	struct stat st;
-
-	if (fstat(fd, &st) < 0)
-		return -errno;
-	if (!S_ISREG(st.st_mode) || st.st_uid != uid || (st.st_mode & (S_IRWXG | S_IRWXO)) != 0)
-		return -EPERM;
-	*size_bytes = (uint64_t)st.st_size;
-	return 0;
 }
 
 static int check_header(const struct segment_header *h, uint64_t size_bytes, uint32_t *version)
@@ -103,12 +78,12 @@ static int set_up(struct progress_reader *r, pid_t pid, uid_t uid, uint32_t *ver
 {
 	struct segment_header h;
 	uint64_t size_bytes = 0;
-	int error = check_file(r->fd, uid, &size_bytes);
+	int error = segment_file_check(r->fd, uid, &size_bytes);
 
 	if (error == 0 && size_bytes == 0)
 		error = -EAGAIN;
 	if (error == 0)
-		error = read_at(r->fd, &h, sizeof h, 0);
+		error = segment_file_read(r->fd, &h, sizeof h, 0);
 	if (error == 0)
 		error = check_header(&h, size_bytes, version);
 	if (error == 0 && h.pid != (uint32_t)pid)
@@ -155,19 +130,32 @@ int progress_reader_open_fd(int fd, pid_t pid, uid_t uid, bool writable,
 int progress_reader_open(
 	pid_t pid, uid_t uid, bool writable, struct progress_reader **out, uint32_t *version)
 {
-	char path[64];
+	int fd = segment_file_open("progress", uid, pid, writable);
 
-	snprintf(path, sizeof path, "/dev/shm/progress.%u.%d", (unsigned)uid, (int)pid);
-	/* Not to be held up by a FIFO that somebody put there. */
-	int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0) /* a symbolic link, a socket, a folder */
-		return errno == ELOOP || errno == ENXIO || errno == EISDIR ? -EPERM : -errno;
+	if (fd < 0)
+		return fd;
 	return progress_reader_open_fd(fd, pid, uid, writable, out, version);
+}
+
+const char *progress_reader_balancing(uint32_t balancing)
+{
+	switch (balancing) {
+	case PROGRESS_BALANCE_NONE:
+		return "none";
+	case PROGRESS_BALANCE_JOINT:
+		return "joint";
+	case PROGRESS_BALANCE_SPLIT:
+		return "split";
+	case PROGRESS_BALANCE_HYBRID:
+		return "hybrid";
+	}
+	return "unknown";
 }
 
 static int read_words(struct progress_reader *r, struct balancer_words *words)
 {
-	return read_at(r->fd, words, sizeof *words, offsetof(struct segment_header, claim));
+	return segment_file_read(
+		r->fd, words, sizeof *words, offsetof(struct segment_header, claim));
 }
 
 void progress_reader_close(struct progress_reader *reader)
@@ -198,8 +186,8 @@ bool progress_reader_closed(struct progress_reader *reader)
 
 	/* Removed without being closed: of an earlier process with this pid, which was killed. */
 	return fstat(reader->fd, &st) < 0 || st.st_nlink == 0 ||
-	       read_at(reader->fd, &state, sizeof state, offsetof(struct segment_header, state)) !=
-		       0 ||
+	       segment_file_read(reader->fd, &state, sizeof state,
+		       offsetof(struct segment_header, state)) != 0 ||
 	       state != SEGMENT_OPEN;
 }
 
@@ -211,7 +199,8 @@ static int read_workers(struct progress_reader *r, uint32_t first, uint32_t *n)
 	uint32_t rest = r->info.workers - first;
 
 	*n = rest < BATCH ? rest : BATCH;
-	return read_at(r->fd, r->worker, *n * sizeof r->worker[0], segment_worker_offset(first));
+	return segment_file_read(
+		r->fd, r->worker, *n * sizeof r->worker[0], segment_worker_offset(first));
 }
 
 int progress_reader_workers(struct progress_reader *reader, struct progress_worker_view *out)
@@ -247,12 +236,12 @@ static int read_thrice(struct progress_reader *r, uint32_t from, uint32_t at, ui
 {
 	uint64_t offset = segment_subdomain_offset(r->info.workers, from);
 	size_t bytes = n * sizeof r->first[0];
-	int error = read_at(r->fd, &r->first[at], bytes, offset);
+	int error = segment_file_read(r->fd, &r->first[at], bytes, offset);
 
 	if (error == 0)
-		error = read_at(r->fd, &r->subdomain[at], bytes, offset);
+		error = segment_file_read(r->fd, &r->subdomain[at], bytes, offset);
 	if (error == 0)
-		error = read_at(r->fd, &r->last[at], bytes, offset);
+		error = segment_file_read(r->fd, &r->last[at], bytes, offset);
 	return error;
 }
 
@@ -370,7 +359,7 @@ static int read_counters(struct progress_reader *r)
 		 * is being filled has the updates of before, in this one point. */
 		uint32_t rest = r->info.subdomains - first;
 		n = rest < BATCH ? rest : BATCH;
-		error = read_at(r->fd, r->subdomain, n * sizeof r->subdomain[0],
+		error = segment_file_read(r->fd, r->subdomain, n * sizeof r->subdomain[0],
 			segment_subdomain_offset(workers, first));
 		for (uint32_t i = 0; i < n && error == 0; i++) {
 			const struct segment_subdomain *s = &r->subdomain[i];

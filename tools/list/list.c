@@ -194,7 +194,7 @@ static json_t *entry_json(const struct listing *list, size_t i)
 			"idle_threads", maybe(job, e->idle_threads), "cpus", maybe(job, e->cpus),
 			"rank", maybe(progress && e->rank >= 0, e->rank), "workers",
 			maybe(progress, e->workers), "subdomains", maybe(progress, e->subdomains),
-			"balancing", text_or_null(progress, live_balancing_name(e->asked)),
+			"balancing", text_or_null(progress, progress_reader_balancing(e->asked)),
 			"balancer_pid", maybe(progress && e->balancer_pid > 0, e->balancer_pid));
 
 	if (object != NULL && (more == NULL || json_object_update(object, more) < 0)) {
@@ -288,7 +288,7 @@ static void write_progress(struct row *row, const struct live_entry *e)
 	snprintf(row->cell[THREADS], bytes, "%u", e->workers);
 	snprintf(row->cell[SUBDOMAINS], bytes, "%u", e->subdomains);
 	/* Its own threads are noted as its balancer for the moment of a balancing point only. */
-	snprintf(row->cell[BALANCED], bytes, "%s%s", live_balancing_name(e->asked),
+	snprintf(row->cell[BALANCED], bytes, "%s%s", progress_reader_balancing(e->asked),
 		is_there(e) && e->asked != PROGRESS_BALANCE_NONE ? who : "");
 }
 

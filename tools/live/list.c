@@ -3,7 +3,6 @@
 #include "live_internal.h"
 
 #include "policy.h"
-#include "progress.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -36,21 +35,6 @@ const char *live_state_name(enum live_state state)
 		return "version";
 	case LIVE_DAMAGED:
 		return "damaged";
-	}
-	return "?";
-}
-
-const char *live_balancing_name(uint32_t balancing)
-{
-	switch (balancing) {
-	case PROGRESS_BALANCE_NONE:
-		return "none";
-	case PROGRESS_BALANCE_JOINT:
-		return "joint";
-	case PROGRESS_BALANCE_SPLIT:
-		return "split";
-	case PROGRESS_BALANCE_HYBRID:
-		return "hybrid";
 	}
 	return "?";
 }

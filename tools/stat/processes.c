@@ -111,7 +111,7 @@ static struct value get_published(
 	case PROCESS_PLACES:
 		return value_count(p->subdomains);
 	case PROCESS_BALANCING:
-		return value_text(live_balancing_name(p->asked));
+		return value_text(progress_reader_balancing(p->asked));
 	case PROCESS_BALANCER_PID:
 		return p->balancer_pid > 0 ? value_id(p->balancer_pid) : value_unknown();
 	case PROCESS_POINTS:

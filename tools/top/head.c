@@ -92,7 +92,7 @@ static void draw_unwrapped(const struct canvas_area *area, const struct live_sam
 			continue;
 		col = canvas_print(area, 1, 1, CANVAS_PLAIN,
 			"balancing of subdomains: %s, %s moves so far",
-			live_balancing_name(process->asked),
+			progress_reader_balancing(process->asked),
 			number_of((double)process->moves).text);
 		if (process->balancer_pid != 0)
 			canvas_print(area, 1, col, CANVAS_PLAIN, ", by pid %d",

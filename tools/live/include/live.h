@@ -66,8 +66,6 @@ struct live_entry {
 
 /* "runs", "starting", "stale" ... */
 const char *live_state_name(enum live_state state);
-/* What a progress_balancing is called: "none", "joint" ... */
-const char *live_balancing_name(uint32_t balancing);
 
 /* All segments, jobs first, each kind by uid and pid. free() the array. -ENOMEM, or what reading
  * /dev/shm failed with. */
