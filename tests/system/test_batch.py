@@ -95,6 +95,7 @@ def test_status_of_the_rank_passes_through(mpi, per_node, juggle):
 
 @pytest.mark.needs_root
 @pytest.mark.needs_cpus(2)
+@pytest.mark.skipif(helpers.SANITIZER == "thread", reason="counts threads")
 def test_tasks_of_srun(per_node, unprivileged, background):
     """The parent of all tasks is root's slurmstepd; here a shell."""
     user = unprivileged
