@@ -40,6 +40,8 @@ struct scanner {
 	struct sampler *sampler; /* attaches slots */
 	struct proc_scan *scan;
 	struct roster roster; /* threads that were met */
+	bool foreign; /* -p: the process is another user's, what we may move is below it */
+	bool deserted; /* and nothing of that is left */
 	uint32_t slot_search;
 	uint64_t started_ns, young_until_ns, last_cpus_ns, next_scan_ns, next_eager_ns;
 	bool warned_full;
@@ -171,7 +173,7 @@ static void list_thread(struct scanner *s, const struct proc_thread *thread, str
 	atomic_store_explicit(&shown->flags, TELEMETRY_THREAD_USED, memory_order_release);
 }
 
-/* A thread that cannot be met (gone, another user's) is simply not balanced. */
+/* A thread that cannot be met (gone, say) is simply not balanced. */
 static struct worker *meet(struct scanner *s, const struct proc_thread *thread)
 {
 	struct worker *worker = calloc(1, sizeof *worker);
@@ -213,7 +215,7 @@ static struct worker *meet(struct scanner *s, const struct proc_thread *thread)
 static void scan(struct scanner *s)
 {
 	const struct proc_thread *thread;
-	size_t n;
+	size_t n, ours = 0;
 	uint64_t begin = now_ns();
 
 	collect_ended(s);
@@ -224,8 +226,15 @@ static void scan(struct scanner *s)
 	s->next_scan_ns = end + (end - begin) * SCAN_SHARE;
 	s->next_eager_ns = end + (end - begin) * EAGER_SHARE;
 	for (size_t i = 0; i < n; i++) {
-		if (roster_has(&s->roster, &thread[i]))
+		if (roster_has(&s->roster, &thread[i])) {
+			ours++;
 			continue;
+		}
+		/* Another user's: cheap to ask each time, and it may become ours, as a child of
+		 * slurmstepd does before it runs the program. */
+		if (act_may_set_mask(thread[i].tid) < 0)
+			continue;
+		ours++;
 		struct worker *worker = meet(s, &thread[i]);
 		if (worker == NULL)
 			continue;
@@ -238,6 +247,7 @@ static void scan(struct scanner *s)
 		worker->next = NULL;
 		team_add(s->exchange.team[0], worker);
 	}
+	s->deserted = s->foreign && ours == 0 && proc_scan_settled(s->scan);
 }
 
 static void look_for_progress(struct scanner *s, uint64_t now)
@@ -406,10 +416,12 @@ static int set_up(struct scanner *s)
 	struct proc_scan_options what = {
 		.root = options->pid != 0 ? options->pid : s->setup->keeper,
 		.include_root = options->pid != 0,
-		.except = getpid(),
+		/* With -p, juggle may itself be below the process: both of its processes are then. */
+		.except = options->pid != 0 ? s->setup->keeper : getpid(),
 	};
 
 	s->started_ns = now_ns();
+	s->foreign = options->pid != 0 && act_may_set_mask(options->pid) == -EPERM;
 	proc_watch_init(&s->watch);
 	pthread_mutex_init(&s->exchange.lock, NULL);
 	published_init(&s->published);
@@ -482,7 +494,7 @@ static void show_cost(struct scanner *s)
 					1000u);
 }
 
-/* Returns 0 when told to finish, or a negative errno. */
+/* Returns 0 when told to finish or when nothing is left to balance, or a negative errno. */
 static int run(struct scanner *s)
 {
 	struct pollfd fds[2] = {
@@ -499,6 +511,8 @@ static int run(struct scanner *s)
 			wanted = true;
 		if (wanted && now >= (eager ? s->next_eager_ns : s->next_scan_ns)) {
 			scan(s);
+			if (s->deserted)
+				return 0;
 			wanted = !proc_scan_settled(s->scan);
 			now = now_ns();
 		}

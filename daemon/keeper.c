@@ -35,7 +35,7 @@ struct keeper {
 	pid_t balancer; /* 0: it has ended */
 	pid_t command; /* 0: it has ended, or -p */
 	int status; /* of the command, as waitpid() has it */
-	bool detach; /* -p: a signal asks to let go */
+	bool detach; /* -p: a signal asks to let go, or nothing of ours is left there */
 };
 
 static double now_s(void)
@@ -144,8 +144,10 @@ static size_t restore(const struct keeper *k)
 static void balancer_ended(struct keeper *k, int status)
 {
 	k->balancer = 0;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		k->detach = true; /* it has finished, told to or not */
 		return;
+	}
 	size_t count = restore(k);
 	telemetry_set32(&k->telemetry->state, TELEMETRY_LOST);
 	telemetry_set32(&k->telemetry->regime, POLICY_ASIDE);
@@ -354,15 +356,44 @@ static int check_sampler(const struct options *options, enum sampler_kind *kind)
 	return 0;
 }
 
+/* May we move a thread? Setting a mask to what it is changes nothing else, and fails where
+ * asking does not: for the kernel's own threads. */
+static int check_thread(pid_t tid)
+{
+	struct act_mask mask;
+	int r = act_get_mask(tid, &mask);
+
+	return r == 0 ? act_set_mask(tid, &mask) : r;
+}
+
+/* Is anything below another user's process ours to move? Returns 0 or -EPERM. */
+static int check_below(pid_t pid)
+{
+	struct proc_scan_options what = {.root = pid, .except = getpid()};
+	const struct proc_thread *thread;
+	struct proc_scan *scan;
+	size_t n = 0;
+	int r = proc_scan_new(&scan, &what);
+
+	if (r < 0)
+		return r;
+	r = proc_scan_run(scan, &thread, &n);
+	if (r == 0)
+		r = -EPERM;
+	for (size_t i = 0; r == -EPERM && i < n; i++)
+		if (act_may_set_mask(thread[i].tid) == 0 && check_thread(thread[i].tid) == 0)
+			r = 0;
+	proc_scan_free(scan);
+	return r;
+}
+
 static int check_pid(struct keeper *k)
 {
 	pid_t pid = k->options->pid;
-	struct act_mask mask;
-	int r = act_get_mask(pid, &mask);
+	int r = check_thread(pid);
 
-	/* Setting a mask to what it is changes nothing, and shows whether we may. */
-	if (r == 0)
-		r = act_set_mask(pid, &mask);
+	if (r == -EPERM)
+		r = check_below(pid);
 	if (r == 0) {
 		k->job_fd = (int)syscall(SYS_pidfd_open, pid, 0u);
 		if (k->job_fd < 0)
@@ -372,8 +403,8 @@ static int check_pid(struct keeper *k)
 		fprintf(stderr, "juggle: there is no process %d\n", (int)pid);
 	else if (r == -EPERM)
 		fprintf(stderr,
-			"juggle: process %d is another user's; only that user or root can balance "
-			"it\n",
+			"juggle: process %d is another user's, and no process below it is yours; "
+			"only that user or root can balance it\n",
 			(int)pid);
 	else if (r == -EINVAL || r == -ENOENT) /* ENOENT since Linux 6.16 */
 		fprintf(stderr, "juggle: %d is a thread, not a process\n", (int)pid);

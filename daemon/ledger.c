@@ -190,8 +190,8 @@ void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
 			if (heritage < 0)
 				continue;
 			ledger_mask(ledger, heritage, &mask);
-			(void)act_set_mask(thread[i].tid, &mask);
-			again = again || act_mask_count(&mask) > 1;
+			int r = act_set_mask(thread[i].tid, &mask);
+			again = again || (r == 0 && act_mask_count(&mask) > 1);
 		}
 	}
 }

@@ -49,6 +49,19 @@ int act_set_mask(pid_t tid, const struct act_mask *mask)
 	return set_words(tid, ACT_MASK_WORDS, mask->word);
 }
 
+int act_may_set_mask(pid_t tid)
+{
+	const uint64_t nothing = 0;
+	/* No thread can be given no CPU at all; whether we may ask is looked at before. Setting
+	 * the mask that it has would not do: since Linux 6.2 it would count as asked for, and
+	 * no longer grow with the cpuset. */
+	int r = set_words(tid, 1, &nothing);
+
+	if (r == -EACCES) /* of a security module */
+		return -EPERM;
+	return r == -EPERM || r == -ESRCH ? r : 0;
+}
+
 int act_pin(pid_t tid, int os_cpu)
 {
 	struct act_mask mask;

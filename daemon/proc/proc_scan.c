@@ -15,6 +15,9 @@
  *  - by_ppid: a process' parent is not there.
  * Some such signs stay (a zombie that its parent never waits for), so those that
  * were there in the walk before don't count.
+ *
+ * A root that is another user's may be hidden (hidepid, see proc(5)), and its children with
+ * it. Those of our own user tell who their parent is, so by_ppid finds them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -297,7 +300,7 @@ static int open_task(const struct proc_scan *scan, pid_t pid)
 	return proc_open_at(scan->proc_fd, path, O_DIRECTORY);
 }
 
-static int visit_member(struct proc_scan *scan, size_t member)
+static int visit_threads(struct proc_scan *scan, size_t member)
 {
 	pid_t pid = scan->members[member].pid;
 	__attribute__((cleanup(proc_close_fd))) int task_fd = open_task(scan, pid);
@@ -317,7 +320,16 @@ static int visit_member(struct proc_scan *scan, size_t member)
 		if (r < 0)
 			return r;
 	}
-	return scan->options.by_ppid ? visit_relations(scan, pid) : 0;
+	return 0;
+}
+
+static int visit_member(struct proc_scan *scan, size_t member)
+{
+	int r = visit_threads(scan, member);
+
+	/* What cannot be read (any more) may still have children. */
+	return r == 0 && scan->options.by_ppid ? visit_relations(scan, scan->members[member].pid)
+					       : r;
 }
 
 /* Has a parent got a child that wasn't there when its turn came? */
@@ -339,30 +351,42 @@ static int revisit_member(struct proc_scan *scan, size_t member)
 	return 0;
 }
 
-static int add_relation(struct proc_scan *scan, pid_t pid)
+static int relate_to(struct proc_scan *scan, pid_t pid, pid_t ppid)
 {
 	struct relation *relations = grown(
 		scan->relations, &scan->max_relations, scan->n_relations + 1, sizeof(*relations));
-	struct proc_thread leader;
-	char path[PROC_PATH_BYTES];
 	int r;
 
 	if (!relations)
 		return -ENOMEM;
 	scan->relations = relations;
-	snprintf(path, sizeof(path), "%d/task/%d/stat", (int)pid, (int)pid);
-	r = proc_read_stat_at(scan->proc_fd, path, &leader);
-	if (r < 0)
-		return excuse(scan, pid, r);
 	r = proc_map_add(&scan->relation_of, pid, scan->n_relations);
 	if (r > 0)
 		relations[scan->n_relations++] = (struct relation){
 			.pid = pid,
-			.ppid = leader.ppid,
+			.ppid = ppid,
 			.first_child = NONE,
 			.next_sibling = NONE,
 		};
 	return r < 0 ? r : 0;
+}
+
+static int add_relation(struct proc_scan *scan, pid_t pid)
+{
+	struct proc_thread leader;
+	char path[PROC_PATH_BYTES];
+	int r;
+
+	snprintf(path, sizeof(path), "%d/task/%d/stat", (int)pid, (int)pid);
+	r = proc_read_stat_at(scan->proc_fd, path, &leader);
+	return r < 0 ? excuse(scan, pid, r) : relate_to(scan, pid, leader.ppid);
+}
+
+static int add_hidden_root(struct proc_scan *scan)
+{
+	return proc_map_get(&scan->relation_of, scan->options.root)
+		       ? 0
+		       : relate_to(scan, scan->options.root, 0);
 }
 
 /* One pass over all processes of the machine. */
@@ -377,6 +401,8 @@ static int relate(struct proc_scan *scan)
 	r = list_folder(scan, scan->proc_fd);
 	for (size_t i = 0; r == 0 && i < scan->listed.n; i++)
 		r = add_relation(scan, scan->listed.pids[i]);
+	if (r == 0)
+		r = add_hidden_root(scan);
 	if (r < 0)
 		return r;
 	/* From the last to the first, so that children end up in the order of their pids. */
@@ -418,6 +444,13 @@ static int walk(struct proc_scan *scan)
 	return r;
 }
 
+static bool is_hidden(const struct proc_scan *scan, pid_t pid)
+{
+	__attribute__((cleanup(proc_close_fd))) int task_fd = open_task(scan, pid);
+
+	return task_fd < 0;
+}
+
 int proc_scan_new(struct proc_scan **out, const struct proc_scan_options *options)
 {
 	struct proc_scan *scan = calloc(1, sizeof(*scan));
@@ -434,6 +467,8 @@ int proc_scan_new(struct proc_scan **out, const struct proc_scan_options *option
 	}
 	/* Kernels built without CONFIG_PROC_CHILDREN. */
 	if (faccessat(scan->proc_fd, "thread-self/children", F_OK, 0) < 0)
+		scan->options.by_ppid = true;
+	if (is_hidden(scan, options->root))
 		scan->options.by_ppid = true;
 	*out = scan;
 	return 0;

@@ -93,13 +93,32 @@ def test_status_of_the_rank_passes_through(mpi, per_node, juggle):
         assert helpers.parse_cpu_list(mask) <= set(helpers.cpus())
 
 
-def test_process_of_another_user_is_refused(unprivileged):
-    """As slurmstepd is, which is why ranks that srun starts are none for the script."""
-    if os.geteuid() != 0:
-        pytest.skip("needs root, to have a process that is another user's")
-    done = unprivileged.run([unprivileged.juggle, "-p", str(os.getpid())])
-    assert done.returncode == 125
-    assert "another user's" in done.stderr
+@pytest.mark.needs_root
+@pytest.mark.needs_cpus(2)
+@pytest.mark.skipif(helpers.SANITIZER == "thread", reason="counts threads")
+def test_tasks_of_srun(per_node, unprivileged, background):
+    """The parent of all tasks is root's slurmstepd; here a shell."""
+    user = unprivileged
+    script = user.dir / "per-node"
+    script.write_text(per_node.read_text())
+    script.chmod(0o755)
+    ranks = len(helpers.cpus())
+    rank = user.command(["env", "SLURM_LOCALID=$i", script, user.app("ubench"), *busy()[1:]])
+    step = 'for i in $(seq 0 %d); do %s & done; wait' % (
+        ranks - 1, " ".join(map(str, rank)))
+    environ = environment("openmpi")
+    environ["PATH"] = "%s:%s" % (Path(user.juggle).parent, os.environ["PATH"])
+    process = background(["sh", "-c", step], env=environ, cwd=user.dir)
+    helpers.wait_for(lambda: len(ranks_of(process.pid)) == ranks, "all ranks run")
+    found = ranks_of(process.pid)
+    helpers.wait_for(lambda: all(helpers.is_pinned(pid, threads=2) for pid in found),
+                     "the threads of all ranks are placed")
+    daemon, = attached(process.pid)
+    first, = [pid for pid in found if helpers.status(pid)["PPid"] != str(process.pid)]
+    os.kill(first, signal.SIGTERM)
+    helpers.wait_for(lambda: not helpers.alive(daemon), "juggle has ended with the first rank")
+    assert not any(helpers.is_pinned(pid, threads=2) for pid in found if pid != first)
+    assert not helpers.segment(daemon, user.uid).exists()
 
 
 def test_scripts_of_the_page_are_shell(tmp_path):

@@ -52,15 +52,89 @@ def test_own_process(unprivileged, background):
     assert not helpers.segment(process.pid, user.uid).exists()
 
 
-def test_another_users_process(unprivileged, background):
+@pytest.mark.needs_root
+def test_another_users_process(unprivileged):
+    """juggle itself, which is below it here, is nothing to balance."""
     user = unprivileged
-    if os.geteuid() == 0:
-        pid = background(["sleep", "100"]).pid
-    else:
-        pid = 1
-    done = user.run([user.juggle, "-p", pid])
-    assert done.returncode == 125
-    assert "another user's" in done.stderr
+    script = '"$@"; echo $?'
+    done = helpers.run(["sh", "-c", script, "sh", *user.command(
+        ["sh", "-c", 'exec "$0" -p "$PPID"', user.juggle])], cwd=user.dir)
+    assert done.stdout == "125\n"
+    assert "another user's, and no process below it is yours" in done.stderr
+    assert len(done.stderr.splitlines()) == 1
+
+
+@pytest.fixture
+def foreign(unprivileged, background):
+    """A process of root's, as slurmstepd is one, with threads that compute, of the user's and
+    of root's: the pids of all three, by name."""
+    user = unprivileged
+    ubench = [*UBENCH[:-2], "-p", "1000000000", "--json", "/dev/null"]
+    script = '"$0" "$@" & setpriv --reuid=%d --regid=%d --clear-groups -- "$0" "$@" & ' \
+             'while :; do sleep 100; done' % (user.uid, user.uid)
+    parent = background(["sh", "-c", script, user.app("ubench"), *ubench], cwd=user.dir)
+    found = {}
+
+    def started():
+        for pid in helpers.children(parent.pid):
+            if helpers.comm(pid) == "ubench" and len(helpers.threads(pid)) == 3:
+                own = helpers.status(pid)["Uid"].split()[0] == str(user.uid)
+                found["own" if own else "root's"] = pid
+        return len(found) == 2
+    helpers.wait_for(started, "the threads have started")
+    return {**found, "parent": parent.pid}
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_cpus(2)
+def test_below_another_users_process(unprivileged, foreign, background):
+    user = unprivileged
+    before = {pid: helpers.masks(pid) for pid in foreign.values()}
+    report = user.dir / "below.json"
+    process = background(user.command([user.juggle, "--always", "--report", report, "-p",
+                                       foreign["parent"]]), cwd=user.dir)
+    helpers.wait_for(lambda: helpers.is_pinned(foreign["own"]), "all threads are pinned")
+    for name in ("parent", "root's"):
+        assert helpers.masks(foreign[name]) == before[foreign[name]]
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert {pid: helpers.masks(pid) for pid in foreign.values()} == before
+    found = helpers.read_report(report)
+    assert {thread["pid"] for thread in found["thread"]} == {foreign["own"]}
+    assert found["balancer"] == "ended"
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_cpus(2)
+@pytest.mark.parametrize("ends", ["parent", "own"])
+def test_end_below_another_users_process(unprivileged, foreign, background, ends):
+    user = unprivileged
+    before = helpers.masks(foreign["own"])
+    process = background(user.command([user.juggle, "--always", "-p", foreign["parent"]]),
+                         cwd=user.dir)
+    helpers.wait_for(lambda: helpers.is_pinned(foreign["own"]), "all threads are pinned")
+    os.kill(foreign[ends], signal.SIGKILL)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert not helpers.segment(process.pid, user.uid).exists()
+    if ends == "parent":
+        assert helpers.masks(foreign["own"]) == before
+
+
+@pytest.mark.needs_root
+@pytest.mark.needs_cpus(2)
+def test_hidden_process_of_another_user(unprivileged, foreign, background):
+    """Sites mount /proc so that users see their own processes only."""
+    user = unprivileged
+    hide = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"',
+            "sh"]
+    if helpers.run([*hide, "true"]).returncode != 0:
+        pytest.skip("cannot mount /proc")
+    process = background([*hide, *user.command([user.juggle, "--always", "-p",
+                                                foreign["parent"]])], cwd=user.dir)
+    helpers.wait_for(lambda: helpers.is_pinned(foreign["own"]), "all threads are pinned")
+    os.kill(foreign["parent"], signal.SIGKILL)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert not helpers.is_pinned(foreign["own"])
 
 
 @pytest.mark.needs_root

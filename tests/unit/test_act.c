@@ -216,6 +216,32 @@ static void test_gone(void **state)
 	assert_int_equal(r, -ESRCH);
 }
 
+static void test_may_set_mask(void **state)
+{
+	struct act_mask before, after;
+	int status;
+	(void)state;
+
+	assert_int_equal(act_get_mask(0, &before), 0);
+	assert_int_equal(act_may_set_mask(0), 0);
+	assert_int_equal(act_get_mask(0, &after), 0);
+	assert_memory_equal(&before, &after, sizeof before);
+	assert_int_equal(act_may_set_mask(dead_pid()), -ESRCH);
+	if (geteuid() != 0)
+		SKIP("needs root, to become another user\n");
+
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (setuid(65534) < 0 || act_may_set_mask(0) != 0)
+			_exit(100);
+		_exit(-act_may_set_mask(getppid()));
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), EPERM);
+}
+
 /* ---- The caller's time slice ---- */
 
 /* In a process of its own, so that the test's threads keep what they have. */
@@ -257,6 +283,7 @@ int main(void)
 		cmocka_unit_test(test_pin),
 		cmocka_unit_test(test_absent_cpus),
 		cmocka_unit_test(test_gone),
+		cmocka_unit_test(test_may_set_mask),
 		cmocka_unit_test(test_own_slice),
 	};
 

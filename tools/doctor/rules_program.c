@@ -433,8 +433,9 @@ static enum doctor_level judge_srun(const struct doctor_system *s, struct doctor
 	doctor_say(out,
 		"Ranks that srun starts are no children of it: juggle around srun would find "
 		"no threads.");
-	doctor_advise(out, "Put juggle behind it, `srun juggle ./app`, or start the ranks of one "
-			   "node by `juggle mpirun`.");
+	doctor_advise(out, "Put juggle behind it: `srun juggle ./app` for one rank a node, and the "
+			   "script per-node of juggle-batch(7), `srun ./per-node ./app`, for "
+			   "several.");
 	return DOCTOR_PROBLEM;
 }
 

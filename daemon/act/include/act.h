@@ -43,6 +43,9 @@ int act_get_mask(pid_t tid, struct act_mask *out);
 /* Give a thread a mask. Returns 0; -ESRCH when it is gone; -EINVAL when none of the
  * CPUs can be used now (offline, or outside the cpuset); -EPERM for another user's. */
 int act_set_mask(pid_t tid, const struct act_mask *mask);
+/* May we set a thread's mask? Asks the kernel, and changes nothing. Returns 0; -EPERM (another
+ * user's); -ESRCH when it is gone. Of the kernel's own threads some pass that cannot be moved. */
+int act_may_set_mask(pid_t tid);
 /* Confine a thread to one CPU. As act_set_mask; the kernel accepts a mask only if all
  * that is left of it in the cpuset is not empty, so for one CPU success needs no
  * reading back. */

@@ -71,7 +71,8 @@ struct proc_scan_options {
 	bool include_root;
 	pid_t except;
 	bool by_ppid; /* read the parent of every process in /proc instead of the job's
-	               * lists of children: what kernels without those get anyway */
+	               * lists of children: what kernels without those get anyway, and
+	               * a root that is hidden from us (hidepid) */
 };
 
 /* Make a scanner; it keeps its buffers and a descriptor of /proc between runs. Returns
