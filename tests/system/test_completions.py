@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The completions, in the shells themselves: what is offered for a line with the cursor at its end."""
 
+import contextlib
 import json
 import os
 import pty
 import re
+import shlex
 import shutil
 import subprocess
+import threading
 
 import pytest
 
@@ -15,7 +18,8 @@ import test_manuals
 
 FOLDER = helpers.BUILD / "tools" / "completions"
 PROGRAMS = ["juggle", "jugglectl", "jacobi", "ubench", "noise"]
-
+PACKAGE = "/usr/share/bash-completion/bash_completion"
+END = "-- end of what is offered for a line"
 
 
 def are_made():
@@ -50,68 +54,84 @@ def completed(command, environment, **options):
     return done.stdout.splitlines()
 
 
-def bash(line, environment, folder, package=False, made=FOLDER):
-    """What bash puts in place of the last word, as divided by readline; also without its package."""
-    need("bash")
-    words = re.findall(r"[=:]+|[^\s=:]+", line)
-    if line.endswith(" "):
-        words.append("")
-    script = 'PATH=$PATH; source "$0"; COMP_LINE=$1 COMP_POINT=${#1}; COMP_WORDS=("${@:2}"); ' \
-        '((COMP_CWORD = ${#COMP_WORDS[@]} - 1)); "_$2_complete" "$2"; printf "%s\\n" "${COMPREPLY[@]}"'
+def divided(shown):
+    """What a shell printed, by the line that it was for."""
+    found = [[]]
+    for line in shown:
+        if line == END:
+            found.append([])
+        else:
+            found[-1].append(line)
+    assert found.pop() == []
+    return found
+
+
+# One process completes all lines: a shell starts slowly.
+
+def bash(lines, environment, folder, package=False, made=FOLDER):
+    """What bash puts in place of the last word, as divided by readline; also with its package."""
+    script = ["PATH=$PATH"]
     if package:
-        file = "/usr/share/bash-completion/bash_completion"
-        if not os.path.exists(file):
-            pytest.skip("bash-completion is not installed")
-        script = "source %s; compopt() { :; }; " % file + script
-    program = words[0]
-    return completed(["bash", "--norc", "-c", script, str(made / (program + ".bash")), line, *words],
-                     environment, cwd=folder)
+        script.append("source %s; compopt() { :; }" % PACKAGE)
+    script += ["source %s/%s.bash" % (made, name) for name in sorted({line.split()[0] for line in lines})]
+    for line in lines:
+        words = re.findall(r"[=:]+|[^\s=:]+", line) + [""] * line.endswith(" ")
+        script += ["COMP_LINE=%s COMP_POINT=%d COMP_WORDS=(%s) COMP_CWORD=%d" % (
+            shlex.quote(line), len(line), shlex.join(words), len(words) - 1),
+                   "_%s_complete %s" % (words[0], words[0]),
+                   'printf "%s\\n" "${COMPREPLY[@]}" ' + shlex.quote(END)]
+    return divided(completed(["bash", "--norc", "-c", "\n".join(script)], environment, cwd=folder))
 
 
-def zsh(line, environment, folder, made=FOLDER):
-    """All matches that zsh puts into the line: a real line editor, on a terminal of its own."""
-    need("zsh")
+def zsh(lines, environment, folder, made=FOLDER):
+    """All matches that zsh puts into each line: a real line editor, on a terminal of its own."""
     result = folder / "zsh.result"
-    rc = folder / ".zshrc"
-    rc.write_text(r"""
+    (folder / "zsh.lines").write_text("\n".join(lines))
+    (folder / ".zshrc").write_text(r"""
         fpath=(%s $fpath); autoload -Uz compinit; compinit -u -D
+        lines=("${(@f)$(<zsh.lines)}")
         all() { compstate[insert]=all; compstate[list]= }
-        capture() { BUFFER=$LINE; CURSOR=$#BUFFER; comppostfuncs=(all); zle complete-word
-            print -r -- "$BUFFER" >%s.new; mv %s.new %s; exit }
+        capture() { BUFFER=$lines[1]; CURSOR=$#BUFFER; comppostfuncs=(all); zle complete-word
+            print -r -- "$BUFFER" >>%s.new; shift lines; (( $#lines )) || { mv %s.new %s; exit }
+            BUFFER=; zle accept-line }
         zle -N capture; zle-line-init() { zle capture }; zle -N zle-line-init
         """ % (made, result, result, result))
-    result.unlink(missing_ok=True)
     leader, terminal = pty.openpty()
     process = subprocess.Popen(["zsh", "-i"], stdin=terminal, stdout=terminal, stderr=terminal, cwd=folder,
-                               env={**environment, "ZDOTDIR": str(folder), "LINE": line},
-                               start_new_session=True)
+                               env={**environment, "ZDOTDIR": str(folder)}, start_new_session=True)
     os.close(terminal)
+    # What it prints fills the terminal up, else.
+    reader = threading.Thread(target=read_all, args=(leader,), daemon=True)
+    reader.start()
     try:
         helpers.wait_for(result.exists, "zsh completes")
     finally:
         process.kill()
         process.wait()
+        reader.join(helpers.TIMEOUT_S)
         os.close(leader)
-    begin = line[:len(line) - len(line.split(" ")[-1])]
-    inserted = result.read_text("utf-8").rstrip("\n")
-    assert inserted.startswith(begin)
-    return [word.replace("\\", "") for word in inserted[len(begin):].split()]
+    found = []
+    for line, inserted in zip(lines, result.read_text("utf-8").splitlines(), strict=True):
+        begin = line[:len(line) - len(line.split(" ")[-1])]
+        assert inserted.startswith(begin)
+        found.append([word.replace("\\", "") for word in inserted[len(begin):].split()])
+    return found
 
 
-def fish(line, environment, folder, made=FOLDER):
-    need("fish")
-    script = "set -g fish_complete_path %s $fish_complete_path; complete -C '%s'" % (made, line)
-    return [found.split("\t")[0] for found in completed(["fish", "-N", "-c", script], environment, cwd=folder)]
+def read_all(file):
+    with contextlib.suppress(OSError):  # when nobody has the terminal any more
+        while os.read(file, 4096):
+            pass
+
+
+def fish(lines, environment, folder, made=FOLDER):
+    script = "set -g fish_complete_path %s $fish_complete_path; " \
+        "for line in $argv; complete -C $line; echo '%s'; end" % (made, END)
+    return [[found.split("\t")[0] for found in offered]
+            for offered in divided(completed(["fish", "-N", "-c", script, *lines], environment, cwd=folder))]
 
 
 SHELLS = {"bash": bash, "zsh": zsh, "fish": fish}
-
-
-@pytest.fixture
-def complete(request, environment, tmp_path):
-    (tmp_path / "a-file").write_text("")
-    (tmp_path / "a-folder").mkdir()
-    return lambda line, **more: SHELLS[request.param](line, environment, tmp_path, **more)
 
 
 def values(found):
@@ -140,10 +160,10 @@ def options_of_zsh(name, path):
 def options_of_fish(name, path):
     text = (FOLDER / (name + ".fish")).read_text("utf-8")
     lines = [line for line in text.splitlines() if line.startswith("complete ") and (
-        re.search("_(at|in) %s'" % " ".join(path), line) if path
+        re.search("_(at|in) %s[';]" % " ".join(path), line) if path
         else not re.search("_(at|in) [a-z]", line))]
-    # What describes an option may name others.
-    lines = [line.partition(" -d ")[0] for line in lines]
+    # Conditions, and what describes an option, may name others.
+    lines = [re.sub(r" -n '[^']*'", "", line).partition(" -d ")[0] for line in lines]
     return ({"--" + found for line in lines for found in re.findall(r" -l (\S+)", line)} |
             {"-" + found for line in lines for found in re.findall(r" -s '(.)'", line)})
 
@@ -180,6 +200,10 @@ LINES = [
     ("juggle --sampler t", {"taskstats"}),
     ("juggle --report a-", {"a-file", "a-folder"}),
     ("jugglectl pre", {"predict"}),
+    ("jugglectl doctor --cp", {"--cpus"}),
+    ("jugglectl doctor --cpus 0 --th", {"--threads"}),
+    ("jugglectl list --user=roo", {"root"}),
+    ("jugglectl clean -u roo", {"root"}),
     ("jugglectl simulate ", {"juggle", "plb", "dplb"}),
     ("jugglectl simulate plb --cut ", {"1d", "2d"}),
     ("jugglectl simulate plb --mo", {"--mode"}),
@@ -193,49 +217,100 @@ LINES = [
 ]
 
 
-@pytest.mark.parametrize("line, expected", LINES)
-@pytest.mark.parametrize("complete", SHELLS, indirect=True)
-def test_completes(complete, line, expected):
-    found = values(complete(line))
-    assert {word[:-1] if word.startswith("--") and word.endswith("=") else word for word in found} == expected
-
-
-@pytest.mark.parametrize("line, expected", [
+# What the command has of its own is known of programs of this build.
+LINES_WITH_COMMAND = [
     ("juggle -c 0-1 ubench --barrier y", {"yield"}),
     ("juggle --policy static -- ubench --barrier y", {"yield"}),
     ("juggle -P static a-fi", set()),
     ("juggle jugglectl simulate d", {"dplb"}),
     ("juggle -q jugg", {"juggle", "jugglectl"}),
-])
-@pytest.mark.parametrize("complete", SHELLS, indirect=True)
-def test_the_command_is_completed_as_if_alone(complete, line, expected, request):
-    more = {"package": True} if request.node.callspec.params["complete"] == "bash" else {}
-    found = values(complete(line, **more))
-    if expected:
-        assert expected <= set(found)
-    else:
-        assert "--policy" not in found
+    ("jugglectl doctor -- jugg", {"juggle", "jugglectl"}),
+    ("jugglectl doctor --cpus 0 -n 2 -- jugg", {"juggle", "jugglectl"}),
+    ("jugglectl doctor -- juggle --polic", {"--policy"}),
+    ("jugglectl doctor -q -- juggle --policy ob", {"observe"}),
+    ("juggle -- ubench --barrier y", {"yield"}),
+    ("jugglectl doctor -- juggle -- ubench --barrier y", {"yield"}),
+]
 
-
-@pytest.mark.parametrize("complete", SHELLS, indirect=True)
-def test_pids(complete):
-    assert "1" in {word.split()[0] for word in complete("juggle -p 1")}
-
-
-@pytest.mark.parametrize("line, expected", [
+LINES_WITH_COMMAS = [
     ("jugglectl simulate plb --balance=none,j", "none,joint"),
     ("juggle --idle comm=x,ma", "x,main"),
-])
-def test_several_words_with_commas_in_bash(environment, tmp_path, line, expected):
-    assert bash(line, environment, tmp_path) == [expected]
+]
+
+OTHER_LINES = ["juggle -p 1", "juggle --period ", "jugglectl stat ", "noise --"]
 
 
-def test_several_words_with_commas_in_fish(environment, tmp_path):
-    assert "--balance=none,joint" in fish("jugglectl simulate plb --balance=none,j", environment, tmp_path)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("folder")
+    (folder / "a-file").write_text("")
+    (folder / "a-folder").mkdir()
+    return folder
 
 
-def test_no_value_is_invented(environment, tmp_path):
-    assert bash("juggle --period ", environment, tmp_path) in ([], [""])
+@pytest.fixture(scope="module")
+def job(juggle, jugglectl):
+    """The pid of a juggle that runs."""
+    process = helpers.start([juggle, "-q", "sleep", "1000"])
+
+    def runs():
+        listed = map(json.loads, helpers.run([jugglectl, "list", "--json"]).stdout.splitlines())
+        return (process.pid, "runs") in {(entry["pid"], entry["state"]) for entry in listed}
+    try:
+        helpers.wait_for(runs, "juggle runs")
+        yield process.pid
+    finally:
+        helpers.kill_session(process)
+        process.wait()
+
+
+@pytest.fixture(scope="module", params=SHELLS)
+def offered(request, environment, folder, job):
+    """{line: what one of the shells offers}"""
+    need(request.param)
+    shell = SHELLS[request.param]
+    alone = [line for line, _ in LINES + LINES_WITH_COMMAS] + OTHER_LINES
+    commands = [line for line, _ in LINES_WITH_COMMAND]
+    if shell != bash:
+        lines = alone + commands
+        return dict(zip(lines, shell(lines, environment, folder), strict=True))
+    found = dict(zip(alone, bash(alone, environment, folder), strict=True))
+    if os.path.exists(PACKAGE):
+        found.update(zip(commands, bash(commands, environment, folder, package=True), strict=True))
+    return found
+
+
+@pytest.mark.parametrize("line, expected", LINES)
+def test_completes(offered, line, expected):
+    found = values(offered[line])
+    assert {word[:-1] if word.startswith("--") and word.endswith("=") else word for word in found} == expected
+
+
+@pytest.mark.parametrize("line, expected", LINES_WITH_COMMAND)
+def test_the_command_is_completed_as_if_alone(offered, line, expected):
+    if line not in offered:
+        pytest.skip("bash-completion is not installed")
+    found = {word.rstrip("=") for word in values(offered[line])}
+    assert expected <= found
+    assert found <= expected if line.split()[-1].startswith("-") else "--policy" not in found
+
+
+def test_pids(offered):
+    assert "1" in {word.split()[0] for word in offered["juggle -p 1"]}
+
+
+def test_jobs_that_run(offered, job):
+    found = values(offered["jugglectl stat "])
+    assert str(job) in found and "1" not in found
+
+
+@pytest.mark.parametrize("line, expected", LINES_WITH_COMMAS)
+def test_several_words_with_commas(offered, line, expected):
+    assert expected in [word.rpartition("=")[2] for word in values(offered[line])]
+
+
+def test_no_value_is_invented(offered):
+    assert offered["juggle --period "] in ([], [""])
 
 
 def test_a_program_that_fails_makes_no_completions(tmp_path):
@@ -266,21 +341,16 @@ esac
 """
 
 
-@pytest.fixture(scope="module")
-def fake(tmp_path_factory, environment):
-    """(environment, folder): completions of a program with all that is awkward, and a jugglectl that
-    knows of two jobs."""
-    folder = tmp_path_factory.mktemp("fake")
-    for name, text in (("fake", FAKE), ("jugglectl", "#!/bin/sh\necho '{\"job\": 1, \"pid\": 4711}'\n"
-                                                     "echo '{\"job\": 2, \"pid\":48}'\n")):
-        (folder / name).write_text(text)
-        (folder / name).chmod(0o755)
-    done = helpers.run([str(helpers.REPO / "tools/completions/generate"), str(folder), str(folder / "fake")])
-    assert done.returncode == 0, done.stderr
-    return {**environment, "PATH": "%s:%s" % (folder, environment["PATH"])}, folder
+FAKE_JOBS = """#!/bin/sh
+cat <<'EOF'
+{"kind": "job", "state": "runs", "pid": 4711, "juggle_pid": null, "command": "x \\"pid\\": 1", "job_pid": 4712}
+{"kind":"progress","state":"runs","pid":48,"juggle_pid":4711,"job_pid":null}
+{"kind": "job", "state": "stale", "pid": 4750, "juggle_pid": null, "command": "\\"state\\": \\"runs\\"", "job_pid": null}
+{"kind": "job", "state": "foreign", "pid": 4751, "juggle_pid": null, "job_pid": null}
+EOF
+"""
 
-
-@pytest.mark.parametrize("line, expected", [
+FAKE_LINES = [
     ("fake ", {"4711", "48"}),
     ("fake --all 47", {"4711"}),
     ("fake --s", {"--sort"}),
@@ -288,19 +358,39 @@ def fake(tmp_path_factory, environment):
     ("fake --sort name,h", {"name,hybrid:"}),
     ("fake --log a-f", {"a-folder"}),
     ("fake --ex", {"--extra-long-name"}),
-])
-@pytest.mark.parametrize("shell", SHELLS)
-def test_another_program(shell, fake, tmp_path, line, expected):
+]
+
+
+@pytest.fixture(scope="module")
+def fake(tmp_path_factory, environment):
+    """(environment, folder): completions of a program with all that is awkward, and a jugglectl that
+    knows of two jobs, and what else it lists."""
+    folder = tmp_path_factory.mktemp("fake")
+    for name, text in (("fake", FAKE), ("jugglectl", FAKE_JOBS)):
+        (folder / name).write_text(text)
+        (folder / name).chmod(0o755)
+    done = helpers.run([str(helpers.REPO / "tools/completions/generate"), str(folder), str(folder / "fake")])
+    assert done.returncode == 0, done.stderr
+    return {**environment, "PATH": "%s:%s" % (folder, environment["PATH"])}, folder
+
+
+@pytest.fixture(scope="module", params=SHELLS)
+def offered_for_fake(request, fake, folder):
+    need(request.param)
     environment, made = fake
-    (tmp_path / "a-file").write_text("")
-    (tmp_path / "a-folder").mkdir()
-    found = values(SHELLS[shell](line, environment, tmp_path, made=made))
-    assert {word.rstrip("=") for word in found} == expected
+    (folder / "zsh.result").unlink(missing_ok=True)
+    lines = [line for line, _ in FAKE_LINES]
+    return dict(zip(lines, SHELLS[request.param](lines, environment, folder, made=made), strict=True))
 
 
-def test_descriptions_come_through_as_they_are(fake, tmp_path):
+@pytest.mark.parametrize("line, expected", FAKE_LINES)
+def test_another_program(offered_for_fake, line, expected):
+    assert {word.rstrip("=") for word in values(offered_for_fake[line])} == expected
+
+
+def test_descriptions_come_through_as_they_are(fake, folder):
     environment, made = fake
     need("fish")
     shown = completed(["fish", "-N", "-c", "set -g fish_complete_path %s; complete -C 'fake --lo'" % made],
-                      environment, cwd=tmp_path)
+                      environment, cwd=folder)
     assert shown == ["--log\tdon't: [put] it `there`, $HOME \"or\" a\\b: so"]

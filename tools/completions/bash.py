@@ -2,7 +2,13 @@
 """Completions for bash: what a program takes as tables, and a function that walks along the line. It
 works without the package bash-completion, too."""
 
+from programs import JOBS
+
 ENGINE = r'''
+_@_jobs() {
+	@JOBS@
+}
+
 # What an argument or a value may be: candidates for the text in $2.
 _@_candidates() {
 	local text=$2
@@ -12,14 +18,9 @@ _@_candidates() {
 		if [[ $1 == file ]]; then mapfile -t COMPREPLY < <(compgen -f -- "$text")
 		else mapfile -t COMPREPLY < <(compgen -d -- "$text"); fi
 		;;
-	pid | job)
-		local pids=
-		if [[ $1 == job ]]; then
-			pids=$(jugglectl list --json 2>/dev/null | grep -oE '"pid": *[0-9]+' | grep -oE '[0-9]+')
-		fi
-		[[ -n $pids ]] || pids=$(cd /proc && printf '%s\n' [0-9]*)
-		mapfile -t COMPREPLY < <(compgen -W "$pids" -- "$text")
-		;;
+	pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$text") ;;
+	job) mapfile -t COMPREPLY < <(compgen -W "$(_@_jobs)" -- "$text") ;;
+	user) mapfile -t COMPREPLY < <(compgen -u -- "$text") ;;
 	'list '*)
 		local before=
 		[[ $text == *,* ]] && before=${text%,*},
@@ -150,5 +151,6 @@ def render(program):
              "\tsubcommands= options= valued= argument=", '\tcase $1 in', *about, "\tesac", "}", "",
              "# Sets value to what the option $2 of the subcommand $1 takes.", "_@_value() {", "\tvalue=",
              '\tcase "$1 $2" in', *values, "\tesac", "}"]
-    return ("\n".join(lines) + "\n" + ENGINE).replace("_@_", "_%s_" % program.name).replace(
+    return ("\n".join(lines) + "\n" + ENGINE).replace("@JOBS@", JOBS).replace(
+        "_@_", "_%s_" % program.name).replace(
         "_complete @\n", "_complete %s\n" % program.name)

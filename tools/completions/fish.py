@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Completions for fish: a line for each option, with a condition that tells the subcommand."""
 
+from programs import JOBS
+
 HELPERS = r'''
 # Whether the line, up to the cursor, is of these subcommands and no other word yet: options apart.
 function __@_at
@@ -15,20 +17,25 @@ function __@_in
 	test (count $words) -ge $n; and test "$words[1..$n]" = "$argv"
 end
 
-# Where the command that it starts begins on the line; fails when there is none yet.
+# Where the command that it starts begins on the line, behind $argv[1] subcommands; the others are the
+# options with a value. Fails when there is none yet.
 function __@_command_at
 	set -l tokens (commandline -opc)
+	set -l subcommands $argv[1]
 	set -l i 2
 	while test $i -le (count $tokens)
 		if test "$tokens[$i]" = --
 			test $i -lt (count $tokens); or return 1
 			echo (math $i + 1)
 			return 0
-		else if contains -- "$tokens[$i]" $argv
+		else if contains -- "$tokens[$i]" $argv[2..-1]
 			set i (math $i + 1)
 		else if not string match -q -- '-*' $tokens[$i]
-			echo $i
-			return 0
+			if test $subcommands -eq 0
+				echo $i
+				return 0
+			end
+			set subcommands (math $subcommands - 1)
 		end
 		set i (math $i + 1)
 	end
@@ -47,12 +54,7 @@ function __@_command
 end
 
 function __@_jobs
-	set -l pids (jugglectl list --json 2>/dev/null | string match -ar '"pid": *[0-9]+' | string replace -r '.* ?(?<![0-9])([0-9]+)$' '$1')
-	if set -q pids[1]
-		printf '%s\n' $pids
-	else
-		__fish_complete_pids
-	end
+	@JOBS@
 end
 
 # Several of the words with commas between.
@@ -73,23 +75,30 @@ def value_of(kind, option, name):
         words = " ".join(option.words)
         return "-x -a " + quoted("(__%s_list %s)" % (name, words) if option.is_list else words)
     return {"file": "-r -F", "folder": "-x -a '(__fish_complete_directories)'",
-            "pid": "-x -a '(__fish_complete_pids)'", "job": "-x -a '(__%s_jobs)'" % name}.get(kind, "-x")
+            "pid": "-x -a '(__fish_complete_pids)'", "job": "-x -a '(__%s_jobs)'" % name,
+            "user": "-x -a '(__fish_complete_users)'"}.get(kind, "-x")
 
 
-def condition(part):
-    """When the options of a subcommand are wanted, as arguments of `complete`."""
-    if part.arguments == "command":
-        valued = " ".join(n for o in part.options if o.argument for n in o.names())
-        return "-n %s" % quoted("not __%s_command_at %s" % (part.name, valued))
-    if part.subcommands:
-        return "-n %s" % quoted(" ".join(["__%s_at" % part.name, *part.path]))
-    if part.path:
-        return "-n %s" % quoted(" ".join(["__%s_in" % part.name, *part.path]))
-    return ""
+def command_arguments(part):
+    """Of the functions that look for the command that it starts."""
+    return " ".join([str(len(part.path)), *(n for o in part.options if o.argument for n in o.names())])
+
+
+def begin_of(part, conditions):
+    """Of a `complete` that is wanted under these conditions."""
+    words = ["complete -c", part.name]
+    return " ".join(words + ["-n", quoted("; and ".join(conditions))] if conditions else words)
 
 
 def lines_of(part):
-    begin = " ".join(filter(None, ["complete -c", part.name, condition(part)]))
+    conditions = []
+    if part.path or part.subcommands:
+        conditions = [" ".join(["__%s_%s" % (part.name, "at" if part.subcommands else "in"), *part.path])]
+    begin_any = begin_of(part, conditions)
+    if part.arguments == "command":
+        # Options behind the command are its own.
+        conditions += ["not __%s_command_at %s" % (part.name, command_arguments(part))]
+    begin = begin_of(part, conditions)
     for word, (summary, _) in part.subcommands.items():
         yield "%s -a %s -d %s" % (begin, word, quoted(summary))
     for option in part.options:
@@ -99,8 +108,8 @@ def lines_of(part):
         words += [value_of(option.kind, option, part.name)] if option.argument else []
         yield " ".join([*words, "-d", quoted(option.text)])
     if part.arguments == "command":
-        valued = " ".join(n for o in part.options if o.argument for n in o.names())
-        yield "complete -c %s -x -a %s" % (part.name, quoted("(__%s_command %s)" % (part.name, valued)))
+        yield "%s -x -a %s" % (begin_any, quoted(
+            "(__%s_command %s)" % (part.name, command_arguments(part))))
     elif part.arguments == "file":
         yield "%s -F" % begin
     elif part.arguments:
@@ -113,7 +122,8 @@ def file_name(program):
 
 def render(program):
     lines = ["# fish completion for %s, made from what it says of its options." % program.name,
-             HELPERS.replace("__@_", "__%s_" % program.name), "complete -c %s -f" % program.name]
+             HELPERS.replace("@JOBS@", JOBS).replace("__@_", "__%s_" % program.name),
+             "complete -c %s -f" % program.name]
     for part in program.all():
         lines += lines_of(part)
     return "\n".join(lines) + "\n"

@@ -8,7 +8,11 @@ import subprocess
 
 # What a word in capitals stands for; others stand for text that cannot be completed.
 KINDS = {"FILE": "file", "TRACE": "file", "DIR": "folder", "FOLDER": "folder", "PID": "pid",
-         "JOB": "job", "COMMAND": "command"}
+         "JOB": "job", "USER": "user", "COMMAND": "command"}
+
+# Prints the pids of the jobs that jugglectl stat would accept: those that run and can be read.
+JOBS = r"""jugglectl list --json 2>/dev/null |
+		sed -n '/"state": *"runs"/s/.*"pid": *\([0-9][0-9]*\).*/\1/p'"""
 WORD = r"[a-z0-9]+(?:-[a-z0-9]+)*(?:[:=][A-Z]+)?"
 
 

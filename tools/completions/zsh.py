@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Completions for zsh: a function a subcommand, which hands specifications to _arguments."""
 
+from programs import JOBS
+
 HELPERS = r'''
 # Words of which those that end in = or : are followed by no space; with -l, several of them with
 # commas between.
@@ -12,15 +14,18 @@ _@_words() {
 	(( $#open == 0 )) || _wanted values expl value compadd -S '' -a open
 }
 
+# A command from its name on, completed as if it stood alone.
+_@_command() {
+	# _arguments leaves this when no option comes before it.
+	[[ $words[1] != -- ]] || { shift words; (( CURRENT-- )) }
+	_normal
+}
+
 _@_jobs() {
 	local expl
 	local -a pids
-	pids=(${(f)"$(jugglectl list --json 2>/dev/null | grep -oE '"pid": *[0-9]+' | grep -oE '[0-9]+')"})
-	if (( $#pids )); then
-		_wanted jobs expl job compadd -a pids
-	else
-		_pids
-	fi
+	pids=($(@JOBS@))
+	_wanted jobs expl job compadd -a pids
 }
 '''
 
@@ -37,7 +42,8 @@ def action(kind, option, name):
     if kind == "words":
         words = " ".join(escaped(word, ":") for word in option.words)
         return " _%s_words %s%s" % (name, "-l " if option.is_list else "", words)
-    return {"file": "_files", "folder": "_files -/", "pid": "_pids", "job": " _%s_jobs" % name}.get(kind, " ")
+    return {"file": "_files", "folder": "_files -/", "pid": "_pids", "job": " _%s_jobs" % name,
+            "user": "_users"}.get(kind, " ")
 
 
 def specifications(part):
@@ -58,22 +64,24 @@ def specifications(part):
 def function(part):
     name = "_" + "-".join((part.name, *part.path))
     if part.subcommands:
+        # Not in an array called commands: that is zsh's own, which completes the names of commands.
         rows = [quoted("%s:%s" % (word, escaped(summary, ":")))
                 for word, (summary, _) in part.subcommands.items()]
         cases = ["\t%s) _%s ;;" % (word, "-".join((part.name, *part.path, word)))
                  for word in part.subcommands]
         return [name + "() {", "\tlocal curcontext=$curcontext state state_descr line",
-                "\tlocal -A opt_args", "\tlocal -a commands", "\tcommands=(", *("\t\t" + r for r in rows),
+                "\tlocal -A opt_args", "\tlocal -a subcommands", "\tsubcommands=(",
+                *("\t\t" + r for r in rows),
                 "\t)", "\t_arguments -C -S -A '-*' \\", *("\t\t%s \\" % s for s in specifications(part)),
                 "\t\t'*::command:->command' && return", "\t[[ -n $state ]] || return",
-                "\t(( CURRENT > 1 )) || { _describe command commands; return }",
+                "\t(( CURRENT > 1 )) || { _describe command subcommands; return }",
                 "\tcase $words[1] in", *cases, "\tesac", "}"]
     arguments = []
     flags = "-s -S"
     if part.arguments == "command":
         # Options after it are the command's own.
         flags += " -A '-*'"
-        arguments = ["'(-):command: _command_names -e'", "'*::arguments: _normal'"]
+        arguments = ["'(-):command: _command_names -e'", quoted("*::arguments: _%s_command" % part.name)]
     elif part.arguments:
         arguments = [quoted("*:%s:%s" % (part.argument_name, action(part.arguments, None, part.name)))]
     return [name + "() {", " \\\n".join(
@@ -88,7 +96,7 @@ def file_name(program):
 def render(program):
     lines = ["#compdef " + program.name,
              "# zsh completion for %s, made from what it says of its options." % program.name,
-             HELPERS.replace("_@_", "_%s_" % program.name)]
+             HELPERS.replace("@JOBS@", JOBS).replace("_@_", "_%s_" % program.name)]
     for part in program.all():
         lines += [*function(part), ""]
     return "\n".join(lines) + '\n_%s "$@"\n' % program.name
