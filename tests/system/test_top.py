@@ -119,7 +119,7 @@ def test_size_changes(terminal, jugglectl, job):
 
 def test_keys_change_the_view(terminal, jugglectl, job):
     screen = terminal([jugglectl, "top", "-i", "60min", job[0].pid])
-    for key, shown in [("", "by lead"), ("c", "THEIRS"), ("s", "None: "), ("?", "Help"), ("o", "Over time"),
+    for key, shown in [("", "by lead"), ("c", "THEIR %"), ("s", "None: "), ("?", "Help"), ("o", "Over time"),
                        (">", "share"), ("p", "PAUSED"), ("/", "Enter: keep"), ("nothing\r", "Threads: 0")]:
         screen.type(key)
         expect_redrawn(screen, shown)

@@ -4,6 +4,7 @@
  * for people, in which the processes of a wrapped job stand below it, or an object a line.
  */
 #include "command.h"
+#include "format.h"
 #include "live.h"
 #include "proc.h"
 #include "progress.h"
@@ -243,23 +244,6 @@ struct table {
 	int width[COLUMNS];
 };
 
-/* Two units are enough. */
-static void write_age(char *out, size_t bytes, double age_s)
-{
-	if (!isfinite(age_s))
-		return;
-	if (age_s < 60)
-		snprintf(out, bytes, "%.0fs", floor(age_s));
-	else if (age_s < 3600)
-		snprintf(out, bytes, "%.0fm%02.0fs", floor(age_s / 60), floor(fmod(age_s, 60)));
-	else if (age_s < 86400)
-		snprintf(out, bytes, "%.0fh%02.0fm", floor(age_s / 3600),
-			floor(fmod(age_s, 3600) / 60));
-	else
-		snprintf(out, bytes, "%.0fd%02.0fh", floor(age_s / 86400),
-			floor(fmod(age_s, 86400) / 3600));
-}
-
 static void write_job(struct row *row, const struct live_entry *e)
 {
 	size_t bytes = sizeof row->cell[0];
@@ -306,7 +290,7 @@ static int add_row(void *context, size_t i)
 		(int)e->pid);
 	snprintf(row->cell[USER], bytes, "%.12s", user_name(e->uid, user));
 	snprintf(row->cell[STATE], bytes, "%s", live_state_name(e->state));
-	write_age(row->cell[AGE], bytes, e->age_s);
+	snprintf(row->cell[AGE], bytes, "%s", format_age(e->age_s).text);
 	if (was_read(e, LIVE_JOB))
 		write_job(row, e);
 	if (was_read(e, LIVE_PROGRESS))
@@ -330,7 +314,7 @@ static int columns_left(const struct table *t)
 	return left < COMMAND_LEAST ? COMMAND_LEAST : left;
 }
 
-/* Without the folder of the program, and as long as there is room: characters of UTF-8. */
+/* Without the folder of the program, and as long as there is room. */
 static void print_command(const char *command, int columns)
 {
 	size_t word = strcspn(command, " ");
@@ -341,12 +325,7 @@ static void print_command(const char *command, int columns)
 				command += i;
 				break;
 			}
-	for (; *command != '\0'; command++) {
-		if ((*command & 0xc0) != 0x80 && columns-- <= 0)
-			break;
-		putchar(*command);
-	}
-	putchar('\n');
+	printf("%.*s\n", format_cut(command, columns), command);
 }
 
 static void print_cells(const struct table *t, const struct row *row)
