@@ -12,6 +12,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace_reader.h"
+
 enum {
 	COMMAND_IMPOSSIBLE = 1, /* exit status: a file can't be read, no memory ... */
 	COMMAND_WRONG = 2, /* exit status: the command line is wrong */
@@ -42,11 +44,19 @@ error_t command_count(struct argp_state *state, const char *option, const char *
 error_t command_percent(
 	struct argp_state *state, const char *option, const char *arg, double max, double *out);
 
+/* A time or, as top(1) has it, seconds, from min_ns to max_ns; what it should be is in words. */
+error_t command_interval(struct argp_state *state, const char *arg, uint64_t min_ns,
+	uint64_t max_ns, const char *wanted, uint64_t *out_ns);
+
 /* One of these words: its place among them. */
 error_t command_choice(struct argp_state *state, const char *option, const char *arg,
 	const char *const *names, size_t count, size_t *out);
 /* A seed of random numbers. Some more than it are seeds, too. */
 error_t command_seed(struct argp_state *state, const char *option, const char *arg, uint64_t *out);
+
+/* The only argument, of which `what` says what it is; *out is NULL before. Returns as above. */
+error_t command_argument(
+	struct argp_state *state, const char *arg, const char *what, const char **out);
 
 /* Print one line to standard error, after the subcommand's name. Returns COMMAND_IMPOSSIBLE. */
 int command_fail(const char *program, const char *format, ...)
@@ -55,9 +65,17 @@ int command_fail(const char *program, const char *format, ...)
 int command_wrong(const char *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Print words to standard output, in lines that fit a terminal, and a newline: from this column on,
+ * and those of further lines after so many blanks. */
+void command_words(const char *text, int column, int indent);
 /* Print one or more sentences to standard output, in lines that fit a terminal; words are kept whole.
  * What is longer than 1000 bytes is cut. */
 void command_sentences(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Read a trace of juggle, as trace_read(). Returns an exit status, after a message. */
+int command_read_trace(const char *program, const char *path, struct trace_file *out);
+/* Print to standard error what is missing in it. */
+void command_trace_warnings(const char *program, const struct trace_file *trace);
 
 /* Print a JSON object to standard output, taking over the reference. NULL, as a failed json_pack()
  * gives, and output that can't be written are failures. Returns an exit status. */

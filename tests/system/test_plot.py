@@ -290,7 +290,7 @@ def test_damage(run_jugglectl, plot, tmp_path):
     file.write_text(text[:len(text) // 2 + 3])
     done = run_jugglectl("plot", "--perfetto", "-o", tmp_path / "out", file)
     assert (done.returncode, done.stderr) == (
-        0, "jugglectl plot: the trace is cut short; what is there is drawn\n")
+        0, "jugglectl plot: the trace is cut short; what is there is used\n")
     assert plot(file, "-q", "--perfetto", "-o", tmp_path / "out")["cut_short"]
 
 

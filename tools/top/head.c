@@ -5,7 +5,6 @@
 
 #include "format.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
