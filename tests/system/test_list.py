@@ -186,8 +186,8 @@ def test_wrapped(shm, jacobi, juggle):
     assert job["job_pid"] == progress["pid"] == helpers.job(process.pid)
     assert (job["policy"], job["attached"], job["lost"]) == ("juggle", False, False)
     assert job["cpus"] == len(helpers.cpus())
-    assert job["uid"] == shm.uid and "jacobi" in job["command"] and job["age_s"] < 60
-    assert job["workers"] is job["rank"] is job["juggle_pid"] is None
+    assert job["uid"] == shm.uid and job["juggle_pid"] == job["pid"] and "jacobi" in job["command"] and job["age_s"] < 60
+    assert job["workers"] is job["rank"] is None
     assert (progress["kind"], progress["state"]) == ("progress", "runs")
     assert progress["juggle_pid"] == process.pid
     assert progress["workers"] == 2 and progress["subdomains"] >= 2
@@ -210,7 +210,7 @@ def test_unwrapped_beside_a_job(shm, jacobi, background, juggle):
     helpers.wait_for(lambda: [e for e in shm.list() if e["threads"] == 3], "its threads are found")
     process = jacobi("-t", "1", "--balance", "none")
     job, progress = shm.list()
-    assert (job["pid"], job["policy"], job["balances"]) == (held.pid, "observe", False)
+    assert (job["pid"], job["policy"], job["regime"]) == (held.pid, "observe", "aside")
     assert progress["pid"] == process.pid and progress["juggle_pid"] is None
     assert progress["balancing"] == "none"
     lines = shm.run("list").stdout.splitlines()

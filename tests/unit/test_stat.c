@@ -472,15 +472,15 @@ static void test_csv(void **state)
 	make(&world);
 	text = csv_text(&table_processes, &world.sample);
 	assert_non_null(strstr(text, "unix_time_ms,rank,pid,workers,"));
-	assert_non_null(strstr(text, "\n1234,0,4711,2,3,4,joint,juggle,999,12,3,0.5,"));
+	assert_non_null(strstr(text, "\n1234,0,4711,2,4,3,joint,juggle,999,12,3,0.5,"));
 	assert_non_null(strstr(text, ",\"jacobi, \"\"quoted\"\"\"\n"));
 	assert_non_null(strstr(text, "\n1234,1,4713,,,,,,,,,,,,,,,,,its segment is damaged,\n"));
 	free(text);
 	check(csv_text(&table_cpus, &world.sample),
 		"unix_time_ms,os_cpu,domain,threads\n1234,0,0,0\n1234,1,0,2\n");
 	text = csv_text(&table_head, &world.sample);
-	assert_non_null(
-		strstr(text, "\n1234,12,0.5,mpirun -n 2 jacobi,true,4700,4701,false,balances,"));
+	assert_non_null(strstr(
+		text, "\n1234,12,0.5,mpirun -n 2 jacobi,true,4700,4701,false,false,balance,"));
 	free(text);
 }
 
@@ -494,7 +494,7 @@ static void test_json(void **state)
 	json_t *json = record_json(tables, 2, &world.sample, 1234, ORDER_RANK);
 	assert_non_null(json);
 	assert_int_equal(json_integer_value(json_object_get(json, "unix_time_ms")), 1234);
-	assert_string_equal(json_string_value(json_object_get(json, "state")), "balances");
+	assert_string_equal(json_string_value(json_object_get(json, "regime")), "balance");
 	json_t *threads = json_object_get(json, "thread");
 	assert_int_equal(json_array_size(threads), THREADS);
 	assert_true(json_is_null(json_object_get(json_array_get(threads, 4), "rank")));
@@ -506,7 +506,7 @@ static void test_json(void **state)
 	assert_true(json_is_null(json_object_get(first, "residual")));
 	assert_true(json_is_true(json_object_get(json_array_get(subdomains, 1), "moving")));
 	assert_true(json_is_null(json_object_get(json_array_get(subdomains, 2), "owner")));
-	assert_null(json_object_get(json, "process"));
+	assert_null(json_object_get(json, "progress"));
 	json_decref(json);
 }
 

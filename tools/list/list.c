@@ -176,27 +176,27 @@ static json_t *entry_json(const struct listing *list, size_t i)
 {
 	const struct live_entry *e = &list->entry[i];
 	char user[USER_BYTES];
+	size_t owner = e->kind == LIVE_JOB ? i : list->job[i];
 	bool job = was_read(e, LIVE_JOB), progress = was_read(e, LIVE_PROGRESS);
 	json_t *object = json_pack("{s:s, s:s, s:i, s:o, s:I, s:s, s:o, s:o, s:s, s:I, s:o}",
 		"kind", e->kind == LIVE_JOB ? "job" : "progress", "state",
 		live_state_name(e->state), "pid", (int)e->pid, "juggle_pid",
-		maybe(list->job[i] != NOBODY,
-			list->job[i] != NOBODY ? list->entry[list->job[i]].pid : 0),
-		"uid", (json_int_t)e->uid, "user", user_name(e->uid, user), "command",
+		maybe(owner != NOBODY, owner != NOBODY ? list->entry[owner].pid : 0), "uid",
+		(json_int_t)e->uid, "user", user_name(e->uid, user), "command",
 		text_or_null(true, e->command), "age_s",
 		isfinite(e->age_s) ? json_real(e->age_s) : json_null(), "path", e->path,
 		"size_bytes", (json_int_t)e->bytes, "version", maybe(e->version > 0, e->version));
-	json_t *more =
-		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			"job_pid", maybe(job && e->job_pid > 0, e->job_pid), "attached",
-			bool_or_null(job, e->attached), "lost", bool_or_null(job, e->lost),
-			"policy", text_or_null(job, e->policy), "balances",
-			bool_or_null(job, e->balancing), "threads", maybe(job, e->threads),
-			"idle_threads", maybe(job, e->idle_threads), "cpus", maybe(job, e->cpus),
-			"rank", maybe(progress && e->rank >= 0, e->rank), "workers",
-			maybe(progress, e->workers), "subdomains", maybe(progress, e->subdomains),
-			"balancing", text_or_null(progress, progress_reader_balancing(e->asked)),
-			"balancer_pid", maybe(progress && e->balancer_pid > 0, e->balancer_pid));
+	json_t *more = json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "job_pid",
+		maybe(job && e->job_pid > 0, e->job_pid), "attached",
+		bool_or_null(job, e->attached), "lost", bool_or_null(job, e->lost), "policy",
+		text_or_null(job, e->policy), "regime",
+		text_or_null(job, live_regime_name(e->balancing)), "threads",
+		maybe(job, e->threads), "idle_threads", maybe(job, e->idle_threads), "cpus",
+		maybe(job, e->cpus), "rank", maybe(progress && e->rank >= 0, e->rank), "workers",
+		maybe(progress, e->workers), "subdomains", maybe(progress, e->subdomains),
+		"balancing", text_or_null(progress, progress_reader_balancing(e->asked)),
+		"balancer_pid", maybe(progress && e->balancer_pid > 0, e->balancer_pid));
 
 	if (object != NULL && (more == NULL || json_object_update(object, more) < 0)) {
 		json_decref(object);
