@@ -16,6 +16,7 @@ import pytest
 
 import helpers
 import mpi
+from helpers import refused
 from test_manuals import keys_of_page
 
 ROOT = os.geteuid() == 0
@@ -108,14 +109,6 @@ def one(entries, kind):
     found = [entry for entry in entries if entry["kind"] == kind]
     assert len(found) == 1, entries
     return found[0]
-
-
-def refused(done, status, *words):
-    """One line on standard error with these words, and nothing else."""
-    assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.startswith("jugglectl ") and done.stderr.count("\n") == 1, done.stderr
-    for word in words:
-        assert word in done.stderr
 
 
 def progress_header(pid, version=2, workers=1, subdomains=2, **changes):

@@ -13,6 +13,7 @@ from collections import Counter
 import pytest
 
 import helpers
+from helpers import refused
 from test_manuals import keys_of_page
 
 TRACES = helpers.REPO / "tests" / "fixtures" / "trace"
@@ -21,21 +22,9 @@ SVG = "{http://www.w3.org/2000/svg}svg"
 
 
 @pytest.fixture
-def plot(run_jugglectl):
-    """plot(TRACE, OPTION...): the JSON object, of a picture that has to succeed in silence."""
-    def run(trace, *options, **keywords):
-        done = run_jugglectl("plot", "--json", *options, trace, **keywords)
-        assert (done.returncode, done.stderr) == (0, "")
-        return json.loads(done.stdout)
-    return run
-
-
-def refused(done, status, *words):
-    """One line on standard error with these words, and nothing else."""
-    assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.startswith("jugglectl plot: ") and done.stderr.count("\n") == 1, done.stderr
-    for word in words:
-        assert word in done.stderr
+def plot(jugglectl_json):
+    """plot(TRACE, OPTION...): what it prints as JSON."""
+    return lambda trace, *options, **keywords: jugglectl_json("plot", trace, *options, **keywords)
 
 
 def titles(svg):

@@ -12,6 +12,7 @@ import signal
 import pytest
 
 import helpers
+from helpers import refused
 from test_manuals import keys_of_page
 
 TABLES = ("thread", "progress", "subdomain", "cpu")
@@ -55,13 +56,6 @@ def found(record, job, threads):
         result = record(job)
         return result if result["threads"] >= threads and result["cycles"] else None
     return helpers.wait_for(look, "compute threads")
-
-
-def refused(done, status, *words):
-    assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.startswith("jugglectl stat: ") and done.stderr.count("\n") == 1, done.stderr
-    for word in words:
-        assert word in done.stderr
 
 
 # --- what it tells -------------------------------------------------------------------
