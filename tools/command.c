@@ -16,7 +16,6 @@
 #define PROGRESS_AFTER_NS (CLOCK_NS_PER_S / 2)
 #define PROGRESS_EVERY_NS (CLOCK_NS_PER_S / 10)
 #define PROGRESS_COLUMNS 30
-#define COLUMNS 79
 #define TIME_NS_MAX (UINT64_C(1) << 62)
 
 enum { KEY_JSON = 0x20000 };
@@ -195,7 +194,7 @@ void command_words(const char *text, int column, int indent)
 
 	for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
 		int length = (int)strcspn(text, " ");
-		if (!first && column + 1 + length > COLUMNS) {
+		if (!first && column + 1 + length > COMMAND_COLUMNS) {
 			printf("\n%*s", indent, "");
 			column = indent;
 		} else if (!first)

@@ -19,6 +19,8 @@ enum {
 	COMMAND_WRONG = 2, /* exit status: the command line is wrong */
 };
 
+/* Columns of a line of text. */
+#define COMMAND_COLUMNS 79
 /* Elementary steps of a simulation that take some ten minutes: more are refused. */
 #define COMMAND_STEPS_MAX 1e11
 

@@ -153,35 +153,36 @@ def test_the_job_ends(terminal, jugglectl, job, option):
     assert end(screen) == 0
 
 
-def test_stop_and_continue_under_a_shell(terminal, jugglectl, job):
+@pytest.fixture
+def stopped(terminal, jugglectl, job):
+    """The terminal of a shell below which top is stopped."""
     screen = terminal(["bash", "--norc", "--noprofile", "-i"])
     screen.type("'%s' top -i 0.1 %d\n" % (jugglectl, job[0].pid))
     screen.expect("Threads")
     screen.type("\x1a")
     screen.expect(LEAVE_SCREEN)
     screen.expect("Stopped")
-    screen.type("fg\n")
-    screen.expect(ENTER_SCREEN)
-    screen.expect("Threads")
-    screen.type("q")
-    screen.expect(LEAVE_SCREEN)
-    screen.type("exit\n")
-    assert end(screen) == 0
+    return screen
 
 
-def test_stopped_it_can_be_killed(terminal, jugglectl, job):
-    screen = terminal(["bash", "--norc", "--noprofile", "-i"])
-    screen.type("'%s' top -i 0.1 %d\n" % (jugglectl, job[0].pid))
-    screen.expect("Threads")
-    screen.type("\x1a")
-    screen.expect("Stopped")
-    top = helpers.children(screen.process.pid)[0]
+def test_stop_and_continue_under_a_shell(stopped):
+    stopped.type("fg\n")
+    stopped.expect(ENTER_SCREEN)
+    stopped.expect("Threads")
+    stopped.type("q")
+    stopped.expect(LEAVE_SCREEN)
+    stopped.type("exit\n")
+    assert end(stopped) == 0
+
+
+def test_stopped_it_can_be_killed(stopped):
+    top = helpers.children(stopped.process.pid)[0]
     os.kill(top, signal.SIGCONT)  # in the background it has to wait for the terminal
     os.kill(top, signal.SIGTERM)
     os.kill(top, signal.SIGCONT)
     helpers.wait_for(lambda: not helpers.alive(top), "top ends")
-    screen.type("exit 0\n")
-    assert end(screen) == 0
+    stopped.type("exit 0\n")
+    assert end(stopped) == 0
 
 
 def test_output_that_stands_still(terminal, jugglectl, job):

@@ -12,14 +12,12 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define LINE 79 /* columns of a line, if it isn't to be as long as it needs */
 #define COMMAND_LEAST 10 /* columns that a command gets, whatever is before it */
 #define ANCESTORS_MAX 1000 /* more are a circle of pids that were reused meanwhile */
 #define NOBODY SIZE_MAX
@@ -178,13 +176,12 @@ static json_t *entry_json(const struct listing *list, size_t i)
 	char user[USER_BYTES];
 	size_t owner = e->kind == LIVE_JOB ? i : list->job[i];
 	bool job = was_read(e, LIVE_JOB), progress = was_read(e, LIVE_PROGRESS);
-	json_t *object = json_pack("{s:s, s:s, s:i, s:o, s:I, s:s, s:o, s:o, s:s, s:I, s:o}",
+	json_t *object = json_pack("{s:s, s:s, s:i, s:o, s:I, s:s, s:o, s:o?, s:s, s:I, s:o}",
 		"kind", e->kind == LIVE_JOB ? "job" : "progress", "state",
 		live_state_name(e->state), "pid", (int)e->pid, "juggle_pid",
 		maybe(owner != NOBODY, owner != NOBODY ? list->entry[owner].pid : 0), "uid",
 		(json_int_t)e->uid, "user", user_name(e->uid, user), "command",
-		text_or_null(true, e->command), "age_s",
-		isfinite(e->age_s) ? json_real(e->age_s) : json_null(), "path", e->path,
+		text_or_null(true, e->command), "age_s", json_real(e->age_s), "path", e->path,
 		"size_bytes", (json_int_t)e->bytes, "version", maybe(e->version > 0, e->version));
 	json_t *more = json_pack(
 		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "job_pid",
@@ -303,11 +300,11 @@ static int add_row(void *context, size_t i)
 static int columns_left(const struct table *t)
 {
 	struct winsize window;
-	int left = LINE;
+	int left = COMMAND_COLUMNS;
 
 	if (t->list->options.wide)
 		return INT_MAX;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > LINE)
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > COMMAND_COLUMNS)
 		left = window.ws_col - 1;
 	for (int c = 0; c < COLUMNS; c++)
 		left -= t->width[c] > 0 ? t->width[c] + 1 : 0;
