@@ -282,7 +282,7 @@ def test_another_pid_namespace(shm, background, jacobi, juggle):
     assert progress["pid"] == alone.pid and progress["juggle_pid"] is None
     assert shm.state(1) == "unseen"
     assert shm.clean()["juggle.0.1"]["action"] == "left"
-    kill_at_once(helpers.children(process.pid))
+    kill_at_once(helpers.descendants(process.pid)[::-1])  # their init last: with it all die
     assert shm.clean()["juggle.0.1"]["action"] == "removed"
 
 
