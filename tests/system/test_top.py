@@ -96,7 +96,7 @@ def test_modes_of_the_terminal_are_the_same_after(terminal, jugglectl, job):
 
 
 @pytest.mark.parametrize("number, status", [(signal.SIGINT, 0), (signal.SIGTERM, -signal.SIGTERM),
-                                            (signal.SIGHUP, -signal.SIGHUP)])
+                                            (signal.SIGHUP, -signal.SIGHUP), (signal.SIGQUIT, -signal.SIGQUIT)])
 def test_signals_end_it_in_order(terminal, jugglectl, job, number, status):
     screen = terminal([jugglectl, "top", job[0].pid])
     screen.expect("threads")
