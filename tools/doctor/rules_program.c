@@ -195,8 +195,7 @@ static bool is_off(const char *value)
 {
 	return strcasecmp(value, "false") == 0 || strcasecmp(value, "none") == 0 ||
 	       strcasecmp(value, "disabled") == 0 || strcasecmp(value, "disable") == 0 ||
-	       strcasecmp(value, "off") == 0 || strcasecmp(value, "no") == 0 ||
-	       strcmp(value, "0") == 0 || value[0] == '\0';
+	       strcasecmp(value, "off") == 0 || strcasecmp(value, "no") == 0 || value[0] == '\0';
 }
 
 static enum doctor_level judge_omp_binding(
@@ -208,8 +207,10 @@ static enum doctor_level judge_omp_binding(
 		const char *name;
 		bool heeds_false;
 		bool gcc; /* GCC's runtime knows it */
-	} variables[] = {{"OMP_PROC_BIND", true, true}, {"GOMP_CPU_AFFINITY", true, true},
-		{"OMP_PLACES", true, true}, {"KMP_AFFINITY", false, false}};
+		bool cpus; /* numbers are those of CPUs: 0 is not off */
+	} variables[] = {{"OMP_PROC_BIND", true, true, false},
+		{"GOMP_CPU_AFFINITY", true, true, true}, {"OMP_PLACES", true, true, true},
+		{"KMP_AFFINITY", false, false, false}};
 	const struct doctor_program *target = doctor_target(s);
 	const char *openmp = target != NULL ? openmp_of(target) : NULL;
 	const char *bind = doctor_env(s, "OMP_PROC_BIND");
@@ -219,6 +220,7 @@ static enum doctor_level judge_omp_binding(
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
 		const char *name = variables[i].name, *value = doctor_env(s, name);
 		if (value == NULL || is_off(value) || strstr(value, "none") != NULL ||
+			(!variables[i].cpus && strcmp(value, "0") == 0) ||
 			(gcc && !variables[i].gcc))
 			continue;
 		if (bind != NULL && is_off(bind) && variables[i].heeds_false && !llvm)
@@ -350,10 +352,10 @@ static const char *binding(const struct doctor_system *s, const char **from)
 	return NULL;
 }
 
-/* "none", "none:overload-allowed", "verbose,none", "no". */
+/* "none", "none:overload-allowed", "verbose,none", "no", "0". */
 static bool is_unbound(const char *value)
 {
-	return is_off(value) || strstr(value, "none") != NULL;
+	return is_off(value) || strcmp(value, "0") == 0 || strstr(value, "none") != NULL;
 }
 
 static enum doctor_level say_unbound(struct doctor_finding *out, const char *why)
@@ -486,7 +488,7 @@ static bool is_set(const struct doctor_system *s, const char *name)
 {
 	const char *value = doctor_env(s, name);
 
-	return value != NULL && !is_off(value);
+	return value != NULL && !is_off(value) && strcmp(value, "0") != 0;
 }
 
 static enum doctor_level judge_slots(const struct doctor_system *s, struct doctor_finding *out)
