@@ -141,6 +141,18 @@ def test_ordinary_user(jugglectl, unprivileged):
     assert (done.returncode, level(findings, "command_privileges")) == (1, "problem")
 
 
+@pytest.mark.parametrize("limits, expected", [("64:64", "note"), ("64:1024", None)])
+def test_open_files(doctor, limits, expected):
+    """juggle raises the soft limit by itself."""
+    if not shutil.which("prlimit"):
+        pytest.skip("prlimit is not installed")
+    before = ["prlimit", "--nofile=" + limits]
+    if helpers.run([*before, "true"]).returncode != 0:
+        pytest.skip("the hard limit is lower here")
+    _, findings = doctor(before=before)
+    assert level(findings, "open_files") == expected
+
+
 @pytest.mark.needs_root
 def test_proc_of_another_namespace(doctor):
     unshare = ["unshare", "--pid", "--fork"]

@@ -473,10 +473,11 @@ static enum doctor_level judge_files(const struct doctor_system *s, struct docto
 	if (s->open_files == 0 || s->open_files >= FEW_FILES)
 		return DOCTOR_NONE;
 	doctor_say(out,
-		"No more than %llu files may be open: threads beyond that are read at "
-		"several times the cost.",
+		"A process may have no more than %llu files open (hard limit): threads beyond that "
+		"are read at several times the cost.",
 		(unsigned long long)s->open_files);
-	doctor_advise(out, "Raise the limit: `ulimit -n 1024`.");
+	doctor_advise(out, "`ulimit -Hn` shows the limit, which only the administrator, the batch "
+			   "system or the container can raise, to 1024 say.");
 	return DOCTOR_NOTE;
 }
 

@@ -104,7 +104,7 @@ struct doctor_system {
 	int proc_error; /* of using /proc: 0; -ENOENT; -EXDEV: it is of another PID namespace */
 	bool hidepid; /* /proc is mounted so that others' processes can't be seen */
 	bool births_seen; /* /proc/loadavg is the kernel's own */
-	uint64_t open_files; /* soft limit; 0: not known */
+	uint64_t open_files; /* hard limit; 0: not known */
 
 	/* Samplers, by enum sampler_kind: 0, or what sampler_new() gave. */
 	int sampler_error[DOCTOR_SAMPLERS];
