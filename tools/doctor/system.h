@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "act.h"
+#include "act_mask.h"
 #include "sampler.h"
 
 enum {
