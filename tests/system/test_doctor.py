@@ -139,6 +139,12 @@ def test_ordinary_user(jugglectl, unprivileged):
     done = unprivileged.run([copy, "doctor", "--json", "--", program], env=environment())
     findings = {finding["id"]: finding for finding in json.loads(done.stdout)["findings"]}
     assert (done.returncode, level(findings, "command_privileges")) == (1, "problem")
+    # What runs as yet another user keeps its real user, by whom it may be moved.
+    os.chown(program, unprivileged.uid - 1, -1)
+    os.chmod(program, 0o4755)
+    done = unprivileged.run([copy, "doctor", "--json", "--", program], env=environment())
+    findings = {finding["id"]: finding for finding in json.loads(done.stdout)["findings"]}
+    assert (done.returncode, level(findings, "command_privileges")) == (0, None)
 
 
 @pytest.mark.parametrize("limits, expected", [("64:64", "note"), ("64:1024", None)])

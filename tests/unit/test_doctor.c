@@ -181,6 +181,8 @@ static void test_small_things(void **state)
 	assert_level(s, "loadavg", DOCTOR_NOTE);
 	s->stale_segments = 2;
 	assert_says(s, "stale_segments", DOCTOR_NOTE, "2 segments", "clean");
+	s->stale_segments = 1;
+	assert_says(s, "stale_segments", DOCTOR_NOTE, "A process", "removes it");
 	s->shm_tmpfs = false;
 	assert_level(s, "shared_memory", DOCTOR_WARNING);
 	s->shm_free_bytes = 1000;
@@ -195,6 +197,8 @@ static void test_small_things(void **state)
 	strcpy(s->governor, "powersave");
 	strcpy(s->driver, "acpi-cpufreq");
 	assert_level(s, "governor", DOCTOR_WARNING);
+	strcpy(s->driver, "amd_pstate_epp");
+	assert_level(s, "governor", DOCTOR_NONE);
 	free(s);
 }
 
@@ -215,6 +219,8 @@ static void launch(struct doctor_system *s, enum doctor_launcher_kind kind, cons
 
 static void test_mpi_rules(void **state)
 {
+	static const char *const intel[] = {"I_MPI_ROOT=/opt/intel/mpi", NULL};
+	static const char *const job[] = {"SLURM_JOB_ID=77", NULL};
 	struct doctor_system *s = malloc(sizeof(*s));
 
 	(void)state;
@@ -228,7 +234,11 @@ static void test_mpi_rules(void **state)
 	assert_says(s, "mpi_binding", DOCTOR_NOTE, "NUMA", "");
 	launch(s, DOCTOR_OPEN_MPI, "mpirun -n 7 a", "a");
 	assert_says(s, "mpi_slots", DOCTOR_WARNING, "refuses 7", "--oversubscribe");
-	assert_level(s, "mpi_binding", DOCTOR_GOOD);
+	struct doctor_finding binding = {0};
+	assert_int_equal(level_of(s, "mpi_binding", &binding), DOCTOR_GOOD);
+	assert_string_equal(binding.advice, "");
+	s->environment = job;
+	assert_level(s, "mpi_slots", DOCTOR_NONE); /* the batch system says how many */
 	launch(s, DOCTOR_OPEN_MPI, "mpirun --oversubscribe --bind-to none -n 7 a", "a");
 	assert_level(s, "mpi_slots", DOCTOR_NONE);
 	assert_level(s, "mpi_binding", DOCTOR_GOOD);
@@ -243,8 +253,15 @@ static void test_mpi_rules(void **state)
 	launch(s, DOCTOR_OPEN_MPI, "mpirun --use-hwthread-cpus -n 4 a", "a");
 	s->cores = mask_of("0,1");
 	assert_level(s, "mpi_slots", DOCTOR_NONE);
+	/* Without a number there are as many as cores. */
+	launch(s, DOCTOR_OPEN_MPI, "mpirun a", "a");
+	assert_says(s, "mpi_binding", DOCTOR_NOTE, "NUMA", "--bind-to none");
+	s->cores = mask_of("0,1");
+	assert_says(s, "mpi_binding", DOCTOR_WARNING, "two ranks", "--bind-to none");
 	launch(s, DOCTOR_HYDRA, "mpiexec -n 7 a", "a");
 	assert_level(s, "mpi_binding", DOCTOR_GOOD);
+	s->environment = intel;
+	assert_says(s, "mpi_binding", DOCTOR_WARNING, "Intel", "I_MPI_PIN=off");
 	launch(s, DOCTOR_HYDRA, "mpiexec -bind-to core -n 7 a", "a");
 	assert_level(s, "mpi_binding", DOCTOR_WARNING);
 	launch(s, DOCTOR_SRUN, "srun -n 7 a", "a");
@@ -280,7 +297,9 @@ static void test_command_rules(void **state)
 	s->program.error = -ENOENT;
 	assert_says(s, "command", DOCTOR_PROBLEM, "not found in PATH", "127");
 	s->program.error = -EACCES;
-	assert_says(s, "command", DOCTOR_PROBLEM, "", "126");
+	assert_says(s, "command", DOCTOR_PROBLEM, "", "126. `chmod");
+	s->program.error = -EISDIR;
+	assert_says(s, "command", DOCTOR_PROBLEM, "directory", "126. Give a program");
 	s->program.error = 0;
 	s->program.elf = true;
 	s->environment = bound;

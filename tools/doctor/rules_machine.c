@@ -257,8 +257,9 @@ static enum doctor_level judge_speeds(const struct doctor_system *s, struct doct
 static enum doctor_level judge_governor(const struct doctor_system *s, struct doctor_finding *out)
 {
 	/* Drivers whose governor "powersave" goes by the load; elsewhere it means the least. */
-	bool by_load =
-		strcmp(s->driver, "intel_pstate") == 0 || strcmp(s->driver, "amd-pstate-epp") == 0;
+	bool by_load = strcmp(s->driver, "intel_pstate") == 0 ||
+		       strcmp(s->driver, "amd-pstate-epp") == 0 ||
+		       strcmp(s->driver, "amd_pstate_epp") == 0; /* before Linux 6.6 */
 
 	if (strcmp(s->governor, "powersave") == 0 && !by_load) {
 		doctor_say(out, "The frequency governor powersave holds the CPUs at their lowest.");
@@ -358,8 +359,8 @@ static enum doctor_level judge_autogroup(const struct doctor_system *s, struct d
 {
 	if (s->autogroup != 1)
 		return DOCTOR_NONE;
-	doctor_say(out, "Autogroups are on: CPU time is shared between sessions first, and nice "
-			"values count within a session only.");
+	doctor_say(out, "Autogroups are on: where cgroups don't divide CPU time, sessions share it "
+			"first, and nice values count within a session only.");
 	doctor_advise(out, "A busy program in another terminal may take half of a CPU, however "
 			   "nice it is. `sysctl kernel.sched_autogroup_enabled=0` turns it off.");
 	return DOCTOR_NOTE;

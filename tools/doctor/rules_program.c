@@ -72,9 +72,8 @@ static enum doctor_level judge_missing(
 	} else {
 		doctor_say(out, "%s can't be executed (%s).", program->name,
 			strerror(-program->error));
-		doctor_advise(out, "%s",
-			given ? "juggle would end with status 126. `chmod +x` may help."
-			      : "`chmod +x` may help.");
+		doctor_advise(out, "%s%s", given ? "juggle would end with status 126. " : "",
+			program->error == -EACCES ? "`chmod +x` may help." : "Give a program.");
 	}
 	return DOCTOR_PROBLEM;
 }
@@ -115,7 +114,7 @@ static enum doctor_level judge_privileged(const struct doctor_system *s, struct 
 	if (target == NULL || target->error != 0 || !target->privileged || s->may_move_others)
 		return DOCTOR_NONE;
 	doctor_say(out,
-		"%s gets privileges when it is started (set-uid, or capabilities): juggle "
+		"%s gets privileges when it is started (set-uid root, or capabilities): juggle "
 		"may not move its threads.",
 		target->name);
 	doctor_advise(out, "Run juggle with CAP_SYS_NICE, or what this program starts by juggle.");
@@ -374,10 +373,12 @@ static enum doctor_level judge_open_mpi(const struct doctor_system *s, struct do
 {
 	uint32_t ranks = s->launcher.ranks;
 
-	doctor_advise(out, "Say `%s --bind-to none`.", s->program.name);
+	if (ranks == 0 && !s->launcher.hosts)
+		ranks = slots(s); /* as many as there can be */
 	if (ranks > slots(s) && slots(s) > 0 && ranks > 2 && !s->launcher.hosts)
 		return say_unbound(
 			out, "Open MPI leaves that when there are more ranks than cores");
+	doctor_advise(out, "Say `%s --bind-to none`.", s->program.name);
 	if (ranks <= 2) {
 		doctor_say(out,
 			"Open MPI binds %s to a core of its own unless told otherwise: "
@@ -417,7 +418,12 @@ static enum doctor_level judge_mpi_binding(
 	case DOCTOR_OPEN_MPI:
 		return judge_open_mpi(s, out);
 	case DOCTOR_HYDRA:
-		return say_unbound(out, "MPICH's default; Intel MPI and MVAPICH2 bind");
+		if (doctor_env(s, "I_MPI_ROOT") == NULL)
+			return say_unbound(out, "MPICH's default; MVAPICH2 binds");
+		doctor_say(out, "Intel MPI binds ranks unless told otherwise: juggle gives the "
+				"binding back whenever it stands aside.");
+		doctor_advise(out, "`export I_MPI_PIN=off`.");
+		return DOCTOR_WARNING;
 	case DOCTOR_UNKNOWN_MPI:
 		doctor_say(
 			out, "%s is not known to doctor: it may bind the ranks.", s->program.name);
@@ -498,6 +504,9 @@ static enum doctor_level judge_slots(const struct doctor_system *s, struct docto
 	if (launcher->kind != DOCTOR_OPEN_MPI || launcher->ranks <= slots(s) || slots(s) == 0 ||
 		launcher->oversubscribe || launcher->hosts ||
 		is_set(s, "OMPI_MCA_rmaps_base_oversubscribe"))
+		return DOCTOR_NONE;
+	/* These say how many ranks there may be. */
+	if (doctor_env(s, "SLURM_JOB_ID") != NULL || doctor_env(s, "PBS_JOBID") != NULL)
 		return DOCTOR_NONE;
 	doctor_say(out, "Open MPI refuses %u ranks on %u core%s unless told that it is meant.",
 		launcher->ranks, slots(s), slots(s) == 1 ? "" : "s");

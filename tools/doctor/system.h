@@ -41,7 +41,7 @@ struct doctor_program {
 	bool script; /* begins with #! */
 	bool elf; /* for this kind of machine, and could be read */
 	bool fixed; /* linked statically: no libraries */
-	bool privileged; /* set-uid to another user, or with capabilities */
+	bool privileged; /* set-uid to root, or with capabilities */
 	size_t libraries; /* that it names itself: not theirs */
 	char library[DOCTOR_LIBRARIES_MAX][DOCTOR_LIBRARY_BYTES];
 };
