@@ -121,6 +121,9 @@ static void test_environment(void **state)
 		{"OMP_WAIT_POLICY=passive", NULL, "omp_wait", DOCTOR_GOOD},
 		{"GOMP_SPINCOUNT=infinity", NULL, "omp_wait", DOCTOR_NOTE},
 		{"GOMP_SPINCOUNT=300000", NULL, "omp_wait", DOCTOR_NONE},
+		{"GOMP_SPINCOUNT=300k", NULL, "omp_wait", DOCTOR_NONE},
+		{"GOMP_SPINCOUNT=1M", NULL, "omp_wait", DOCTOR_NOTE},
+		{"GOMP_SPINCOUNT=", NULL, "omp_wait", DOCTOR_NONE},
 		{"KMP_BLOCKTIME=infinite", NULL, "omp_wait", DOCTOR_NOTE},
 		{"OMP_DYNAMIC=true", NULL, "omp_dynamic", DOCTOR_WARNING},
 		{"OMP_DYNAMIC=false", NULL, "omp_dynamic", DOCTOR_NONE},
@@ -277,6 +280,13 @@ static void test_mpi_rules(void **state)
 	assert_level(s, "mpi_inner_juggle", DOCTOR_GOOD);
 	launch(s, DOCTOR_OPEN_MPI, "mpirun --host x -n 2 a", "a");
 	assert_level(s, "mpi_hosts", DOCTOR_WARNING);
+	assert_level(s, "mpi_ranks", DOCTOR_NONE);
+	launch(s, DOCTOR_OPEN_MPI, "mpirun --host localhost:4,localhost,x:2 -n 2 a", "a");
+	assert_level(s, "mpi_hosts", DOCTOR_WARNING);
+	launch(s, DOCTOR_OPEN_MPI, "mpirun --host localhost:4,localhost -n 5 a", "a");
+	assert_level(s, "mpi_hosts", DOCTOR_NONE);
+	assert_level(s, "mpi_ranks", DOCTOR_GOOD);
+	launch(s, DOCTOR_OPEN_MPI, "mpirun --host x -n 2 a", "a");
 	s->inner.error = -ENOENT; /* it may be there */
 	assert_level(s, "launched_program", DOCTOR_NONE);
 	free(s);

@@ -446,7 +446,8 @@ static enum doctor_level judge_sampler(const struct doctor_system *s, enum sampl
 	}
 	doctor_say(out, "--sampler %s does not work here (%s).", sampler_kind_name(kind),
 		strerror(-s->sampler_error[kind]));
-	doctor_advise(out, "If you want it: %s.", sampler_advice(kind, s->sampler_error[kind]));
+	doctor_advise(out, "If you ask for it, juggle says: %s.",
+		sampler_advice(kind, s->sampler_error[kind]));
 	return DOCTOR_NOTE;
 }
 

@@ -4,6 +4,7 @@
 
 #include "parse.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -236,6 +237,21 @@ static enum doctor_level judge_omp_binding(
 	return DOCTOR_NONE;
 }
 
+/* GOMP_SPINCOUNT, as libgomp reads it: "30M". */
+static double spin_rounds(const char *text)
+{
+	static const char suffixes[] = "kmgt";
+	char *end;
+	double rounds = strtod(text, &end);
+
+	for (const char *suffix = suffixes; *suffix != '\0' && *end != '\0'; suffix++) {
+		rounds *= 1000;
+		if (tolower((unsigned char)*end) == *suffix)
+			return rounds;
+	}
+	return strtod(text, NULL);
+}
+
 static enum doctor_level judge_omp_wait(const struct doctor_system *s, struct doctor_finding *out)
 {
 	const char *policy = doctor_env(s, "OMP_WAIT_POLICY");
@@ -243,7 +259,7 @@ static enum doctor_level judge_omp_wait(const struct doctor_system *s, struct do
 	const char *block = doctor_env(s, "KMP_BLOCKTIME");
 	const char *culprit = NULL, *value = "";
 
-	if (spin != NULL && (strncasecmp(spin, "inf", 3) == 0 || strtod(spin, NULL) >= LONG_SPIN)) {
+	if (spin != NULL && (strncasecmp(spin, "inf", 3) == 0 || spin_rounds(spin) >= LONG_SPIN)) {
 		culprit = "GOMP_SPINCOUNT";
 		value = spin;
 	} else if (block != NULL && strncasecmp(block, "inf", 3) == 0) {
@@ -481,7 +497,7 @@ static enum doctor_level judge_inner_juggle(
 
 static enum doctor_level judge_hosts(const struct doctor_system *s, struct doctor_finding *out)
 {
-	if (!s->launcher.hosts || is_juggle(&s->inner))
+	if (!s->launcher.elsewhere || is_juggle(&s->inner))
 		return DOCTOR_NONE;
 	doctor_say(out, "Hosts are named: ranks on other nodes are not below this juggle, and not "
 			"balanced.");
@@ -518,8 +534,8 @@ static enum doctor_level judge_ranks(const struct doctor_system *s, struct docto
 {
 	const struct doctor_program *target = doctor_target(s);
 
-	if (s->launcher.ranks == 0 || s->threads > 0 || s->launcher.hosts || is_juggle(&s->inner) ||
-		s->launcher.kind == DOCTOR_SRUN)
+	if (s->launcher.ranks == 0 || s->threads > 0 || s->launcher.elsewhere ||
+		is_juggle(&s->inner) || s->launcher.kind == DOCTOR_SRUN)
 		return DOCTOR_NONE;
 	if (openmp_of(target) != NULL && omp_threads(s) > 0)
 		return DOCTOR_NONE; /* said with the threads */

@@ -62,6 +62,7 @@ struct doctor_launcher {
 	bool oversubscribe;
 	bool hardware_threads; /* count as cores do */
 	bool hosts; /* names hosts, or a file of them */
+	bool elsewhere; /* some of them may be another than this one */
 	bool yield; /* asks for mpi_yield_when_idle */
 	bool unsure; /* some option was not understood: what follows may be wrong */
 	int program; /* place of the program in the command; -1: none found */
