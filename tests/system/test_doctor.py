@@ -188,6 +188,13 @@ def test_command_is_looked_up(doctor, tmp_path):
     assert not (tmp_path / "run").exists(), "the command was run"
 
 
+@pytest.mark.parametrize("command", ["/nonexistent", "/", "/etc/passwd", "/etc/passwd/x", "no-such-command"])
+def test_status_is_that_of_juggle(doctor, run_juggle, command):
+    _, findings = doctor("--", command)
+    status = re.search(r"with status (\d+)\.", findings["command"]["advice"]).group(1)
+    assert run_juggle("--", command).returncode == int(status)
+
+
 def test_openmp(doctor, app):
     program = app("ubench-omp")
     _, findings = doctor("--", program, "-n", "3")

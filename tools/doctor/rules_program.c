@@ -64,7 +64,7 @@ static bool is_open_mpi(const struct doctor_program *program)
 static enum doctor_level judge_missing(
 	const struct doctor_program *program, bool given, struct doctor_finding *out)
 {
-	if (program->error == -ENOENT || program->error == -ENOTDIR) {
+	if (program->error == -ENOENT) {
 		doctor_say(out, "%s is not found%s.", program->name,
 			strchr(program->name, '/') != NULL ? "" : " in PATH");
 		doctor_advise(out, "%s",
