@@ -17,6 +17,7 @@
 #include "progress_finder.h"
 #include "roster.h"
 #include "team.h"
+#include "telemetry_writer.h"
 
 #define EAGER_MS 4 /* between looks for new threads while the job is starting */
 #define EAGER_FOR_NS UINT64_C(1000000000)

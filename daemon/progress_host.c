@@ -13,6 +13,7 @@
 #include "act.h"
 #include "futex.h"
 #include "progress.h"
+#include "telemetry_writer.h"
 
 #define COST_FACTOR 100 /* points that cost c of CPU time are followed by 100 c without */
 #define COST_SMOOTHING 8

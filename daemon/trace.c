@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace.h"
 
+#include "telemetry_writer.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>

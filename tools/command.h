@@ -26,8 +26,8 @@ enum {
 
 /* Options that all have. */
 struct command_options {
-	bool json; /* one JSON object on standard output, and nothing else there */
-	bool quiet; /* no progress line, no warnings */
+	bool json; /* JSON on standard output, an object a line, and nothing else there */
+	bool quiet; /* no progress line, no warnings, no remarks */
 };
 
 /* Read the command line of a subcommand by its argp, whose parser gets `input`; argv[0] is its whole

@@ -7,6 +7,7 @@
 #include "plb.h"
 #include "progress.h"
 #include "progress_trace.h"
+#include "telemetry_writer.h"
 #include "trace.h"
 
 #include <errno.h>
