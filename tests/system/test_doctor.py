@@ -220,7 +220,7 @@ def test_mpi(doctor, app):
         pytest.skip("Open MPI is not installed")
     count = 2 * os.cpu_count() + 1
     _, findings = doctor("--", launcher, "-n", count, program)
-    assert level(findings, "mpi_slots") == "warning"
+    assert level(findings, "mpi_slots") == "problem"
     assert level(findings, "launched_program") == "good"
     assert "libmpi" in findings["command_kind"]["text"]
     _, findings = doctor("--", launcher, "--oversubscribe", "--bind-to", "none", "-n", count, program)

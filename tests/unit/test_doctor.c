@@ -236,7 +236,7 @@ static void test_mpi_rules(void **state)
 	launch(s, DOCTOR_OPEN_MPI, "mpirun -n 3 a", "a");
 	assert_says(s, "mpi_binding", DOCTOR_NOTE, "NUMA", "");
 	launch(s, DOCTOR_OPEN_MPI, "mpirun -n 7 a", "a");
-	assert_says(s, "mpi_slots", DOCTOR_WARNING, "refuses 7", "--oversubscribe");
+	assert_says(s, "mpi_slots", DOCTOR_PROBLEM, "refuses 7", "--oversubscribe");
 	struct doctor_finding binding = {0};
 	assert_int_equal(level_of(s, "mpi_binding", &binding), DOCTOR_GOOD);
 	assert_string_equal(binding.advice, "");
@@ -252,7 +252,7 @@ static void test_mpi_rules(void **state)
 	/* Hardware threads are no cores. */
 	launch(s, DOCTOR_OPEN_MPI, "mpirun -n 4 a", "a");
 	s->cores = mask_of("0,1");
-	assert_says(s, "mpi_slots", DOCTOR_WARNING, "4 ranks on 2 cores", "");
+	assert_says(s, "mpi_slots", DOCTOR_PROBLEM, "4 ranks on 2 cores", "");
 	launch(s, DOCTOR_OPEN_MPI, "mpirun --use-hwthread-cpus -n 4 a", "a");
 	s->cores = mask_of("0,1");
 	assert_level(s, "mpi_slots", DOCTOR_NONE);

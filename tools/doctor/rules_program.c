@@ -527,7 +527,7 @@ static enum doctor_level judge_slots(const struct doctor_system *s, struct docto
 	doctor_say(out, "Open MPI refuses %u ranks on %u core%s unless told that it is meant.",
 		launcher->ranks, slots(s), slots(s) == 1 ? "" : "s");
 	doctor_advise(out, "Say `%s --oversubscribe`.", s->program.name);
-	return DOCTOR_WARNING;
+	return DOCTOR_PROBLEM;
 }
 
 static enum doctor_level judge_ranks(const struct doctor_system *s, struct doctor_finding *out)
