@@ -128,3 +128,8 @@ void progress_trace_look(
 	trace_line(p->trace, "updates %llu %d%s", (unsigned long long)now_ns, (int)p->pid, p->text);
 	trace_end(p->trace);
 }
+
+uint64_t progress_trace_next(const struct progress_trace *p)
+{
+	return p != NULL ? p->next_ns : UINT64_MAX;
+}

@@ -37,4 +37,7 @@ void progress_trace_moves(struct progress_trace *p, struct trace *trace, pid_t p
 void progress_trace_look(
 	struct progress_trace *p, uint64_t now_ns, const struct progress_subdomain_view *subdomain);
 
+/* When the next sample is wanted; UINT64_MAX: never. Pure. */
+uint64_t progress_trace_next(const struct progress_trace *p);
+
 #endif

@@ -390,7 +390,9 @@ static void test_subdomains(void **state)
 
 	assert_non_null(p);
 	progress_trace_moves(p, trace, 42, 5, move, 1); /* of whose is not known yet */
+	assert_int_equal(progress_trace_next(p), 0);
 	progress_trace_look(p, 10, view);
+	assert_int_equal(progress_trace_next(p), 50000010);
 	view[0].updates = 10;
 	progress_trace_look(p, 49000000, view); /* too early */
 	progress_trace_moves(p, trace, 42, 100000000, move, 2);
@@ -431,6 +433,7 @@ static void test_many_subdomains(void **state)
 	info.subdomains++;
 	p = progress_trace_new(trace, 42, &info);
 	assert_null(p);
+	assert_true(progress_trace_next(p) == UINT64_MAX);
 	progress_trace_look(p, 1, view);
 	progress_trace_moves(p, trace, 42, 1, &move, 1);
 	progress_trace_free(p);
