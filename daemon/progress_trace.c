@@ -17,7 +17,7 @@ struct progress_trace {
 	pid_t pid;
 	int32_t rank;
 	uint32_t workers, subdomains;
-	bool told;
+	bool told; /* the trace says who owns what; false again once it has lost a part of that */
 	uint64_t next_ns; /* sample */
 	uint32_t *owner; /* that the trace says; UINT32_MAX: nobody's */
 	char *text; /* scratch */
@@ -66,7 +66,8 @@ void progress_trace_moves(struct progress_trace *p, struct trace *trace, pid_t p
 			move[i].subdomain, move[i].from, move[i].to);
 		p->owner[move[i].subdomain] = move[i].to;
 	}
-	trace_end(trace);
+	if (!trace_end(trace) && p != NULL)
+		p->told = false;
 }
 
 /* A blank and a number, or -1; snprintf() would take as long as all else. */
@@ -98,7 +99,6 @@ static void tell_owners(
 		same = same && p->owner[s] == subdomain[s].owner;
 		p->owner[s] = subdomain[s].owner;
 	}
-	p->told = true;
 	if (same)
 		return;
 	char *at = p->text;
@@ -108,7 +108,7 @@ static void tell_owners(
 	trace_begin(p->trace);
 	trace_line(p->trace, "subdomains %llu %d %d %u%s", (unsigned long long)now_ns, (int)p->pid,
 		(int)p->rank, p->workers, p->text);
-	trace_end(p->trace);
+	p->told = trace_end(p->trace);
 }
 
 void progress_trace_look(

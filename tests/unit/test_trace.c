@@ -415,6 +415,56 @@ static void test_subdomains(void **state)
 				     "updates 300000000 42 10 1 4611686018427387903\n");
 }
 
+/* Leaves no room until the next flush. */
+static void fill(struct trace *trace)
+{
+	for (int width = 100000; width > 0; width /= 10)
+		do {
+			trace_begin(trace);
+			trace_line(trace, "%0*d", width, 0);
+		} while (trace_end(trace));
+}
+
+/* As long as the records of a program keep being dropped, the trace does not say who owns what. */
+static void test_subdomains_dropped(void **state)
+{
+	struct fixture *f = *state;
+	struct trace *trace = open_trace(f);
+	const struct progress_info info = {.workers = 2, .subdomains = 1};
+	struct progress_subdomain_view view = {.updates = 1};
+	const struct policy_plb_move there = {0, 0, 1}, back = {0, 1, 0};
+	struct progress_trace *p = progress_trace_new(trace, 42, &info);
+
+	assert_non_null(p);
+	fill(trace);
+	progress_trace_look(p, 1, &view); /* lost */
+	assert_int_equal(trace_flush(trace), 0);
+	progress_trace_look(p, 100000000, &view);
+	fill(trace);
+	progress_trace_moves(p, trace, 42, 110000000, &there, 1); /* lost */
+	assert_int_equal(trace_flush(trace), 0);
+	progress_trace_moves(p, trace, 42, 120000000, &back, 1); /* from whom? */
+	progress_trace_moves(p, trace, 42, 130000000, &there, 1);
+	view.owner = 1;
+	progress_trace_look(p, 200000000, &view);
+	progress_trace_moves(p, trace, 42, 210000000, &back, 1);
+	progress_trace_free(p);
+	trace_free(trace);
+	char text[2000] = "";
+	for (const char *line = body(f); *line != '\0'; line = strchr(line, '\n') + 1)
+		if (strchr("psgu", *line) != NULL)
+			strncat(text, line, (size_t)(strchr(line, '\n') + 1 - line));
+	assert_string_equal(text, "subdomains 100000000 42 0 2 0\n"
+				  "updates 100000000 42 1\n"
+				  "plb 120000000 42 1\n"
+				  "plb 130000000 42 1\n"
+				  "subdomains 200000000 42 0 2 1\n"
+				  "updates 200000000 42 1\n"
+				  "plb 210000000 42 1\n"
+				  "give 210000000 42 0 1 0\n");
+	assert_non_null(strstr(f->text, "\ndropped "));
+}
+
 /* However many there are, so many numbers a second; and none of too many. */
 static void test_many_subdomains(void **state)
 {
@@ -454,7 +504,7 @@ static void test_null(void **state)
 	(void)state;
 	trace_begin(NULL);
 	trace_line(NULL, "%d", 1);
-	trace_end(NULL);
+	assert_true(trace_end(NULL));
 	assert_int_equal(trace_flush(NULL), 0);
 	trace_free(NULL);
 }
@@ -475,6 +525,7 @@ int main(void)
 		TEST(test_full_from_the_start),
 		TEST(test_full_later),
 		TEST(test_subdomains),
+		TEST(test_subdomains_dropped),
 		TEST(test_many_subdomains),
 		cmocka_unit_test(test_null),
 	};
