@@ -190,7 +190,7 @@ static int look_at_workers(struct progress_host *host, struct progress_segment *
 	return r;
 }
 
-static int look_at_subdomains(struct progress_segment *segment, uint64_t now)
+static int look_at_subdomains(struct progress_segment *segment, uint64_t now, bool last)
 {
 	if ((segment->shown == NULL && segment->traced == NULL) || segment->subdomain == NULL)
 		return 0;
@@ -201,7 +201,7 @@ static int look_at_subdomains(struct progress_segment *segment, uint64_t now)
 	if (segment->shown != NULL)
 		telemetry_set(&segment->shown->spread,
 			progress_host_spread(segment->subdomain, subdomains));
-	progress_trace_look(segment->traced, now, segment->subdomain);
+	progress_trace_look(segment->traced, now, segment->subdomain, last);
 	return 0;
 }
 
@@ -284,7 +284,7 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 		segment->workers_ns = now + WORKERS_NS;
 	}
 	if (r == 0 && now >= segment->show_ns) {
-		r = look_at_subdomains(segment, now);
+		r = look_at_subdomains(segment, now, false);
 		segment->show_ns = progress_host_next_look(now,
 			progress_reader_info(segment->reader)->subdomains,
 			progress_trace_next(segment->traced));
@@ -300,7 +300,7 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 static void drop(struct progress_host *host, struct progress_segment *segment, int error)
 {
 	if (error == 0 || error == -ESTALE) {
-		(void)look_at_subdomains(segment, clock_ns(CLOCK_MONOTONIC));
+		(void)look_at_subdomains(segment, clock_ns(CLOCK_MONOTONIC), true);
 	} else {
 		progress_host_tell(host->setup.options, segment->pid, error, 0);
 		segment->damaged = true;

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "progress_trace.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "plb.h"
@@ -111,10 +110,10 @@ static void tell_owners(
 	p->told = trace_end(p->trace);
 }
 
-void progress_trace_look(
-	struct progress_trace *p, uint64_t now_ns, const struct progress_subdomain_view *subdomain)
+void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
+	const struct progress_subdomain_view *subdomain, bool last)
 {
-	if (p == NULL || now_ns < p->next_ns)
+	if (p == NULL || (now_ns < p->next_ns && !last))
 		return;
 	uint64_t pause_ns = p->subdomains * NUMBER_NS;
 	p->next_ns = now_ns + (pause_ns > SAMPLE_NS ? pause_ns : SAMPLE_NS);

@@ -10,6 +10,7 @@
 #ifndef JUGGLE_PROGRESS_TRACE_H
 #define JUGGLE_PROGRESS_TRACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -32,10 +33,10 @@ void progress_trace_free(struct progress_trace *p);
 void progress_trace_moves(struct progress_trace *p, struct trace *trace, pid_t pid, uint64_t now_ns,
 	const struct policy_plb_move *move, uint32_t moves);
 
-/* All subdomains were read, perhaps too early for the next sample. Owners are told at first, and
- * when they are not those that the trace says. */
-void progress_trace_look(
-	struct progress_trace *p, uint64_t now_ns, const struct progress_subdomain_view *subdomain);
+/* All subdomains were read, perhaps too early for the next sample: then nothing is told, but at the
+ * last look. Owners are told at first, and when they are not those that the trace says. */
+void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
+	const struct progress_subdomain_view *subdomain, bool last);
 
 /* When the next sample is wanted; UINT64_MAX: never. Pure. */
 uint64_t progress_trace_next(const struct progress_trace *p);

@@ -391,17 +391,19 @@ static void test_subdomains(void **state)
 	assert_non_null(p);
 	progress_trace_moves(p, trace, 42, 5, move, 1); /* of whose is not known yet */
 	assert_int_equal(progress_trace_next(p), 0);
-	progress_trace_look(p, 10, view);
+	progress_trace_look(p, 10, view, false);
 	assert_int_equal(progress_trace_next(p), 50000010);
 	view[0].updates = 10;
-	progress_trace_look(p, 49000000, view); /* too early */
+	progress_trace_look(p, 49000000, view, false); /* too early */
 	progress_trace_moves(p, trace, 42, 100000000, move, 2);
 	progress_trace_moves(p, trace, 42, 100000005, move, 0);
 	view[0].owner = 0;
 	view[2].owner = 1;
-	progress_trace_look(p, 100000010, view); /* the owners are known */
+	progress_trace_look(p, 100000010, view, false); /* the owners are known */
 	view[1] = (struct progress_subdomain_view){.updates = 1};
-	progress_trace_look(p, 300000000, view);
+	progress_trace_look(p, 300000000, view, false);
+	view[0].updates = 11;
+	progress_trace_look(p, 300000001, view, true);
 	progress_trace_free(p);
 	trace_free(trace);
 	assert_string_equal(body(f), "plb 5 42 1\n"
@@ -412,7 +414,8 @@ static void test_subdomains(void **state)
 				     "give 100000000 42 2 0 1\n"
 				     "updates 100000010 42 10 -1 4611686018427387903\n"
 				     "subdomains 300000000 42 3 2 0 0 1\n"
-				     "updates 300000000 42 10 1 4611686018427387903\n");
+				     "updates 300000000 42 10 1 4611686018427387903\n"
+				     "updates 300000001 42 11 1 4611686018427387903\n");
 }
 
 /* Leaves no room until the next flush. */
@@ -437,16 +440,16 @@ static void test_subdomains_dropped(void **state)
 
 	assert_non_null(p);
 	fill(trace);
-	progress_trace_look(p, 1, &view); /* lost */
+	progress_trace_look(p, 1, &view, false); /* lost */
 	assert_int_equal(trace_flush(trace), 0);
-	progress_trace_look(p, 100000000, &view);
+	progress_trace_look(p, 100000000, &view, false);
 	fill(trace);
 	progress_trace_moves(p, trace, 42, 110000000, &there, 1); /* lost */
 	assert_int_equal(trace_flush(trace), 0);
 	progress_trace_moves(p, trace, 42, 120000000, &back, 1); /* from whom? */
 	progress_trace_moves(p, trace, 42, 130000000, &there, 1);
 	view.owner = 1;
-	progress_trace_look(p, 200000000, &view);
+	progress_trace_look(p, 200000000, &view, false);
 	progress_trace_moves(p, trace, 42, 210000000, &back, 1);
 	progress_trace_free(p);
 	trace_free(trace);
@@ -478,13 +481,13 @@ static void test_many_subdomains(void **state)
 	assert_non_null(view);
 	assert_non_null(p);
 	for (uint64_t now = 1; now < UINT64_C(20000000000); now += 1000000)
-		progress_trace_look(p, now, view);
+		progress_trace_look(p, now, view, false);
 	progress_trace_free(p);
 	info.subdomains++;
 	p = progress_trace_new(trace, 42, &info);
 	assert_null(p);
 	assert_true(progress_trace_next(p) == UINT64_MAX);
-	progress_trace_look(p, 1, view);
+	progress_trace_look(p, 1, view, false);
 	progress_trace_moves(p, trace, 42, 1, &move, 1);
 	progress_trace_free(p);
 	assert_null(progress_trace_new(NULL, 42, &info));
