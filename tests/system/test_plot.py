@@ -32,9 +32,9 @@ def titles(svg):
     return ["".join(text.itertext()).strip() for text in svg.iter("{http://www.w3.org/2000/svg}text")]
 
 
-def draw(plot, folder, trace, *options):
+def draw(plot, folder, trace, *options, **keywords):
     """(texts of the picture, result)."""
-    result = plot(trace, "-o", folder / "picture.svg", *options)
+    result = plot(trace, "-o", folder / "picture.svg", *options, **keywords)
     root = ElementTree.parse(folder / "picture.svg").getroot()
     assert root.tag == SVG
     return titles(root), result
@@ -115,6 +115,14 @@ def test_names(run_jugglectl, tmp_path, name):
     assert " <&> '\u20ac' ? ?" in " ".join(titles(ElementTree.parse(picture).getroot())).replace("\xa0", " ")
     assert picture.stat().st_mode & 0o777 == 0o640
     assert sorted(os.listdir(tmp_path)) == sorted([name, name + ".svg"])
+
+
+@NEEDS_GNUPLOT
+def test_settings_of_the_user(plot, tmp_path):
+    """Those of an interactive gnuplot don't get into pictures, and their errors are none of ours."""
+    (tmp_path / ".gnuplot").write_text(f"set output '{tmp_path}/own'\nset title 'own'\nthis is no command\n")
+    texts, _ = draw(plot, tmp_path, TRACES / "block", env={**os.environ, "HOME": str(tmp_path)})
+    assert "own" not in texts and sorted(os.listdir(tmp_path)) == [".gnuplot", "picture.svg"]
 
 
 @NEEDS_GNUPLOT

@@ -15,20 +15,20 @@ extern char **environ;
 
 static int start(int script, int picture, int errors, pid_t *pid)
 {
-	char name[] = "gnuplot";
-	char *const argv[] = {name, NULL};
+	char name[] = "gnuplot", defaults[] = "-d"; /* the user's settings don't change pictures */
+	char *const argv[] = {name, defaults, NULL};
 	posix_spawn_file_actions_t actions;
 	posix_spawnattr_t attributes;
-	sigset_t defaults;
+	sigset_t signals;
 
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
+	sigemptyset(&signals);
+	sigaddset(&signals, SIGPIPE);
 	int r = posix_spawn_file_actions_init(&actions);
 	if (r != 0)
 		return -r;
 	r = posix_spawnattr_init(&attributes);
 	if (r == 0) {
-		posix_spawnattr_setsigdefault(&attributes, &defaults);
+		posix_spawnattr_setsigdefault(&attributes, &signals);
 		posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
 		posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
 		posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
