@@ -8,7 +8,6 @@
 
 #define SAMPLE_NS UINT64_C(50000000) /* between samples, at least */
 #define NUMBER_NS UINT64_C(100000) /* the same, for each subdomain */
-#define UPDATES_MAX ((UINT64_C(1) << 62) - 1) /* that a reader of traces believes */
 #define DIGITS 21 /* of a number, with the blank before it */
 
 struct progress_trace {
@@ -121,7 +120,9 @@ void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
 	char *at = p->text;
 	for (uint32_t s = 0; s < p->subdomains; s++)
 		at = put_number(at, subdomain[s].holder == PROGRESS_NOBODY,
-			subdomain[s].updates < UPDATES_MAX ? subdomain[s].updates : UPDATES_MAX);
+			subdomain[s].updates < PROGRESS_TRACE_UPDATES_MAX
+				? subdomain[s].updates
+				: PROGRESS_TRACE_UPDATES_MAX);
 	*at = '\0';
 	trace_begin(p->trace);
 	trace_line(p->trace, "updates %llu %d%s", (unsigned long long)now_ns, (int)p->pid, p->text);

@@ -20,6 +20,9 @@
 /* Of larger programs only the number of moves is told. */
 #define PROGRESS_TRACE_SUBDOMAINS_MAX 65536u
 
+/* Larger counts, of damaged segments, are told as this: what a reader of traces takes. */
+#define PROGRESS_TRACE_UPDATES_MAX ((UINT64_C(1) << 62) - 1)
+
 /* Of one process. */
 struct progress_trace;
 

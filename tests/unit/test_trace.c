@@ -9,6 +9,7 @@
 #include "progress_trace.h"
 #include "telemetry_writer.h"
 #include "trace.h"
+#include "trace_parser.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,6 +35,12 @@
 	} while (0)
 
 #define HEADER "# juggle trace 1 "
+
+/* What can be published can be traced, and what is traced can be read. */
+_Static_assert(TRACE_WORKERS_MAX == PROGRESS_WORKERS_MAX, "limits differ");
+_Static_assert(TRACE_SUBDOMAINS_MAX == PROGRESS_SUBDOMAINS_MAX, "limits differ");
+_Static_assert(PROGRESS_TRACE_SUBDOMAINS_MAX <= TRACE_SUBDOMAINS_MAX, "limits differ");
+_Static_assert(PROGRESS_TRACE_UPDATES_MAX == TRACE_NUMBER_MAX, "limits differ");
 
 /* A job on three CPUs, a file to trace it to, and what the file holds. */
 struct fixture {
