@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -255,6 +256,23 @@ def test_gnuplot_that_fails(run_jugglectl, tmp_path, script, words):
     assert old.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["a.png", "gnuplot"]
 
 
+def test_interrupted(background, jugglectl, tmp_path):
+    """Control-C reaches gnuplot, too: it ends both, by signal, and what was there stays there."""
+    tool, old, started = tmp_path / "gnuplot", tmp_path / "a.svg", tmp_path / "started"
+    tool.write_text("#!/bin/sh\necho half\necho $$ > '%s'\nexec sleep 60\n" % started)
+    tool.chmod(0o755)
+    old.write_text("old")
+    environment = {**os.environ, "PATH": "%s:%s" % (tmp_path, os.environ["PATH"])}
+    process = background([jugglectl, "plot", "-o", old, TRACES / "block"], env=environment,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pid = helpers.wait_for(lambda: started.exists() and started.read_text().strip(), "gnuplot runs")
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=helpers.TIMEOUT_S) == ("", "")
+    assert process.returncode == -signal.SIGINT
+    helpers.wait_for(lambda: not os.path.exists("/proc/%s" % pid), "gnuplot has ended")
+    assert old.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["a.svg", "gnuplot", "started"]
+
+
 @pytest.mark.parametrize("output, words", [
     ("missing/a.json", "No such file or directory"), ("", "Is a directory"), ("full", "No space left")])
 def test_output_that_cannot_be_written(run_jugglectl, tmp_path, output, words):
@@ -319,3 +337,31 @@ def test_nothing_to_draw(run_jugglectl, tmp_path):
 ])
 def test_wrong_command_line(run_jugglectl, options, words):
     refused(run_jugglectl("plot", *options), 2, *words)
+
+
+@pytest.mark.parametrize("output", ["a.svg", "link.svg", "hard.svg", "-"])
+def test_trace_as_output(jugglectl, tmp_path, output):
+    """It is not overwritten, nor appended to, by whatever name."""
+    trace = tmp_path / "a.svg"
+    shutil.copy(TRACES / "block", trace)
+    (tmp_path / "link.svg").symlink_to("a.svg")
+    (tmp_path / "hard.svg").hardlink_to(trace)
+    with open(trace, "a", encoding="utf-8") as stdout:
+        done = subprocess.run([jugglectl, "plot", "-o", output, "a.svg"], cwd=tmp_path, stdout=stdout,
+                              stderr=subprocess.PIPE, text=True, check=False, timeout=helpers.TIMEOUT_S)
+    assert done.returncode == 2 and "that is the trace itself" in done.stderr
+    assert trace.read_bytes() == (TRACES / "block").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["-n", "--", "a\nb", "\033[31m"])
+def test_relative_names(run_jugglectl, tmp_path, name):
+    """With a dash, or with bytes that would break a line or reach the terminal."""
+    shown = re.sub(r"[\n\033]", "?", name)
+    refused(run_jugglectl("plot", "--perfetto", "--", name, cwd=tmp_path), 1, shown + ": No such file")
+    shutil.copy(TRACES / "block", tmp_path / name)
+    done = run_jugglectl("plot", "--perfetto", "-o", "-o", "--", name, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run_jugglectl("plot", "--perfetto", "--", name, cwd=tmp_path)
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+    assert done.stdout.startswith(shown + ".json: ")
+    assert sorted(os.listdir(tmp_path)) == sorted(["-o", name, name + ".json"])
