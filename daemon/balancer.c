@@ -161,6 +161,7 @@ static void list_thread(struct scanner *s, const struct proc_thread *thread, str
 		return;
 	}
 	telemetry_set32(&shown->flags, 0); /* readers skip it meanwhile */
+	atomic_thread_fence(memory_order_release);
 	shown->tid = thread->tid;
 	shown->pid = thread->pid;
 	shown->start_ticks = thread->start_ticks;

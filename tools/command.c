@@ -161,11 +161,24 @@ error_t command_argument(
 	return 0;
 }
 
+void command_make_printable(char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+/* One line, whatever the names in it are. */
 static void print_line(const char *program, const char *format, va_list args)
 {
-	fprintf(stderr, "%s: ", program);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	char *text = NULL;
+
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	if (text != NULL)
+		command_make_printable(text);
+	fprintf(stderr, "%s: %s\n", program, text != NULL ? text : format);
+	free(text);
 }
 
 int command_fail(const char *program, const char *format, ...)

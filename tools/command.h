@@ -60,7 +60,11 @@ error_t command_seed(struct argp_state *state, const char *option, const char *a
 error_t command_argument(
 	struct argp_state *state, const char *arg, const char *what, const char **out);
 
-/* Print one line to standard error, after the subcommand's name. Returns COMMAND_IMPOSSIBLE. */
+/* Replace what breaks a line, or what a terminal obeys, by '?': in names that are printed. Pure. */
+void command_make_printable(char *text);
+
+/* Print one line to standard error, after the subcommand's name, made printable as above. Returns
+ * COMMAND_IMPOSSIBLE. */
 int command_fail(const char *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Likewise, of a command line whose options don't fit together. Returns COMMAND_WRONG. */

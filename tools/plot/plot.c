@@ -253,9 +253,11 @@ static int read_trace(struct plot *plot)
 	const char *path = plot->options->trace;
 	struct stat in, out;
 
-	if (plot->output != NULL && stat(path, &in) == 0 && stat(plot->output, &out) == 0 &&
-		in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-		return command_wrong(plot->program, "%s: that is the trace itself", plot->output);
+	int there = plot->output != NULL ? stat(plot->output, &out) : fstat(STDOUT_FILENO, &out);
+	if (there == 0 && stat(path, &in) == 0 && in.st_dev == out.st_dev &&
+		in.st_ino == out.st_ino)
+		return command_wrong(plot->program, "%s: that is the trace itself",
+			plot->output != NULL ? plot->output : "standard output");
 	return command_read_trace(plot->program, path, &plot->trace);
 }
 
@@ -427,9 +429,14 @@ static int tell(const struct plot *plot)
 	if (plot->output == NULL)
 		return 0;
 	if (!plot->common->json) {
-		printf("%s: %zu thread%s, %zu points, %.6g to %.6g s\n", plot->output,
-			run->threads_shown, run->threads_shown == 1 ? "" : "s", run->points,
+		char *name = strdup(plot->output);
+		if (name != NULL)
+			command_make_printable(name);
+		printf("%s: %zu thread%s, %zu points, %.6g to %.6g s\n",
+			name != NULL ? name : "the output", run->threads_shown,
+			run->threads_shown == 1 ? "" : "s", run->points,
 			plot_run_s(run, run->from_ns), plot_run_s(run, run->to_ns));
+		free(name);
 		return command_flush(plot->program);
 	}
 	json_t *output = json_string(plot->output); /* any bytes */

@@ -4,9 +4,12 @@
  *
  * A wire format: fixed widths, offsets pinned below, magic, version and sizes checked by
  * whoever opens it. The keeper creates the segment, the balancer alone writes the live
- * part, anybody may read. Every live field is a word that is read and written whole
- * (relaxed); fields of one moment need not agree with each other. Readers trust
- * nothing in it: all counts are bounded by the sizes that they mapped. Writers have
+ * part. Live fields that are _Atomic are read and written whole (relaxed); fields of one
+ * moment need not agree with each other. The others live in elements of the arrays: those of
+ * a thread are rewritten, while its flags are 0, when another takes over its slot, its name
+ * whenever it has a new one, those of a CPU when the usable CPUs change. Who reads just then
+ * may get a mixture of old and new. Readers copy what they need and trust nothing
+ * in it: counts are clipped to the sizes of the arrays, texts are ended. Writers have
  * telemetry_writer.h, readers telemetry_reader.h.
  *
  * The report at the end is written from it, too, so that it can be written even when the
