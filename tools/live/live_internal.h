@@ -3,6 +3,7 @@
 #ifndef LIVE_INTERNAL_H
 #define LIVE_INTERNAL_H
 
+#include <errno.h>
 #include <time.h>
 
 #include "live.h"
@@ -23,6 +24,12 @@ static inline uint64_t live_asleep_ns(void)
 	uint64_t awake_ns = live_clock_ns(CLOCK_MONOTONIC); /* first, so that it is the smaller */
 
 	return live_clock_ns(CLOCK_BOOTTIME) - awake_ns;
+}
+
+/* Does an error tell of the caller, and nothing of what it looked at? */
+static inline bool live_lacks_resources(int error)
+{
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
 /* ---- text.c ---- */

@@ -31,8 +31,9 @@ enum live_state {
 	LIVE_RUNS,
 	LIVE_STARTING, /* not filled in yet */
 	LIVE_STALE, /* its process is gone, and nobody has it open to write: to be removed */
-	LIVE_UNSEEN, /* no such process is seen from here, but somebody has it open: a child that
-	              * outlived it, or a process of another PID namespace */
+	LIVE_UNSEEN, /* no such process is seen from here, but somebody has it open, a child that
+	              * outlived it or a process of another PID namespace; or it isn't told
+	              * whether somebody has */
 	LIVE_FOREIGN, /* another user's: cannot be read */
 	LIVE_OTHER_VERSION,
 	LIVE_DAMAGED, /* its process is there, but it is no segment, or not one that it may have */
@@ -67,8 +68,8 @@ struct live_entry {
 /* "runs", "starting", "stale" ... */
 const char *live_state_name(enum live_state state);
 
-/* All segments, jobs first, each kind by uid and pid. free() the array. -ENOMEM, or what reading
- * /dev/shm failed with. */
+/* All segments, jobs first, each kind by uid and pid. free() the array. -ENOMEM, -EMFILE, -ENFILE, or what
+ * reading /dev/shm failed with. */
 int live_list(struct live_entry **out, size_t *n);
 
 /* Remove a segment that is stale. It is looked at again: -EBUSY when it is not stale (any more), or
