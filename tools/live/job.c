@@ -74,8 +74,7 @@ static int look_for_ranks(struct live_job *job)
 
 	for (size_t i = 0; i < n && error == 0; i++)
 		if (entry[i].kind == LIVE_PROGRESS && entry[i].state == LIVE_RUNS &&
-			entry[i].uid == job->uid && live_rank(entry[i].pid) >= 0 &&
-			live_parent(entry[i].pid) == job->parent)
+			entry[i].uid == job->uid && entry[i].launcher_pid == job->parent)
 			error = live_job_watch(job, entry[i].pid);
 	free(entry);
 	return error == -ENOMEM ? error : 0;

@@ -251,6 +251,7 @@ int live_list(struct live_entry **out, size_t *n)
 	}
 	if (*n > 0)
 		qsort(array, *n, sizeof *array, in_order);
+	live_belong(array, *n);
 	*out = array;
 	return 0;
 }

@@ -59,8 +59,24 @@ bool live_is_juggle(pid_t pid, uint64_t inode);
 /* The parent; 0 when there is none, or it is not known. */
 pid_t live_parent(pid_t pid);
 
+enum { LIVE_DEPTH = 256 }; /* of processes below each other: /proc is not read at one moment */
+
+/* The process itself and those above it, nearest first. Returns how many. */
+size_t live_ancestors(pid_t pid, pid_t above[LIVE_DEPTH]);
+
 /* Is `above` the process itself or one above it? */
 bool live_is_below(pid_t pid, pid_t above);
+
+/* ---- choice.c ---- */
+
+/* The process that all of a job stand below, and which is of it. */
+pid_t live_job_top(const struct live_entry *job);
+
+/* Fill in which job each process belongs to. Jobs come first. */
+void live_belong(struct live_entry *entry, size_t n);
+
+/* Can the i-th be opened, and is it no part of one before it? */
+bool live_is_choice(const struct live_entry *entry, size_t i);
 
 /* ---- job.c ---- */
 

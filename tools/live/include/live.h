@@ -63,6 +63,8 @@ struct live_entry {
 	uint32_t workers, subdomains;
 	uint32_t asked; /* for what balancing: enum progress_balancing */
 	pid_t balancer_pid; /* who balances now; 0: nobody */
+	pid_t juggle_pid; /* of the job, of the same user, that it belongs to; 0: none */
+	pid_t launcher_pid; /* belongs to none, and is a rank: the parent of all ranks; else 0 */
 };
 
 /* "runs", "starting", "stale" ... */
@@ -75,6 +77,10 @@ int live_list(struct live_entry **out, size_t *n);
 /* Remove a segment that is stale. It is looked at again: -EBUSY when it is not stale (any more), or
  * another has taken its name; -ENOENT, -EACCES, -EPERM. */
 int live_remove(const struct live_entry *entry);
+
+/* Those of them that live_open() opens, each job once: what juggle wraps, and, where juggle isn't there,
+ * each process that publishes, or of the ranks below one launcher the first. Errors as live_list(). */
+int live_choices(struct live_entry **out, size_t *n);
 
 /* ---- One of them ---- */
 
