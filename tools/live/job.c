@@ -122,16 +122,31 @@ int32_t live_job_rank(struct live_job *job, pid_t pid)
 		else
 			high = middle;
 	}
-	if (low < job->ranks && job->rank[low].pid == pid)
+	if (low < job->ranks && job->rank[low].pid == pid) {
+		job->rank[low].asked = true;
 		return job->rank[low].rank;
+	}
 	struct live_rank_of *grown = realloc(job->rank, (job->ranks + 1) * sizeof *grown);
 	if (grown == NULL)
 		return -1;
 	job->rank = grown;
 	memmove(grown + low + 1, grown + low, (job->ranks - low) * sizeof *grown);
-	grown[low] = (struct live_rank_of){.pid = pid, .rank = live_rank(pid)};
+	grown[low] = (struct live_rank_of){.pid = pid, .rank = live_rank(pid), .asked = true};
 	job->ranks++;
 	return grown[low].rank;
+}
+
+void live_job_forget_ranks(struct live_job *job)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < job->ranks; i++) {
+		if (!job->rank[i].asked)
+			continue;
+		job->rank[kept] = job->rank[i];
+		job->rank[kept++].asked = false;
+	}
+	job->ranks = kept;
 }
 
 void live_close(struct live_job *job)

@@ -92,6 +92,7 @@ struct live_member {
 struct live_rank_of {
 	pid_t pid;
 	int32_t rank;
+	bool asked; /* for, since others were forgotten */
 };
 
 struct live_job {
@@ -111,6 +112,9 @@ struct live_job {
 int live_job_watch(struct live_job *job, pid_t pid);
 /* The rank of a process of the job, read once. */
 int32_t live_job_rank(struct live_job *job, pid_t pid);
+/* Forget those that were not asked for since the last time: they have ended, and others may get their
+ * pids. */
+void live_job_forget_ranks(struct live_job *job);
 /* Add those that have come and drop those that have gone. `pid`: those that juggle tells of. 0 or
  * -ENOMEM. */
 int live_job_update(struct live_job *job, const pid_t *pid, size_t n, uint64_t now_ns);

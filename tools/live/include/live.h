@@ -103,8 +103,8 @@ void live_close(struct live_job *job);
 /* ---- What it does at a moment ---- */
 
 struct live_cpu {
-	int32_t os_cpu;
-	int32_t domain;
+	int32_t os_cpu; /* not negative, and each once */
+	int32_t domain; /* 0 to 1023 */
 	uint32_t threads; /* compute threads that are there */
 };
 
@@ -134,13 +134,17 @@ struct live_thread {
 	double updates_per_s; /* NAN: no worker */
 };
 
+/* Of all processes of a sample together: those that exceed it are not read. */
+#define LIVE_WORKERS_MAX 262144u
+#define LIVE_SUBDOMAINS_MAX 4194304u
+
 /* A process that publishes progress. */
 struct live_process {
 	pid_t pid;
 	int32_t rank; /* -1: none */
 	char command[LIVE_COMMAND_BYTES];
 	/* 0; or why nothing can be told: -EPROTO, -EBADMSG, -EPERM, -ESRCH (it ended, or closed its
-	 * segment) ... What follows is zero then. */
+	 * segment), -E2BIG (see LIVE_SUBDOMAINS_MAX) ... What follows is zero then. */
 	int error;
 	uint32_t workers, subdomains; /* subdomains: places, of which some may be empty */
 	uint32_t asked; /* enum progress_balancing */
