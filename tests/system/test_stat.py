@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import resource
 import signal
 
 import pytest
@@ -251,6 +252,14 @@ def test_end_of_job(jugglectl, background, solver):
     assert re.fullmatch("jugglectl stat: .*ended\n", err)
     for line in out.splitlines()[1:]:  # the first may have been read in part
         assert (json.loads(line)["iterations_per_s"] or 0) >= 0
+
+
+def test_as_many_files_as_may_be(jugglectl, background, solver):
+    """One for each process that publishes; more than the limit that most programs are well with."""
+    watch = background(["prlimit", "--nofile=64:512", "--", jugglectl, "stat", solver.pid, "-i", "10ms", "--json"],
+                       stdout=helpers.subprocess.PIPE)
+    assert watch.stdout.readline().startswith("{")
+    assert resource.prlimit(watch.pid, resource.RLIMIT_NOFILE) == (512, 512)
 
 
 def test_end_of_job_in_a_long_interval(jugglectl, background, solver):
