@@ -69,6 +69,7 @@ def refused(done, status, *words):
 
 def test_keys(record, solver):
     outer, inner = keys_of_page("jugglectl-stat.1", "RESULT FORMAT")
+    helpers.wait_for(lambda: record(solver.pid)["thread"], "its workers begin")
     result = record(solver.pid)
     assert outer == set(result)
     assert set(inner) == set(TABLES)
