@@ -17,6 +17,7 @@
 #include "progress_finder.h"
 #include "roster.h"
 #include "team.h"
+#include "telemetry_writer.h"
 
 #define EAGER_MS 4 /* between looks for new threads while the job is starting */
 #define EAGER_FOR_NS UINT64_C(1000000000)
@@ -160,6 +161,7 @@ static void list_thread(struct scanner *s, const struct proc_thread *thread, str
 		return;
 	}
 	telemetry_set32(&shown->flags, 0); /* readers skip it meanwhile */
+	atomic_thread_fence(memory_order_release);
 	shown->tid = thread->tid;
 	shown->pid = thread->pid;
 	shown->start_ticks = thread->start_ticks;

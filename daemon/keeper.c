@@ -19,6 +19,7 @@
 #include "policy.h"
 #include "proc.h"
 #include "report.h"
+#include "telemetry_writer.h"
 
 #define FINISH_MS 3000 /* how long the balancer may take to let go of the job */
 #define KILLED_MS 1000 /* and to die, when it has not */

@@ -13,12 +13,14 @@
 #include "act.h"
 #include "futex.h"
 #include "progress.h"
+#include "telemetry_writer.h"
 
 #define COST_FACTOR 100 /* points that cost c of CPU time are followed by 100 c without */
 #define COST_SMOOTHING 8
 #define WORKERS_NS UINT64_C(20000000) /* between looks at who is a worker */
-#define SHOW_NS UINT64_C(100000000) /* between looks at the spread, and whether it is closed */
-#define TRACE_NS UINT64_C(50000000) /* the same, while a trace takes samples */
+#define CLOSED_NS UINT64_C(100000000) /* the same, at whether it is closed */
+#define SHOW_NS UINT64_C(100000000) /* the same, at the spread */
+#define SHOW_EACH_NS UINT64_C(10000) /* the same, for each subdomain: a look at one costs 20 ns */
 #define BUSY_NS UINT64_C(10000000) /* while somebody else balances: before the next attempt */
 #define BEAT_NS UINT64_C(200000000) /* of longer periods: before a claim looks forgotten */
 #define SLICE_NS 100000 /* the shortest: runs at once when it is due */
@@ -66,6 +68,14 @@ uint64_t progress_host_pace(uint64_t *mean_ns, uint64_t cost_ns, uint64_t start_
 	*mean_ns = (*mean_ns * (COST_SMOOTHING - 1) + cost_ns) / COST_SMOOTHING;
 	uint64_t earliest = start_ns + *mean_ns * COST_FACTOR;
 	return due_ns > earliest ? due_ns : earliest;
+}
+
+uint64_t progress_host_next_look(uint64_t now_ns, uint32_t subdomains, uint64_t sample_ns)
+{
+	uint64_t pause_ns = subdomains * SHOW_EACH_NS;
+	uint64_t show_ns = now_ns + (pause_ns > SHOW_NS ? pause_ns : SHOW_NS);
+
+	return sample_ns < show_ns ? sample_ns : show_ns;
 }
 
 uint64_t progress_host_spread(const struct progress_subdomain_view *subdomain, uint32_t n)
@@ -180,7 +190,7 @@ static int look_at_workers(struct progress_host *host, struct progress_segment *
 	return r;
 }
 
-static int look_at_subdomains(struct progress_segment *segment, uint64_t now)
+static int look_at_subdomains(struct progress_segment *segment, uint64_t now, bool last)
 {
 	if ((segment->shown == NULL && segment->traced == NULL) || segment->subdomain == NULL)
 		return 0;
@@ -191,7 +201,7 @@ static int look_at_subdomains(struct progress_segment *segment, uint64_t now)
 	if (segment->shown != NULL)
 		telemetry_set(&segment->shown->spread,
 			progress_host_spread(segment->subdomain, subdomains));
-	progress_trace_look(segment->traced, now, segment->subdomain);
+	progress_trace_look(segment->traced, now, segment->subdomain, last);
 	return 0;
 }
 
@@ -274,10 +284,14 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 		segment->workers_ns = now + WORKERS_NS;
 	}
 	if (r == 0 && now >= segment->show_ns) {
-		r = look_at_subdomains(segment, now);
-		segment->show_ns = now + (segment->traced != NULL ? TRACE_NS : SHOW_NS);
-		if (r == 0 && progress_reader_closed(segment->reader))
-			r = -ESTALE;
+		r = look_at_subdomains(segment, now, false);
+		segment->show_ns = progress_host_next_look(now,
+			progress_reader_info(segment->reader)->subdomains,
+			progress_trace_next(segment->traced));
+	}
+	if (r == 0 && now >= segment->closed_ns) {
+		r = progress_reader_closed(segment->reader) ? -ESTALE : 0;
+		segment->closed_ns = now + CLOSED_NS;
 	}
 	return r;
 }
@@ -286,7 +300,7 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 static void drop(struct progress_host *host, struct progress_segment *segment, int error)
 {
 	if (error == 0 || error == -ESTALE) {
-		(void)look_at_subdomains(segment, clock_ns(CLOCK_MONOTONIC));
+		(void)look_at_subdomains(segment, clock_ns(CLOCK_MONOTONIC), true);
 	} else {
 		progress_host_tell(host->setup.options, segment->pid, error, 0);
 		segment->damaged = true;

@@ -51,7 +51,7 @@ struct progress_segment {
 	uint32_t *tid; /* of each worker, when they were last looked at */
 	struct progress_trace *traced; /* NULL: not in detail */
 	/* When to visit it, and when, at a visit, to do each of these: */
-	uint64_t due_ns, point_ns, workers_ns, show_ns;
+	uint64_t due_ns, point_ns, workers_ns, show_ns, closed_ns;
 	struct progress_segment *next;
 };
 
@@ -71,6 +71,11 @@ void progress_segment_let_go(struct progress_segment *segment, enum progress_seg
 
 /* Tell once what is wrong with the segment of a process: errors of progress_reader.h. */
 void progress_host_tell(const struct options *options, pid_t pid, int error, uint32_t version);
+
+/* When to look at the subdomains again after a look at now_ns: when the trace wants its next sample
+ * (sample_ns, progress_trace_next()), or earlier, to show the spread; seldom where there are so many
+ * that looks would use up what the host may use. Pure. */
+uint64_t progress_host_next_look(uint64_t now_ns, uint32_t subdomains, uint64_t sample_ns);
 
 /* Largest minus smallest number of updates of those that somebody holds. Pure. */
 uint64_t progress_host_spread(const struct progress_subdomain_view *subdomain, uint32_t n);

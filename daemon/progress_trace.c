@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "progress_trace.h"
 
-#include <stdbool.h>
 #include <stdlib.h>
 
 #include "plb.h"
@@ -9,7 +8,6 @@
 
 #define SAMPLE_NS UINT64_C(50000000) /* between samples, at least */
 #define NUMBER_NS UINT64_C(100000) /* the same, for each subdomain */
-#define UPDATES_MAX ((UINT64_C(1) << 62) - 1) /* that a reader of traces believes */
 #define DIGITS 21 /* of a number, with the blank before it */
 
 struct progress_trace {
@@ -17,7 +15,7 @@ struct progress_trace {
 	pid_t pid;
 	int32_t rank;
 	uint32_t workers, subdomains;
-	bool told;
+	bool told; /* the trace says who owns what; false again once it has lost a part of that */
 	uint64_t next_ns; /* sample */
 	uint32_t *owner; /* that the trace says; UINT32_MAX: nobody's */
 	char *text; /* scratch */
@@ -66,7 +64,8 @@ void progress_trace_moves(struct progress_trace *p, struct trace *trace, pid_t p
 			move[i].subdomain, move[i].from, move[i].to);
 		p->owner[move[i].subdomain] = move[i].to;
 	}
-	trace_end(trace);
+	if (!trace_end(trace) && p != NULL)
+		p->told = false;
 }
 
 /* A blank and a number, or -1; snprintf() would take as long as all else. */
@@ -98,7 +97,6 @@ static void tell_owners(
 		same = same && p->owner[s] == subdomain[s].owner;
 		p->owner[s] = subdomain[s].owner;
 	}
-	p->told = true;
 	if (same)
 		return;
 	char *at = p->text;
@@ -108,13 +106,13 @@ static void tell_owners(
 	trace_begin(p->trace);
 	trace_line(p->trace, "subdomains %llu %d %d %u%s", (unsigned long long)now_ns, (int)p->pid,
 		(int)p->rank, p->workers, p->text);
-	trace_end(p->trace);
+	p->told = trace_end(p->trace);
 }
 
-void progress_trace_look(
-	struct progress_trace *p, uint64_t now_ns, const struct progress_subdomain_view *subdomain)
+void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
+	const struct progress_subdomain_view *subdomain, bool last)
 {
-	if (p == NULL || now_ns < p->next_ns)
+	if (p == NULL || (now_ns < p->next_ns && !last))
 		return;
 	uint64_t pause_ns = p->subdomains * NUMBER_NS;
 	p->next_ns = now_ns + (pause_ns > SAMPLE_NS ? pause_ns : SAMPLE_NS);
@@ -122,9 +120,16 @@ void progress_trace_look(
 	char *at = p->text;
 	for (uint32_t s = 0; s < p->subdomains; s++)
 		at = put_number(at, subdomain[s].holder == PROGRESS_NOBODY,
-			subdomain[s].updates < UPDATES_MAX ? subdomain[s].updates : UPDATES_MAX);
+			subdomain[s].updates < PROGRESS_TRACE_UPDATES_MAX
+				? subdomain[s].updates
+				: PROGRESS_TRACE_UPDATES_MAX);
 	*at = '\0';
 	trace_begin(p->trace);
 	trace_line(p->trace, "updates %llu %d%s", (unsigned long long)now_ns, (int)p->pid, p->text);
 	trace_end(p->trace);
+}
+
+uint64_t progress_trace_next(const struct progress_trace *p)
+{
+	return p != NULL ? p->next_ns : UINT64_MAX;
 }

@@ -10,6 +10,7 @@
 #ifndef JUGGLE_PROGRESS_TRACE_H
 #define JUGGLE_PROGRESS_TRACE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -18,6 +19,9 @@
 
 /* Of larger programs only the number of moves is told. */
 #define PROGRESS_TRACE_SUBDOMAINS_MAX 65536u
+
+/* Larger counts, of damaged segments, are told as this: what a reader of traces takes. */
+#define PROGRESS_TRACE_UPDATES_MAX ((UINT64_C(1) << 62) - 1)
 
 /* Of one process. */
 struct progress_trace;
@@ -32,9 +36,12 @@ void progress_trace_free(struct progress_trace *p);
 void progress_trace_moves(struct progress_trace *p, struct trace *trace, pid_t pid, uint64_t now_ns,
 	const struct policy_plb_move *move, uint32_t moves);
 
-/* All subdomains were read, perhaps too early for the next sample. Owners are told at first, and
- * when they are not those that the trace says. */
-void progress_trace_look(
-	struct progress_trace *p, uint64_t now_ns, const struct progress_subdomain_view *subdomain);
+/* All subdomains were read, perhaps too early for the next sample: then nothing is told, but at the
+ * last look. Owners are told at first, and when they are not those that the trace says. */
+void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
+	const struct progress_subdomain_view *subdomain, bool last);
+
+/* When the next sample is wanted; UINT64_MAX: never. Pure. */
+uint64_t progress_trace_next(const struct progress_trace *p);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include "policy.h"
 #include "progress_reader.h"
+#include "telemetry_writer.h"
 
 static const char *regime_text(const struct telemetry *t)
 {

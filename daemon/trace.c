@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "trace.h"
 
+#include "telemetry_writer.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
@@ -147,15 +149,17 @@ void trace_line(struct trace *trace, const char *format, ...)
 	trace->fill.text[trace->fill.bytes++] = '\n';
 }
 
-void trace_end(struct trace *trace)
+bool trace_end(struct trace *trace)
 {
 	if (trace == NULL)
-		return;
-	if (trace->overflow) {
+		return true;
+	bool kept = !trace->overflow;
+	if (!kept) {
 		trace->fill.bytes = trace->begun;
 		trace->dropped++;
 	}
 	pthread_mutex_unlock(&trace->lock);
+	return kept;
 }
 
 int trace_flush(struct trace *trace)

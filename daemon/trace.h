@@ -9,6 +9,7 @@
 #ifndef JUGGLE_TRACE_H
 #define JUGGLE_TRACE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,10 +23,11 @@ int trace_new(struct trace **out, const char *path, const struct telemetry *tele
 /* Writes what is left. Accepts NULL. */
 void trace_free(struct trace *trace);
 
-/* Append one record made of several lines, all or nothing: begin, lines, end. */
+/* Append one record made of several lines, all or nothing: begin, lines, end. The last returns
+ * whether it was kept; true without a trace. */
 void trace_begin(struct trace *trace);
 void trace_line(struct trace *trace, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void trace_end(struct trace *trace);
+bool trace_end(struct trace *trace);
 
 /* Write out what has come together. Returns 0, or a negative errno once when writing
  * fails; nothing is written from then on. */

@@ -17,14 +17,13 @@
 #define PROGRESS_AFTER_NS (CLOCK_NS_PER_S / 2)
 #define PROGRESS_EVERY_NS (CLOCK_NS_PER_S / 10)
 #define PROGRESS_COLUMNS 30
-#define COLUMNS 79
 #define TIME_NS_MAX (UINT64_C(1) << 62)
 
 enum { KEY_JSON = 0x20000 };
 
 static const struct argp_option table[] = {
-	{"json", KEY_JSON, NULL, 0, "Print one JSON object", -2},
-	{"quiet", 'q', NULL, 0, "No progress line and no warnings", -2},
+	{"json", KEY_JSON, NULL, 0, "Print JSON, an object a line", -2},
+	{"quiet", 'q', NULL, 0, "Say less: no progress line, warnings or remarks", -2},
 	{0},
 };
 
@@ -83,6 +82,21 @@ error_t command_time(struct argp_state *state, const char *option, const char *a
 			   : "a time with its unit, as 20ms");
 }
 
+error_t command_interval(struct argp_state *state, const char *arg, uint64_t min_ns,
+	uint64_t max_ns, const char *wanted, uint64_t *out_ns)
+{
+	uint64_t ns = 0;
+	double seconds;
+
+	if (parse_time_ns(arg, &ns) < 0 &&
+		parse_fraction(arg, (double)max_ns * 1e-9, &seconds) == 0)
+		ns = (uint64_t)(seconds * 1e9 + 0.5);
+	if (ns < min_ns || ns > max_ns)
+		return command_line_refuse(state, "--interval", arg, wanted);
+	*out_ns = ns;
+	return 0;
+}
+
 error_t command_count(struct argp_state *state, const char *option, const char *arg, int64_t min,
 	int64_t max, uint32_t *out)
 {
@@ -137,11 +151,35 @@ error_t command_seed(struct argp_state *state, const char *option, const char *a
 	return error;
 }
 
+error_t command_argument(
+	struct argp_state *state, const char *arg, const char *what, const char **out)
+{
+	if (*out != NULL) {
+		argp_failure(state, 0, 0, "%s: one %s at a time", arg, what);
+		return EINVAL;
+	}
+	*out = arg;
+	return 0;
+}
+
+void command_make_printable(char *text)
+{
+	for (; *text != '\0'; text++)
+		if ((unsigned char)*text < ' ' || *text == 0x7f)
+			*text = '?';
+}
+
+/* One line, whatever the names in it are. */
 static void print_line(const char *program, const char *format, va_list args)
 {
-	fprintf(stderr, "%s: ", program);
-	vfprintf(stderr, format, args);
-	fputc('\n', stderr);
+	char *text = NULL;
+
+	if (vasprintf(&text, format, args) < 0)
+		text = NULL;
+	if (text != NULL)
+		command_make_printable(text);
+	fprintf(stderr, "%s: %s\n", program, text != NULL ? text : format);
+	free(text);
 }
 
 int command_fail(const char *program, const char *format, ...)
@@ -164,27 +202,58 @@ int command_wrong(const char *program, const char *format, ...)
 	return COMMAND_WRONG;
 }
 
+void command_words(const char *text, int column, int indent)
+{
+	bool first = true;
+
+	for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
+		int length = (int)strcspn(text, " ");
+		if (!first && column + 1 + length > COMMAND_COLUMNS) {
+			printf("\n%*s", indent, "");
+			column = indent;
+		} else if (!first)
+			column += printf(" ");
+		column += printf("%.*s", length, text);
+		text += length;
+		first = false;
+	}
+	putchar('\n');
+}
+
 void command_sentences(const char *format, ...)
 {
 	char text[1001];
-	const char *at = text;
-	int column = 0;
 	va_list args;
 
 	va_start(args, format);
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
-	while (*at != '\0') {
-		int length = (int)strcspn(at, " ");
-		if (column > 0 && column + 1 + length > COLUMNS) {
-			putchar('\n');
-			column = 0;
-		}
-		column += printf("%s%.*s", column > 0 ? " " : "", length, at);
-		at += length;
-		at += strspn(at, " ");
-	}
-	putchar('\n');
+	command_words(text, 0, 0);
+}
+
+int command_read_trace(const char *program, const char *path, struct trace_file *out)
+{
+	struct trace_error error;
+	int r = trace_read(out, path, &error);
+
+	if (r == 0)
+		return 0;
+	if (error.line > 0)
+		return command_fail(program, "%s: line %zu: %s", path, error.line, error.text);
+	return command_fail(
+		program, "%s: %s", path, error.text[0] != '\0' ? error.text : strerror(-r));
+}
+
+void command_trace_warnings(const char *program, const struct trace_file *trace)
+{
+	if (trace->cut_short)
+		fprintf(stderr, "%s: the trace is cut short; what is there is used\n", program);
+	if (trace->dropped > 0)
+		fprintf(stderr, "%s: %llu records are missing in the trace\n", program,
+			(unsigned long long)trace->dropped);
+	if (trace->unknown > 0)
+		fprintf(stderr, "%s: %llu records are of a later version, and left out\n", program,
+			(unsigned long long)trace->unknown);
 }
 
 int command_print_json(const char *program, json_t *object)

@@ -12,18 +12,22 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace_reader.h"
+
 enum {
 	COMMAND_IMPOSSIBLE = 1, /* exit status: a file can't be read, no memory ... */
 	COMMAND_WRONG = 2, /* exit status: the command line is wrong */
 };
 
+/* Columns of a line of text. */
+#define COMMAND_COLUMNS 79
 /* Elementary steps of a simulation that take some ten minutes: more are refused. */
 #define COMMAND_STEPS_MAX 1e11
 
 /* Options that all have. */
 struct command_options {
-	bool json; /* one JSON object on standard output, and nothing else there */
-	bool quiet; /* no progress line, no warnings */
+	bool json; /* JSON on standard output, an object a line, and nothing else there */
+	bool quiet; /* no progress line, no warnings, no remarks */
 };
 
 /* Read the command line of a subcommand by its argp, whose parser gets `input`; argv[0] is its whole
@@ -46,22 +50,42 @@ error_t command_count(struct argp_state *state, const char *option, const char *
 error_t command_percent(
 	struct argp_state *state, const char *option, const char *arg, double max, double *out);
 
+/* A time or, as top(1) has it, seconds, from min_ns to max_ns; what it should be is in words. */
+error_t command_interval(struct argp_state *state, const char *arg, uint64_t min_ns,
+	uint64_t max_ns, const char *wanted, uint64_t *out_ns);
+
 /* One of these words: its place among them. */
 error_t command_choice(struct argp_state *state, const char *option, const char *arg,
 	const char *const *names, size_t count, size_t *out);
 /* A seed of random numbers. Some more than it are seeds, too. */
 error_t command_seed(struct argp_state *state, const char *option, const char *arg, uint64_t *out);
 
-/* Print one line to standard error, after the subcommand's name. Returns COMMAND_IMPOSSIBLE. */
+/* The only argument, of which `what` says what it is; *out is NULL before. Returns as above. */
+error_t command_argument(
+	struct argp_state *state, const char *arg, const char *what, const char **out);
+
+/* Replace what breaks a line, or what a terminal obeys, by '?': in names that are printed. Pure. */
+void command_make_printable(char *text);
+
+/* Print one line to standard error, after the subcommand's name, made printable as above. Returns
+ * COMMAND_IMPOSSIBLE. */
 int command_fail(const char *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 /* Likewise, of a command line whose options don't fit together. Returns COMMAND_WRONG. */
 int command_wrong(const char *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* Print words to standard output, in lines that fit a terminal, and a newline: from this column on,
+ * and those of further lines after so many blanks. */
+void command_words(const char *text, int column, int indent);
 /* Print one or more sentences to standard output, in lines that fit a terminal; words are kept whole.
  * What is longer than 1000 bytes is cut. */
 void command_sentences(const char *format, ...) __attribute__((format(printf, 1, 2)));
+
+/* Read a trace of juggle, as trace_read(). Returns an exit status, after a message. */
+int command_read_trace(const char *program, const char *path, struct trace_file *out);
+/* Print to standard error what is missing in it. */
+void command_trace_warnings(const char *program, const struct trace_file *trace);
 
 /* Print a JSON object to standard output, taking over the reference. NULL, as a failed json_pack()
  * gives, and output that can't be written are failures. Returns an exit status. */

@@ -3,8 +3,8 @@
  * sched_setaffinity(2) and sched_setattr(2), called here and nowhere else, so that what
  * juggle can do to a thread is seen in one place.
  *
- * The raw system calls are used because glibc has no wrapper for sched_setattr, and its
- * cpu_set_t macros need a heap allocation for large machines.
+ * The raw system calls are used because glibc has no wrapper for sched_setattr, and for the
+ * reason that mask.c gives.
  */
 #include "act.h"
 
@@ -12,31 +12,6 @@
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-int act_mask_count(const struct act_mask *mask)
-{
-	int count = 0;
-
-	for (size_t i = 0; i < ACT_MASK_WORDS; i++)
-		count += __builtin_popcountll(mask->word[i]);
-	return count;
-}
-
-int act_mask_first(const struct act_mask *mask)
-{
-	for (int i = 0; i < ACT_MASK_WORDS; i++)
-		if (mask->word[i] != 0)
-			return i * 64 + __builtin_ctzll(mask->word[i]);
-	return -1;
-}
-
-int act_get_mask(pid_t tid, struct act_mask *out)
-{
-	memset(out, 0, sizeof *out);
-	if (syscall(SYS_sched_getaffinity, tid, sizeof *out, out) < 0)
-		return -errno;
-	return 0;
-}
 
 /* The kernel ignores what lies beyond its own number of CPUs. */
 static int set_words(pid_t tid, size_t words, const uint64_t *word)

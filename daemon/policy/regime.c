@@ -54,6 +54,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "as the options want it";
 	case POLICY_REASON_BUSY:
 		return "threads that sleep, but leave no CPU idle";
+	case POLICY_REASON_UNTRIED:
+		return "threads that sleep, and nothing was tried yet";
 	case POLICY_REASON_SUBDOMAINS:
 		return "a CPU for each thread, and subdomains move instead";
 	}
@@ -181,7 +183,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		return decide(chooser);
 	}
 	if (chooser->regime != chooser->settled) /* it only just began to block */
-		return change(chooser, chooser->settled, POLICY_REASON_START);
+		return change(chooser, chooser->settled, POLICY_REASON_UNTRIED);
 	if (chooser->wait > 0) {
 		chooser->wait--;
 		return false;

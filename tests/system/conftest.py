@@ -2,6 +2,7 @@
 """Fixtures of the system tests. JUGGLE_BUILD names the build folder (default: build)."""
 
 import atexit
+import json
 import os
 import shutil
 import signal
@@ -67,6 +68,16 @@ def run_jugglectl(jugglectl):
     """run_jugglectl("predict", "-n", "3") runs jugglectl to its end (see helpers.run)."""
     def run(*arguments, **options):
         return helpers.run([jugglectl, *map(str, arguments)], **options)
+    return run
+
+
+@pytest.fixture
+def jugglectl_json(run_jugglectl):
+    """jugglectl_json("predict", "-n", 3): the JSON object of a command that succeeds in silence."""
+    def run(*arguments, **options):
+        done = run_jugglectl(*arguments, "--json", **options)
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
     return run
 
 

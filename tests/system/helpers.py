@@ -202,6 +202,14 @@ def kill_session(process):
                 path.unlink()
 
 
+def refused(done, status, *words):
+    """jugglectl ended with one line on standard error with these words, and nothing else."""
+    assert (done.returncode, done.stdout) == (status, ""), done.stderr
+    assert done.stderr.startswith("jugglectl ") and done.stderr.count("\n") == 1, done.stderr
+    for word in words:
+        assert word in done.stderr
+
+
 def read_report(path):
     with open(path, encoding="utf-8") as file:
         return json.load(file)

@@ -139,6 +139,24 @@ def test_ordinary_user(jugglectl, unprivileged):
     done = unprivileged.run([copy, "doctor", "--json", "--", program], env=environment())
     findings = {finding["id"]: finding for finding in json.loads(done.stdout)["findings"]}
     assert (done.returncode, level(findings, "command_privileges")) == (1, "problem")
+    # What runs as yet another user keeps its real user, by whom it may be moved.
+    os.chown(program, unprivileged.uid - 1, -1)
+    os.chmod(program, 0o4755)
+    done = unprivileged.run([copy, "doctor", "--json", "--", program], env=environment())
+    findings = {finding["id"]: finding for finding in json.loads(done.stdout)["findings"]}
+    assert (done.returncode, level(findings, "command_privileges")) == (0, None)
+
+
+@pytest.mark.parametrize("limits, expected", [("64:64", "note"), ("64:1024", None)])
+def test_open_files(doctor, limits, expected):
+    """juggle raises the soft limit by itself."""
+    if not shutil.which("prlimit"):
+        pytest.skip("prlimit is not installed")
+    before = ["prlimit", "--nofile=" + limits]
+    if helpers.run([*before, "true"]).returncode != 0:
+        pytest.skip("the hard limit is lower here")
+    _, findings = doctor(before=before)
+    assert level(findings, "open_files") == expected
 
 
 @pytest.mark.needs_root
@@ -170,6 +188,13 @@ def test_command_is_looked_up(doctor, tmp_path):
     assert not (tmp_path / "run").exists(), "the command was run"
 
 
+@pytest.mark.parametrize("command", ["/nonexistent", "/", "/etc/passwd", "/etc/passwd/x", "no-such-command"])
+def test_status_is_that_of_juggle(doctor, run_juggle, command):
+    _, findings = doctor("--", command)
+    status = re.search(r"with status (\d+)\.", findings["command"]["advice"]).group(1)
+    assert run_juggle("--", command).returncode == int(status)
+
+
 def test_openmp(doctor, app):
     program = app("ubench-omp")
     _, findings = doctor("--", program, "-n", "3")
@@ -195,7 +220,7 @@ def test_mpi(doctor, app):
         pytest.skip("Open MPI is not installed")
     count = 2 * os.cpu_count() + 1
     _, findings = doctor("--", launcher, "-n", count, program)
-    assert level(findings, "mpi_slots") == "warning"
+    assert level(findings, "mpi_slots") == "problem"
     assert level(findings, "launched_program") == "good"
     assert "libmpi" in findings["command_kind"]["text"]
     _, findings = doctor("--", launcher, "--oversubscribe", "--bind-to", "none", "-n", count, program)

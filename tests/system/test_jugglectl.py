@@ -2,6 +2,7 @@
 """jugglectl itself: which command is run, and what is said when none is."""
 
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -81,3 +82,29 @@ def test_full_disk(run_jugglectl, words):
         done = run_jugglectl(*words, stdout=full)
     assert done.returncode == 1
     assert re.fullmatch(r"jugglectl[a-z ]*: cannot write: No space left on device\n", done.stderr)
+
+
+# --- what it can't do ------------------------------------------------------------------
+
+def symbols(path):
+    """Names in a program, whether it has or wants them."""
+    nm = shutil.which("nm")
+    if not nm:
+        pytest.skip("nm is not installed")
+    done = helpers.run([nm, path])
+    found = {line.split()[-1].partition("@")[0] for line in done.stdout.splitlines()}
+    if "main" not in found:
+        pytest.skip("the program is stripped")
+    return found
+
+
+def test_it_has_no_code_to_change_a_thread(jugglectl):
+    headers = ["daemon/act/include/act.h", "daemon/telemetry/writer/telemetry_writer.h"]
+    forbidden = set()
+    for header in headers:
+        found = re.findall(r"^\w.*?\b(\w+)\(.*[;,]$", (helpers.REPO / header).read_text("utf-8"), re.MULTILINE)
+        assert found, header
+        forbidden |= set(found)
+    if not helpers.SANITIZER:  # whose runtime library may have all of these
+        forbidden |= {"sched_setaffinity", "pthread_setaffinity_np", "sched_setscheduler", "setpriority"}
+    assert not symbols(jugglectl) & forbidden

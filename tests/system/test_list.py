@@ -16,6 +16,7 @@ import pytest
 
 import helpers
 import mpi
+from helpers import refused
 from test_manuals import keys_of_page
 
 ROOT = os.geteuid() == 0
@@ -110,14 +111,6 @@ def one(entries, kind):
     return found[0]
 
 
-def refused(done, status, *words):
-    """One line on standard error with these words, and nothing else."""
-    assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.startswith("jugglectl ") and done.stderr.count("\n") == 1, done.stderr
-    for word in words:
-        assert word in done.stderr
-
-
 def progress_header(pid, version=2, workers=1, subdomains=2, **changes):
     """What libprogress writes, and room for the records behind it."""
     fields = {"magic": 0x53534552474F5250, "version": version, "header_bytes": 256,
@@ -186,8 +179,8 @@ def test_wrapped(shm, jacobi, juggle):
     assert job["job_pid"] == progress["pid"] == helpers.job(process.pid)
     assert (job["policy"], job["attached"], job["lost"]) == ("juggle", False, False)
     assert job["cpus"] == len(helpers.cpus())
-    assert job["uid"] == shm.uid and "jacobi" in job["command"] and job["age_s"] < 60
-    assert job["workers"] is job["rank"] is job["juggle_pid"] is None
+    assert job["uid"] == shm.uid and job["juggle_pid"] == job["pid"] and "jacobi" in job["command"] and job["age_s"] < 60
+    assert job["workers"] is job["rank"] is None
     assert (progress["kind"], progress["state"]) == ("progress", "runs")
     assert progress["juggle_pid"] == process.pid
     assert progress["workers"] == 2 and progress["subdomains"] >= 2
@@ -210,7 +203,7 @@ def test_unwrapped_beside_a_job(shm, jacobi, background, juggle):
     helpers.wait_for(lambda: [e for e in shm.list() if e["threads"] == 3], "its threads are found")
     process = jacobi("-t", "1", "--balance", "none")
     job, progress = shm.list()
-    assert (job["pid"], job["policy"], job["balances"]) == (held.pid, "observe", False)
+    assert (job["pid"], job["policy"], job["regime"]) == (held.pid, "observe", "aside")
     assert progress["pid"] == process.pid and progress["juggle_pid"] is None
     assert progress["balancing"] == "none"
     lines = shm.run("list").stdout.splitlines()
@@ -289,7 +282,7 @@ def test_another_pid_namespace(shm, background, jacobi, juggle):
     assert progress["pid"] == alone.pid and progress["juggle_pid"] is None
     assert shm.state(1) == "unseen"
     assert shm.clean()["juggle.0.1"]["action"] == "left"
-    kill_at_once(helpers.children(process.pid))
+    kill_at_once(helpers.descendants(process.pid)[::-1])  # their init last: with it all die
     assert shm.clean()["juggle.0.1"]["action"] == "removed"
 
 

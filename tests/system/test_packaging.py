@@ -68,6 +68,9 @@ def test_layout(installed):
     expected = expected_files(libdir)
     if not test_completions.are_made():
         expected = {path for path in expected if not re.search("completion|site-func", path)}
+    manuals = options["manuals"]
+    if (options["auto_features"] if manuals == "auto" else manuals) == "disabled":
+        expected = {path for path in expected if not path.startswith("share/man/")}
     found = files_below(prefix)
     assert found == expected
     assert files_below(root) == {str((prefix / path).relative_to(root)) for path in expected}

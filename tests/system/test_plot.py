@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import struct
 import subprocess
 import xml.etree.ElementTree as ElementTree
@@ -13,6 +14,7 @@ from collections import Counter
 import pytest
 
 import helpers
+from helpers import refused
 from test_manuals import keys_of_page
 
 TRACES = helpers.REPO / "tests" / "fixtures" / "trace"
@@ -21,21 +23,9 @@ SVG = "{http://www.w3.org/2000/svg}svg"
 
 
 @pytest.fixture
-def plot(run_jugglectl):
-    """plot(TRACE, OPTION...): the JSON object, of a picture that has to succeed in silence."""
-    def run(trace, *options, **keywords):
-        done = run_jugglectl("plot", "--json", *options, trace, **keywords)
-        assert (done.returncode, done.stderr) == (0, "")
-        return json.loads(done.stdout)
-    return run
-
-
-def refused(done, status, *words):
-    """One line on standard error with these words, and nothing else."""
-    assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.startswith("jugglectl plot: ") and done.stderr.count("\n") == 1, done.stderr
-    for word in words:
-        assert word in done.stderr
+def plot(jugglectl_json):
+    """plot(TRACE, OPTION...): what it prints as JSON."""
+    return lambda trace, *options, **keywords: jugglectl_json("plot", trace, *options, **keywords)
 
 
 def titles(svg):
@@ -43,9 +33,9 @@ def titles(svg):
     return ["".join(text.itertext()).strip() for text in svg.iter("{http://www.w3.org/2000/svg}text")]
 
 
-def draw(plot, folder, trace, *options):
+def draw(plot, folder, trace, *options, **keywords):
     """(texts of the picture, result)."""
-    result = plot(trace, "-o", folder / "picture.svg", *options)
+    result = plot(trace, "-o", folder / "picture.svg", *options, **keywords)
     root = ElementTree.parse(folder / "picture.svg").getroot()
     assert root.tag == SVG
     return titles(root), result
@@ -126,6 +116,14 @@ def test_names(run_jugglectl, tmp_path, name):
     assert " <&> '\u20ac' ? ?" in " ".join(titles(ElementTree.parse(picture).getroot())).replace("\xa0", " ")
     assert picture.stat().st_mode & 0o777 == 0o640
     assert sorted(os.listdir(tmp_path)) == sorted([name, name + ".svg"])
+
+
+@NEEDS_GNUPLOT
+def test_settings_of_the_user(plot, tmp_path):
+    """Those of an interactive gnuplot don't get into pictures, and their errors are none of ours."""
+    (tmp_path / ".gnuplot").write_text(f"set output '{tmp_path}/own'\nset title 'own'\nthis is no command\n")
+    texts, _ = draw(plot, tmp_path, TRACES / "block", env={**os.environ, "HOME": str(tmp_path)})
+    assert "own" not in texts and sorted(os.listdir(tmp_path)) == [".gnuplot", "picture.svg"]
 
 
 @NEEDS_GNUPLOT
@@ -258,6 +256,23 @@ def test_gnuplot_that_fails(run_jugglectl, tmp_path, script, words):
     assert old.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["a.png", "gnuplot"]
 
 
+def test_interrupted(background, jugglectl, tmp_path):
+    """Control-C ends both, though gnuplot has other plans; and what was there stays there."""
+    tool, old, started = tmp_path / "gnuplot", tmp_path / "a.svg", tmp_path / "started"
+    tool.write_text("#!/bin/sh\ntrap '' INT\necho half\necho $$ > '%s'\nexec sleep 60\n" % started)
+    tool.chmod(0o755)
+    old.write_text("old")
+    environment = {**os.environ, "PATH": "%s:%s" % (tmp_path, os.environ["PATH"])}
+    process = background([jugglectl, "plot", "-o", old, TRACES / "block"], env=environment,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    pid = helpers.wait_for(lambda: started.exists() and started.read_text().strip(), "gnuplot runs")
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=helpers.TIMEOUT_S) == ("", "")
+    assert process.returncode == -signal.SIGINT
+    helpers.wait_for(lambda: not os.path.exists("/proc/%s" % pid), "gnuplot has ended")
+    assert old.read_text() == "old" and sorted(os.listdir(tmp_path)) == ["a.svg", "gnuplot", "started"]
+
+
 @pytest.mark.parametrize("output, words", [
     ("missing/a.json", "No such file or directory"), ("", "Is a directory"), ("full", "No space left")])
 def test_output_that_cannot_be_written(run_jugglectl, tmp_path, output, words):
@@ -290,7 +305,7 @@ def test_damage(run_jugglectl, plot, tmp_path):
     file.write_text(text[:len(text) // 2 + 3])
     done = run_jugglectl("plot", "--perfetto", "-o", tmp_path / "out", file)
     assert (done.returncode, done.stderr) == (
-        0, "jugglectl plot: the trace is cut short; what is there is drawn\n")
+        0, "jugglectl plot: the trace is cut short; what is there is used\n")
     assert plot(file, "-q", "--perfetto", "-o", tmp_path / "out")["cut_short"]
 
 
@@ -322,3 +337,31 @@ def test_nothing_to_draw(run_jugglectl, tmp_path):
 ])
 def test_wrong_command_line(run_jugglectl, options, words):
     refused(run_jugglectl("plot", *options), 2, *words)
+
+
+@pytest.mark.parametrize("output", ["a.svg", "link.svg", "hard.svg", "-"])
+def test_trace_as_output(jugglectl, tmp_path, output):
+    """It is not overwritten, nor appended to, by whatever name."""
+    trace = tmp_path / "a.svg"
+    shutil.copy(TRACES / "block", trace)
+    (tmp_path / "link.svg").symlink_to("a.svg")
+    (tmp_path / "hard.svg").hardlink_to(trace)
+    with open(trace, "a", encoding="utf-8") as stdout:
+        done = subprocess.run([jugglectl, "plot", "-o", output, "a.svg"], cwd=tmp_path, stdout=stdout,
+                              stderr=subprocess.PIPE, text=True, check=False, timeout=helpers.TIMEOUT_S)
+    assert done.returncode == 2 and "that is the trace itself" in done.stderr
+    assert trace.read_bytes() == (TRACES / "block").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["-n", "--", "a\nb", "\033[31m"])
+def test_relative_names(run_jugglectl, tmp_path, name):
+    """With a dash, or with bytes that would break a line or reach the terminal."""
+    shown = re.sub(r"[\n\033]", "?", name)
+    refused(run_jugglectl("plot", "--perfetto", "--", name, cwd=tmp_path), 1, shown + ": No such file")
+    shutil.copy(TRACES / "block", tmp_path / name)
+    done = run_jugglectl("plot", "--perfetto", "-o", "-o", "--", name, cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    done = run_jugglectl("plot", "--perfetto", "--", name, cwd=tmp_path)
+    assert (done.returncode, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+    assert done.stdout.startswith(shown + ".json: ")
+    assert sorted(os.listdir(tmp_path)) == sorted(["-o", name, name + ".json"])

@@ -164,6 +164,19 @@ def test_trace_and_summary(held, tmp_path):
             % (progress["moves"], progress["points"], progress["spread"])) in err
 
 
+def test_last_sample(held, tmp_path):
+    """Of so many subdomains a sample is taken every 6.6 s, and one at the end."""
+    job = held(progress_job(workers=64, subdomains=65536, slow=-1, balancing=NONE), "--trace", tmp_path / "trace")
+
+    def samples():
+        text = (tmp_path / "trace").read_text("utf-8") if (tmp_path / "trace").exists() else ""
+        return [sum(map(int, line.split()[3:])) for line in text.splitlines() if line.startswith("updates ")]
+    helpers.wait_for(samples, "the first sample")
+    job.end()
+    first, *_, last = samples()
+    assert last > first
+
+
 def test_several_processes(held):
     command = " & ".join('"$@" </dev/fd/3' for _ in range(3)) + " & wait"
     script = 'exec 3<&0; ' + command

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import helpers
+from helpers import refused
 from test_manuals import keys_of_page
 
 TRACES = helpers.REPO / "tests" / "fixtures" / "trace"
@@ -16,21 +17,9 @@ OUTCOMES = ("recorded", "model", "replayed")
 
 
 @pytest.fixture
-def replay(run_jugglectl):
-    """replay(TRACE, OPTION...): the JSON object, of a replay that has to succeed in silence."""
-    def run(trace, *options):
-        done = run_jugglectl("replay", "--json", *options, trace)
-        assert (done.returncode, done.stderr) == (0, "")
-        return json.loads(done.stdout)
-    return run
-
-
-def refused(done, status, *words):
-    """One line on standard error with these words, and nothing else."""
-    assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.startswith("jugglectl replay: ") and done.stderr.count("\n") == 1, done.stderr
-    for word in words:
-        assert word in done.stderr
+def replay(jugglectl_json):
+    """replay(TRACE, OPTION...): what it prints as JSON."""
+    return lambda trace, *options: jugglectl_json("replay", trace, *options)
 
 
 # --- recorded traces -----------------------------------------------------------------

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
 """jugglectl simulate plb and dplb: what they print, what they refuse, and what should come out."""
 
-import json
-
 import pytest
 
+from helpers import refused
 from test_manuals import keys_of_page
 
 # Few and seldom, so that runs are short.
@@ -13,13 +12,9 @@ SMALL_DPLB = ["--ranks", "6", "-w", "4", "--update", "2ms", "--period", "10ms", 
 
 
 @pytest.fixture
-def simulate(run_jugglectl):
-    """simulate("plb", ...) returns the JSON object of a run that succeeds."""
-    def run(machine, *arguments):
-        done = run_jugglectl("simulate", machine, "--json", *arguments)
-        assert (done.returncode, done.stderr) == (0, ""), done.stderr
-        return json.loads(done.stdout)
-    return run
+def simulate(jugglectl_json):
+    """simulate("plb", ...): what it prints as JSON."""
+    return lambda *arguments: jugglectl_json("simulate", *arguments)
 
 
 def by_balance(result):
@@ -211,7 +206,4 @@ def test_text_of_one(run_jugglectl):
     (["dplb", "--look", "0"], "above 0"),
 ])
 def test_refused(run_jugglectl, arguments, words):
-    done = run_jugglectl("simulate", *arguments)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.count("\n") == 1 and words in done.stderr
-    assert done.stderr.startswith("jugglectl simulate %s: " % arguments[0])
+    refused(run_jugglectl("simulate", *arguments), 2, "simulate %s: " % arguments[0], words)

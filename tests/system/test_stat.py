@@ -13,9 +13,10 @@ import signal
 import pytest
 
 import helpers
+from helpers import refused
 from test_manuals import keys_of_page
 
-TABLES = ("thread", "process", "subdomain", "cpu")
+TABLES = ("thread", "progress", "subdomain", "cpu")
 
 
 @pytest.fixture
@@ -58,13 +59,6 @@ def found(record, job, threads):
     return helpers.wait_for(look, "compute threads")
 
 
-def refused(done, status, *words):
-    assert (done.returncode, done.stdout) == (status, "")
-    assert done.stderr.startswith("jugglectl stat: ") and done.stderr.count("\n") == 1, done.stderr
-    for word in words:
-        assert word in done.stderr
-
-
 # --- what it tells -------------------------------------------------------------------
 
 def test_keys(record, solver):
@@ -90,7 +84,7 @@ def test_wrapped(record, stat, wrapped):
     assert set(helpers.threads(ubench)) <= {thread["tid"] for thread in result["thread"]}
     assert all(0 <= thread["share"] <= 1.2 for thread in compute)
     assert result["threads_ahead"] + result["threads_behind"] == result["threads"]
-    assert (result["process"], result["subdomain"], result["spread"]) == ([], [], None)
+    assert (result["progress"], result["subdomain"], result["spread"]) == ([], [], None)
     lines = stat(wrapped.pid)
     assert all(len(line) <= 80 for line in lines)
     assert any("juggle %d around" % wrapped.pid in line for line in lines)
@@ -120,11 +114,11 @@ def test_progress_is_cpu_time(record, wrapped):
 
 def test_unwrapped(record, stat, solver):
     result = helpers.wait_for(
-        lambda: (lambda r: r if r["iterations_per_s"] and r["process"][0]["points"] else None)(record(solver.pid)),
+        lambda: (lambda r: r if r["iterations_per_s"] and r["progress"][0]["points"] else None)(record(solver.pid)),
         "updates")
-    assert (result["wrapped"], result["state"], result["juggle_pid"]) == (False, "unwrapped", None)
-    process = result["process"][0]
-    assert (process["pid"], process["workers"], process["subdomains"]) == (solver.pid, 2, 8)
+    assert (result["wrapped"], result["regime"], result["juggle_pid"]) == (False, None, None)
+    process = result["progress"][0]
+    assert (process["pid"], process["workers"], process["held"]) == (solver.pid, 2, 8)
     assert (process["balancer"], process["trouble"]) == ("itself", None)
     updates = [subdomain["updates"] for subdomain in result["subdomain"]]
     assert len(updates) == 8
@@ -140,15 +134,15 @@ def test_damaged_segment(juggle, app, background, record, stat):
     process = background([juggle, "-q", "-i", "10ms", app("jacobi"), "-q", "-t", "2", "-n", "1000000000",
                           "--grid", "64x64"])
     helpers.wait_for(lambda: helpers.find(process.pid, "jacobi"), "jacobi")
-    result = helpers.wait_for(lambda: (lambda r: r if r["subdomains"] else None)(record(process.pid)), "subdomains")
-    pid = result["process"][0]["pid"]
+    result = helpers.wait_for(lambda: (lambda r: r if r["held"] else None)(record(process.pid)), "subdomains")
+    pid = result["progress"][0]["pid"]
     segment = "/dev/shm/progress.%d.%d" % (os.geteuid(), pid)
     with open(segment, "r+b") as file:
         file.seek(8)  # its version
         file.write(b"\x63")
     result = found(record, process.pid, 2)
     assert (result["unreadable_processes"], result["subdomain"], result["moves"]) == (1, [], None)
-    assert "another version" in result["process"][0]["trouble"] and result["process"][0]["spread"] is None
+    assert "another version" in result["progress"][0]["trouble"] and result["progress"][0]["spread"] is None
     assert stat(process.pid)[-1] == "process %d: its segment is of another version of libprogress" % pid
 
 

@@ -20,14 +20,10 @@ struct example {
 	const char *text;
 };
 
-static void check(int (*format)(char *, double), const struct example *example, size_t n)
+static void check(struct format (*format)(double), const struct example *example, size_t n)
 {
-	char out[FORMAT_BYTES];
-
-	for (size_t i = 0; i < n; i++) {
-		assert_int_equal(format(out, example[i].number), strlen(example[i].text));
-		assert_string_equal(out, example[i].text);
-	}
+	for (size_t i = 0; i < n; i++)
+		assert_string_equal(format(example[i].number).text, example[i].text);
 }
 
 static void test_numbers(void **state)
@@ -65,10 +61,12 @@ static void test_percent(void **state)
 static void test_times(void **state)
 {
 	static const struct example examples[] = {{0, "0 s"}, {8.5e-7, "850 ns"},
-		{12.34e-6, "12.3 us"}, {0.004, "4.00 ms"}, {0.9996, "1.00 s"}, {1.5, "1.50 s"},
+		{12.34e-6, "12.3 us"}, {0.004, "4 ms"}, {4000000 * 1e-9, "4 ms"}, {1, "1 s"},
+		{0.9996, "1.00 s"}, {1.5, "1.50 s"}, {1000, "1000 s"}, {-0.002, "-2 ms"},
 		{NAN, "-"}};
-	static const struct example ages[] = {{12.34, "12.3 s"}, {60, "1 min 0 s"},
-		{725, "12 min 5 s"}, {12000, "3 h 20 min"}, {187200, "2 d 4 h"}, {NAN, "-"}};
+	static const struct example ages[] = {{0.9, "0s"}, {59.9, "59s"}, {60, "1m00s"},
+		{725, "12m05s"}, {12000, "3h20m"}, {187200, "2d04h"}, {INFINITY, "-"}, {-1, "-"},
+		{NAN, "-"}};
 
 	(void)state;
 	check(format_time, examples, sizeof examples / sizeof *examples);
@@ -78,25 +76,31 @@ static void test_times(void **state)
 static void test_counts(void **state)
 {
 	static const struct {
-		int64_t count;
+		uint64_t count;
 		const char *text;
-	} examples[] = {{0, "0"}, {7, "7"}, {999999, "999999"}, {1000000, "1.00M"},
-		{-99999, "-99999"}, {-100000, "-100k"}, {INT64_MAX, "9.22E"},
-		{INT64_MIN, "-9.22E"}};
-	char out[FORMAT_BYTES];
+	} examples[] = {
+		{0, "0"}, {7, "7"}, {999999, "999999"}, {1000000, "1.00M"}, {UINT64_MAX, "18.4E"}};
 
 	(void)state;
-	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++) {
-		format_count(out, examples[i].count);
-		assert_string_equal(out, examples[i].text);
-	}
+	for (size_t i = 0; i < sizeof examples / sizeof *examples; i++)
+		assert_string_equal(format_count(examples[i].count).text, examples[i].text);
+}
+
+static void test_text(void **state)
+{
+	(void)state;
+	assert_int_equal(format_columns(""), 0);
+	assert_int_equal(format_columns("a\xc3\xa4"), 2);
+	assert_int_equal(format_cut("abc", 5), 3);
+	assert_int_equal(format_cut("a\xc3\xa4z", 2), 3);
+	assert_int_equal(format_cut("a\xc3\xa4z", 1), 1);
+	assert_int_equal(format_cut("abc", 0), 0);
 }
 
 /* Any bits at all. */
 static void test_widths(void **state)
 {
 	unsigned short random[3] = {1, 2, 3};
-	char out[FORMAT_BYTES];
 
 	(void)state;
 	for (int i = 0; i < 200000; i++) {
@@ -104,18 +108,18 @@ static void test_widths(void **state)
 			(uint64_t)(uint32_t)jrand48(random) << 32 | (uint32_t)jrand48(random);
 		double number;
 		memcpy(&number, &bits, sizeof(number));
-		assert_in_range(format_number(out, number), 1, 6);
-		assert_in_range(format_signed(out, number), 1, 6);
-		assert_in_range(format_percent(out, number), 1, 6);
-		assert_in_range(format_count(out, (int64_t)(bits >> (i % 64))), 1, 6);
-		assert_in_range(format_time(out, number), 1, 9);
-		assert_in_range(format_age(out, number), 1, FORMAT_BYTES - 1);
+		assert_in_range(strlen(format_number(number).text), 1, 6);
+		assert_in_range(strlen(format_signed(number).text), 1, 6);
+		assert_in_range(strlen(format_percent(number).text), 1, 6);
+		assert_in_range(strlen(format_count(bits >> (i % 64)).text), 1, 6);
+		assert_in_range(strlen(format_time(number).text), 1, 9);
+		assert_in_range(strlen(format_age(number).text), 1, 12);
 	}
 	for (double number = 1e-12; number < 1e20; number *= 1.0137) {
-		assert_in_range(format_number(out, number), 1, 5);
-		assert_in_range(format_signed(out, -number), 1, 6);
-		assert_in_range(format_time(out, number), 1, 9);
-		assert_in_range(format_age(out, number), 1, FORMAT_BYTES - 1);
+		assert_in_range(strlen(format_number(number).text), 1, 5);
+		assert_in_range(strlen(format_signed(-number).text), 1, 6);
+		assert_in_range(strlen(format_time(number).text), 1, 9);
+		assert_in_range(strlen(format_age(number).text), 1, 12);
 	}
 }
 
@@ -127,6 +131,7 @@ int main(void)
 		cmocka_unit_test(test_percent),
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_counts),
+		cmocka_unit_test(test_text),
 		cmocka_unit_test(test_widths),
 	};
 

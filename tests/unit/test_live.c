@@ -30,6 +30,7 @@
 
 #include "progress_segment.h"
 #include "random.h"
+#include "telemetry_writer.h"
 
 #define NOBODY 65534
 

@@ -24,6 +24,7 @@
 #include <cmocka.h>
 
 #include "progress_segment.h"
+#include "telemetry_writer.h"
 
 #define MOST 80 /* processes of a tree */
 

@@ -9,12 +9,15 @@
 
 #include <errno.h>
 #include <math.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "braid.h"
 #include "chart.h"
+#include "output.h"
 #include "perfetto.h"
 #include "picture.h"
 #include "stays.h"
@@ -510,6 +513,50 @@ static void test_json(void **state)
 	}
 }
 
+/* ---- Output ---- */
+
+static void assert_holds(const char *path, const char *text)
+{
+	char held[20] = "";
+	FILE *file = fopen(path, "r");
+
+	assert_non_null(file);
+	held[fread(held, 1, sizeof(held) - 1, file)] = '\0';
+	fclose(file);
+	assert_string_equal(held, text);
+}
+
+/* A file is replaced as a whole, or is as it was, with nothing beside it. */
+static void test_interrupted_output(void **state)
+{
+	char folder[] = "/tmp/test_plot.XXXXXX", path[40];
+	int scratch = output_scratch(), number = 0;
+	sigset_t interrupt, before;
+	uint64_t bytes;
+	(void)state;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/a", folder);
+	assert_true(scratch >= 0);
+	assert_int_equal(write(scratch, "old", 3), 3);
+	assert_int_equal(output_commit(scratch, path, &bytes), 0);
+	assert_int_equal(bytes, 3);
+	assert_int_equal(pwrite(scratch, "newer", 5, 0), 5);
+	sigemptyset(&interrupt);
+	sigaddset(&interrupt, SIGINT);
+	assert_int_equal(sigprocmask(SIG_BLOCK, &interrupt, &before), 0);
+	raise(SIGINT);
+	assert_int_equal(output_commit(scratch, path, &bytes), -EINTR);
+	assert_int_equal(sigwait(&interrupt, &number), 0);
+	assert_int_equal(sigprocmask(SIG_SETMASK, &before, NULL), 0);
+	assert_holds(path, "old");
+	assert_int_equal(output_commit(scratch, path, &bytes), 0);
+	assert_holds(path, "newer");
+	close(scratch);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0); /* it is empty */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -527,6 +574,7 @@ int main(void)
 		cmocka_unit_test(test_recorded_braid),
 		cmocka_unit_test(test_quotes),
 		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_interrupted_output),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

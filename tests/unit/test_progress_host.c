@@ -88,6 +88,21 @@ static void test_spread(void **state)
 	assert_int_equal(progress_host_spread(view, 0), 0);
 }
 
+/* With a trace: when it wants a sample. However many there are: a look at 65,536 of them that costs
+ * 1.35 ms has to leave most of 1 % of a CPU for balancing. */
+static void test_looks(void **state)
+{
+	(void)state;
+
+	assert_int_equal(progress_host_next_look(5, 8, UINT64_MAX), 100 * MS + 5);
+	assert_int_equal(progress_host_next_look(5, 8, 50 * MS), 50 * MS);
+	assert_int_equal(progress_host_next_look(5, 8, 200 * MS), 100 * MS + 5);
+	uint64_t many = progress_host_next_look(0, 65536, UINT64_MAX);
+	assert_in_range(many, 500 * MS, 1000 * MS);
+	assert_int_equal(progress_host_next_look(0, 65536, 65536 * 100 * US), many);
+	assert_true(progress_host_next_look(0, UINT32_MAX, UINT64_MAX) > many);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -96,6 +111,7 @@ int main(void)
 		cmocka_unit_test(test_smoothed),
 		cmocka_unit_test(test_never),
 		cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_looks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -4,7 +4,7 @@
  * stay behind; and the histogram of what balancing points cost.
  */
 #undef NDEBUG
-#include "telemetry.h"
+#include "telemetry_writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -25,6 +25,7 @@
 #include <cmocka.h>
 
 #include "random.h"
+#include "telemetry_writer.h"
 
 #define PATH_BYTES 64
 #define CPUS_OFFSET sizeof(struct telemetry)

@@ -104,28 +104,6 @@ static void test_no_characters(void **state)
 
 /* ---- Numbers ---- */
 
-static void test_numbers(void **state)
-{
-	(void)state;
-	assert_string_equal(number_of(0).text, "0");
-	assert_string_equal(number_of(1.234).text, "1.23");
-	assert_string_equal(number_of(-45.67).text, "-45.7");
-	assert_string_equal(number_of(999.4).text, "999");
-	assert_string_equal(number_of(999.6).text, "1.00k");
-	assert_string_equal(number_of(123456).text, "123k");
-	assert_string_equal(number_of(1.8e19).text, "18E");
-	assert_string_equal(number_of(1e300).text, "1.0e+300");
-	assert_string_equal(number_of(NAN).text, "-");
-	assert_string_equal(number_of(INFINITY).text, "-");
-	assert_string_equal(number_time(0.0123).text, "12.3 ms");
-	assert_string_equal(number_time(75).text, "1 min 15 s");
-	assert_string_equal(number_time(3700).text, "1 h 01 min");
-	assert_string_equal(number_time(1e30).text, "1.2e+25 days");
-	assert_string_equal(number_percent(0.0123).text, "1.2 %");
-	assert_string_equal(number_percent(0.995).text, "100 %");
-	assert_string_equal(number_percent(NAN).text, "-");
-}
-
 static void test_scales(void **state)
 {
 	(void)state;
@@ -366,7 +344,6 @@ int main(void)
 		cmocka_unit_test(test_text_is_cut),
 		cmocka_unit_test(test_wide_characters),
 		cmocka_unit_test(test_no_characters),
-		cmocka_unit_test(test_numbers),
 		cmocka_unit_test(test_scales),
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_filter_is_typed),

@@ -57,20 +57,26 @@ static struct made *make(size_t cpus, size_t threads, size_t processes)
 
 /* ---- As recorded ---- */
 
+static void wrap(struct live_sample *s, pid_t pid, const char *command, const char *reason)
+{
+	snprintf(s->command, sizeof(s->command), "%s", command);
+	s->wrapped = true;
+	s->juggle_pid = pid;
+	s->job_pid = pid + 2;
+	s->reason = reason;
+	snprintf(s->policy, sizeof(s->policy), "juggle");
+	snprintf(s->sampler, sizeof(s->sampler), "schedstat");
+	snprintf(s->domains, sizeof(s->domains), "split");
+}
+
 static struct made *three_threads(void)
 {
 	struct made *made = make(2, 4, 0);
 	struct live_sample *s = &made->sample;
 
 	s->now_ns = 12300000000;
-	snprintf(s->command, sizeof(s->command), "./heat --grid 300x300");
-	s->wrapped = s->balancing = true;
-	s->juggle_pid = 4000;
-	s->job_pid = 4002;
-	s->reason = "threads that do not sleep";
-	snprintf(s->policy, sizeof(s->policy), "juggle");
-	snprintf(s->sampler, sizeof(s->sampler), "schedstat");
-	snprintf(s->domains, sizeof(s->domains), "split");
+	wrap(s, 4000, "./heat --grid 300x300", "threads that do not sleep");
+	s->balancing = true;
 	s->period_ns = 4000000;
 	s->idle_threads = 1;
 	s->migrations = 1234;
@@ -113,14 +119,7 @@ static struct made *three_ranks(void)
 	struct live_sample *s = &made->sample;
 
 	s->now_ns = 4000000000000;
-	snprintf(s->command, sizeof(s->command), "mpirun -n 3 jacobi -t 16 --subdomains 64");
-	s->wrapped = true;
-	s->juggle_pid = 5000;
-	s->job_pid = 5002;
-	s->reason = "one thread a CPU";
-	snprintf(s->policy, sizeof(s->policy), "juggle");
-	snprintf(s->sampler, sizeof(s->sampler), "schedstat");
-	snprintf(s->domains, sizeof(s->domains), "split");
+	wrap(s, 5000, "mpirun -n 3 jacobi -t 16 --subdomains 64", "one thread a CPU");
 	s->period_ns = 10000000;
 	s->compute_threads = 48;
 	s->workers = 48;

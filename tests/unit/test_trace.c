@@ -7,7 +7,9 @@
 #include "plb.h"
 #include "progress.h"
 #include "progress_trace.h"
+#include "telemetry_writer.h"
 #include "trace.h"
+#include "trace_parser.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -33,6 +35,12 @@
 	} while (0)
 
 #define HEADER "# juggle trace 1 "
+
+/* What can be published can be traced, and what is traced can be read. */
+_Static_assert(TRACE_WORKERS_MAX == PROGRESS_WORKERS_MAX, "limits differ");
+_Static_assert(TRACE_SUBDOMAINS_MAX == PROGRESS_SUBDOMAINS_MAX, "limits differ");
+_Static_assert(PROGRESS_TRACE_SUBDOMAINS_MAX <= TRACE_SUBDOMAINS_MAX, "limits differ");
+_Static_assert(PROGRESS_TRACE_UPDATES_MAX == TRACE_NUMBER_MAX, "limits differ");
 
 /* A job on three CPUs, a file to trace it to, and what the file holds. */
 struct fixture {
@@ -389,16 +397,20 @@ static void test_subdomains(void **state)
 
 	assert_non_null(p);
 	progress_trace_moves(p, trace, 42, 5, move, 1); /* of whose is not known yet */
-	progress_trace_look(p, 10, view);
+	assert_int_equal(progress_trace_next(p), 0);
+	progress_trace_look(p, 10, view, false);
+	assert_int_equal(progress_trace_next(p), 50000010);
 	view[0].updates = 10;
-	progress_trace_look(p, 49000000, view); /* too early */
+	progress_trace_look(p, 49000000, view, false); /* too early */
 	progress_trace_moves(p, trace, 42, 100000000, move, 2);
 	progress_trace_moves(p, trace, 42, 100000005, move, 0);
 	view[0].owner = 0;
 	view[2].owner = 1;
-	progress_trace_look(p, 100000010, view); /* the owners are known */
+	progress_trace_look(p, 100000010, view, false); /* the owners are known */
 	view[1] = (struct progress_subdomain_view){.updates = 1};
-	progress_trace_look(p, 300000000, view);
+	progress_trace_look(p, 300000000, view, false);
+	view[0].updates = 11;
+	progress_trace_look(p, 300000001, view, true);
 	progress_trace_free(p);
 	trace_free(trace);
 	assert_string_equal(body(f), "plb 5 42 1\n"
@@ -409,7 +421,58 @@ static void test_subdomains(void **state)
 				     "give 100000000 42 2 0 1\n"
 				     "updates 100000010 42 10 -1 4611686018427387903\n"
 				     "subdomains 300000000 42 3 2 0 0 1\n"
-				     "updates 300000000 42 10 1 4611686018427387903\n");
+				     "updates 300000000 42 10 1 4611686018427387903\n"
+				     "updates 300000001 42 11 1 4611686018427387903\n");
+}
+
+/* Leaves no room until the next flush. */
+static void fill(struct trace *trace)
+{
+	for (int width = 100000; width > 0; width /= 10)
+		do {
+			trace_begin(trace);
+			trace_line(trace, "%0*d", width, 0);
+		} while (trace_end(trace));
+}
+
+/* As long as the records of a program keep being dropped, the trace does not say who owns what. */
+static void test_subdomains_dropped(void **state)
+{
+	struct fixture *f = *state;
+	struct trace *trace = open_trace(f);
+	const struct progress_info info = {.workers = 2, .subdomains = 1};
+	struct progress_subdomain_view view = {.updates = 1};
+	const struct policy_plb_move there = {0, 0, 1}, back = {0, 1, 0};
+	struct progress_trace *p = progress_trace_new(trace, 42, &info);
+
+	assert_non_null(p);
+	fill(trace);
+	progress_trace_look(p, 1, &view, false); /* lost */
+	assert_int_equal(trace_flush(trace), 0);
+	progress_trace_look(p, 100000000, &view, false);
+	fill(trace);
+	progress_trace_moves(p, trace, 42, 110000000, &there, 1); /* lost */
+	assert_int_equal(trace_flush(trace), 0);
+	progress_trace_moves(p, trace, 42, 120000000, &back, 1); /* from whom? */
+	progress_trace_moves(p, trace, 42, 130000000, &there, 1);
+	view.owner = 1;
+	progress_trace_look(p, 200000000, &view, false);
+	progress_trace_moves(p, trace, 42, 210000000, &back, 1);
+	progress_trace_free(p);
+	trace_free(trace);
+	char text[2000] = "";
+	for (const char *line = body(f); *line != '\0'; line = strchr(line, '\n') + 1)
+		if (strchr("psgu", *line) != NULL)
+			strncat(text, line, (size_t)(strchr(line, '\n') + 1 - line));
+	assert_string_equal(text, "subdomains 100000000 42 0 2 0\n"
+				  "updates 100000000 42 1\n"
+				  "plb 120000000 42 1\n"
+				  "plb 130000000 42 1\n"
+				  "subdomains 200000000 42 0 2 1\n"
+				  "updates 200000000 42 1\n"
+				  "plb 210000000 42 1\n"
+				  "give 210000000 42 0 1 0\n");
+	assert_non_null(strstr(f->text, "\ndropped "));
 }
 
 /* However many there are, so many numbers a second; and none of too many. */
@@ -425,12 +488,13 @@ static void test_many_subdomains(void **state)
 	assert_non_null(view);
 	assert_non_null(p);
 	for (uint64_t now = 1; now < UINT64_C(20000000000); now += 1000000)
-		progress_trace_look(p, now, view);
+		progress_trace_look(p, now, view, false);
 	progress_trace_free(p);
 	info.subdomains++;
 	p = progress_trace_new(trace, 42, &info);
 	assert_null(p);
-	progress_trace_look(p, 1, view);
+	assert_true(progress_trace_next(p) == UINT64_MAX);
+	progress_trace_look(p, 1, view, false);
 	progress_trace_moves(p, trace, 42, 1, &move, 1);
 	progress_trace_free(p);
 	assert_null(progress_trace_new(NULL, 42, &info));
@@ -450,7 +514,7 @@ static void test_null(void **state)
 	(void)state;
 	trace_begin(NULL);
 	trace_line(NULL, "%d", 1);
-	trace_end(NULL);
+	assert_true(trace_end(NULL));
 	assert_int_equal(trace_flush(NULL), 0);
 	trace_free(NULL);
 }
@@ -471,6 +535,7 @@ int main(void)
 		TEST(test_full_from_the_start),
 		TEST(test_full_later),
 		TEST(test_subdomains),
+		TEST(test_subdomains_dropped),
 		TEST(test_many_subdomains),
 		cmocka_unit_test(test_null),
 	};

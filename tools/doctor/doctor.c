@@ -10,10 +10,9 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
-enum { FINDINGS_MAX = 128, COLUMNS = 79, INDENT = 5, THREADS_MAX = 1000000 };
+enum { FINDINGS_MAX = 128, INDENT = 5, THREADS_MAX = 1000000 };
 
 static const struct argp_option table[] = {
 	{"cpus", 'c', "LIST", 0,
@@ -61,34 +60,15 @@ static const char *title(enum doctor_group group)
 	return titles[group];
 }
 
-/* Words that fit a line each, all lines indented but the first. */
-static void print_wrapped(const char *text, int column)
-{
-	bool first = true;
-
-	for (text += strspn(text, " "); *text != '\0'; text += strspn(text, " ")) {
-		int length = (int)strcspn(text, " ");
-		if (!first && column + 1 + length > COLUMNS) {
-			printf("\n%*s", INDENT, "");
-			column = INDENT;
-		} else if (!first)
-			column += printf(" ");
-		column += printf("%.*s", length, text);
-		text += length;
-		first = false;
-	}
-	putchar('\n');
-}
-
 static void print_finding(const struct doctor_finding *finding)
 {
 	static const char *const marks[] = {"", "ok", "--", "! ", "XX"};
 
 	printf("  %s ", marks[finding->level]);
-	print_wrapped(finding->text, INDENT);
+	command_words(finding->text, INDENT, INDENT);
 	if (finding->advice[0] != '\0') {
 		printf("%*s-> ", INDENT, "");
-		print_wrapped(finding->advice, INDENT + 3);
+		command_words(finding->advice, INDENT + 3, INDENT);
 	}
 }
 

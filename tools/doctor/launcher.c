@@ -207,6 +207,20 @@ enum doctor_launcher_kind doctor_launcher_kind(const struct doctor_program *prog
 	return DOCTOR_NO_LAUNCHER;
 }
 
+/* "localhost", "localhost:4,localhost". */
+static bool is_local(const char *hosts)
+{
+	static const char name[] = "localhost";
+
+	for (;; hosts++) {
+		if (strcspn(hosts, ":,") != strlen(name) || strncmp(hosts, name, strlen(name)) != 0)
+			return false;
+		hosts += strcspn(hosts, ",");
+		if (*hosts == '\0')
+			return true;
+	}
+}
+
 /* value2: of those that take two; "" else. */
 static void apply(
 	struct doctor_launcher *out, enum meaning meaning, const char *value, const char *value2)
@@ -235,6 +249,7 @@ static void apply(
 		break;
 	case HOSTS:
 		out->hosts = true;
+		out->elsewhere |= !is_local(value);
 		break;
 	case MCA:
 		if (strcmp(value, "mpi_yield_when_idle") == 0)

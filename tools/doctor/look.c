@@ -85,8 +85,10 @@ static void read_file(struct doctor_program *program, uid_t uid)
 	if (fd < 0)
 		return;
 	if (fstat(fd, &file) == 0)
-		program->privileged = ((file.st_mode & S_ISUID) != 0 && file.st_uid != uid) ||
-				      fgetxattr(fd, "security.capability", NULL, 0) > 0;
+		/* Of another user than root it keeps ours as its real one, by which we may move it. */
+		program->privileged =
+			((file.st_mode & S_ISUID) != 0 && file.st_uid == 0 && uid != 0) ||
+			fgetxattr(fd, "security.capability", NULL, 0) > 0;
 	program->script = pread(fd, begin, sizeof(begin), 0) == 2 && memcmp(begin, "#!", 2) == 0;
 	if (!program->script)
 		(void)doctor_read_libraries(fd, program);

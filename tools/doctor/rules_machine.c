@@ -257,8 +257,9 @@ static enum doctor_level judge_speeds(const struct doctor_system *s, struct doct
 static enum doctor_level judge_governor(const struct doctor_system *s, struct doctor_finding *out)
 {
 	/* Drivers whose governor "powersave" goes by the load; elsewhere it means the least. */
-	bool by_load =
-		strcmp(s->driver, "intel_pstate") == 0 || strcmp(s->driver, "amd-pstate-epp") == 0;
+	bool by_load = strcmp(s->driver, "intel_pstate") == 0 ||
+		       strcmp(s->driver, "amd-pstate-epp") == 0 ||
+		       strcmp(s->driver, "amd_pstate_epp") == 0; /* before Linux 6.6 */
 
 	if (strcmp(s->governor, "powersave") == 0 && !by_load) {
 		doctor_say(out, "The frequency governor powersave holds the CPUs at their lowest.");
@@ -358,8 +359,8 @@ static enum doctor_level judge_autogroup(const struct doctor_system *s, struct d
 {
 	if (s->autogroup != 1)
 		return DOCTOR_NONE;
-	doctor_say(out, "Autogroups are on: CPU time is shared between sessions first, and nice "
-			"values count within a session only.");
+	doctor_say(out, "Autogroups are on: where cgroups don't divide CPU time, sessions share it "
+			"first, and nice values count within a session only.");
 	doctor_advise(out, "A busy program in another terminal may take half of a CPU, however "
 			   "nice it is. `sysctl kernel.sched_autogroup_enabled=0` turns it off.");
 	return DOCTOR_NOTE;
@@ -445,7 +446,8 @@ static enum doctor_level judge_sampler(const struct doctor_system *s, enum sampl
 	}
 	doctor_say(out, "--sampler %s does not work here (%s).", sampler_kind_name(kind),
 		strerror(-s->sampler_error[kind]));
-	doctor_advise(out, "If you want it: %s.", sampler_advice(kind, s->sampler_error[kind]));
+	doctor_advise(out, "If you ask for it, juggle says: %s.",
+		sampler_advice(kind, s->sampler_error[kind]));
 	return DOCTOR_NOTE;
 }
 
@@ -473,10 +475,11 @@ static enum doctor_level judge_files(const struct doctor_system *s, struct docto
 	if (s->open_files == 0 || s->open_files >= FEW_FILES)
 		return DOCTOR_NONE;
 	doctor_say(out,
-		"No more than %llu files may be open: threads beyond that are read at "
-		"several times the cost.",
+		"A process may have no more than %llu files open (hard limit): threads beyond that "
+		"are read at several times the cost.",
 		(unsigned long long)s->open_files);
-	doctor_advise(out, "Raise the limit: `ulimit -n 1024`.");
+	doctor_advise(out, "`ulimit -Hn` shows the limit, which only the administrator, the batch "
+			   "system or the container can raise, to 1024 say.");
 	return DOCTOR_NOTE;
 }
 

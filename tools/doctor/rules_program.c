@@ -4,6 +4,7 @@
 
 #include "parse.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -63,7 +64,7 @@ static bool is_open_mpi(const struct doctor_program *program)
 static enum doctor_level judge_missing(
 	const struct doctor_program *program, bool given, struct doctor_finding *out)
 {
-	if (program->error == -ENOENT || program->error == -ENOTDIR) {
+	if (program->error == -ENOENT) {
 		doctor_say(out, "%s is not found%s.", program->name,
 			strchr(program->name, '/') != NULL ? "" : " in PATH");
 		doctor_advise(out, "%s",
@@ -72,9 +73,8 @@ static enum doctor_level judge_missing(
 	} else {
 		doctor_say(out, "%s can't be executed (%s).", program->name,
 			strerror(-program->error));
-		doctor_advise(out, "%s",
-			given ? "juggle would end with status 126. `chmod +x` may help."
-			      : "`chmod +x` may help.");
+		doctor_advise(out, "%s%s", given ? "juggle would end with status 126. " : "",
+			program->error == -EACCES ? "`chmod +x` may help." : "Give a program.");
 	}
 	return DOCTOR_PROBLEM;
 }
@@ -115,7 +115,7 @@ static enum doctor_level judge_privileged(const struct doctor_system *s, struct 
 	if (target == NULL || target->error != 0 || !target->privileged || s->may_move_others)
 		return DOCTOR_NONE;
 	doctor_say(out,
-		"%s gets privileges when it is started (set-uid, or capabilities): juggle "
+		"%s gets privileges when it is started (set-uid root, or capabilities): juggle "
 		"may not move its threads.",
 		target->name);
 	doctor_advise(out, "Run juggle with CAP_SYS_NICE, or what this program starts by juggle.");
@@ -195,8 +195,7 @@ static bool is_off(const char *value)
 {
 	return strcasecmp(value, "false") == 0 || strcasecmp(value, "none") == 0 ||
 	       strcasecmp(value, "disabled") == 0 || strcasecmp(value, "disable") == 0 ||
-	       strcasecmp(value, "off") == 0 || strcasecmp(value, "no") == 0 ||
-	       strcmp(value, "0") == 0 || value[0] == '\0';
+	       strcasecmp(value, "off") == 0 || strcasecmp(value, "no") == 0 || value[0] == '\0';
 }
 
 static enum doctor_level judge_omp_binding(
@@ -208,8 +207,10 @@ static enum doctor_level judge_omp_binding(
 		const char *name;
 		bool heeds_false;
 		bool gcc; /* GCC's runtime knows it */
-	} variables[] = {{"OMP_PROC_BIND", true, true}, {"GOMP_CPU_AFFINITY", true, true},
-		{"OMP_PLACES", true, true}, {"KMP_AFFINITY", false, false}};
+		bool cpus; /* numbers are those of CPUs: 0 is not off */
+	} variables[] = {{"OMP_PROC_BIND", true, true, false},
+		{"GOMP_CPU_AFFINITY", true, true, true}, {"OMP_PLACES", true, true, true},
+		{"KMP_AFFINITY", false, false, false}};
 	const struct doctor_program *target = doctor_target(s);
 	const char *openmp = target != NULL ? openmp_of(target) : NULL;
 	const char *bind = doctor_env(s, "OMP_PROC_BIND");
@@ -219,6 +220,7 @@ static enum doctor_level judge_omp_binding(
 	for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
 		const char *name = variables[i].name, *value = doctor_env(s, name);
 		if (value == NULL || is_off(value) || strstr(value, "none") != NULL ||
+			(!variables[i].cpus && strcmp(value, "0") == 0) ||
 			(gcc && !variables[i].gcc))
 			continue;
 		if (bind != NULL && is_off(bind) && variables[i].heeds_false && !llvm)
@@ -235,6 +237,21 @@ static enum doctor_level judge_omp_binding(
 	return DOCTOR_NONE;
 }
 
+/* GOMP_SPINCOUNT, as libgomp reads it: "30M". */
+static double spin_rounds(const char *text)
+{
+	static const char suffixes[] = "kmgt";
+	char *end;
+	double rounds = strtod(text, &end);
+
+	for (const char *suffix = suffixes; *suffix != '\0' && *end != '\0'; suffix++) {
+		rounds *= 1000;
+		if (tolower((unsigned char)*end) == *suffix)
+			return rounds;
+	}
+	return strtod(text, NULL);
+}
+
 static enum doctor_level judge_omp_wait(const struct doctor_system *s, struct doctor_finding *out)
 {
 	const char *policy = doctor_env(s, "OMP_WAIT_POLICY");
@@ -242,7 +259,7 @@ static enum doctor_level judge_omp_wait(const struct doctor_system *s, struct do
 	const char *block = doctor_env(s, "KMP_BLOCKTIME");
 	const char *culprit = NULL, *value = "";
 
-	if (spin != NULL && (strncasecmp(spin, "inf", 3) == 0 || strtod(spin, NULL) >= LONG_SPIN)) {
+	if (spin != NULL && (strncasecmp(spin, "inf", 3) == 0 || spin_rounds(spin) >= LONG_SPIN)) {
 		culprit = "GOMP_SPINCOUNT";
 		value = spin;
 	} else if (block != NULL && strncasecmp(block, "inf", 3) == 0) {
@@ -350,10 +367,10 @@ static const char *binding(const struct doctor_system *s, const char **from)
 	return NULL;
 }
 
-/* "none", "none:overload-allowed", "verbose,none", "no". */
+/* "none", "none:overload-allowed", "verbose,none", "no", "0". */
 static bool is_unbound(const char *value)
 {
-	return is_off(value) || strstr(value, "none") != NULL;
+	return is_off(value) || strcmp(value, "0") == 0 || strstr(value, "none") != NULL;
 }
 
 static enum doctor_level say_unbound(struct doctor_finding *out, const char *why)
@@ -372,10 +389,12 @@ static enum doctor_level judge_open_mpi(const struct doctor_system *s, struct do
 {
 	uint32_t ranks = s->launcher.ranks;
 
-	doctor_advise(out, "Say `%s --bind-to none`.", s->program.name);
+	if (ranks == 0 && !s->launcher.hosts)
+		ranks = slots(s); /* as many as there can be */
 	if (ranks > slots(s) && slots(s) > 0 && ranks > 2 && !s->launcher.hosts)
 		return say_unbound(
 			out, "Open MPI leaves that when there are more ranks than cores");
+	doctor_advise(out, "Say `%s --bind-to none`.", s->program.name);
 	if (ranks <= 2) {
 		doctor_say(out,
 			"Open MPI binds %s to a core of its own unless told otherwise: "
@@ -415,7 +434,12 @@ static enum doctor_level judge_mpi_binding(
 	case DOCTOR_OPEN_MPI:
 		return judge_open_mpi(s, out);
 	case DOCTOR_HYDRA:
-		return say_unbound(out, "MPICH's default; Intel MPI and MVAPICH2 bind");
+		if (doctor_env(s, "I_MPI_ROOT") == NULL)
+			return say_unbound(out, "MPICH's default; MVAPICH2 binds");
+		doctor_say(out, "Intel MPI binds ranks unless told otherwise: juggle gives the "
+				"binding back whenever it stands aside.");
+		doctor_advise(out, "`export I_MPI_PIN=off`.");
+		return DOCTOR_WARNING;
 	case DOCTOR_UNKNOWN_MPI:
 		doctor_say(
 			out, "%s is not known to doctor: it may bind the ranks.", s->program.name);
@@ -473,7 +497,7 @@ static enum doctor_level judge_inner_juggle(
 
 static enum doctor_level judge_hosts(const struct doctor_system *s, struct doctor_finding *out)
 {
-	if (!s->launcher.hosts || is_juggle(&s->inner))
+	if (!s->launcher.elsewhere || is_juggle(&s->inner))
 		return DOCTOR_NONE;
 	doctor_say(out, "Hosts are named: ranks on other nodes are not below this juggle, and not "
 			"balanced.");
@@ -486,7 +510,7 @@ static bool is_set(const struct doctor_system *s, const char *name)
 {
 	const char *value = doctor_env(s, name);
 
-	return value != NULL && !is_off(value);
+	return value != NULL && !is_off(value) && strcmp(value, "0") != 0;
 }
 
 static enum doctor_level judge_slots(const struct doctor_system *s, struct doctor_finding *out)
@@ -497,18 +521,21 @@ static enum doctor_level judge_slots(const struct doctor_system *s, struct docto
 		launcher->oversubscribe || launcher->hosts ||
 		is_set(s, "OMPI_MCA_rmaps_base_oversubscribe"))
 		return DOCTOR_NONE;
+	/* These say how many ranks there may be. */
+	if (doctor_env(s, "SLURM_JOB_ID") != NULL || doctor_env(s, "PBS_JOBID") != NULL)
+		return DOCTOR_NONE;
 	doctor_say(out, "Open MPI refuses %u ranks on %u core%s unless told that it is meant.",
 		launcher->ranks, slots(s), slots(s) == 1 ? "" : "s");
 	doctor_advise(out, "Say `%s --oversubscribe`.", s->program.name);
-	return DOCTOR_WARNING;
+	return DOCTOR_PROBLEM;
 }
 
 static enum doctor_level judge_ranks(const struct doctor_system *s, struct doctor_finding *out)
 {
 	const struct doctor_program *target = doctor_target(s);
 
-	if (s->launcher.ranks == 0 || s->threads > 0 || s->launcher.hosts || is_juggle(&s->inner) ||
-		s->launcher.kind == DOCTOR_SRUN)
+	if (s->launcher.ranks == 0 || s->threads > 0 || s->launcher.elsewhere ||
+		is_juggle(&s->inner) || s->launcher.kind == DOCTOR_SRUN)
 		return DOCTOR_NONE;
 	if (openmp_of(target) != NULL && omp_threads(s) > 0)
 		return DOCTOR_NONE; /* said with the threads */

@@ -35,7 +35,7 @@ static enum doctor_level judge_shm(const struct doctor_system *s, struct doctor_
 		return DOCTOR_WARNING;
 	}
 	if (!s->shm_tmpfs) {
-		doctor_say(out, "/dev/shm is no tmpfs: what is published there goes to a disk.");
+		doctor_say(out, "/dev/shm is no tmpfs: what is published there may go to a disk.");
 		doctor_advise(out, "Mount a tmpfs there.");
 		return DOCTOR_WARNING;
 	}
@@ -47,8 +47,11 @@ static enum doctor_level judge_stale(const struct doctor_system *s, struct docto
 {
 	if (s->stale_segments == 0)
 		return DOCTOR_NONE;
-	doctor_say(out, "%zu segment%s in /dev/shm left by processes that are gone.",
-		s->stale_segments, s->stale_segments == 1 ? " is" : "s are");
+	if (s->stale_segments == 1)
+		doctor_say(out, "A process that is gone left its segment in /dev/shm.");
+	else
+		doctor_say(out, "Processes that are gone left %zu segments in /dev/shm.",
+			s->stale_segments);
 	doctor_advise(out, "`jugglectl clean` removes %s.", s->stale_segments == 1 ? "it" : "them");
 	return DOCTOR_NOTE;
 }

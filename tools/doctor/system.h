@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "act.h"
+#include "act_mask.h"
 #include "sampler.h"
 
 enum {
@@ -41,7 +41,7 @@ struct doctor_program {
 	bool script; /* begins with #! */
 	bool elf; /* for this kind of machine, and could be read */
 	bool fixed; /* linked statically: no libraries */
-	bool privileged; /* set-uid to another user, or with capabilities */
+	bool privileged; /* set-uid to root, or with capabilities */
 	size_t libraries; /* that it names itself: not theirs */
 	char library[DOCTOR_LIBRARIES_MAX][DOCTOR_LIBRARY_BYTES];
 };
@@ -62,6 +62,7 @@ struct doctor_launcher {
 	bool oversubscribe;
 	bool hardware_threads; /* count as cores do */
 	bool hosts; /* names hosts, or a file of them */
+	bool elsewhere; /* some of them may be another than this one */
 	bool yield; /* asks for mpi_yield_when_idle */
 	bool unsure; /* some option was not understood: what follows may be wrong */
 	int program; /* place of the program in the command; -1: none found */
@@ -104,7 +105,7 @@ struct doctor_system {
 	int proc_error; /* of using /proc: 0; -ENOENT; -EXDEV: it is of another PID namespace */
 	bool hidepid; /* /proc is mounted so that others' processes can't be seen */
 	bool births_seen; /* /proc/loadavg is the kernel's own */
-	uint64_t open_files; /* soft limit; 0: not known */
+	uint64_t open_files; /* hard limit; 0: not known */
 
 	/* Samplers, by enum sampler_kind: 0, or what sampler_new() gave. */
 	int sampler_error[DOCTOR_SAMPLERS];

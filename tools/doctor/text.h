@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "act.h"
+#include "act_mask.h"
 #include "system.h"
 
 /* Read the beginning of a file below root into out, without the newline at its end. Returns 0 or a

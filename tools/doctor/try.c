@@ -125,7 +125,7 @@ void doctor_try_machine(struct doctor_system *system)
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 && tick.tv_sec == 0)
 		system->tick_ns = (uint64_t)tick.tv_nsec;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-		system->open_files = files.rlim_cur;
+		system->open_files = files.rlim_max; /* juggle raises its own to that */
 	ssize_t length = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
 	link[length > 0 ? length : 0] = '\0';
 	system->container = length > 0 && strcmp(link, FIRST_PID_NAMESPACE) != 0;

@@ -4,20 +4,19 @@
  * for people, in which the processes of a wrapped job stand below it, or an object a line.
  */
 #include "command.h"
+#include "format.h"
 #include "live.h"
 #include "progress.h"
 #include "user.h"
 
 #include <errno.h>
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define LINE 79 /* columns of a line, if it isn't to be as long as it needs */
 #define COMMAND_LEAST 10 /* columns that a command gets, whatever is before it */
 #define NOBODY SIZE_MAX
 
@@ -158,27 +157,26 @@ static json_t *entry_json(const struct listing *list, size_t i)
 {
 	const struct live_entry *e = &list->entry[i];
 	char user[USER_BYTES];
+	size_t owner = e->kind == LIVE_JOB ? i : list->job[i];
 	bool job = was_read(e, LIVE_JOB), progress = was_read(e, LIVE_PROGRESS);
-	json_t *object = json_pack("{s:s, s:s, s:i, s:o, s:I, s:s, s:o, s:o, s:s, s:I, s:o}",
+	json_t *object = json_pack("{s:s, s:s, s:i, s:o, s:I, s:s, s:o, s:o?, s:s, s:I, s:o}",
 		"kind", e->kind == LIVE_JOB ? "job" : "progress", "state",
 		live_state_name(e->state), "pid", (int)e->pid, "juggle_pid",
-		maybe(list->job[i] != NOBODY,
-			list->job[i] != NOBODY ? list->entry[list->job[i]].pid : 0),
-		"uid", (json_int_t)e->uid, "user", user_name(e->uid, user), "command",
-		text_or_null(true, e->command), "age_s",
-		isfinite(e->age_s) ? json_real(e->age_s) : json_null(), "path", e->path,
+		maybe(owner != NOBODY, owner != NOBODY ? list->entry[owner].pid : 0), "uid",
+		(json_int_t)e->uid, "user", user_name(e->uid, user), "command",
+		text_or_null(true, e->command), "age_s", json_real(e->age_s), "path", e->path,
 		"size_bytes", (json_int_t)e->bytes, "version", maybe(e->version > 0, e->version));
-	json_t *more =
-		json_pack("{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}",
-			"job_pid", maybe(job && e->job_pid > 0, e->job_pid), "attached",
-			bool_or_null(job, e->attached), "lost", bool_or_null(job, e->lost),
-			"policy", text_or_null(job, e->policy), "balances",
-			bool_or_null(job, e->balancing), "threads", maybe(job, e->threads),
-			"idle_threads", maybe(job, e->idle_threads), "cpus", maybe(job, e->cpus),
-			"rank", maybe(progress && e->rank >= 0, e->rank), "workers",
-			maybe(progress, e->workers), "subdomains", maybe(progress, e->subdomains),
-			"balancing", text_or_null(progress, progress_reader_balancing(e->asked)),
-			"balancer_pid", maybe(progress && e->balancer_pid > 0, e->balancer_pid));
+	json_t *more = json_pack(
+		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "job_pid",
+		maybe(job && e->job_pid > 0, e->job_pid), "attached",
+		bool_or_null(job, e->attached), "lost", bool_or_null(job, e->lost), "policy",
+		text_or_null(job, e->policy), "regime",
+		text_or_null(job, live_regime_name(e->balancing)), "threads",
+		maybe(job, e->threads), "idle_threads", maybe(job, e->idle_threads), "cpus",
+		maybe(job, e->cpus), "rank", maybe(progress && e->rank >= 0, e->rank), "workers",
+		maybe(progress, e->workers), "subdomains", maybe(progress, e->subdomains),
+		"balancing", text_or_null(progress, progress_reader_balancing(e->asked)),
+		"balancer_pid", maybe(progress && e->balancer_pid > 0, e->balancer_pid));
 
 	if (object != NULL && (more == NULL || json_object_update(object, more) < 0)) {
 		json_decref(object);
@@ -226,23 +224,6 @@ struct table {
 	int width[COLUMNS];
 };
 
-/* Two units are enough. */
-static void write_age(char *out, size_t bytes, double age_s)
-{
-	if (!isfinite(age_s))
-		return;
-	if (age_s < 60)
-		snprintf(out, bytes, "%.0fs", floor(age_s));
-	else if (age_s < 3600)
-		snprintf(out, bytes, "%.0fm%02.0fs", floor(age_s / 60), floor(fmod(age_s, 60)));
-	else if (age_s < 86400)
-		snprintf(out, bytes, "%.0fh%02.0fm", floor(age_s / 3600),
-			floor(fmod(age_s, 3600) / 60));
-	else
-		snprintf(out, bytes, "%.0fd%02.0fh", floor(age_s / 86400),
-			floor(fmod(age_s, 86400) / 3600));
-}
-
 static void write_job(struct row *row, const struct live_entry *e)
 {
 	size_t bytes = sizeof row->cell[0];
@@ -289,7 +270,7 @@ static int add_row(void *context, size_t i)
 		(int)e->pid);
 	snprintf(row->cell[USER], bytes, "%.12s", user_name(e->uid, user));
 	snprintf(row->cell[STATE], bytes, "%s", live_state_name(e->state));
-	write_age(row->cell[AGE], bytes, e->age_s);
+	snprintf(row->cell[AGE], bytes, "%s", format_age(e->age_s).text);
 	if (was_read(e, LIVE_JOB))
 		write_job(row, e);
 	if (was_read(e, LIVE_PROGRESS))
@@ -302,18 +283,18 @@ static int add_row(void *context, size_t i)
 static int columns_left(const struct table *t)
 {
 	struct winsize window;
-	int left = LINE;
+	int left = COMMAND_COLUMNS;
 
 	if (t->list->options.wide)
 		return INT_MAX;
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > LINE)
+	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > COMMAND_COLUMNS)
 		left = window.ws_col - 1;
 	for (int c = 0; c < COLUMNS; c++)
 		left -= t->width[c] > 0 ? t->width[c] + 1 : 0;
 	return left < COMMAND_LEAST ? COMMAND_LEAST : left;
 }
 
-/* Without the folder of the program, and as long as there is room: characters of UTF-8. */
+/* Without the folder of the program, and as long as there is room. */
 static void print_command(const char *command, int columns)
 {
 	size_t word = strcspn(command, " ");
@@ -324,12 +305,7 @@ static void print_command(const char *command, int columns)
 				command += i;
 				break;
 			}
-	for (; *command != '\0'; command++) {
-		if ((*command & 0xc0) != 0x80 && columns-- <= 0)
-			break;
-		putchar(*command);
-	}
-	putchar('\n');
+	printf("%.*s\n", format_cut(command, columns), command);
 }
 
 static void print_cells(const struct table *t, const struct row *row)

@@ -520,3 +520,8 @@ void live_sample_deinit(struct live_sample *sample)
 	free(sample->cpu);
 	*sample = (struct live_sample){0};
 }
+
+const char *live_regime_name(bool balancing)
+{
+	return balancing ? "balance" : "aside";
+}

@@ -5,39 +5,26 @@
 
 #include <errno.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-extern char **environ;
+enum { NOT_FOUND = 127, NOT_STARTED = 126 }; /* exit statuses, as of shells */
 
-static int start(int script, int picture, int errors, pid_t *pid)
+/* In the child. Control-C makes gnuplot skip a command, no more: it ends because we do. */
+static _Noreturn void become_gnuplot(int script, int picture, int errors, pid_t parent)
 {
-	char name[] = "gnuplot";
-	char *const argv[] = {name, NULL};
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attributes;
-	sigset_t defaults;
+	char name[] = "gnuplot", defaults[] = "-d"; /* the user's settings don't change pictures */
+	char *const argv[] = {name, defaults, NULL};
 
-	sigemptyset(&defaults);
-	sigaddset(&defaults, SIGPIPE);
-	int r = posix_spawn_file_actions_init(&actions);
-	if (r != 0)
-		return -r;
-	r = posix_spawnattr_init(&attributes);
-	if (r == 0) {
-		posix_spawnattr_setsigdefault(&attributes, &defaults);
-		posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
-		posix_spawn_file_actions_adddup2(&actions, script, STDIN_FILENO);
-		posix_spawn_file_actions_adddup2(&actions, picture, STDOUT_FILENO);
-		posix_spawn_file_actions_adddup2(&actions, errors, STDERR_FILENO);
-		r = posix_spawnp(pid, name, &actions, &attributes, argv, environ);
-		posix_spawnattr_destroy(&attributes);
-	}
-	posix_spawn_file_actions_destroy(&actions);
-	return -r;
+	signal(SIGPIPE, SIG_DFL);
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL) == 0 && getppid() == parent &&
+		dup2(script, STDIN_FILENO) >= 0 && dup2(picture, STDOUT_FILENO) >= 0 &&
+		dup2(errors, STDERR_FILENO) >= 0)
+		execvp(name, argv);
+	_exit(errno == ENOENT ? NOT_FOUND : NOT_STARTED);
 }
 
 /* The first line of what it said that is no quotation of the script, fit to be printed. */
@@ -65,7 +52,6 @@ static void read_why(int errors, char why[200])
 
 int gnuplot_run(int script, int picture, char why[200])
 {
-	pid_t pid;
 	int status = 0, errors = output_scratch();
 
 	why[0] = '\0';
@@ -76,12 +62,19 @@ int gnuplot_run(int script, int picture, char why[200])
 		close(errors);
 		return r;
 	}
-	int r = start(script, picture, errors, &pid);
+	pid_t self = getpid(), pid = fork();
+	if (pid == 0)
+		become_gnuplot(script, picture, errors, self);
+	int r = pid < 0 ? -errno : 0;
 	while (r == 0 && waitpid(pid, &status, 0) < 0)
 		r = errno == EINTR ? 0 : -errno;
 	if (r == 0 && WIFSIGNALED(status)) {
 		snprintf(why, 200, "signal %d", WTERMSIG(status));
 		r = -EIO;
+	} else if (r == 0 && WEXITSTATUS(status) == NOT_FOUND) {
+		r = -ENOENT;
+	} else if (r == 0 && WEXITSTATUS(status) == NOT_STARTED) {
+		r = -EACCES;
 	} else if (r == 0 && WEXITSTATUS(status) != 0) {
 		read_why(errors, why);
 		r = -EIO;

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -37,6 +39,27 @@ static int write_all(int fd, const char *text, size_t bytes)
 	return 0;
 }
 
+/* Of the signals that end us, those that people send. */
+static void endings(sigset_t *set)
+{
+	sigemptyset(set);
+	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGINT);
+	sigaddset(set, SIGQUIT);
+	sigaddset(set, SIGTERM);
+}
+
+/* Whether one of them waits until it is no longer blocked. */
+static bool interrupted(void)
+{
+	sigset_t pending, ending;
+
+	endings(&ending);
+	sigpending(&pending);
+	sigandset(&pending, &pending, &ending);
+	return sigisemptyset(&pending) == 0;
+}
+
 static int copy(int from, int to, uint64_t *bytes)
 {
 	char *buffer = malloc(COPY_BYTES);
@@ -44,6 +67,10 @@ static int copy(int from, int to, uint64_t *bytes)
 
 	*bytes = 0;
 	while (r == 0) {
+		if (interrupted()) {
+			r = -EINTR;
+			break;
+		}
 		ssize_t n = pread(from, buffer, COPY_BYTES, (off_t)*bytes);
 		if (n < 0 && errno == EINTR)
 			continue;
@@ -69,7 +96,7 @@ static int copy_to(int from, const char *path, uint64_t *bytes)
 }
 
 /* Beside the old one, then in its place. */
-static int replace(int from, const char *path, mode_t mode, uint64_t *bytes)
+static int write_beside(int from, const char *path, mode_t mode, uint64_t *bytes)
 {
 	char *name = NULL;
 
@@ -91,6 +118,18 @@ static int replace(int from, const char *path, mode_t mode, uint64_t *bytes)
 	if (r < 0)
 		unlink(name);
 	free(name);
+	return r;
+}
+
+/* A signal that ends us does so without leaving a file behind. */
+static int replace(int from, const char *path, mode_t mode, uint64_t *bytes)
+{
+	sigset_t ending, before;
+
+	endings(&ending);
+	sigprocmask(SIG_BLOCK, &ending, &before);
+	int r = write_beside(from, path, mode, bytes);
+	sigprocmask(SIG_SETMASK, &before, NULL);
 	return r;
 }
 

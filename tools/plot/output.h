@@ -13,7 +13,8 @@ int output_scratch(void);
 
 /* Write all of the scratch file to `path` (NULL: standard output) and set *bytes to its size. What is
  * no regular file, as a device or a pipe, is written to as it is. Returns 0 or a negative errno; then
- * a file that was there is as it was. */
+ * a file that was there is as it was. While a file is replaced, SIGHUP, SIGINT, SIGQUIT and SIGTERM are
+ * blocked; one that comes, or that was blocked and pending before, gives -EINTR. */
 int output_commit(int scratch, const char *path, uint64_t *bytes);
 
 #endif

@@ -153,16 +153,6 @@ static error_t read_tids(struct argp_state *state, char *arg, struct options *op
 		state, "--tid", arg, "numbers of threads, at most 1000 of them: 4711,4713");
 }
 
-static error_t read_argument(struct argp_state *state, char *arg, struct options *options)
-{
-	if (options->trace != NULL) {
-		argp_failure(state, 0, 0, "%s: one trace at a time", arg);
-		return EINVAL;
-	}
-	options->trace = arg;
-	return 0;
-}
-
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -196,7 +186,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		o->perfetto = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		return read_argument(state, arg, o);
+		return command_argument(state, arg, "trace", &o->trace);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -261,20 +251,14 @@ static int check_options(struct plot *plot)
 static int read_trace(struct plot *plot)
 {
 	const char *path = plot->options->trace;
-	struct trace_error error;
 	struct stat in, out;
 
-	if (plot->output != NULL && stat(path, &in) == 0 && stat(plot->output, &out) == 0 &&
-		in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-		return command_wrong(plot->program, "%s: that is the trace itself", plot->output);
-	int r = trace_read(&plot->trace, path, &error);
-	if (r == 0)
-		return 0;
-	if (error.line > 0)
-		return command_fail(
-			plot->program, "%s: line %zu: %s", path, error.line, error.text);
-	return command_fail(
-		plot->program, "%s: %s", path, error.text[0] != '\0' ? error.text : strerror(-r));
+	int there = plot->output != NULL ? stat(plot->output, &out) : fstat(STDOUT_FILENO, &out);
+	if (there == 0 && stat(path, &in) == 0 && in.st_dev == out.st_dev &&
+		in.st_ino == out.st_ino)
+		return command_wrong(plot->program, "%s: that is the trace itself",
+			plot->output != NULL ? plot->output : "standard output");
+	return command_read_trace(plot->program, path, &plot->trace);
 }
 
 static int prepare_failed(const struct plot *plot, int r)
@@ -324,18 +308,9 @@ static int prepare(struct plot *plot)
 
 static void warn(const struct plot *plot)
 {
-	const struct trace_file *trace = &plot->trace;
 	const struct plot_run *run = &plot->run;
 
-	if (trace->cut_short)
-		fprintf(stderr, "%s: the trace is cut short; what is there is drawn\n",
-			plot->program);
-	if (trace->dropped > 0)
-		fprintf(stderr, "%s: %llu records are missing in the trace\n", plot->program,
-			(unsigned long long)trace->dropped);
-	if (trace->unknown > 0)
-		fprintf(stderr, "%s: %llu records are of a later version, and left out\n",
-			plot->program, (unsigned long long)trace->unknown);
+	command_trace_warnings(plot->program, &plot->trace);
 	if (run->threads_shown < run->threads_seen && plot->options->tids == 0)
 		fprintf(stderr, "%s: %zu of %zu threads are drawn (--threads, --tid)\n",
 			plot->program, run->threads_shown, run->threads_seen);
@@ -454,9 +429,14 @@ static int tell(const struct plot *plot)
 	if (plot->output == NULL)
 		return 0;
 	if (!plot->common->json) {
-		printf("%s: %zu thread%s, %zu points, %.6g to %.6g s\n", plot->output,
-			run->threads_shown, run->threads_shown == 1 ? "" : "s", run->points,
+		char *name = strdup(plot->output);
+		if (name != NULL)
+			command_make_printable(name);
+		printf("%s: %zu thread%s, %zu points, %.6g to %.6g s\n",
+			name != NULL ? name : "the output", run->threads_shown,
+			run->threads_shown == 1 ? "" : "s", run->points,
 			plot_run_s(run, run->from_ns), plot_run_s(run, run->to_ns));
+		free(name);
 		return command_flush(plot->program);
 	}
 	json_t *output = json_string(plot->output); /* any bytes */

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl predict: whether juggle helps n threads on m CPUs, by theory; and beside it what a real
  * run took. */
+#include "act_mask.h"
 #include "command.h"
 
 #include "advice.h"
-#include "cpuset.h"
 #include "measurement.h"
 #include "theory.h"
 
@@ -84,14 +84,14 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 
 static int default_cpus(const char *program, uint32_t *cpus)
 {
-	struct cpuset set;
-	int r = cpuset_of_caller(&set);
+	struct act_mask mask;
+	int r = act_get_mask(0, &mask);
 
 	if (r < 0)
 		return command_fail(program,
 			"can't read the affinity mask (%s): give -m, the number of CPUs",
 			strerror(-r));
-	*cpus = (uint32_t)cpuset_count(&set);
+	*cpus = (uint32_t)act_mask_count(&mask);
 	return 0;
 }
 

@@ -113,16 +113,6 @@ static error_t read_margin(struct argp_state *state, const char *arg, struct rep
 	return error;
 }
 
-static error_t read_argument(struct argp_state *state, char *arg, struct options *options)
-{
-	if (options->path != NULL) {
-		argp_failure(state, 0, 0, "%s: one trace at a time", arg);
-		return EINVAL;
-	}
-	options->path = arg;
-	return 0;
-}
-
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
@@ -159,7 +149,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_SEED:
 		return command_seed(state, "--seed", arg, &setup->seed);
 	case ARGP_KEY_ARG:
-		return read_argument(state, arg, options);
+		return command_argument(state, arg, "trace", &options->path);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -167,36 +157,15 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 
 /* ---- Reading ---- */
 
-static int read_trace(const char *program, const char *path, struct trace_file *trace)
-{
-	struct trace_error error;
-	int rc = trace_read(trace, path, &error);
-
-	if (rc == 0)
-		return 0;
-	if (error.line > 0)
-		return command_fail(program, "%s: line %zu: %s", path, error.line, error.text);
-	if (error.text[0] != '\0')
-		return command_fail(program, "%s: %s", path, error.text);
-	return command_fail(program, "%s: %s", path, strerror(-rc));
-}
-
 static void warn(const char *program, const struct replay *replay)
 {
 	const struct trace_file *trace = &replay->trace;
 
-	if (trace->cut_short)
-		fprintf(stderr, "%s: the trace is cut short; what is there is used\n", program);
-	if (trace->dropped > 0)
-		fprintf(stderr, "%s: %llu records are missing in the trace\n", program,
-			(unsigned long long)trace->dropped);
+	command_trace_warnings(program, trace);
 	if (trace->cpu_changes > 0)
 		fprintf(stderr,
 			"%s: the CPUs changed during the run; those of its start are used\n",
 			program);
-	if (trace->unknown > 0)
-		fprintf(stderr, "%s: %llu records are of a later version, and left out\n", program,
-			(unsigned long long)trace->unknown);
 }
 
 /* Given, or else found in a trace that is too long for it. */
@@ -476,7 +445,7 @@ int replay_main(int argc, char **argv)
 		return command_wrong(
 			argv[0], "the TRACE is missing: a file that juggle --trace wrote");
 	struct replay replay = {.setup = options.setup};
-	rc = read_trace(argv[0], options.path, &replay.trace);
+	rc = command_read_trace(argv[0], options.path, &replay.trace);
 	if (rc == 0) {
 		if (!common.quiet)
 			warn(argv[0], &replay);

@@ -176,23 +176,19 @@ static double theory_of(const struct session *session, int policy)
 	return theory_speedup(&c, theory_juggle(&c));
 }
 
-static json_t *real_or_null(double number)
-{
-	return isfinite(number) ? json_real(number) : json_null();
-}
-
 static json_t *policy_json(const struct session *session, int policy)
 {
 	const struct outcome *outcome = &session->outcome[policy];
 	const struct threads_result *result = &outcome->result;
 
-	return json_pack("{s:s, s:f, s:f, s:o, s:I, s:I, s:f, s:f, s:f, s:f}", "name",
+	/* json_real() has NULL for what is not finite, and "o?" null. */
+	return json_pack("{s:s, s:f, s:f, s:o?, s:I, s:I, s:f, s:f, s:f, s:f}", "name",
 		names_balancer[policy], "time_s", seconds(outcome), "speedup",
-		speedup(session, policy), "theory_speedup",
-		real_or_null(theory_of(session, policy)), "points", (json_int_t)result->points,
-		"migrations", (json_int_t)result->migrations, "migrations_per_s",
-		(double)result->migrations / seconds(outcome), "busy", result->busy, "lag_s",
-		result->lag_ns / 1e9, "lag_mean_s", result->lag_mean_ns / 1e9);
+		speedup(session, policy), "theory_speedup", json_real(theory_of(session, policy)),
+		"points", (json_int_t)result->points, "migrations", (json_int_t)result->migrations,
+		"migrations_per_s", (double)result->migrations / seconds(outcome), "busy",
+		result->busy, "lag_s", result->lag_ns / 1e9, "lag_mean_s",
+		result->lag_mean_ns / 1e9);
 }
 
 static int print_json(const struct session *session)
@@ -208,14 +204,14 @@ static int print_json(const struct session *session)
 	bool bounded = theory_case(session, &c) && params->jitter <= 0;
 	double bound = bounded ? theory_speedup_bound(&c) : NAN;
 	return command_print_json(session->program,
-		json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:f, s:s, s:I, s:I, s:b, s:f, s:o, s:o}",
+		json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:f, s:s, s:I, s:I, s:b, s:f, s:o?, s:o}",
 			"program", session->program, "version", JUGGLE_VERSION, "threads",
 			(json_int_t)params->threads, "cpus", (json_int_t)params->cpus, "phase_s",
 			(double)params->phase_ns / 1e9, "phases", (json_int_t)params->phases,
 			"period_s", (double)params->period_ns / 1e9, "barrier",
 			names_barrier[params->barrier], "seed", (json_int_t)params->seed, "domains",
 			(json_int_t)params->domains, "joint", params->joint, "perfect_speedup",
-			perfect(session), "bound_speedup", real_or_null(bound), "policies", list));
+			perfect(session), "bound_speedup", json_real(bound), "policies", list));
 }
 
 static void print_meaning(const struct session *session)

@@ -14,7 +14,8 @@ enum {
 	HEAD_JUGGLE_PID,
 	HEAD_JOB_PID,
 	HEAD_ATTACHED,
-	HEAD_STATE,
+	HEAD_LOST,
+	HEAD_REGIME,
 	HEAD_REASON,
 	HEAD_POLICY,
 	HEAD_PERIOD,
@@ -45,6 +46,7 @@ enum {
 	HEAD_UNREADABLE,
 	HEAD_WORKERS,
 	HEAD_SUBDOMAINS,
+	HEAD_HELD,
 	HEAD_ITERATION_RATE,
 	HEAD_SPREAD,
 	HEAD_MOVES,
@@ -61,13 +63,14 @@ static const struct column head_column[HEAD_COLUMNS] = {
 	[HEAD_JUGGLE_PID] = {"juggle_pid", NULL, SHOW_PLAIN, 0, 0},
 	[HEAD_JOB_PID] = {"job_pid", NULL, SHOW_PLAIN, 0, 0},
 	[HEAD_ATTACHED] = {"attached", NULL, SHOW_YES, 0, 0},
-	[HEAD_STATE] = {"state", NULL, SHOW_PLAIN, 0, 0},
+	[HEAD_LOST] = {"lost", NULL, SHOW_YES, 0, 0},
+	[HEAD_REGIME] = {"regime", NULL, SHOW_PLAIN, 0, 0},
 	[HEAD_REASON] = {"reason", NULL, SHOW_PLAIN, 0, 0},
 	[HEAD_POLICY] = {"policy", NULL, SHOW_PLAIN, 0, 0},
 	[HEAD_PERIOD] = {"period_s", NULL, SHOW_NUMBER, 0, 0},
 	[HEAD_SAMPLER] = {"sampler", NULL, SHOW_PLAIN, 0, 0},
 	[HEAD_BALANCERS] = {"balancers", NULL, SHOW_PLAIN, 0, 0},
-	[HEAD_DOMAINS] = {"domains", NULL, SHOW_PLAIN, 0, 0},
+	[HEAD_DOMAINS] = {"domains_mode", NULL, SHOW_PLAIN, 0, 0},
 	[HEAD_CPUS] = {"cpus", NULL, SHOW_COUNT, 0, 0},
 	[HEAD_THREADS] = {"threads", "count", SHOW_COUNT, 5, 0},
 	[HEAD_IDLE] = {"idle_threads", NULL, SHOW_COUNT, 0, 0},
@@ -77,7 +80,7 @@ static const struct column head_column[HEAD_COLUMNS] = {
 	[HEAD_SHARE] = {"thread_share", "CPU %", SHOW_PERCENT, 6, 0},
 	[HEAD_MIGRATION_RATE] = {"migrations_per_s", "moves/s", SHOW_NUMBER, 7, 0},
 	[HEAD_BALANCER_SHARE] = {"balancer_share", "CPU %", SHOW_PERCENT, 6, 0},
-	[HEAD_UNLISTED] = {"unlisted_threads", NULL, SHOW_COUNT, 0, 0},
+	[HEAD_UNLISTED] = {"threads_unlisted", NULL, SHOW_COUNT, 0, 0},
 	[HEAD_MIGRATIONS] = {"migrations", NULL, SHOW_COUNT, 0, 0},
 	[HEAD_CYCLES] = {"cycles", NULL, SHOW_COUNT, 0, 0},
 	[HEAD_CYCLE_RATE] = {"cycles_per_s", NULL, SHOW_NUMBER, 0, 0},
@@ -92,6 +95,7 @@ static const struct column head_column[HEAD_COLUMNS] = {
 	[HEAD_UNREADABLE] = {"unreadable_processes", NULL, SHOW_COUNT, 0, 0},
 	[HEAD_WORKERS] = {"workers", NULL, SHOW_COUNT, 0, 0},
 	[HEAD_SUBDOMAINS] = {"subdomains", NULL, SHOW_COUNT, 0, 0},
+	[HEAD_HELD] = {"held", NULL, SHOW_COUNT, 0, 0},
 	[HEAD_ITERATION_RATE] = {"iterations_per_s", "it./s", SHOW_NUMBER, 6, 0},
 	[HEAD_SPREAD] = {"spread", "spread", SHOW_COUNT, 6, 0},
 	[HEAD_MOVES] = {"moves", NULL, SHOW_COUNT, 0, 0},
@@ -137,7 +141,17 @@ static struct value count_unreadable(const struct live_sample *sample)
 	return value_count(n);
 }
 
-/* Of those that can be read. */
+/* With empty places, as juggle(1) reports them; of those that can be read. */
+static struct value count_subdomains(const struct live_sample *sample)
+{
+	uint64_t n = 0;
+
+	for (size_t i = 0; i < sample->processes; i++)
+		n += sample->process[i].error == 0 ? sample->process[i].subdomains : 0;
+	return value_count(n);
+}
+
+/* Likewise. */
 static struct value count_moves(const struct live_sample *sample)
 {
 	uint64_t moves = 0;
@@ -159,15 +173,6 @@ static struct value since(const struct live_sample *sample, uint64_t then_ns)
 	return value_rate(((double)sample->now_ns - (double)then_ns) * 1e-9);
 }
 
-static const char *state_of(const struct live_sample *sample)
-{
-	if (!sample->wrapped)
-		return "unwrapped";
-	if (sample->lost)
-		return "lost";
-	return sample->balancing ? "balances" : "aside";
-}
-
 /* ---- Cells ---- */
 
 /* Of a job that juggle wraps. */
@@ -180,6 +185,10 @@ static struct value get_wrapped(const struct live_sample *s, size_t column)
 		return s->job_pid > 0 ? value_id(s->job_pid) : value_unknown();
 	case HEAD_ATTACHED:
 		return value_bool(s->attached);
+	case HEAD_LOST:
+		return value_bool(s->lost);
+	case HEAD_REGIME:
+		return value_text(live_regime_name(s->balancing));
 	case HEAD_REASON:
 		return value_text(s->reason);
 	case HEAD_POLICY:
@@ -255,6 +264,8 @@ static struct value get_progress(const struct live_sample *s, size_t column)
 	case HEAD_WORKERS:
 		return value_count(s->workers);
 	case HEAD_SUBDOMAINS:
+		return count_subdomains(s);
+	case HEAD_HELD:
 		return value_count(s->subdomains);
 	case HEAD_ITERATION_RATE:
 		return value_rate(s->iteration_rate);
@@ -282,8 +293,6 @@ static struct value get_head(const struct row *row, size_t column)
 		return value_text(s->command);
 	case HEAD_WRAPPED:
 		return value_bool(s->wrapped);
-	case HEAD_STATE:
-		return value_text(state_of(s));
 	case HEAD_THREADS:
 		return value_count(s->compute_threads);
 	case HEAD_AHEAD:

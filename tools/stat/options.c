@@ -5,11 +5,9 @@
 #include <errno.h>
 
 #include "clock.h"
-#include "command_line.h"
-#include "parse.h"
 
 #define INTERVAL_MIN_NS (CLOCK_NS_PER_S / 100)
-#define INTERVAL_MAX_S 1e9
+#define INTERVAL_MAX_NS (CLOCK_NS_PER_S * 1000000000)
 
 enum { TABLE_THREADS, TABLE_PROCESSES, TABLE_SUBDOMAINS, TABLE_CPUS };
 
@@ -62,21 +60,6 @@ static const char doc[] =
 	"Exit status: 0, also when the job ends; 1 when there is no such job or it cannot be read; "
 	"2 when the command line is wrong.";
 
-static error_t read_interval(struct argp_state *state, const char *arg, uint64_t *out_ns)
-{
-	double seconds;
-
-	if (parse_time_ns(arg, out_ns) < 0) {
-		if (parse_fraction(arg, INTERVAL_MAX_S, &seconds) < 0)
-			seconds = 0;
-		*out_ns = (uint64_t)(seconds * 1e9 + 0.5);
-	}
-	if (*out_ns >= INTERVAL_MIN_NS && (double)*out_ns <= INTERVAL_MAX_S * 1e9)
-		return 0;
-	return command_line_refuse(
-		state, "--interval", arg, "seconds, or a time with its unit as 500ms, from 10ms");
-}
-
 static error_t read_order(struct argp_state *state, const char *arg, enum table_order *out)
 {
 	size_t which = 0;
@@ -86,23 +69,15 @@ static error_t read_order(struct argp_state *state, const char *arg, enum table_
 	return error;
 }
 
-static error_t read_argument(struct argp_state *state, const char *arg, struct options *options)
-{
-	if (options->job != NULL) {
-		argp_failure(state, 0, 0, "%s: one job at a time", arg);
-		return EINVAL;
-	}
-	options->job = arg;
-	return 0;
-}
-
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *options = state->input;
 
 	switch (key) {
 	case 'i':
-		return read_interval(state, arg, &options->interval_ns);
+		return command_interval(state, arg, INTERVAL_MIN_NS, INTERVAL_MAX_NS,
+			"seconds, or a time with its unit as 500ms, from 10ms",
+			&options->interval_ns);
 	case 'c':
 		return command_count(state, "--count", arg, 1, INT32_MAX, &options->count);
 	case KEY_THREADS:
@@ -123,7 +98,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		options->csv = true;
 		return 0;
 	case ARGP_KEY_ARG:
-		return read_argument(state, arg, options);
+		return command_argument(state, arg, "job", &options->job);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -21,58 +21,40 @@ static void print_number_of(FILE *to, uint64_t n, const char *one, const char *m
 	fprintf(to, "%" PRIu64 " %s", n, n == 1 ? one : many);
 }
 
-static void print_seconds(FILE *to, uint64_t ns)
+static struct format time_of(uint64_t ns)
 {
-	char text[FORMAT_BYTES];
-
-	format_time(text, (double)ns * 1e-9);
-	fputs(text, to);
+	return format_time((double)ns * 1e-9);
 }
 
 /* " (12.3/s)", where it is known. */
 static void print_per_s(FILE *to, double rate)
 {
-	char text[FORMAT_BYTES];
-
-	if (!(rate >= 0) || !isfinite(rate))
-		return;
-	format_number(text, rate);
-	fprintf(to, " (%s/s)", text);
+	if (rate >= 0 && isfinite(rate))
+		fprintf(to, " (%s/s)", format_number(rate).text);
 }
 
-/* Of UTF-8, at the end of a character. */
 static void print_command(FILE *to, const char *command)
 {
-	size_t bytes = strlen(command);
-	int columns = 0;
-
-	for (size_t i = 0; i < bytes; i++) {
-		if ((command[i] & 0xc0) == 0x80)
-			continue;
-		if (++columns > COMMAND_COLUMNS) {
-			fprintf(to, "%.*s...\n", (int)i, command);
-			return;
-		}
-	}
-	fprintf(to, "%s\n", bytes > 0 ? command : "(command not known)");
+	if (*command == '\0')
+		command = "(command not known)";
+	int bytes = format_cut(command, COMMAND_COLUMNS);
+	fprintf(to, "%.*s%s\n", bytes, command, command[bytes] != '\0' ? "..." : "");
 }
 
 static void print_processes(FILE *to, const struct live_sample *s)
 {
-	char age[FORMAT_BYTES];
-	double age_s = ((double)s->now_ns - (double)s->start_ns) * 1e-9;
+	struct format age = format_age(((double)s->now_ns - (double)s->start_ns) * 1e-9);
 
 	label(to, "processes");
-	format_age(age, age_s >= 0 ? age_s : NAN);
 	if (!s->wrapped) {
 		print_number_of(to, s->processes, "process", "processes");
-		fprintf(to, ", for %s, without juggle\n", age);
+		fprintf(to, ", for %s, without juggle\n", age.text);
 		return;
 	}
 	fprintf(to, "juggle %d", (int)s->juggle_pid);
 	if (s->job_pid > 0)
 		fprintf(to, " %s %d", s->attached ? "attached to" : "around", (int)s->job_pid);
-	fprintf(to, ", for %s\n", age);
+	fprintf(to, ", for %s\n", age.text);
 }
 
 static void print_state(FILE *to, const struct live_sample *s)
@@ -90,9 +72,8 @@ static void print_state(FILE *to, const struct live_sample *s)
 static void print_policy(FILE *to, const struct live_sample *s)
 {
 	label(to, "policy");
-	fprintf(to, "%s, period ", s->policy);
-	print_seconds(to, s->period_ns);
-	fprintf(to, ", domains %s\n", s->domains);
+	fprintf(to, "%s, period %s, domains %s\n", s->policy, time_of(s->period_ns).text,
+		s->domains);
 	label(to, "");
 	fprintf(to, "sampler %s, a balancer for each %s\n", s->sampler,
 		strcmp(s->balancers, "cpu") == 0 ? "CPU" : "domain");
@@ -100,20 +81,13 @@ static void print_policy(FILE *to, const struct live_sample *s)
 
 static void print_cost(FILE *to, const struct live_sample *s)
 {
-	char share[FORMAT_BYTES];
+	double share = s->balancer_share >= 0 && !s->lost ? s->balancer_share : NAN;
 
 	label(to, "its cost");
-	format_percent(share, s->balancer_share >= 0 && !s->lost ? s->balancer_share : NAN);
-	fprintf(to, "%s %% of a CPU", share);
-	if (s->cycle_max_ns > 0) {
-		fputs("; a point ", to);
-		print_seconds(to, s->cycle_median_ns);
-		fputs(" (p99 ", to);
-		print_seconds(to, s->cycle_p99_ns);
-		fputs(", max ", to);
-		print_seconds(to, s->cycle_max_ns);
-		fputc(')', to);
-	}
+	fprintf(to, "%s %% of a CPU", format_percent(share).text);
+	if (s->cycle_max_ns > 0)
+		fprintf(to, "; a point %s (p99 %s, max %s)", time_of(s->cycle_median_ns).text,
+			time_of(s->cycle_p99_ns).text, time_of(s->cycle_max_ns).text);
 	fputc('\n', to);
 }
 
@@ -139,8 +113,6 @@ static uint64_t count_domains(const struct live_sample *s)
 
 static void print_threads(FILE *to, const struct live_sample *s)
 {
-	char spread[FORMAT_BYTES];
-
 	label(to, "threads");
 	print_number_of(to, s->compute_threads, "computes", "compute");
 	if (s->wrapped) {
@@ -149,10 +121,8 @@ static void print_threads(FILE *to, const struct live_sample *s)
 		if (count_domains(s) > 1)
 			fprintf(to, " of %" PRIu64 " domains", count_domains(s));
 	}
-	if (s->thread_spread_s >= 0) {
-		format_time(spread, s->thread_spread_s);
-		fprintf(to, "; spread %s", spread);
-	}
+	if (s->thread_spread_s >= 0)
+		fprintf(to, "; spread %s", format_time(s->thread_spread_s).text);
 	fputc('\n', to);
 	if (s->unlisted > 0) {
 		label(to, "");
@@ -163,8 +133,6 @@ static void print_threads(FILE *to, const struct live_sample *s)
 
 static void print_subdomains(FILE *to, const struct live_sample *s)
 {
-	char rate[FORMAT_BYTES];
-
 	if (s->workers == 0)
 		return;
 	label(to, "subdomains");
@@ -172,28 +140,20 @@ static void print_subdomains(FILE *to, const struct live_sample *s)
 	print_number_of(to, s->workers, "worker", "workers");
 	if (s->subdomains > 0)
 		fprintf(to, ", spread %" PRIu64, s->spread);
-	if (s->iteration_rate >= 0) {
-		format_number(rate, s->iteration_rate);
-		fprintf(to, ", %s iterations/s", rate);
-	}
-	if (s->moves_per_s >= 0) {
-		format_number(rate, s->moves_per_s);
-		fprintf(to, ", %s moves/s", rate);
-	}
+	if (s->iteration_rate >= 0)
+		fprintf(to, ", %s iterations/s", format_number(s->iteration_rate).text);
+	if (s->moves_per_s >= 0)
+		fprintf(to, ", %s moves/s", format_number(s->moves_per_s).text);
 	fputc('\n', to);
 }
 
 static void print_interval(FILE *to, const struct live_sample *s, bool since_start)
 {
-	char text[FORMAT_BYTES];
-
 	label(to, "averages");
-	if (since_start) {
+	if (since_start)
 		fputs("since the start\n", to);
-		return;
-	}
-	format_time(text, s->interval_s);
-	fprintf(to, "of the last %s\n", text);
+	else
+		fprintf(to, "of the last %s\n", format_time(s->interval_s).text);
 }
 
 void text_head(FILE *to, const struct live_sample *sample, bool since_start)

@@ -13,8 +13,8 @@ enum {
 	PROCESS_RANK,
 	PROCESS_PID,
 	PROCESS_WORKERS,
+	PROCESS_SUBDOMAINS,
 	PROCESS_HELD,
-	PROCESS_PLACES,
 	PROCESS_BALANCING,
 	PROCESS_BALANCER,
 	PROCESS_BALANCER_PID,
@@ -37,8 +37,8 @@ static const struct column process_column[PROCESS_COLUMNS] = {
 	[PROCESS_RANK] = {"rank", "rank", SHOW_PLAIN, 0, 0},
 	[PROCESS_PID] = {"pid", "PID", SHOW_PLAIN, 5, 0},
 	[PROCESS_WORKERS] = {"workers", "workers", SHOW_COUNT, 0, 0},
-	[PROCESS_HELD] = {"subdomains", "subd.", SHOW_COUNT, 0, 0},
-	[PROCESS_PLACES] = {"places", NULL, SHOW_COUNT, 0, 0},
+	[PROCESS_SUBDOMAINS] = {"subdomains", NULL, SHOW_COUNT, 0, 0},
+	[PROCESS_HELD] = {"held", "subd.", SHOW_COUNT, 0, 0},
 	[PROCESS_BALANCING] = {"balancing", "mode", SHOW_PLAIN, 0, 1},
 	[PROCESS_BALANCER] = {"balancer", "by", SHOW_PLAIN, 0, 0},
 	[PROCESS_BALANCER_PID] = {"balancer_pid", NULL, SHOW_PLAIN, 0, 0},
@@ -113,7 +113,7 @@ static struct value get_published(
 		return value_count(p->workers);
 	case PROCESS_HELD:
 		return value_count(p->held);
-	case PROCESS_PLACES:
+	case PROCESS_SUBDOMAINS:
 		return value_count(p->subdomains);
 	case PROCESS_BALANCING:
 		return value_text(progress_reader_balancing(p->asked));
@@ -170,7 +170,7 @@ static size_t fill_processes(const struct live_sample *sample, struct row *row)
 }
 
 const struct table table_processes = {
-	.name = "process",
+	.name = "progress",
 	.title = "processes that publish progress",
 	.column = process_column,
 	.columns = PROCESS_COLUMNS,

@@ -11,7 +11,7 @@
 enum { COLUMNS_MAX = 64, NAME_COLUMNS = 8 };
 
 struct cell {
-	char short_text[FORMAT_BYTES];
+	struct format shown;
 	const char *text; /* the above, or the value's */
 	int columns; /* that it takes: characters, not bytes */
 };
@@ -24,89 +24,64 @@ struct layout {
 	size_t n;
 };
 
-/* Bytes that continue a character of UTF-8 take no column. */
-static int text_columns(const char *text)
-{
-	int columns = 0;
-
-	for (; *text != '\0'; text++)
-		columns += (*text & 0xc0) != 0x80;
-	return columns;
-}
-
-/* How many bytes fit. */
-static int text_bytes(const char *text, int columns)
-{
-	const char *at = text;
-
-	for (; *at != '\0'; at++) {
-		if ((*at & 0xc0) != 0x80 && columns-- == 0)
-			break;
-	}
-	return (int)(at - text);
-}
-
 static void print_text(FILE *to, const char *text, int columns, int width, bool left)
 {
 	int space = columns < width ? width - columns : 0;
 
-	fprintf(to, "%*s%.*s%*s", left ? 0 : space, "", text_bytes(text, width), text,
+	fprintf(to, "%*s%.*s%*s", left ? 0 : space, "", format_cut(text, width), text,
 		left ? space : 0, "");
 }
 
 /* ---- Cells ---- */
 
-static void show_number(struct cell *cell, enum show show, double number)
+static struct format show_number(enum show show, double number)
 {
+	struct format out;
+
 	switch (show) {
 	case SHOW_PERCENT:
-		format_percent(cell->short_text, number);
-		break;
+		return format_percent(number);
 	case SHOW_MS:
-		format_signed(cell->short_text, number * 1e3);
-		break;
+		return format_signed(number * 1e3);
 	case SHOW_GAP_MS:
-		format_number(cell->short_text, number * 1e3);
-		break;
+		return format_number(number * 1e3);
 	case SHOW_RESIDUAL:
-		snprintf(cell->short_text, FORMAT_BYTES, "%.2e", number);
-		break;
+		snprintf(out.text, FORMAT_BYTES, "%.2e", number);
+		return out;
 	case SHOW_TENTHS:
-		if (number >= 0 && number < 1e6)
-			snprintf(cell->short_text, FORMAT_BYTES, "%.1f", number);
-		else
-			format_number(cell->short_text, number);
-		break;
+		if (!(number >= 0 && number < 1e6))
+			return format_number(number);
+		snprintf(out.text, FORMAT_BYTES, "%.1f", number);
+		return out;
 	default:
-		format_number(cell->short_text, number);
-		break;
+		return format_number(number);
 	}
 }
 
 static void show_value(struct cell *cell, const struct column *column, struct value value)
 {
-	cell->text = cell->short_text;
+	cell->text = cell->shown.text;
 	switch (value.kind) {
 	case VALUE_UNKNOWN:
-		memcpy(cell->short_text, "-", 2);
+		cell->text = "-";
 		break;
 	case VALUE_BOOL:
-		snprintf(cell->short_text, FORMAT_BYTES, "%s", value.yes ? "yes" : "");
+		cell->text = value.yes ? "yes" : "";
 		break;
 	case VALUE_WHOLE:
 		if (column->show == SHOW_COUNT)
-			format_count(cell->short_text, value.whole);
+			cell->shown = format_count((uint64_t)value.whole);
 		else
-			snprintf(cell->short_text, FORMAT_BYTES, "%lld", (long long)value.whole);
+			snprintf(cell->shown.text, FORMAT_BYTES, "%lld", (long long)value.whole);
 		break;
 	case VALUE_REAL:
-		show_number(cell, column->show, value.real);
+		cell->shown = show_number(column->show, value.real);
 		break;
 	case VALUE_TEXT:
 		cell->text = value.text;
 		break;
 	}
-	cell->columns = text_columns(cell->text);
+	cell->columns = format_columns(cell->text);
 }
 
 /* ---- Tables ---- */

@@ -2,7 +2,7 @@
 /* CPUs, and who is on them; see panels.h. */
 #include "panels.h"
 
-#include "number.h"
+#include "format.h"
 
 #include <stdio.h>
 
@@ -167,7 +167,7 @@ static void draw_row(const struct canvas_area *area, int row, const struct frame
 	canvas_field(&line, 0, 5, 7, true, CANVAS_PLAIN, domain);
 	canvas_field(
 		&line, 0, 13, 7, true, cpu->threads > least ? CANVAS_BOLD : CANVAS_PLAIN, count);
-	canvas_field(&line, 0, 21, 7, true, CANVAS_PLAIN, number_percent(share).text);
+	canvas_field(&line, 0, 21, 7, true, CANVAS_PLAIN, format_percent(share).text);
 	draw_names(&names, frame, cpu);
 }
 
@@ -181,7 +181,7 @@ void cpus_draw_list(const struct canvas_area *area, const struct frame *frame)
 		arrange->cpus, frame->sample->wrapped ? "" : " (or were when they last ran)");
 
 	canvas_text(&rest, 0, 0, CANVAS_BOLD,
-		" CPU  DOMAIN THREADS    THEIRS   WHO (A ahead, B behind)");
+		" CPU  DOMAIN THREADS   THEIR %   WHO (A ahead, B behind)");
 	for (int i = 0; i < fit && first + (size_t)i < arrange->cpus; i++)
 		draw_row(&rest, i + 1, frame, &arrange->cpu[first + (size_t)i], least);
 }

@@ -3,9 +3,8 @@
  * panels.h. */
 #include "panels.h"
 
-#include "number.h"
+#include "format.h"
 
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -33,11 +32,9 @@ size_t panels_scroll(struct view *view, size_t n, int fit)
 	return view->scroll[view->panel];
 }
 
-static double age_s(const struct live_sample *sample)
+static struct format age_of(const struct live_sample *sample)
 {
-	return sample->now_ns > sample->start_ns
-		       ? (double)(sample->now_ns - sample->start_ns) * 1e-9
-		       : 0;
+	return format_age(((double)sample->now_ns - (double)sample->start_ns) * 1e-9);
 }
 
 static void draw_command(const struct canvas_area *area, const struct frame *frame)
@@ -46,7 +43,7 @@ static void draw_command(const struct canvas_area *area, const struct frame *fra
 	char state[80];
 
 	snprintf(state, sizeof(state), "%s%severy %s", view->ended ? "ENDED  " : "",
-		view->paused ? "PAUSED  " : "", number_time((double)view->interval_ns * 1e-9).text);
+		view->paused ? "PAUSED  " : "", format_time((double)view->interval_ns * 1e-9).text);
 	canvas_fill(area, 0, 0, CANVAS_TITLE, L' ', ' ');
 	int width = (int)snprintf(NULL, 0, "%s", state) + 1;
 	struct canvas_area left = canvas_part(area, 0, 0, 1, area->cols - width - 1);
@@ -63,14 +60,14 @@ static void draw_juggle(const struct canvas_area *area, const struct live_sample
 	if (sample->job_pid != 0)
 		col = canvas_print(
 			area, 0, col, CANVAS_PLAIN, "command %d, ", (int)sample->job_pid);
-	canvas_print(area, 0, col, CANVAS_PLAIN, "%s; policy %s, period %s",
-		number_time(age_s(sample)).text, sample->policy,
-		number_time((double)sample->period_ns * 1e-9).text);
+	canvas_print(area, 0, col, CANVAS_PLAIN, "for %s; policy %s, period %s",
+		age_of(sample).text, sample->policy,
+		format_time((double)sample->period_ns * 1e-9).text);
 	col = canvas_text(area, 1, 1,
 		sample->lost        ? CANVAS_WARNING
 		: sample->balancing ? CANVAS_AHEAD
 				    : CANVAS_BOLD,
-		sample->lost        ? "lost its balancer"
+		sample->lost        ? "lost: the balancer died"
 		: sample->balancing ? "balances"
 				    : "stands aside");
 	if (sample->reason != NULL && sample->reason[0] != '\0')
@@ -79,9 +76,8 @@ static void draw_juggle(const struct canvas_area *area, const struct live_sample
 
 static void draw_unwrapped(const struct canvas_area *area, const struct live_sample *sample)
 {
-	int col = canvas_print(area, 0, 1, CANVAS_PLAIN, "%zu process%s, %s, not run by juggle",
-		sample->processes, sample->processes == 1 ? "" : "es",
-		number_time(age_s(sample)).text);
+	int col = canvas_print(area, 0, 1, CANVAS_PLAIN, "%zu process%s, for %s, without juggle",
+		sample->processes, sample->processes == 1 ? "" : "es", age_of(sample).text);
 
 	if (sample->processes > 0)
 		canvas_print(area, 0, col, CANVAS_PLAIN, "; %s %d",
@@ -93,7 +89,7 @@ static void draw_unwrapped(const struct canvas_area *area, const struct live_sam
 		col = canvas_print(area, 1, 1, CANVAS_PLAIN,
 			"balancing of subdomains: %s, %s moves so far",
 			progress_reader_balancing(process->asked),
-			number_of((double)process->moves).text);
+			format_count(process->moves).text);
 		if (process->balancer_pid != 0)
 			canvas_print(area, 1, col, CANVAS_PLAIN, ", by pid %d",
 				(int)process->balancer_pid);
@@ -113,11 +109,12 @@ static void draw_threads(const struct canvas_area *area, const struct live_sampl
 		return;
 	canvas_print(area, 0, col, CANVAS_PLAIN, " on %zu CPU%s; %s migrations/s, %s in all",
 		sample->cpus, sample->cpus == 1 ? "" : "s",
-		number_of(sample->migrations_per_s).text,
-		number_of((double)sample->migrations).text);
-	canvas_print(area, 1, 1, CANVAS_PLAIN, "balancer %s of a CPU, %s a point; %s, domains %s",
-		number_percent(sample->balancer_share).text,
-		number_time((double)sample->cycle_median_ns * 1e-9).text, sample->sampler,
+		format_number(sample->migrations_per_s).text,
+		format_count(sample->migrations).text);
+	canvas_print(area, 1, 1, CANVAS_PLAIN,
+		"balancer %s %% of a CPU, %s a point; %s, domains %s",
+		format_percent(sample->balancer_share).text,
+		format_time((double)sample->cycle_median_ns * 1e-9).text, sample->sampler,
 		sample->domains);
 }
 
@@ -126,8 +123,8 @@ static void draw_subdomains(const struct canvas_area *area, const struct live_sa
 	canvas_print(area, 0, 1, CANVAS_PLAIN,
 		"%u subdomains, %u workers; %s iterations/s; spread %s; %s moves/s",
 		(unsigned)sample->subdomains, (unsigned)sample->workers,
-		number_of(sample->iteration_rate).text, number_of((double)sample->spread).text,
-		number_of(sample->moves_per_s).text);
+		format_number(sample->iteration_rate).text, format_count(sample->spread).text,
+		format_number(sample->moves_per_s).text);
 }
 
 int head_draw(const struct canvas_area *area, const struct frame *frame)

@@ -2,7 +2,7 @@
 /* What the keys do, and the jobs to choose from; see panels.h. */
 #include "panels.h"
 
-#include "number.h"
+#include "format.h"
 
 #include <stdio.h>
 
@@ -18,8 +18,8 @@ static const char *const help[] = {
 	"",
 	"Threads: their lead is their progress (CPU time) beyond the mean of their",
 	"domain: A and to the right, ahead; B and to the left, behind; =, at the",
-	"mean; i, idle and left alone. SHARE is of a CPU, WAIT of the time, ready",
-	"without a CPU, MOVES are by juggle.",
+	"mean; i, idle and left alone. CPU % is of a CPU, WAIT % of the time,",
+	"ready without a CPU; MOVES are by juggle.",
 	"CPUs: n:m is CPU n with m compute threads; bold: with more than others.",
 	"Subdomains: the darker, the further behind the mean of all.",
 };
@@ -38,8 +38,8 @@ static void draw_job(const struct canvas_area *area, int row, const struct live_
 	enum canvas_style style)
 {
 	canvas_fill(area, row, 0, style, L' ', ' ');
-	canvas_print(area, row, 1, style, "%7d  %-8s  %-10s  %s", (int)entry->pid,
-		entry->kind == LIVE_JOB ? "juggle" : "program", number_time(entry->age_s).text,
+	canvas_print(area, row, 1, style, "%7d  %-8s  %7s  %s", (int)entry->pid,
+		entry->kind == LIVE_JOB ? "juggle" : "program", format_age(entry->age_s).text,
 		entry->command[0] != '\0' ? entry->command : "(no name)");
 }
 
@@ -57,7 +57,7 @@ void jobs_draw(const struct canvas_area *area, const struct frame *frame)
 		*scroll = view->chosen - page + 1;
 	size_t first = panels_scroll(view, view->entries, fit);
 	canvas_print(
-		&rest, 0, 1, CANVAS_BOLD, "%7s  %-8s  %-10s  %s", "PID", "KIND", "FOR", "COMMAND");
+		&rest, 0, 1, CANVAS_BOLD, "%7s  %-8s  %7s  %s", "PID", "KIND", "AGE", "COMMAND");
 	for (int i = 0; i < fit && first + (size_t)i < view->entries; i++)
 		draw_job(&rest, i + 1, &view->entry[first + (size_t)i],
 			first + (size_t)i == view->chosen ? CANVAS_CHOSEN : CANVAS_PLAIN);

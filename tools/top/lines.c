@@ -2,6 +2,7 @@
 /* Migrations and spread over time, a line each; see panels.h. */
 #include "panels.h"
 
+#include "format.h"
 #include "number.h"
 
 #include <math.h>
@@ -35,9 +36,9 @@ int lines_rows(const struct frame *frame)
 	return rows > 0 ? rows + 1 : 0;
 }
 
-static struct number shown(enum history_series series, double value)
+static struct format shown(enum history_series series, double value)
 {
-	return series == HISTORY_THREAD_SPREAD ? number_time(value) : number_of(value);
+	return series == HISTORY_THREAD_SPREAD ? format_time(value) : format_number(value);
 }
 
 static void draw_line(const struct canvas_area *area, int row, const struct history *history,
@@ -71,7 +72,7 @@ void lines_draw(const struct canvas_area *area, const struct frame *frame)
 {
 	struct canvas_area rest =
 		panels_title(area, "Over time: a column each %s, now at the right",
-			number_time((double)frame->view->interval_ns * 1e-9).text);
+			format_time((double)frame->view->interval_ns * 1e-9).text);
 	int row = 0;
 
 	for (int series = 0; series < HISTORY_SERIES; series++)

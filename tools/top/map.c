@@ -5,6 +5,7 @@
  */
 #include "panels.h"
 
+#include "format.h"
 #include "number.h"
 
 #include <math.h>
@@ -143,7 +144,7 @@ static void draw_scale(const struct canvas_area *area, int row, double scale)
 			col = canvas_text(area, row, col + 2, CANVAS_DIM, "no  ");
 		else
 			col = canvas_print(area, row, col + 2, CANVAS_DIM, "to %s  ",
-				number_of(scale * level / (CANVAS_LEVELS - 1)).text);
+				format_number(scale * level / (CANVAS_LEVELS - 1)).text);
 	}
 	canvas_text(area, row, col, CANVAS_DIM, "updates");
 }
@@ -162,11 +163,11 @@ void map_draw(const struct canvas_area *area, const struct frame *frame)
 		first = panels_scroll(frame->view, needed, rows);
 	if (a_cell > 1)
 		snprintf(several, sizeof(several), "the worst of %u", (unsigned)a_cell);
-	struct canvas_area rest =
-		panels_title(area, "Subdomains: %u, by %s, mean %s updates; a cell is %s%s",
-			(unsigned)frame->sample->subdomains,
-			frame->view->by_worker ? "worker" : "number", number_of(arrange->mean).text,
-			several, needed > (size_t)(rows > 0 ? rows : 0) ? "; more below" : "");
+	struct canvas_area rest = panels_title(area,
+		"Subdomains: %u, by %s, mean %s updates; a cell is %s%s",
+		(unsigned)frame->sample->subdomains, frame->view->by_worker ? "worker" : "number",
+		format_number(arrange->mean).text, several,
+		needed > (size_t)(rows > 0 ? rows : 0) ? "; more below" : "");
 	draw_scale(&rest, 0, scale);
 	rest = canvas_part(&rest, 1, 0, rest.rows - 1, rest.cols);
 	long at = -(long)first;

@@ -219,7 +219,7 @@ static int run(struct top *top)
 	int ended_by = terminal_close(top->terminal);
 	if (r < 0)
 		return command_fail(program, "%s", strerror(-r));
-	if (ended_by == SIGTERM || ended_by == SIGHUP)
+	if (ended_by == SIGTERM || ended_by == SIGHUP || ended_by == SIGQUIT)
 		raise(ended_by);
 	return 0;
 }

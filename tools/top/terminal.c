@@ -88,6 +88,7 @@ static int watch_signals(struct terminal *terminal)
 	sigaddset(set, SIGINT);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGHUP);
+	sigaddset(set, SIGQUIT);
 	sigaddset(set, SIGTSTP);
 	sigaddset(set, SIGCONT);
 	sigaddset(set, SIGWINCH);
@@ -171,7 +172,7 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	errno = error;
 }
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { ENDING = sizeof(ending) / sizeof(*ending) };
 
 /* Let ncurses write, which does not return before all is written. */
@@ -396,12 +397,13 @@ enum terminal_event terminal_wait(struct terminal *terminal, uint64_t until_ns, 
 	for (;;) {
 		if (next_signal(terminal, &event))
 			return event;
-		/* It also has keys that it read before. */
-		if (next_key(key))
-			return TERMINAL_KEY;
+		/* First, or a key that is held down would stop time. */
 		int ms = left_ms(until_ns);
 		if (ms == 0)
 			return TERMINAL_TIME;
+		/* It also has keys that it read before. */
+		if (next_key(key))
+			return TERMINAL_KEY;
 		if (poll(fd, 2, ms) < 0)
 			continue;
 		if (fd[0].revents & (POLLHUP | POLLERR | POLLNVAL)) {

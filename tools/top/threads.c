@@ -2,6 +2,7 @@
 /* Threads as bars against the mean; see panels.h. */
 #include "panels.h"
 
+#include "format.h"
 #include "number.h"
 
 #include <math.h>
@@ -49,12 +50,12 @@ static struct table lay_out(const struct live_sample *sample, int cols)
 			[RANK] = {"RANK", any_rank(sample) ? 4 : 0, 0, true, VIEW_SORTS},
 			[NAME] = {"NAME", cols >= 100 ? 15 : 10, 0, false, VIEW_SORTS},
 			[CPU] = {"CPU", 4, 0, true, VIEW_BY_CPU},
-			[SHARE] = {"SHARE", 5, 0, true, VIEW_BY_SHARE},
-			[WAIT] = {"WAIT", 5, 0, true, VIEW_BY_WAIT},
-			[MOVES] = {"MOVES", sample->wrapped ? 5 : 0, 0, true, VIEW_BY_MOVES},
+			[SHARE] = {"CPU %", 5, 0, true, VIEW_BY_SHARE},
+			[WAIT] = {"WAIT %", 6, 0, true, VIEW_BY_WAIT},
+			[MOVES] = {"MOVES", sample->wrapped ? 6 : 0, 0, true, VIEW_BY_MOVES},
 			[UPDATES] = {"UPD/S", cols >= 90 && any_worker(sample) ? 6 : 0, 0, true,
 				VIEW_SORTS},
-			[LEAD] = {"LEAD", 8, 0, true, VIEW_BY_LEAD},
+			[LEAD] = {"LEAD", 7, 0, true, VIEW_BY_LEAD},
 		}};
 	int col = 0;
 
@@ -86,11 +87,10 @@ static void draw_heads(
 	}
 	if (table->bar_cols == 0)
 		return;
-	char low[40], high[40];
-	snprintf(low, sizeof(low), "-%s", number_of(scale_ms).text);
-	snprintf(high, sizeof(high), "+%s ms", number_of(scale_ms).text);
+	char high[FORMAT_BYTES + 3];
+	snprintf(high, sizeof(high), "%s ms", format_signed(scale_ms).text);
 	struct canvas_area bar = canvas_part(area, 0, table->bar, 1, table->bar_cols);
-	canvas_text(&bar, 0, 0, CANVAS_BOLD, low);
+	canvas_text(&bar, 0, 0, CANVAS_BOLD, format_signed(-scale_ms).text);
 	canvas_field(&bar, 0, bar.cols / 2 + 1, bar.cols / 2, true, CANVAS_BOLD, high);
 	canvas_put(&bar, 0, bar.cols / 2, CANVAS_BOLD, L'0', '0');
 }
@@ -132,21 +132,20 @@ static void draw_thread(const struct canvas_area *area, int row, const struct ta
 				  : letter == 'i' ? CANVAS_DIM
 						  : CANVAS_PLAIN;
 	enum canvas_style text_style = letter == 'i' ? CANVAS_DIM : CANVAS_PLAIN;
-	struct number text[COLUMNS] = {{""}};
+	struct format text[COLUMNS] = {{""}};
 
-	snprintf(text[TID].text, NUMBER_BYTES, "%d", (int)thread->tid);
+	snprintf(text[TID].text, FORMAT_BYTES, "%d", (int)thread->tid);
 	if (thread->rank >= 0)
-		snprintf(text[RANK].text, NUMBER_BYTES, "%d", (int)thread->rank);
+		snprintf(text[RANK].text, FORMAT_BYTES, "%d", (int)thread->rank);
 	if (thread->os_cpu >= 0)
-		snprintf(text[CPU].text, NUMBER_BYTES, "%d", (int)thread->os_cpu);
-	text[SHARE] = number_percent(thread->share);
-	text[WAIT] = number_percent(thread->wait_share);
-	text[MOVES] = number_of((double)thread->migrations);
+		snprintf(text[CPU].text, FORMAT_BYTES, "%d", (int)thread->os_cpu);
+	text[SHARE] = format_percent(thread->share);
+	text[WAIT] = format_percent(thread->wait_share);
+	text[MOVES] = format_count(thread->migrations);
 	if (thread->worker >= 0)
-		text[UPDATES] = number_of(thread->updates_per_s);
+		text[UPDATES] = format_number(thread->updates_per_s);
 	if (thread->compute && isfinite(thread->lead_s))
-		snprintf(text[LEAD].text, NUMBER_BYTES, "%s%.12s", thread->lead_s > 0 ? "+" : "",
-			number_of(thread->lead_s * 1e3).text);
+		text[LEAD] = format_signed(thread->lead_s * 1e3);
 	for (int i = 0; i < COLUMNS; i++) {
 		const struct column *column = &table->column[i];
 		if (column->width > 0)

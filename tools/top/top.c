@@ -6,14 +6,9 @@
 #include "top.h"
 
 #include "command.h"
-#include "command_line.h"
-#include "parse.h"
 
-#include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 
-#define NS_PER_S 1e9
 #define COUNT_MAX 1000000000
 
 enum { KEY_SORT = 0x100, KEY_VIEW, KEY_EXIT, KEY_NO_COLOR };
@@ -40,21 +35,6 @@ static const char doc[] =
 	"Exit status: 0, 1 when there is no such job or no terminal, 2 when the command line is "
 	"wrong.";
 
-/* A time or, as top(1) has it, seconds. */
-static error_t read_interval(struct argp_state *state, const char *arg, uint64_t *out)
-{
-	uint64_t ns = 0;
-	double seconds = 0;
-
-	if (parse_time_ns(arg, &ns) < 0 && parse_fraction(arg, 3600, &seconds) == 0)
-		ns = (uint64_t)(seconds * NS_PER_S + 0.5);
-	if (ns < VIEW_INTERVAL_MIN_NS || ns > VIEW_INTERVAL_MAX_NS)
-		return command_line_refuse(
-			state, "--interval", arg, "a time from 100ms to 60min, as 2, 0.5 or 500ms");
-	*out = ns;
-	return 0;
-}
-
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct top_options *top = state->input;
@@ -63,7 +43,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'i':
-		return read_interval(state, arg, &top->interval_ns);
+		return command_interval(state, arg, VIEW_INTERVAL_MIN_NS, VIEW_INTERVAL_MAX_NS,
+			"a time from 100ms to 60min, as 2, 0.5 or 500ms", &top->interval_ns);
 	case 'c':
 		return command_count(state, "--count", arg, 1, COUNT_MAX, &top->count);
 	case KEY_SORT:
@@ -81,12 +62,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		top->colour = false;
 		return 0;
 	case ARGP_KEY_ARG:
-		if (top->job != NULL) {
-			argp_failure(state, 0, 0, "%s: one job at a time", arg);
-			return EINVAL;
-		}
-		top->job = arg;
-		return 0;
+		return command_argument(state, arg, "job", &top->job);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

@@ -146,6 +146,7 @@ enum policy_reason {
 	POLICY_REASON_FASTER, /* trials: balancing keeps the CPUs busier */
 	POLICY_REASON_OPTION, /* the user wants it so */
 	POLICY_REASON_SUBDOMAINS, /* work moves between the threads, a CPU each: they stay */
+	POLICY_REASON_UNTRIED, /* they sleep; trials will tell */
 };
 const char *policy_reason_text(enum policy_reason reason);
 

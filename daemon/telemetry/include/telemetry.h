@@ -4,9 +4,13 @@
  *
  * A wire format: fixed widths, offsets pinned below, magic, version and sizes checked by
  * whoever opens it. The keeper creates the segment, the balancer alone writes the live
- * part, anybody may read. Every live field is a word that is read and written whole
- * (relaxed); fields of one moment need not agree with each other. Readers trust
- * nothing in it: all counts are bounded by the sizes that they mapped.
+ * part. Live fields that are _Atomic are read and written whole (relaxed); fields of one
+ * moment need not agree with each other. The others live in elements of the arrays: those of
+ * a thread are rewritten, while its flags are 0, when another takes over its slot, its name
+ * whenever it has a new one, those of a CPU when the usable CPUs change. Who reads just then
+ * may get a mixture of old and new. Readers copy what they need and trust nothing
+ * in it: counts are clipped to the sizes of the arrays, texts are ended. Writers have
+ * telemetry_writer.h, readers telemetry_reader.h.
  *
  * The report at the end is written from it, too, so that it can be written even when the
  * balancer was killed.
@@ -137,26 +141,6 @@ _Static_assert(sizeof(struct telemetry_progress) == 48, "wire format");
 _Static_assert(
 	offsetof(struct telemetry, progress_bytes) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(sizeof(struct telemetry) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");
-
-/* Create the segment of this process, all live fields zero, pid and times set; where
- * /dev/shm cannot be used, memory without a name serves the report alone. *named tells
- * which; *why_not is the errno for the latter. Children made by fork() share it.
- * Returns 0 or -ENOMEM. */
-int telemetry_create(struct telemetry **out, int *why_not);
-/* Remove the name, if it has one. The mapping stays. */
-void telemetry_unlink(const struct telemetry *telemetry);
-void telemetry_unmap(struct telemetry *telemetry);
-
-struct telemetry_cpu *telemetry_cpus(const struct telemetry *telemetry);
-struct telemetry_thread *telemetry_threads(const struct telemetry *telemetry);
-struct telemetry_progress *telemetry_progress(const struct telemetry *telemetry);
-
-/* A free slot for a thread, possibly that of one that ended; NULL when all are taken.
- * *search is the caller's, begins at 0. */
-struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, uint32_t *search);
-
-/* The next slot for a segment of libprogress; NULL when all have been used. */
-struct telemetry_progress *telemetry_progress_slot(struct telemetry *telemetry);
 
 /* The histogram of what balancing points cost: buckets of 1/16 of a power of two,
  * exact below 16 ns. telemetry_bucket_ns() gives a bucket's middle. Pure. */

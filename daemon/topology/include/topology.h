@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "act.h"
+#include "act_mask.h"
 
 struct topology_cpu {
 	int32_t os_cpu;

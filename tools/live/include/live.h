@@ -70,6 +70,9 @@ struct live_entry {
 /* "runs", "starting", "stale" ... */
 const char *live_state_name(enum live_state state);
 
+/* Of what juggle does with the threads, "balance" or "aside": as in its reports. */
+const char *live_regime_name(bool balancing);
+
 /* All segments, jobs first, each kind by uid and pid. free() the array. -ENOMEM, -EMFILE, -ENFILE, or what
  * reading /dev/shm failed with. */
 int live_list(struct live_entry **out, size_t *n);
