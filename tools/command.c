@@ -11,6 +11,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #define PROGRESS_AFTER_NS (CLOCK_NS_PER_S / 2)
@@ -260,6 +261,16 @@ int command_print_json(const char *program, json_t *object)
 	int r = report_write("-", object);
 
 	return r < 0 ? command_fail(program, "cannot write: %s", strerror(-r)) : 0;
+}
+
+void command_open_many(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
 }
 
 int command_flush(const char *program)

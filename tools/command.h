@@ -36,6 +36,10 @@ struct command_options {
 int command_parse(const struct argp *argp, int argc, char **argv, void *input,
 	struct command_options *options);
 
+/* Let this process open as many files as it may at all: a job may have more processes than the usual 1024,
+ * each with a segment. For subcommands that start no programs, which would inherit it. */
+void command_open_many(void);
+
 /* For parsers of options: as command_line_refuse() when the value is not what it should be. Returns
  * 0 or, after a message of one line, EINVAL. */
 error_t command_time(struct argp_state *state, const char *option, const char *arg, uint64_t min_ns,

@@ -112,6 +112,10 @@ static void check(const struct live_sample *sample)
 	check_text(sample->policy, sizeof sample->policy);
 	assert(sample->reason != NULL);
 	assert(sample->threads <= (sample->wrapped ? THREADS : WORKERS));
+	for (size_t i = 0; i < sample->cpus; i++) {
+		assert(sample->cpu[i].os_cpu > (i == 0 ? -1 : sample->cpu[i - 1].os_cpu));
+		assert(sample->cpu[i].domain >= 0 && sample->cpu[i].domain < TELEMETRY_CPUS);
+	}
 	for (size_t i = 0; i < sample->threads; i++) {
 		const struct live_thread *thread = &sample->thread[i];
 		check_text(thread->comm, sizeof thread->comm);

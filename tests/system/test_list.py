@@ -328,6 +328,23 @@ def test_other_users(shm, background, unprivileged, jugglectl, sleeper):
     assert shm.clean()[Path(job["path"]).name]["action"] == "removed"
 
 
+@pytest.mark.needs_root
+def test_without_leases(shm, unprivileged):
+    """Root of a container may lack CAP_LEASE, and cannot tell who uses what other users left."""
+    wrap = lambda command: ["setpriv", "--bounding-set", "-lease", "--", *command]
+    path = shm.path / ("progress.%d.%d" % (unprivileged.uid, NO_SUCH_PID))
+    path.write_bytes(progress_header(NO_SUCH_PID))
+    path.chmod(0o600)
+    os.chown(path, unprivileged.uid, unprivileged.uid)
+    mine = shm.segment(NO_SUCH_PID + 1)
+    with path.open("r+b"):
+        assert shm.clean(wrap=wrap)[path.name]["action"] == "left"
+        assert not mine.exists(), "its owner can tell"
+    assert shm.clean(wrap=wrap)[path.name]["state"] == "unseen"
+    assert "that isn't told" in shm.run("clean", wrap=wrap).stdout
+    assert shm.clean()[path.name]["action"] == "removed"
+
+
 # --- what is hostile -----------------------------------------------------------------
 
 HOSTILE = {

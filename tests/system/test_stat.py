@@ -7,6 +7,7 @@ import io
 import json
 import os
 import re
+import resource
 import signal
 
 import pytest
@@ -62,6 +63,7 @@ def found(record, job, threads):
 
 def test_keys(record, solver):
     outer, inner = keys_of_page("jugglectl-stat.1", "RESULT FORMAT")
+    helpers.wait_for(lambda: record(solver.pid)["thread"], "its workers begin")
     result = record(solver.pid)
     assert outer == set(result)
     assert set(inner) == set(TABLES)
@@ -245,6 +247,14 @@ def test_end_of_job(jugglectl, background, solver):
     assert re.fullmatch("jugglectl stat: .*ended\n", err)
     for line in out.splitlines()[1:]:  # the first may have been read in part
         assert (json.loads(line)["iterations_per_s"] or 0) >= 0
+
+
+def test_as_many_files_as_may_be(jugglectl, background, solver):
+    """One for each process that publishes; more than the limit that most programs are well with."""
+    watch = background(["prlimit", "--nofile=64:512", "--", jugglectl, "stat", solver.pid, "-i", "10ms", "--json"],
+                       stdout=helpers.subprocess.PIPE)
+    assert watch.stdout.readline().startswith("{")
+    assert resource.prlimit(watch.pid, resource.RLIMIT_NOFILE) == (512, 512)
 
 
 def test_end_of_job_in_a_long_interval(jugglectl, background, solver):

@@ -8,6 +8,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -18,7 +20,9 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -575,6 +579,84 @@ static void test_died_while_watched(void **state)
 	assert_null(live);
 }
 
+/* ---- What cannot be told ---- */
+
+/* From here on, what asks for a lease fails like this. */
+static bool refuse_leases(unsigned error)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_fcntl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[1])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, F_SETLEASE, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | error),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {sizeof code / sizeof *code, code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+/* The state where leases are refused; -1: that cannot be tried here. */
+static int state_without_leases(unsigned error, const char *path)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(refuse_leases(error) ? (int)get(path).state : 100);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	return WEXITSTATUS(status) == 100 ? -1 : WEXITSTATUS(status);
+}
+
+static void test_leases_refused(void **state)
+{
+	FIXTURE(f);
+
+	end_child(f);
+	ASSERT_STATE(f->job, LIVE_STALE);
+	int none = state_without_leases(EINVAL, f->job);
+	if (none < 0) {
+		print_message("SKIPPED: no seccomp\n");
+		skip();
+	}
+	/* A kernel without any: of one's own, that the process is gone is enough. */
+	assert_int_equal(none, LIVE_STALE);
+	assert_int_equal(state_without_leases(EACCES, f->job), LIVE_UNSEEN);
+	assert_int_equal(state_without_leases(ENOMEM, f->job), LIVE_UNSEEN);
+	if (geteuid() != 0)
+		return;
+	assert_int_equal(chown(f->job, NOBODY, NOBODY), 0);
+	ASSERT_STATE(f->job, LIVE_STALE);
+	assert_int_equal(state_without_leases(EINVAL, f->job), LIVE_UNSEEN);
+}
+
+/* That says nothing of the segments. */
+static void test_no_descriptors_left(void **state)
+{
+	struct rlimit before, files;
+	struct live_entry *entry;
+	size_t n;
+	FIXTURE(f);
+
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	int next = open(f->job, O_RDONLY);
+	close(next);
+	for (rlim_t room = 0; room < 3; room++) {
+		files = before;
+		files.rlim_cur = (rlim_t)next + room;
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &files), 0);
+		int error = live_list(&entry, &n);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		if (error == 0)
+			free(entry);
+		assert_int_equal(error, room < 2 ? -EMFILE : 0);
+	}
+}
+
 /* ---- Other users ---- */
 
 /* What another user sees of it; its exit status is the state. */
@@ -634,6 +716,8 @@ int main(void)
 		TEST(test_noise),
 		TEST(test_cut_while_watched),
 		TEST(test_died_while_watched),
+		TEST(test_leases_refused),
+		TEST(test_no_descriptors_left),
 		TEST(test_other_users),
 	};
 

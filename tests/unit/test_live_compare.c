@@ -352,6 +352,43 @@ static void test_workers(void **state)
 	assert_near(now[0].updates_per_s, 7.5);
 }
 
+/* The time to compare many threads, of one process or each of its own. */
+static double seconds_to_compare(bool together)
+{
+	enum { THREADS = 16000 };
+	struct live_thread *now = malloc(THREADS * sizeof *now);
+	struct live_sample after = sample(7 * S, now, THREADS);
+	double best_s = 1e9;
+
+	assert_non_null(now);
+	after.process = calloc(THREADS, sizeof *after.process);
+	assert_non_null(after.process);
+	after.wrapped = false;
+	after.processes = together ? 1 : THREADS;
+	for (int32_t i = 0; i < THREADS; i++) {
+		after.process[i] =
+			(struct live_process){.pid = i + 1, .error = -EBADMSG, .rank = -1};
+		now[i] = thread(i + 1, 5 * S);
+		now[i].process = together ? 0 : THREADS - 1 - i;
+	}
+	for (int tries = 0; tries < 3; tries++) {
+		uint64_t begin_ns = live_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		live_compare(&after, &after);
+		double s = (double)(live_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) * 1e-9;
+		best_s = s < best_s ? s : best_s;
+	}
+	assert_near(after.thread_spread_s, 0);
+	free(now);
+	free(after.process);
+	return best_s;
+}
+
+static void test_many_processes(void **state)
+{
+	(void)state;
+	assert_true(seconds_to_compare(false) < 20 * seconds_to_compare(true));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -367,6 +404,7 @@ int main(void)
 		cmocka_unit_test(test_segments_made_anew),
 		cmocka_unit_test(test_processes_that_fail),
 		cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_many_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,16 +61,17 @@ static const char *why_left(enum live_state state)
 		return "its process runs";
 	case LIVE_STARTING:
 		return "its process starts";
-	case LIVE_STALE:
-		return "another user's";
 	case LIVE_UNSEEN:
-		return "no such process is seen from here, but somebody uses it";
+		return "no such process is seen from here, but somebody uses it, or that isn't "
+		       "told";
 	case LIVE_FOREIGN:
 		return "another user's, whose process runs";
 	case LIVE_OTHER_VERSION:
 		return "of another version, and its process runs";
 	case LIVE_DAMAGED:
 		return "damaged, but a process with its number runs";
+	case LIVE_STALE:
+		break;
 	}
 	return "";
 }
@@ -97,8 +98,14 @@ static enum outcome remove_stale(const struct live_entry *entry, const char **wh
 static enum outcome clean(
 	const struct options *options, const struct live_entry *entry, const char **why)
 {
+	bool gone = entry->state == LIVE_STALE || entry->state == LIVE_UNSEEN;
+
 	*why = NULL;
-	if (entry->state != LIVE_STALE || (geteuid() != 0 && entry->uid != geteuid())) {
+	if (gone && geteuid() != 0 && entry->uid != geteuid()) {
+		*why = "another user's";
+		return LEFT;
+	}
+	if (entry->state != LIVE_STALE) {
 		*why = why_left(entry->state);
 		return LEFT;
 	}

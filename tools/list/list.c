@@ -6,7 +6,6 @@
 #include "command.h"
 #include "format.h"
 #include "live.h"
-#include "proc.h"
 #include "progress.h"
 #include "user.h"
 
@@ -19,7 +18,6 @@
 #include <unistd.h>
 
 #define COMMAND_LEAST 10 /* columns that a command gets, whatever is before it */
-#define ANCESTORS_MAX 1000 /* more are a circle of pids that were reused meanwhile */
 #define NOBODY SIZE_MAX
 
 static const struct argp_option table[] = {
@@ -75,32 +73,16 @@ static bool is_there(const struct live_entry *e)
 	return e->state == LIVE_RUNS || e->state == LIVE_STARTING;
 }
 
-/* Of one user: nobody tells of others' processes by telling that they are of its job. */
-static size_t job_with(const struct listing *list, uid_t uid, pid_t pid)
+static size_t job_of(const struct listing *list, const struct live_entry *progress)
 {
+	if (progress->juggle_pid == 0)
+		return NOBODY;
 	for (size_t i = 0; i < list->entries && list->entry[i].kind == LIVE_JOB; i++) {
 		const struct live_entry *e = &list->entry[i];
-		if (is_there(e) && e->uid == uid && (e->pid == pid || e->job_pid == pid))
+		if (e->uid == progress->uid && e->pid == progress->juggle_pid)
 			return i;
 	}
 	return NOBODY;
-}
-
-/* The nearest job above a process: juggle is the parent of what it wraps, also of those whose own
- * parent ended. */
-static size_t job_of(const struct listing *list, const struct live_entry *progress)
-{
-	pid_t pid = progress->pid;
-	struct proc_thread process;
-	size_t job = job_with(list, progress->uid, pid);
-
-	for (int i = 0; i < ANCESTORS_MAX && job == NOBODY; i++) {
-		if (proc_read_thread(pid, pid, &process) != 0 || process.ppid <= 0)
-			break;
-		pid = process.ppid;
-		job = job_with(list, progress->uid, pid);
-	}
-	return job;
 }
 
 static int find_jobs(struct listing *list)
@@ -110,7 +92,7 @@ static int find_jobs(struct listing *list)
 		return -ENOMEM;
 	for (size_t i = 0; i < list->entries; i++) {
 		const struct live_entry *e = &list->entry[i];
-		list->job[i] = e->kind == LIVE_PROGRESS && is_there(e) ? job_of(list, e) : NOBODY;
+		list->job[i] = job_of(list, e);
 	}
 	return 0;
 }
@@ -140,7 +122,8 @@ static int in_order(const struct listing *list, int (*each)(void *, size_t), voi
 		if (list->job[i] != NOBODY)
 			continue;
 		rc = each(context, i);
-		for (size_t k = i + 1; k < list->entries && rc == 0; k++)
+		bool above = list->entry[i].kind == LIVE_JOB && is_there(&list->entry[i]);
+		for (size_t k = i + 1; above && k < list->entries && rc == 0; k++)
 			if (list->job[k] == i)
 				rc = each(context, k);
 	}

@@ -88,67 +88,80 @@ static int32_t team(const struct live_sample *sample, const struct live_thread *
 	return sample->wrapped ? thread->domain : thread->process;
 }
 
+struct member {
+	int32_t team;
+	size_t thread;
+};
+
 static int by_team(const void *a, const void *b)
 {
-	const int32_t *x = a, *y = b;
+	const struct member *x = a, *y = b;
 
-	return (*x > *y) - (*x < *y);
+	if (x->team != y->team)
+		return x->team < y->team ? -1 : 1;
+	return (x->thread > y->thread) - (x->thread < y->thread);
 }
 
 /* The leads of one team; returns their spread. */
-static double compare_team(struct live_sample *sample, int32_t number)
+static double compare_team(struct live_thread *thread, const struct member *member, size_t n)
 {
 	double sum = 0, least = INFINITY, most = -INFINITY;
-	size_t n = 0;
 
-	for (size_t i = 0; i < sample->threads; i++) {
-		const struct live_thread *thread = &sample->thread[i];
-		if (thread->compute && team(sample, thread) == number) {
-			sum += (double)thread->balance_ns;
-			n++;
-		}
+	for (size_t i = 0; i < n; i++)
+		sum += (double)thread[member[i].thread].balance_ns;
+	for (size_t i = 0; i < n; i++) {
+		struct live_thread *one = &thread[member[i].thread];
+		one->lead_s = ((double)one->balance_ns - sum / (double)n) * 1e-9;
+		least = fmin(least, one->lead_s);
+		most = fmax(most, one->lead_s);
 	}
-	for (size_t i = 0; i < sample->threads; i++) {
-		struct live_thread *thread = &sample->thread[i];
-		if (!thread->compute || team(sample, thread) != number)
-			continue;
-		thread->lead_s = ((double)thread->balance_ns - sum / (double)n) * 1e-9;
-		least = fmin(least, thread->lead_s);
-		most = fmax(most, thread->lead_s);
-	}
-	return n == 0 ? NAN : most - least;
+	return most - least;
 }
 
 static void compare_leads(struct live_sample *sample)
 {
-	int32_t *number = malloc((sample->threads + 1) * sizeof *number);
-	double spread = NAN;
+	struct member *member = malloc((sample->threads + 1) * sizeof *member);
+	size_t n = 0;
 
-	if (number != NULL) {
-		for (size_t i = 0; i < sample->threads; i++)
-			number[i] = team(sample, &sample->thread[i]);
-		qsort(number, sample->threads, sizeof *number, by_team);
-		for (size_t i = 0; i < sample->threads; i++)
-			if (i == 0 || number[i] != number[i - 1])
-				spread = fmax(spread, compare_team(sample, number[i]));
-		free(number);
+	sample->thread_spread_s = NAN;
+	if (member == NULL)
+		return;
+	for (size_t i = 0; i < sample->threads; i++)
+		if (sample->thread[i].compute)
+			member[n++] = (struct member){team(sample, &sample->thread[i]), i};
+	qsort(member, n, sizeof *member, by_team);
+	for (size_t first = 0, end; first < n; first = end) {
+		for (end = first + 1; end < n && member[end].team == member[first].team;)
+			end++;
+		sample->thread_spread_s = fmax(sample->thread_spread_s,
+			compare_team(sample->thread, member + first, end - first));
 	}
-	sample->thread_spread_s = spread;
+	free(member);
 }
 
 /* ---- Processes that publish ---- */
 
+static int by_rank(const void *a, const void *b)
+{
+	const struct live_process *x = a, *y = b;
+
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* The same segment, as it was then. */
 static const struct live_process *find_process(
 	const struct live_sample *before, const struct live_process *process)
 {
-	for (size_t p = 0; before != NULL && p < before->processes; p++) {
-		const struct live_process *other = &before->process[p];
-		if (other->pid == process->pid && other->error == 0 &&
-			other->created_ns == process->created_ns &&
-			other->subdomains == process->subdomains)
-			return other;
-	}
-	return NULL;
+	if (before == NULL || before->processes == 0)
+		return NULL;
+	const struct live_process *other =
+		bsearch(process, before->process, before->processes, sizeof *process, by_rank);
+	return other != NULL && other->error == 0 && other->created_ns == process->created_ns &&
+			       other->subdomains == process->subdomains
+		       ? other
+		       : NULL;
 }
 
 static void compare_subdomains(

@@ -74,8 +74,7 @@ static int look_for_ranks(struct live_job *job)
 
 	for (size_t i = 0; i < n && error == 0; i++)
 		if (entry[i].kind == LIVE_PROGRESS && entry[i].state == LIVE_RUNS &&
-			entry[i].uid == job->uid && live_rank(entry[i].pid) >= 0 &&
-			live_parent(entry[i].pid) == job->parent)
+			entry[i].uid == job->uid && entry[i].launcher_pid == job->parent)
 			error = live_job_watch(job, entry[i].pid);
 	free(entry);
 	return error == -ENOMEM ? error : 0;
@@ -123,16 +122,31 @@ int32_t live_job_rank(struct live_job *job, pid_t pid)
 		else
 			high = middle;
 	}
-	if (low < job->ranks && job->rank[low].pid == pid)
+	if (low < job->ranks && job->rank[low].pid == pid) {
+		job->rank[low].asked = true;
 		return job->rank[low].rank;
+	}
 	struct live_rank_of *grown = realloc(job->rank, (job->ranks + 1) * sizeof *grown);
 	if (grown == NULL)
 		return -1;
 	job->rank = grown;
 	memmove(grown + low + 1, grown + low, (job->ranks - low) * sizeof *grown);
-	grown[low] = (struct live_rank_of){.pid = pid, .rank = live_rank(pid)};
+	grown[low] = (struct live_rank_of){.pid = pid, .rank = live_rank(pid), .asked = true};
 	job->ranks++;
 	return grown[low].rank;
+}
+
+void live_job_forget_ranks(struct live_job *job)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < job->ranks; i++) {
+		if (!job->rank[i].asked)
+			continue;
+		job->rank[kept] = job->rank[i];
+		job->rank[kept++].asked = false;
+	}
+	job->ranks = kept;
 }
 
 void live_close(struct live_job *job)

@@ -70,20 +70,34 @@ static enum live_state state_of(int error)
 	}
 }
 
-/* Has anybody a file open, or mapped, to write to it? The kernel grants a lease to read only when nobody
- * has: it looks into all PID namespaces. Where it grants no leases, the answer is no. */
-static bool in_use(const char *path)
+/* Does anybody need the file of a process that is gone? Only when that is known for sure it is stale; all
+ * that isn't told counts as a use. 0, or an error that tells nothing of the file. */
+static int look_for_users(struct live_entry *entry)
 {
-	int fd = open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	struct stat st;
+	int fd = open(entry->path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 
-	if (fd < 0)
-		return false;
-	/* Whoever opens it meanwhile waits for an instant, and we are told by a signal: one that is
-	 * ignored unless wanted. */
+	entry->state = LIVE_UNSEEN;
+	if (fd < 0) {
+		/* Nobody has a symbolic link open. */
+		if (errno == ELOOP)
+			entry->state = LIVE_STALE;
+		return errno == ENOENT || live_lacks_resources(-errno) ? -errno : 0;
+	}
+	/* The kernel grants a lease to read only when nobody has the file open, or mapped, to write to it: it
+	 * looks into all PID namespaces. It does so for the owner and for those with CAP_LEASE, which root
+	 * may lack. Whoever opens it meanwhile waits for an instant, and we are told by a signal: one that
+	 * is ignored unless wanted. */
 	fcntl(fd, F_SETSIG, SIGURG);
-	bool busy = fcntl(fd, F_SETLEASE, F_RDLCK) < 0 && errno == EAGAIN;
+	if (fstat(fd, &st) == 0) {
+		bool granted = fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
+		/* Without leases, one's own is left to one's own judgement. */
+		bool never = !granted && errno == EINVAL && st.st_uid == geteuid();
+		if (granted || never || !S_ISREG(st.st_mode))
+			entry->state = LIVE_STALE;
+	}
 	close(fd);
-	return busy;
+	return 0;
 }
 
 static double age_s(uint64_t created_ns)
@@ -161,13 +175,13 @@ static int look_at(struct live_entry *entry)
 	entry->inode = st.st_ino;
 	int error = entry->kind == LIVE_JOB ? look_at_job(entry, &created_ns)
 					    : look_at_progress(entry, &created_ns);
-	if (error == -ENOENT || error == -ENOMEM)
+	if (error == -ENOENT || live_lacks_resources(error))
 		return error;
 	entry->state = state_of(error);
 	entry->age_s = age_s(created_ns);
 	if (is_gone(entry, created_ns))
-		entry->state = in_use(entry->path) ? LIVE_UNSEEN : LIVE_STALE;
-	else if (entry->command[0] == '\0')
+		return look_for_users(entry);
+	if (entry->command[0] == '\0')
 		live_command(entry->pid, entry->command, sizeof entry->command);
 	return 0;
 }
@@ -237,6 +251,7 @@ int live_list(struct live_entry **out, size_t *n)
 	}
 	if (*n > 0)
 		qsort(array, *n, sizeof *array, in_order);
+	live_belong(array, *n);
 	*out = array;
 	return 0;
 }

@@ -3,6 +3,7 @@
 #ifndef LIVE_INTERNAL_H
 #define LIVE_INTERNAL_H
 
+#include <errno.h>
 #include <time.h>
 
 #include "live.h"
@@ -23,6 +24,12 @@ static inline uint64_t live_asleep_ns(void)
 	uint64_t awake_ns = live_clock_ns(CLOCK_MONOTONIC); /* first, so that it is the smaller */
 
 	return live_clock_ns(CLOCK_BOOTTIME) - awake_ns;
+}
+
+/* Does an error tell of the caller, and nothing of what it looked at? */
+static inline bool live_lacks_resources(int error)
+{
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
 }
 
 /* ---- text.c ---- */
@@ -52,8 +59,24 @@ bool live_is_juggle(pid_t pid, uint64_t inode);
 /* The parent; 0 when there is none, or it is not known. */
 pid_t live_parent(pid_t pid);
 
+enum { LIVE_DEPTH = 256 }; /* of processes below each other: /proc is not read at one moment */
+
+/* The process itself and those above it, nearest first. Returns how many. */
+size_t live_ancestors(pid_t pid, pid_t above[LIVE_DEPTH]);
+
 /* Is `above` the process itself or one above it? */
 bool live_is_below(pid_t pid, pid_t above);
+
+/* ---- choice.c ---- */
+
+/* The process that all of a job stand below, and which is of it. */
+pid_t live_job_top(const struct live_entry *job);
+
+/* Fill in which job each process belongs to. Jobs come first. */
+void live_belong(struct live_entry *entry, size_t n);
+
+/* Can the i-th be opened, and is it no part of one before it? */
+bool live_is_choice(const struct live_entry *entry, size_t i);
 
 /* ---- job.c ---- */
 
@@ -69,6 +92,7 @@ struct live_member {
 struct live_rank_of {
 	pid_t pid;
 	int32_t rank;
+	bool asked; /* for, since others were forgotten */
 };
 
 struct live_job {
@@ -88,6 +112,9 @@ struct live_job {
 int live_job_watch(struct live_job *job, pid_t pid);
 /* The rank of a process of the job, read once. */
 int32_t live_job_rank(struct live_job *job, pid_t pid);
+/* Forget those that were not asked for since the last time: they have ended, and others may get their
+ * pids. */
+void live_job_forget_ranks(struct live_job *job);
 /* Add those that have come and drop those that have gone. `pid`: those that juggle tells of. 0 or
  * -ENOMEM. */
 int live_job_update(struct live_job *job, const pid_t *pid, size_t n, uint64_t now_ns);

@@ -2,7 +2,6 @@
 /* Which job is meant: by a pid of it, a pid above it, its name, or because it is the only one. */
 #include "live_internal.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdarg.h>
@@ -10,18 +9,22 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What may be meant: a wrapped job, or one process of what is not wrapped. */
-struct choice {
-	const struct live_entry *entry;
-	pid_t parent; /* of a rank; else 0 */
+/* What is asked for. */
+struct wanted {
+	const char *name; /* NULL: the only one */
+	bool is_pid;
+	pid_t above[LIVE_DEPTH]; /* that pid and those above it; none: nobody has it */
+	size_t depth;
 };
 
-struct choices {
+struct entries {
 	struct live_entry *entry;
-	size_t entries;
-	struct choice *choice;
 	size_t n;
 };
+
+/* How well an entry fits: its own number, that of its command, one within it, the nearer the better, and
+ * at last its name, or a pid above it. */
+enum { FITS_NOT, FITS_LOOSELY, FITS_WITHIN, FITS_COMMAND = FITS_WITHIN + LIVE_DEPTH, FITS_EXACTLY };
 
 static int fail(struct live_error *error, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
@@ -35,52 +38,18 @@ static int fail(struct live_error *error, int code, const char *format, ...)
 	return code;
 }
 
-static bool is_wrapped(const struct choices *all, const struct live_entry *progress)
+static struct wanted want(const char *name)
 {
-	for (size_t i = 0; i < all->entries; i++) {
-		const struct live_entry *job = &all->entry[i];
-		pid_t top = job->attached ? job->job_pid : job->pid;
-		if (job->kind == LIVE_JOB && job->state == LIVE_RUNS && job->uid == progress->uid &&
-			top > 0 && live_is_below(progress->pid, top))
-			return true;
-	}
-	return false;
-}
+	struct wanted wanted = {.name = name};
 
-/* All ranks below one mpirun are one choice. */
-static bool is_new_rank(const struct choices *all, const struct live_entry *entry, pid_t parent)
-{
-	for (size_t i = 0; i < all->n; i++)
-		if (all->choice[i].parent == parent && all->choice[i].entry->uid == entry->uid)
-			return false;
-	return true;
-}
-
-static int list_choices(struct choices *all)
-{
-	int error = live_list(&all->entry, &all->entries);
-
-	if (error != 0)
-		return error;
-	all->choice = calloc(all->entries + 1, sizeof *all->choice);
-	if (all->choice == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < all->entries; i++) {
-		const struct live_entry *entry = &all->entry[i];
-		pid_t parent = 0;
-		if (entry->state != LIVE_RUNS)
-			continue;
-		if (entry->kind == LIVE_PROGRESS) {
-			if (is_wrapped(all, entry))
-				continue;
-			if (live_rank(entry->pid) >= 0)
-				parent = live_parent(entry->pid);
-			if (parent != 0 && !is_new_rank(all, entry, parent))
-				continue;
-		}
-		all->choice[all->n++] = (struct choice){.entry = entry, .parent = parent};
-	}
-	return 0;
+	if (name == NULL || name[0] == '\0' || name[strspn(name, "0123456789")] != '\0')
+		return wanted;
+	wanted.is_pid = true;
+	errno = 0;
+	long pid = strtol(name, NULL, 10);
+	if (errno == 0 && pid > 0 && pid <= INT_MAX)
+		wanted.depth = live_ancestors((pid_t)pid, wanted.above);
+	return wanted;
 }
 
 /* Is one of the words of a command, without its folder, this name? */
@@ -100,40 +69,54 @@ static bool has_word(const char *command, const char *name)
 	return false;
 }
 
-/* How well a choice fits: 3 it is the very process, 2 the pid is within the job, 1 the pid stands
- * above it, or it has the name; 0 not at all. */
-static int fits(const struct choice *choice, const char *name, pid_t pid)
+/* Does the i-th of those above a pid belong to it? */
+static bool is_part(const struct live_entry *entry, const struct wanted *wanted, size_t i)
 {
-	const struct live_entry *entry = choice->entry;
-	bool job = entry->kind == LIVE_JOB;
-	pid_t top = job && entry->attached ? entry->job_pid : entry->pid;
+	pid_t pid = wanted->above[i];
 
-	if (pid == 0)
-		return has_word(entry->command, name);
-	if (entry->pid == pid || (job && entry->job_pid == pid))
-		return 3;
-	if (choice->parent != 0 && live_parent(pid) == choice->parent && live_rank(pid) >= 0)
-		return 2;
-	if (top > 0 && live_is_below(pid, top))
-		return 2;
-	return live_is_below(entry->pid, pid) || (job && live_is_below(entry->job_pid, pid));
+	if (pid == (entry->kind == LIVE_JOB ? live_job_top(entry) : entry->pid))
+		return true;
+	return entry->launcher_pid != 0 && i + 1 < wanted->depth &&
+	       wanted->above[i + 1] == entry->launcher_pid && live_rank(pid) >= 0;
+}
+
+static int fits(const struct live_entry *entry, const struct wanted *wanted)
+{
+	bool job = entry->kind == LIVE_JOB;
+	pid_t pid = wanted->above[0];
+
+	if (wanted->name == NULL)
+		return FITS_LOOSELY;
+	if (!wanted->is_pid)
+		return has_word(entry->command, wanted->name) ? FITS_LOOSELY : FITS_NOT;
+	if (wanted->depth == 0)
+		return FITS_NOT;
+	if (entry->pid == pid)
+		return FITS_EXACTLY;
+	if (job && entry->job_pid == pid)
+		return FITS_COMMAND;
+	for (size_t i = 0; i < wanted->depth; i++)
+		if (is_part(entry, wanted, i))
+			return FITS_COMMAND - 1 - (int)i;
+	return live_is_below(entry->pid, pid) || (job && live_is_below(entry->job_pid, pid))
+		       ? FITS_LOOSELY
+		       : FITS_NOT;
 }
 
 /* "123 (ubench), 456 (mpirun)", as far as it fits. */
-static void name_choices(const struct choice *const *choice, size_t n, char *out, size_t bytes)
+static void name_choices(const struct live_entry *const *choice, size_t n, char *out, size_t bytes)
 {
 	size_t filled = 0;
 
 	out[0] = '\0';
 	for (size_t i = 0; i < n; i++) {
 		char one[64];
-		const char *command = choice[i]->entry->command;
+		const char *command = choice[i]->command;
 		int word = (int)strcspn(command, " ");
 		const char *slash = memrchr(command, '/', (size_t)word);
 		int skip = slash == NULL ? 0 : (int)(slash + 1 - command);
 		int length = snprintf(one, sizeof one, "%s%d (%.*s)", i > 0 ? ", " : "",
-			(int)choice[i]->entry->pid, word - skip < 20 ? word - skip : 20,
-			command + skip);
+			(int)choice[i]->pid, word - skip < 20 ? word - skip : 20, command + skip);
 		if (filled + (size_t)length + sizeof " ..." > bytes) {
 			snprintf(out + filled, bytes - filled, " ...");
 			return;
@@ -144,14 +127,15 @@ static void name_choices(const struct choice *const *choice, size_t n, char *out
 }
 
 /* Why nothing fits: of a pid whose segment can't be used, why it can't. */
-static int explain(const struct choices *all, const char *name, pid_t pid, struct live_error *error)
+static int explain(const struct entries *all, const struct wanted *wanted, struct live_error *error)
 {
+	pid_t pid = wanted->above[0];
 	bool foreign = false;
 
-	for (size_t i = 0; i < all->entries; i++) {
+	for (size_t i = 0; i < all->n; i++) {
 		const struct live_entry *entry = &all->entry[i];
 		foreign = foreign || entry->state == LIVE_FOREIGN;
-		if (pid == 0 || (entry->pid != pid && entry->job_pid != pid))
+		if (wanted->depth == 0 || (entry->pid != pid && entry->job_pid != pid))
 			continue;
 		switch (entry->state) {
 		case LIVE_FOREIGN:
@@ -174,37 +158,35 @@ static int explain(const struct choices *all, const char *name, pid_t pid, struc
 				entry->path);
 		}
 	}
-	if (name != NULL)
-		return fail(
-			error, -ENOENT, "no job %.60s: jugglectl list shows what there is", name);
+	if (wanted->name != NULL)
+		return fail(error, -ENOENT, "no job %.60s: jugglectl list shows what there is",
+			wanted->name);
 	return fail(error, -ENOENT, "nothing runs under juggle or publishes its progress%s",
 		foreign ? ", but for other users" : "");
 }
 
-static int choose(const struct choices *all, const char *name, const struct choice **out,
+static int choose(const struct entries *all, const char *name, const struct live_entry **out,
 	struct live_error *error)
 {
-	const struct choice **found = calloc(all->n + 1, sizeof(struct choice *));
-	pid_t pid = name != NULL && name[0] != '\0' && name[strspn(name, "0123456789")] == '\0'
-			    ? (pid_t)strtol(name, NULL, 10)
-			    : 0;
-	int best = 1;
+	const struct live_entry **found = calloc(all->n + 1, sizeof(struct live_entry *));
+	const struct wanted wanted = want(name);
+	int best = FITS_LOOSELY;
 	size_t n = 0;
 
 	if (found == NULL)
 		return fail(error, -ENOMEM, "not enough memory");
 	for (size_t i = 0; i < all->n; i++) {
-		int fit = name == NULL ? 1 : fits(&all->choice[i], name, pid);
+		int fit = live_is_choice(all->entry, i) ? fits(&all->entry[i], &wanted) : FITS_NOT;
 		if (fit > best)
 			n = 0;
 		if (fit >= best) {
 			best = fit;
-			found[n++] = &all->choice[i];
+			found[n++] = &all->entry[i];
 		}
 	}
 	int code = 0;
 	if (n == 0) {
-		code = explain(all, name, pid, error);
+		code = explain(all, &wanted, error);
 	} else if (n > 1) {
 		char list[120];
 		name_choices(found, n, list, sizeof list);
@@ -216,9 +198,9 @@ static int choose(const struct choices *all, const char *name, const struct choi
 	return code;
 }
 
-static int open_choice(const struct choice *choice, struct live_job **out, struct live_error *error)
+static int open_entry(
+	const struct live_entry *entry, struct live_job **out, struct live_error *error)
 {
-	const struct live_entry *entry = choice->entry;
 	struct live_job *job = calloc(1, sizeof *job);
 	int code;
 
@@ -230,7 +212,7 @@ static int open_choice(const struct choice *choice, struct live_job **out, struc
 		job->pid = entry->pid;
 		code = telemetry_reader_open(entry->pid, entry->uid, &job->reader, NULL);
 	} else {
-		job->parent = choice->parent;
+		job->parent = entry->launcher_pid;
 		code = live_job_watch(job, entry->pid);
 	}
 	if (code != 0) {
@@ -244,17 +226,16 @@ static int open_choice(const struct choice *choice, struct live_job **out, struc
 
 int live_open(const char *name, struct live_job **out, struct live_error *error)
 {
-	struct choices all = {0};
-	const struct choice *choice = NULL;
-	int code = list_choices(&all);
+	struct entries all = {0};
+	const struct live_entry *entry = NULL;
+	int code = live_list(&all.entry, &all.n);
 
 	if (code != 0)
 		fail(error, code, "cannot look into /dev/shm: %s", strerror(-code));
 	else
-		code = choose(&all, name, &choice, error);
+		code = choose(&all, name, &entry, error);
 	if (code == 0)
-		code = open_choice(choice, out, error);
-	free(all.choice);
+		code = open_entry(entry, out, error);
 	free(all.entry);
 	return code;
 }

@@ -15,7 +15,6 @@
 
 /* The kernel's clock of births has ticks of 10 ms; the rest is to be on the safe side. */
 #define BIRTH_SLACK_NS UINT64_C(500000000)
-#define DEPTH_MAX 256 /* of processes below each other: /proc is not read at one moment */
 
 /* Do other threads of a process run on when its first one has ended? */
 static bool has_threads(pid_t pid)
@@ -86,9 +85,18 @@ pid_t live_parent(pid_t pid)
 	return proc_read_thread(pid, pid, &leader) == 0 ? leader.ppid : 0;
 }
 
+size_t live_ancestors(pid_t pid, pid_t above[LIVE_DEPTH])
+{
+	size_t n = 0;
+
+	for (; pid > 0 && n < LIVE_DEPTH; pid = live_parent(pid))
+		above[n++] = pid;
+	return n;
+}
+
 bool live_is_below(pid_t pid, pid_t above)
 {
-	for (int depth = 0; pid > 0 && depth < DEPTH_MAX; depth++) {
+	for (int depth = 0; pid > 0 && depth < LIVE_DEPTH; depth++) {
 		if (pid == above)
 			return true;
 		pid = live_parent(pid);

@@ -86,6 +86,25 @@ static int cpu_order(const void *a, const void *b)
 	return (x->os_cpu > y->os_cpu) - (x->os_cpu < y->os_cpu);
 }
 
+/* A domain has a CPU at least: there are no more domains than CPUs. */
+static bool is_cpu(const struct telemetry_cpu *raw)
+{
+	return raw->os_cpu >= 0 && raw->domain >= 0 && raw->domain < TELEMETRY_CPUS;
+}
+
+/* By number, each once. Returns how many are left. */
+static size_t sort_cpus(struct live_cpu *cpu, size_t n)
+{
+	size_t kept = 0;
+
+	if (n > 0)
+		qsort(cpu, n, sizeof *cpu, cpu_order);
+	for (size_t i = 0; i < n; i++)
+		if (kept == 0 || cpu[i].os_cpu != cpu[kept - 1].os_cpu)
+			cpu[kept++] = cpu[i];
+	return kept;
+}
+
 static int take_cpus(struct telemetry_reader *reader, uint32_t n, struct live_sample *out)
 {
 	struct telemetry_cpu *raw = calloc(n + 1, sizeof *raw);
@@ -95,13 +114,13 @@ static int take_cpus(struct telemetry_reader *reader, uint32_t n, struct live_sa
 	if (error == 0 && out->cpu == NULL)
 		error = -ENOMEM;
 	for (uint32_t i = 0; i < n && error == 0; i++)
-		out->cpu[i] = (struct live_cpu){.os_cpu = raw[i].os_cpu, .domain = raw[i].domain};
+		if (is_cpu(&raw[i]))
+			out->cpu[out->cpus++] =
+				(struct live_cpu){.os_cpu = raw[i].os_cpu, .domain = raw[i].domain};
 	free(raw);
-	if (error != 0)
-		return error;
-	out->cpus = n;
-	qsort(out->cpu, n, sizeof *out->cpu, cpu_order);
-	return 0;
+	if (error == 0)
+		out->cpus = sort_cpus(out->cpu, out->cpus);
+	return error;
 }
 
 static struct live_cpu *find_cpu(const struct live_sample *sample, int32_t os_cpu)
@@ -167,6 +186,7 @@ static int take_threads(struct live_job *job, uint32_t slots, struct live_sample
 		out->compute_threads += out->thread[out->threads].compute;
 		out->threads++;
 	}
+	live_job_forget_ranks(job);
 	free(raw);
 	return error;
 }
@@ -248,11 +268,28 @@ static void free_process(struct live_process *process)
 	free(process->updates_per_s);
 }
 
-static int read_process(struct progress_reader *reader, struct live_process *out)
+/* A segment may be a file of holes, so that what it tells costs its program nothing, and us memory. */
+struct budget {
+	uint32_t workers, subdomains; /* left for a sample */
+};
+
+static bool spend(struct budget *budget, const struct progress_info *info)
+{
+	if (info->workers > budget->workers || info->subdomains > budget->subdomains)
+		return false;
+	budget->workers -= info->workers;
+	budget->subdomains -= info->subdomains;
+	return true;
+}
+
+static int read_process(
+	struct progress_reader *reader, struct budget *budget, struct live_process *out)
 {
 	struct progress_balancer_view balancer;
 	const struct progress_info *info = progress_reader_info(reader);
 
+	if (!spend(budget, info))
+		return -E2BIG;
 	out->worker = malloc(info->workers * sizeof *out->worker);
 	out->subdomain = malloc(info->subdomains * sizeof *out->subdomain);
 	out->updates_per_s = malloc(info->subdomains * sizeof *out->updates_per_s);
@@ -277,14 +314,15 @@ static int read_process(struct progress_reader *reader, struct live_process *out
 }
 
 /* -ENOMEM alone is the caller's; other errors are told of in *out. */
-static int take_process(const struct live_member *member, struct live_process *out)
+static int take_process(
+	const struct live_member *member, struct budget *budget, struct live_process *out)
 {
 	*out = (struct live_process){
 		.pid = member->pid, .rank = member->rank, .error = member->error};
 	memcpy(out->command, member->command, sizeof out->command);
 	if (member->reader == NULL)
 		return 0;
-	int error = read_process(member->reader, out);
+	int error = read_process(member->reader, budget, out);
 	if (error != 0) {
 		free_process(out);
 		out->worker = NULL;
@@ -306,6 +344,7 @@ static int process_order(const void *a, const void *b)
 
 static int take_processes(const struct live_job *job, struct live_sample *out)
 {
+	struct budget budget = {.workers = LIVE_WORKERS_MAX, .subdomains = LIVE_SUBDOMAINS_MAX};
 	int error = 0;
 
 	out->process = calloc(job->members + 1, sizeof *out->process);
@@ -314,7 +353,7 @@ static int take_processes(const struct live_job *job, struct live_sample *out)
 	uint64_t least = UINT64_MAX, most = 0;
 	for (size_t i = 0; i < job->members && error == 0; i++) {
 		struct live_process *process = &out->process[out->processes++];
-		error = take_process(&job->member[i], process);
+		error = take_process(&job->member[i], &budget, process);
 		out->workers += process->workers;
 		out->subdomains += process->held;
 		if (process->held > 0) {
@@ -376,21 +415,49 @@ static int thread_order(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* Which worker of which process each thread is. */
+struct process_of {
+	pid_t pid;
+	int32_t process;
+};
+
+static int pid_order(const void *a, const void *b)
+{
+	const struct process_of *x = a, *y = b;
+
+	return (x->pid > y->pid) - (x->pid < y->pid);
+}
+
+/* Which process each thread is of. 0 or -ENOMEM. */
+static int name_processes(struct live_sample *out)
+{
+	struct process_of *of = malloc((out->processes + 1) * sizeof *of);
+
+	if (of == NULL)
+		return -ENOMEM;
+	for (size_t p = 0; p < out->processes; p++)
+		of[p] = (struct process_of){out->process[p].pid, (int32_t)p};
+	qsort(of, out->processes, sizeof *of, pid_order);
+	for (size_t i = 0; i < out->threads; i++) {
+		struct live_thread *thread = &out->thread[i];
+		const struct process_of key = {.pid = thread->pid};
+		const struct process_of *found =
+			bsearch(&key, of, out->processes, sizeof *of, pid_order);
+		if (found == NULL)
+			continue;
+		thread->process = found->process;
+		/* What the program itself told, and what sorts both alike. */
+		thread->rank = out->process[found->process].rank;
+	}
+	free(of);
+	return 0;
+}
+
+/* Which worker each thread is. */
 static void name_workers(struct live_sample *out)
 {
-	for (size_t p = 0; p < out->processes; p++) {
-		const struct live_process *process = &out->process[p];
-		struct live_thread key = {.pid = process->pid, .rank = process->rank};
-		for (size_t i = 0; i < out->threads; i++)
-			if (out->thread[i].pid == key.pid) {
-				out->thread[i].process = (int32_t)p;
-				/* What the program itself told, and what sorts both alike. */
-				out->thread[i].rank = key.rank;
-			}
-	}
-	if (out->threads > 0)
-		qsort(out->thread, out->threads, sizeof *out->thread, thread_order);
+	if (out->threads == 0)
+		return;
+	qsort(out->thread, out->threads, sizeof *out->thread, thread_order);
 	for (size_t p = 0; p < out->processes; p++) {
 		const struct live_process *process = &out->process[p];
 		for (uint32_t w = 0; w < process->workers; w++) {
@@ -398,10 +465,9 @@ static void name_workers(struct live_sample *out)
 				.rank = process->rank,
 				.tid = (pid_t)process->worker[w].tid};
 			struct live_thread *thread =
-				out->threads == 0 || key.tid <= 0
-					? NULL
-					: bsearch(&key, out->thread, out->threads, sizeof key,
-						  thread_order);
+				key.tid <= 0 ? NULL
+					     : bsearch(&key, out->thread, out->threads, sizeof key,
+						       thread_order);
 			if (thread != NULL) {
 				thread->worker = (int32_t)w;
 				thread->updates = process->worker[w].updates;
@@ -432,6 +498,8 @@ int live_take(struct live_job *job, struct live_sample *out)
 		error = take_processes(job, out);
 	if (error == 0 && !out->wrapped)
 		error = make_threads(out);
+	if (error == 0)
+		error = name_processes(out);
 	if (error != 0) {
 		live_sample_deinit(out);
 		return error;

@@ -75,6 +75,11 @@ const char *process_trouble(const struct live_process *process)
 		return "its segment is not filled in yet";
 	case -ENOMEM:
 		return "there is no memory for what its segment holds";
+	case -E2BIG:
+		return "the job has more subdomains or workers than can be shown: 4194304, 262144";
+	case -EMFILE:
+	case -ENFILE:
+		return "too many files are open to read its segment";
 	default:
 		return "its segment cannot be read";
 	}

@@ -230,6 +230,7 @@ int stat_main(int argc, char **argv)
 
 	if (r != 0)
 		return r < 0 ? COMMAND_WRONG : 0;
+	command_open_many();
 	r = live_open(watch.options.job, &watch.job, &error);
 	if (r < 0)
 		return command_fail(argv[0], "%s", error.text);

@@ -175,5 +175,8 @@ void map_draw(const struct canvas_area *area, const struct frame *frame)
 		at = draw_group(&rest, at, frame, &arrange->group[i], a_cell, scale);
 	if (arrange->groups == 0)
 		canvas_text(&rest, 0, 1, CANVAS_PLAIN,
-			"None: the program does not publish its progress, see progress(3).");
+			frame->sample->processes > 0
+				? "None can be read: `jugglectl stat' says why."
+				: "None: the program does not publish its progress, see "
+				  "progress(3).");
 }

@@ -84,5 +84,6 @@ int top_main(int argc, char **argv)
 	if (common.json)
 		return command_wrong(
 			argv[0], "--json: a live screen is no JSON; use `jugglectl stat --json'");
+	command_open_many();
 	return top_run(&top);
 }

@@ -69,39 +69,13 @@ bool watch_is(const struct watch *watch, const struct live_entry *entry)
 		return false;
 	if (entry->kind == LIVE_JOB)
 		return watch->sample.wrapped && watch->sample.juggle_pid == entry->pid;
-	for (size_t i = 0; i < watch->sample.processes; i++)
+	for (size_t i = 0; i < watch->sample.processes && !watch->sample.wrapped; i++)
 		if (watch->sample.process[i].pid == entry->pid)
 			return true;
 	return false;
 }
 
-/* Those of the list that run and are no part of one before them come to its front. */
-static size_t keep_whole_jobs(struct live_entry *entry, size_t n)
-{
-	struct watch *opened = calloc(n + 1, sizeof(*opened));
-	size_t kept = 0;
-
-	if (opened == NULL)
-		return 0;
-	for (size_t i = 0; i < n; i++) {
-		struct live_error error;
-		bool known = entry[i].state != LIVE_RUNS;
-		for (size_t k = 0; k < kept && !known; k++)
-			known = watch_is(&opened[k], &entry[i]);
-		if (!known && watch_open_entry(&opened[kept], &entry[i], &error) == 0)
-			entry[kept++] = entry[i];
-	}
-	for (size_t k = 0; k < kept; k++)
-		watch_close(&opened[k]);
-	free(opened);
-	return kept;
-}
-
 int watch_list(struct live_entry **out, size_t *n)
 {
-	int r = live_list(out, n);
-
-	if (r == 0)
-		*n = keep_whole_jobs(*out, *n);
-	return r;
+	return live_choices(out, n);
 }

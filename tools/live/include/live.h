@@ -31,8 +31,9 @@ enum live_state {
 	LIVE_RUNS,
 	LIVE_STARTING, /* not filled in yet */
 	LIVE_STALE, /* its process is gone, and nobody has it open to write: to be removed */
-	LIVE_UNSEEN, /* no such process is seen from here, but somebody has it open: a child that
-	              * outlived it, or a process of another PID namespace */
+	LIVE_UNSEEN, /* no such process is seen from here, but somebody has it open, a child that
+	              * outlived it or a process of another PID namespace; or it isn't told
+	              * whether somebody has */
 	LIVE_FOREIGN, /* another user's: cannot be read */
 	LIVE_OTHER_VERSION,
 	LIVE_DAMAGED, /* its process is there, but it is no segment, or not one that it may have */
@@ -62,6 +63,8 @@ struct live_entry {
 	uint32_t workers, subdomains;
 	uint32_t asked; /* for what balancing: enum progress_balancing */
 	pid_t balancer_pid; /* who balances now; 0: nobody */
+	pid_t juggle_pid; /* of the job, of the same user, that it belongs to; 0: none */
+	pid_t launcher_pid; /* belongs to none, and is a rank: the parent of all ranks; else 0 */
 };
 
 /* "runs", "starting", "stale" ... */
@@ -70,13 +73,17 @@ const char *live_state_name(enum live_state state);
 /* Of what juggle does with the threads, "balance" or "aside": as in its reports. */
 const char *live_regime_name(bool balancing);
 
-/* All segments, jobs first, each kind by uid and pid. free() the array. -ENOMEM, or what reading
- * /dev/shm failed with. */
+/* All segments, jobs first, each kind by uid and pid. free() the array. -ENOMEM, -EMFILE, -ENFILE, or what
+ * reading /dev/shm failed with. */
 int live_list(struct live_entry **out, size_t *n);
 
 /* Remove a segment that is stale. It is looked at again: -EBUSY when it is not stale (any more), or
  * another has taken its name; -ENOENT, -EACCES, -EPERM. */
 int live_remove(const struct live_entry *entry);
+
+/* Those of them that live_open() opens, each job once: what juggle wraps, and, where juggle isn't there,
+ * each process that publishes, or of the ranks below one launcher the first. Errors as live_list(). */
+int live_choices(struct live_entry **out, size_t *n);
 
 /* ---- One of them ---- */
 
@@ -99,8 +106,8 @@ void live_close(struct live_job *job);
 /* ---- What it does at a moment ---- */
 
 struct live_cpu {
-	int32_t os_cpu;
-	int32_t domain;
+	int32_t os_cpu; /* not negative, and each once */
+	int32_t domain; /* 0 to 1023 */
 	uint32_t threads; /* compute threads that are there */
 };
 
@@ -130,13 +137,17 @@ struct live_thread {
 	double updates_per_s; /* NAN: no worker */
 };
 
+/* Of all processes of a sample together: those that exceed it are not read. */
+#define LIVE_WORKERS_MAX 262144u
+#define LIVE_SUBDOMAINS_MAX 4194304u
+
 /* A process that publishes progress. */
 struct live_process {
 	pid_t pid;
 	int32_t rank; /* -1: none */
 	char command[LIVE_COMMAND_BYTES];
 	/* 0; or why nothing can be told: -EPROTO, -EBADMSG, -EPERM, -ESRCH (it ended, or closed its
-	 * segment) ... What follows is zero then. */
+	 * segment), -E2BIG (see LIVE_SUBDOMAINS_MAX) ... What follows is zero then. */
 	int error;
 	uint32_t workers, subdomains; /* subdomains: places, of which some may be empty */
 	uint32_t asked; /* enum progress_balancing */

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * To which job a process belongs, and which jobs there are so: one rule for all that list, choose or open
+ * them. The ancestors of each process are read once, whatever the number of jobs.
+ */
+#include "live_internal.h"
+
+#include <stdlib.h>
+
+/* juggle adopts those of its job whose parent ended; one that was attached adopts nobody. */
+pid_t live_job_top(const struct live_entry *job)
+{
+	return job->attached ? job->job_pid : job->pid;
+}
+
+/* Of one user: nobody tells of others' processes by telling that they are of its job. And of one that is
+ * known to be a juggle, for anybody may make a file with a name. */
+static const struct live_entry *job_with_top(
+	const struct live_entry *entry, size_t n, uid_t uid, pid_t pid)
+{
+	for (size_t i = 0; i < n && entry[i].kind == LIVE_JOB; i++)
+		if (entry[i].state == LIVE_RUNS && entry[i].uid == uid &&
+			live_job_top(&entry[i]) == pid)
+			return &entry[i];
+	return NULL;
+}
+
+static void belong(struct live_entry *progress, const struct live_entry *entry, size_t n)
+{
+	pid_t above[LIVE_DEPTH];
+	size_t depth = live_ancestors(progress->pid, above);
+
+	for (size_t i = 0; i < depth; i++) {
+		const struct live_entry *job = job_with_top(entry, n, progress->uid, above[i]);
+		if (job != NULL) {
+			progress->juggle_pid = job->pid;
+			return;
+		}
+	}
+	if (depth > 1 && live_rank(progress->pid) >= 0)
+		progress->launcher_pid = above[1];
+}
+
+void live_belong(struct live_entry *entry, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (entry[i].kind == LIVE_PROGRESS &&
+			(entry[i].state == LIVE_RUNS || entry[i].state == LIVE_STARTING))
+			belong(&entry[i], entry, n);
+}
+
+bool live_is_choice(const struct live_entry *entry, size_t i)
+{
+	if (entry[i].state != LIVE_RUNS || entry[i].juggle_pid != 0)
+		return false;
+	for (size_t k = 0; k < i && entry[i].launcher_pid != 0; k++)
+		if (entry[k].state == LIVE_RUNS && entry[k].uid == entry[i].uid &&
+			entry[k].launcher_pid == entry[i].launcher_pid)
+			return false;
+	return true;
+}
+
+int live_choices(struct live_entry **out, size_t *n)
+{
+	struct live_entry *all = NULL, *chosen;
+	size_t entries = 0;
+	int error = live_list(&all, &entries);
+
+	*out = NULL;
+	*n = 0;
+	if (error != 0)
+		return error;
+	chosen = calloc(entries + 1, sizeof *chosen);
+	for (size_t i = 0; i < entries && chosen != NULL; i++)
+		if (live_is_choice(all, i))
+			chosen[(*n)++] = all[i];
+	free(all);
+	*out = chosen;
+	return chosen == NULL ? -ENOMEM : 0;
+}
