@@ -191,7 +191,7 @@ def test_wrapped(shm, jacobi, juggle):
     assert head.startswith("PID/JOB ") and max(map(len, (head, first, second))) <= 79
     assert first.startswith("%d/%d " % (process.pid, progress["pid"])) and " jacobi --grid" in first
     assert second.startswith(" \\_ %d " % progress["pid"])
-    assert shm.run("list", "-n").stdout.count("\n") == 2
+    assert shm.run("list", "--no-headings").stdout.count("\n") == 2
     assert "-n 1000000000000" in shm.run("list", "-w").stdout
     # A job is left alone, whatever is asked for.
     assert {action["action"] for action in shm.clean().values()} == {"left"}

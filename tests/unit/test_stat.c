@@ -44,7 +44,6 @@ static void make_thread(struct live_thread *thread, int i)
 		.os_cpu = i % 2,
 		.placed = i < 4,
 		.compute = i < 4,
-		.behind = i == 1,
 		.domain = i < 4 ? 0 : -1,
 		.since_ns = 345 * MS,
 		.progress_ns = (uint64_t)(1000 + i) * MS,
@@ -200,7 +199,7 @@ static void test_threads(void **state)
 	check(table_text(&table_threads, &world.sample, ORDER_RANK, SIZE_MAX),
 		"\n"
 		"rank   TID CPU state  CPU s CPU % wait % lead ms  moves worker upd./s name\n"
-		"   0  4711   0 ahead   1.00  50.0   25.0   -1.50      0      0  1.20M jacobi\n"
+		"   0  4711   0 behind  1.00  50.0   25.0   -1.50      0      0  1.20M jacobi\n"
 		"   0  4712   1 behind  1.00  60.0   25.0   -0.50      7      1  1.20M jacobi\n"
 		"   1  4713   0 ahead   1.00  70.0   25.0   +0.50     14      -      - jacobi\n"
 		"   1  4714   1 ahead   1.00  80.0   25.0   +1.50     21      -      - jacobi\n"
@@ -367,14 +366,14 @@ static void test_interval(void **state)
 			       "-----subdomains------\n"
 			       " time s count ahead behind spread ms  CPU % moves/s  CPU %  it./s "
 			       "spread moves/s\n"
-			       "   12.0     4     3      1      3.00   65.0    3.50   0.42    150 "
+			       "   12.0     4     2      2      3.00   65.0    3.50   0.42    150 "
 			       "    20    0.50\n");
 	world.sample.wrapped = false;
 	world.sample.subdomains = 0;
 	world.sample.iteration_rate = world.sample.moves_per_s = NAN;
 	begin(&output);
 	text_interval(output.file, &world.sample);
-	check(finish(&output), "   12.0     4     -      -      3.00   65.0       -      -      - "
+	check(finish(&output), "   12.0     4     2      2      3.00   65.0       -      -      - "
 			       "     -       -\n");
 }
 
@@ -389,7 +388,7 @@ static void test_lost(void **state)
 	world.sample.lost = true;
 	begin(&output);
 	text_interval(output.file, &world.sample);
-	check(finish(&output), "   12.0     4     3      1      3.00      -       -      -    150  "
+	check(finish(&output), "   12.0     4     2      2      3.00      -       -      -    150  "
 			       "   20    0.50\n");
 	char *text = table_text(&table_threads, &world.sample, ORDER_RANK, SIZE_MAX);
 	assert_null(strstr(text, "CPU %"));
@@ -429,7 +428,7 @@ static void test_absurd(void **state)
 	free(text);
 	begin(&output);
 	text_interval(output.file, &world.sample);
-	check(finish(&output), "      -     4     3      1      3.00      -       -  >999E  >999E "
+	check(finish(&output), "      -     4     0      4      3.00      -       -  >999E  >999E "
 			       "     -    0.50\n");
 }
 

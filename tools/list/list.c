@@ -20,10 +20,12 @@
 #define COMMAND_LEAST 10 /* columns that a command gets, whatever is before it */
 #define NOBODY SIZE_MAX
 
+enum { KEY_NO_HEADINGS = 0x100 };
+
 static const struct argp_option table[] = {
 	{"user", 'u', "USER", 0, "Only this user's, by name or number (default: all users)", 0},
 	{"running", 'r', NULL, 0, "Only what runs and can be read", 0},
-	{"no-headings", 'n', NULL, 0, "No line of headings", 0},
+	{"no-headings", KEY_NO_HEADINGS, NULL, 0, "No line of headings", 0},
 	{"wide", 'w', NULL, 0, "Do not cut commands to the width of a terminal", 0},
 	{0},
 };
@@ -55,7 +57,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 'r':
 		options->running = true;
 		return 0;
-	case 'n':
+	case KEY_NO_HEADINGS:
 		options->no_headings = true;
 		return 0;
 	case 'w':

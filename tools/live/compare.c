@@ -74,6 +74,8 @@ static void compare_thread(const struct live_sample *before, const struct live_s
 
 	thread->share = rate(then == NULL ? 0 : then->progress_ns, thread->progress_ns, s) * 1e-9;
 	thread->wait_share = rate(then == NULL ? 0 : then->wait_ns, thread->wait_ns, s) * 1e-9;
+	if (thread->wait_share > 1) /* the kernel tells of a wait when it is over */
+		thread->wait_share = 1;
 	s = seconds(then == NULL ? updates_since_ns(after, thread) : before->now_ns, after->now_ns);
 	thread->updates_per_s =
 		thread->worker < 0 || (then != NULL && then->worker < 0)
@@ -107,6 +109,8 @@ static double compare_team(struct live_thread *thread, const struct member *memb
 {
 	double sum = 0, least = INFINITY, most = -INFINITY;
 
+	if (n < 2) /* nobody to compare it with */
+		return NAN;
 	for (size_t i = 0; i < n; i++)
 		sum += (double)thread[member[i].thread].balance_ns;
 	for (size_t i = 0; i < n; i++) {
@@ -186,9 +190,9 @@ static void compare_process(
 	process->iteration_rate = process->moves_per_s = NAN;
 	if (process->error != 0)
 		return;
-	process->iteration_rate =
-		rate(then == NULL ? 0 : then->iterations, process->iterations, s) /
-		process->workers;
+	if (process->held > 0)
+		process->iteration_rate =
+			rate(then == NULL ? 0 : then->updates, process->updates, s) / process->held;
 	process->moves_per_s = rate(then == NULL ? 0 : then->moves, process->moves, s);
 	compare_subdomains(then, process, s);
 }
@@ -196,7 +200,7 @@ static void compare_process(
 void live_compare(const struct live_sample *before, struct live_sample *after)
 {
 	double s = seconds(before == NULL ? after->start_ns : before->now_ns, after->now_ns);
-	double iterations = 0, workers = 0, moves = 0;
+	double updates = 0, held = 0, moves = 0;
 
 	after->interval_s = s;
 	for (size_t i = 0; i < after->threads; i++)
@@ -207,12 +211,12 @@ void live_compare(const struct live_sample *before, struct live_sample *after)
 		compare_process(before, process, after->now_ns);
 		if (isnan(process->iteration_rate) || isnan(process->moves_per_s))
 			continue;
-		iterations += process->iteration_rate * process->workers;
+		updates += process->iteration_rate * process->held;
 		moves += process->moves_per_s;
-		workers += process->workers;
+		held += process->held;
 	}
-	after->iteration_rate = workers > 0 ? iterations / workers : NAN;
-	after->moves_per_s = workers > 0 ? moves : NAN;
+	after->iteration_rate = held > 0 ? updates / held : NAN;
+	after->moves_per_s = held > 0 ? moves : NAN;
 	after->cycles_per_s = after->migrations_per_s = after->balancer_share = NAN;
 	if (!after->wrapped)
 		return;

@@ -128,7 +128,7 @@ static int look_at_job(struct live_entry *entry, uint64_t *created_ns)
 	entry->idle_threads = telemetry_get32(&t.idle_threads);
 	entry->cpus = telemetry_get32(&t.cpus);
 	live_text(entry->policy, sizeof entry->policy, t.policy, sizeof t.policy);
-	live_text(entry->command, sizeof entry->command, t.command, sizeof t.command);
+	live_job_command(&t, entry->command, sizeof entry->command);
 	return 0;
 }
 

@@ -41,6 +41,9 @@ void live_text(char *out, size_t out_bytes, const char *text, size_t bytes);
 /* The command line of a process, its words separated by blanks; "" when it can't be read. */
 void live_command(pid_t pid, char *out, size_t out_bytes);
 
+/* The command of a wrapped job; with juggle -p that of the process. */
+void live_job_command(const struct telemetry *t, char *out, size_t out_bytes);
+
 /* The number that mpirun or a batch system gave a process; -1: none, or it can't be read. */
 int32_t live_rank(pid_t pid);
 /* The same of a process whose segment tells `told`, 0 if the program left it out. */

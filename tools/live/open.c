@@ -69,6 +69,16 @@ static bool has_word(const char *command, const char *name)
 	return false;
 }
 
+/* Its command, or that which started its ranks. */
+static bool has_name(const struct live_entry *entry, const char *name)
+{
+	char launcher[LIVE_COMMAND_BYTES] = "";
+
+	if (entry->launcher_pid != 0)
+		live_command(entry->launcher_pid, launcher, sizeof launcher);
+	return has_word(entry->command, name) || has_word(launcher, name);
+}
+
 /* Does the i-th of those above a pid belong to it? */
 static bool is_part(const struct live_entry *entry, const struct wanted *wanted, size_t i)
 {
@@ -88,7 +98,7 @@ static int fits(const struct live_entry *entry, const struct wanted *wanted)
 	if (wanted->name == NULL)
 		return FITS_LOOSELY;
 	if (!wanted->is_pid)
-		return has_word(entry->command, wanted->name) ? FITS_LOOSELY : FITS_NOT;
+		return has_name(entry, wanted->name) ? FITS_LOOSELY : FITS_NOT;
 	if (wanted->depth == 0)
 		return FITS_NOT;
 	if (entry->pid == pid)

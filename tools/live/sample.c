@@ -57,7 +57,7 @@ static void take_header(const struct telemetry *t, struct live_sample *out)
 	out->lost = telemetry_get32(&t->state) == TELEMETRY_LOST;
 	out->balancing = telemetry_get32(&t->regime) == POLICY_BALANCE;
 	out->reason = policy_reason_text((enum policy_reason)telemetry_get32(&t->reason));
-	live_text(out->command, sizeof out->command, t->command, sizeof t->command);
+	live_job_command(t, out->command, sizeof out->command);
 	live_text(out->policy, sizeof out->policy, t->policy, sizeof t->policy);
 	live_text(out->sampler, sizeof out->sampler, t->sampler, sizeof t->sampler);
 	live_text(out->balancers, sizeof out->balancers, t->balancers, sizeof t->balancers);
@@ -153,7 +153,6 @@ static void take_thread(struct live_job *job, const struct telemetry_thread *raw
 	};
 	live_text(out->comm, sizeof out->comm, raw->comm, sizeof raw->comm);
 	out->placed = out->os_cpu >= 0;
-	out->behind = out->placed && out->compute && (flags & TELEMETRY_THREAD_BEHIND) != 0;
 	if (!out->placed && proc_read_cpu(out->pid, out->tid, &out->os_cpu) != 0)
 		out->os_cpu = -1;
 	struct live_cpu *cpu = find_cpu(sample, out->os_cpu);
@@ -257,7 +256,6 @@ static void sum_up(struct live_process *process)
 	process->spread = process->most - process->least;
 	for (uint32_t w = 0; w < process->workers; w++) {
 		process->updates += process->worker[w].updates;
-		process->iterations += process->worker[w].iterations;
 	}
 }
 

@@ -89,6 +89,17 @@ void live_command(pid_t pid, char *out, size_t out_bytes)
 	live_text(out, out_bytes, text, n);
 }
 
+void live_job_command(const struct telemetry *t, char *out, size_t out_bytes)
+{
+	pid_t pid = atomic_load_explicit(&t->job_pid, memory_order_relaxed);
+
+	out[0] = '\0';
+	if (t->attached != 0 && pid > 0)
+		live_command(pid, out, out_bytes);
+	if (out[0] == '\0')
+		live_text(out, out_bytes, t->command, sizeof t->command);
+}
+
 /* Of a variable's text; -1 when it isn't a number. */
 static int32_t number(const char *text)
 {

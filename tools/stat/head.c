@@ -104,15 +104,16 @@ static const struct column head_column[HEAD_COLUMNS] = {
 
 /* ---- What is counted here ---- */
 
-/* Threads that are behind, or ahead: only juggle says which. */
+/* Threads that are behind, or ahead of the others. */
 static struct value count_threads(const struct live_sample *sample, bool behind)
 {
 	uint64_t n = 0;
 
-	if (!sample->wrapped)
-		return value_unknown();
-	for (size_t i = 0; i < sample->threads; i++)
-		n += sample->thread[i].compute && sample->thread[i].behind == behind;
+	for (size_t i = 0; i < sample->threads; i++) {
+		const struct live_thread *thread = &sample->thread[i];
+		/* A lead that is not known is neither. */
+		n += thread->compute && (behind ? thread->lead_s < 0 : thread->lead_s > 0);
+	}
 	return value_count(n);
 }
 

@@ -19,6 +19,8 @@
 #include "clock.h"
 
 enum { LINES_PER_TITLE = 20 };
+/* JSON has more of them only when they are asked for: a million need gigabytes to write. */
+enum { SUBDOMAINS_MOST = 16384 };
 
 struct watch {
 	const char *program;
@@ -45,9 +47,12 @@ static int print_record(const struct watch *watch)
 	bool all = options_chosen(options) == 0 && !options->summary;
 	size_t n = 0;
 
-	for (size_t i = 0; i < OPTIONS_TABLES; i++)
-		if (options->chosen[i] || options->all || all)
+	for (size_t i = 0; i < OPTIONS_TABLES; i++) {
+		bool many = options_table[i] == &table_subdomains &&
+			    watch->sample.subdomains > SUBDOMAINS_MOST;
+		if (options->chosen[i] || options->all || (all && !many))
 			table[n++] = options_table[i];
+	}
 	return command_print_json(
 		watch->program, record_json(table, n, &watch->sample, unix_time_ms(&watch->sample),
 					options->order));

@@ -45,13 +45,11 @@ static const struct column thread_column[THREAD_COLUMNS] = {
 	[THREAD_NAME] = {"comm", "name", SHOW_PLAIN, 0, 0},
 };
 
-static const char *state_of(const struct live_sample *sample, const struct live_thread *thread)
+static const char *state_of(const struct live_thread *thread)
 {
 	if (!thread->compute)
 		return "idle";
-	if (!sample->wrapped)
-		return NULL;
-	return thread->behind ? "behind" : "ahead";
+	return thread->lead_s < 0 ? "behind" : thread->lead_s > 0 ? "ahead" : NULL;
 }
 
 static struct value get_thread(const struct row *row, size_t column)
@@ -74,7 +72,7 @@ static struct value get_thread(const struct row *row, size_t column)
 	case THREAD_DOMAIN:
 		return value_id(t->domain);
 	case THREAD_STATE:
-		return value_text(state_of(row->sample, t));
+		return value_text(state_of(t));
 	case THREAD_AGE:
 		return value_rate(((double)row->sample->now_ns - (double)t->since_ns) * 1e-9);
 	case THREAD_PROGRESS:

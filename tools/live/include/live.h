@@ -118,7 +118,6 @@ struct live_thread {
 	int32_t os_cpu; /* where it is placed or, left to the kernel, ran last; -1: not known */
 	bool placed;
 	bool compute; /* else idle: left alone */
-	bool behind; /* by the last balancing point; unwrapped: never */
 	int32_t domain; /* of its CPU among those of juggle; -1: none */
 	uint64_t since_ns; /* when juggle met it; unwrapped: when it began */
 	uint64_t progress_ns; /* CPU time since then */
@@ -132,8 +131,9 @@ struct live_thread {
 	/* Worked out by live_compare(): */
 	double share; /* of a CPU, 0 to 1 or little more */
 	double wait_share; /* of the time, ready and without a CPU */
-	double lead_s; /* balance_ns beyond the mean of the compute threads of its domain, or,
-	                * unwrapped, its process; NAN: idle */
+	/* balance_ns beyond the mean of the compute threads of its domain, or, unwrapped, its process:
+	 * above 0 it is ahead, below 0 behind; NAN: idle, or alone there. */
+	double lead_s;
 	double updates_per_s; /* NAN: no worker */
 };
 
@@ -160,11 +160,12 @@ struct live_process {
 	uint64_t least, most; /* updates */
 	double mean;
 	uint64_t spread; /* most - least */
-	uint64_t updates,
-		iterations; /* of all workers; in an iteration a worker updates all that it holds */
+	uint64_t updates; /* of all workers */
 	uint64_t created_ns;
 	/* Worked out by live_compare(); NAN when not known: */
-	double iteration_rate; /* iterations of all workers / workers / s (PLB, Section 3.1) */
+	/* Iterations a second, in each of which all subdomains are updated once (PLB, Section 3.1): updates
+	 * of all workers / held / s. */
+	double iteration_rate;
 	double moves_per_s;
 	double *updates_per_s; /* of each subdomain; NAN: nobody held it then, or it came anew */
 };
@@ -205,7 +206,7 @@ struct live_sample {
 	double cycles_per_s, migrations_per_s;
 	double balancer_share; /* of a CPU */
 	double thread_spread_s; /* largest lead_s less smallest, within a domain or process; NAN: none */
-	double iteration_rate; /* mean over the processes, weighted by workers */
+	double iteration_rate; /* mean over the processes, weighted by what they hold */
 	double moves_per_s; /* of subdomains */
 };
 
