@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
  * Which segments there are, and whose process is gone: on segments of children of this program, which
- * live, die, or leave what others hold. Whatever is in them, a look at them ends.
+ * live, die, or leave what others hold.
  */
 #undef NDEBUG
 #include "live_internal.h"
@@ -28,174 +28,9 @@
 
 #include <cmocka.h>
 
-#include "progress_segment.h"
-#include "random.h"
-#include "telemetry_writer.h"
+#include "live_segments.h"
 
 #define NOBODY 65534
-
-/* A child with the segments of a juggle and of a program. */
-struct fixture {
-	pid_t pid;
-	bool ended;
-	char job[PATH_BYTES], progress[PATH_BYTES];
-};
-
-static void make_segments(void)
-{
-	struct telemetry *t;
-	uint32_t search = 0;
-	int why_not;
-
-	if (telemetry_create(&t, &why_not) != 0 || why_not != 0)
-		_exit(1);
-	strcpy(t->command, "wave\033 -n 5");
-	strcpy(t->policy, "juggle");
-	strcpy(t->sampler, "schedstat");
-	t->job_pid = getpid();
-	telemetry_set32(&t->threads, 6);
-	telemetry_set32(&t->idle_threads, 1);
-	telemetry_set32(&t->cpus, 2);
-	telemetry_cpus(t)[1].os_cpu = 1;
-	struct telemetry_thread *thread = telemetry_slot(t, &search);
-	thread->tid = thread->pid = getpid();
-	thread->met_ns = t->start_ns;
-	telemetry_set32(&thread->flags, TELEMETRY_THREAD_USED | TELEMETRY_THREAD_COMPUTE);
-	struct telemetry_progress *slot = telemetry_progress_slot(t);
-	slot->pid = getpid();
-	telemetry_set32(&slot->flags, TELEMETRY_PROGRESS_USED);
-	telemetry_set32(&t->state, TELEMETRY_RUNNING);
-	struct progress_options options = {
-		.workers = 2, .subdomains = 8, .rank = 3, .balancing = PROGRESS_BALANCE_JOINT};
-	struct progress *p = NULL;
-	if (progress_create(&options, &p) != 0)
-		_exit(1);
-}
-
-/* A child that has done `prepare` when this returns, and waits to be killed. */
-static pid_t start(void (*prepare)(void))
-{
-	char ready = 0;
-	int pipes[2];
-	pid_t parent = getpid();
-
-	assert_int_equal(pipe(pipes), 0);
-	pid_t pid = fork();
-	assert_true(pid >= 0);
-	if (pid == 0) {
-		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
-			_exit(1);
-		if (prepare != NULL)
-			prepare();
-		if (write(pipes[1], "", 1) != 1)
-			_exit(1);
-		for (;;)
-			pause();
-	}
-	close(pipes[1]);
-	assert_int_equal(read(pipes[0], &ready, 1), 1);
-	close(pipes[0]);
-	return pid;
-}
-
-static void end(pid_t pid)
-{
-	kill(pid, SIGKILL);
-	waitpid(pid, NULL, 0);
-}
-
-static int set_up(void **state)
-{
-	struct fixture *f = calloc(1, sizeof *f);
-
-	*state = f;
-	assert_non_null(f);
-	if (!shm_works())
-		return 0;
-	f->pid = start(make_segments);
-	segment_path(f->progress, f->pid);
-	snprintf(f->job, sizeof f->job, "/dev/shm/juggle.%u.%d", (unsigned)getuid(), (int)f->pid);
-	return 0;
-}
-
-static int tear_down(void **state)
-{
-	struct fixture *f = *state;
-
-	if (f->pid > 0) {
-		if (!f->ended)
-			end(f->pid);
-		unlink(f->job);
-		unlink(f->progress);
-	}
-	free(f);
-	return 0;
-}
-
-static void end_child(struct fixture *f)
-{
-	end(f->pid);
-	f->ended = true;
-}
-
-#define FIXTURE(f)                                                                                 \
-	struct fixture *f = *state;                                                                \
-	if (f->pid == 0) {                                                                         \
-		print_message("SKIPPED: /dev/shm cannot be used here\n");                          \
-		skip();                                                                            \
-	}
-
-static bool find(const char *path, struct live_entry *out)
-{
-	struct live_entry *entry;
-	bool found = false;
-	size_t n;
-
-	assert_int_equal(live_list(&entry, &n), 0);
-	for (size_t i = 0; i < n; i++) {
-		if (strcmp(entry[i].path, path) != 0)
-			continue;
-		assert_false(found); /* once */
-		found = true;
-		*out = entry[i];
-	}
-	free(entry);
-	return found;
-}
-
-static struct live_entry get(const char *path)
-{
-	struct live_entry entry;
-
-	assert_true(find(path, &entry));
-	return entry;
-}
-
-#define ASSERT_STATE(path, expected) assert_int_equal(get(path).state, expected)
-
-/* In place of what is there, of this user and nobody who holds it. */
-static void put(const char *path, const void *data, size_t bytes)
-{
-	unlink(path);
-	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL, 0600);
-	assert_true(fd >= 0);
-	assert_int_equal(write(fd, data, bytes), bytes);
-	close(fd);
-}
-
-static char *map(const char *path, size_t *bytes)
-{
-	struct stat st;
-	int fd = open(path, O_RDWR);
-
-	assert_true(fd >= 0);
-	assert_int_equal(fstat(fd, &st), 0);
-	*bytes = (size_t)st.st_size;
-	char *start = mmap(NULL, *bytes, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	assert_true(start != MAP_FAILED);
-	close(fd);
-	return start;
-}
 
 /* ---- What is told ---- */
 
@@ -279,17 +114,6 @@ static void test_names(void **state)
 }
 
 /* ---- Who is gone ---- */
-
-static void assert_removed(const char *path)
-{
-	struct live_entry entry = get(path);
-
-	assert_int_equal(entry.state, LIVE_STALE);
-	assert_int_equal(live_remove(&entry), 0);
-	assert_false(find(path, &entry));
-	assert_int_equal(access(path, F_OK), -1);
-	assert_int_equal(live_remove(&entry), -ENOENT);
-}
 
 static void test_killed(void **state)
 {
@@ -421,164 +245,6 @@ static void test_replaced(void **state)
 	assert_removed(f->progress);
 }
 
-/* ---- What is no segment ---- */
-
-static void test_damaged(void **state)
-{
-	size_t bytes;
-	FIXTURE(f);
-
-	put(f->progress, "", 0);
-	ASSERT_STATE(f->progress, LIVE_STARTING);
-	put(f->progress, "noise", 5);
-	ASSERT_STATE(f->progress, LIVE_DAMAGED);
-	struct live_entry entry = get(f->progress);
-	assert_int_equal(live_remove(&entry), -EBUSY);
-	unlink(f->progress);
-	assert_int_equal(mkfifo(f->progress, 0600), 0);
-	ASSERT_STATE(f->progress, LIVE_DAMAGED);
-	unlink(f->progress);
-	assert_int_equal(symlink(f->job, f->progress), 0);
-	ASSERT_STATE(f->progress, LIVE_DAMAGED);
-	unlink(f->progress);
-	assert_int_equal(symlink("nowhere", f->progress), 0);
-	ASSERT_STATE(f->progress, LIVE_DAMAGED);
-	unlink(f->progress);
-	assert_int_equal(mkdir(f->progress, 0700), 0);
-	ASSERT_STATE(f->progress, LIVE_DAMAGED);
-	rmdir(f->progress);
-	char *all = map(f->job, &bytes);
-	((struct telemetry *)all)->version = 77;
-	entry = get(f->job);
-	assert_int_equal(entry.state, LIVE_OTHER_VERSION);
-	assert_int_equal(entry.version, 77);
-	assert_int_equal(live_remove(&entry), -EBUSY);
-	munmap(all, bytes);
-}
-
-/* Its process is gone: then it is to be removed, whatever it is. */
-static void test_damaged_and_stale(void **state)
-{
-	FIXTURE(f);
-
-	end_child(f);
-	put(f->job, "noise", 5);
-	assert_removed(f->job);
-	put(f->job, "", 0);
-	assert_removed(f->job);
-	assert_int_equal(mkfifo(f->job, 0600), 0);
-	assert_removed(f->job);
-	/* Not what it points to. */
-	assert_int_equal(symlink(f->progress, f->job), 0);
-	assert_removed(f->job);
-	assert_removed(f->progress);
-}
-
-/* A look at a segment of which every byte behind what is checked may be anything. */
-static void test_noise(void **state)
-{
-	uint64_t seed = 1;
-	size_t bytes, progress_bytes;
-	struct live_error error;
-	char name[20];
-	FIXTURE(f);
-	char *job = map(f->job, &bytes), *progress = map(f->progress, &progress_bytes);
-	struct telemetry *before = malloc(sizeof *before);
-
-	assert_non_null(before);
-	memcpy(before, job, sizeof *before);
-	snprintf(name, sizeof name, "%d", (int)f->pid);
-	for (int round = 0; round < 60; round++) {
-		struct live_sample one = {0}, two = {0};
-		struct live_job *live = NULL;
-		assert_int_equal(live_open(name, &live, &error), 0);
-		for (size_t i = offsetof(struct telemetry, command);
-			i < offsetof(struct telemetry, progress_bytes); i++)
-			job[i] = (char)random_word(&seed);
-		/* No more than some, for time. */
-		((struct telemetry *)job)->slots = (uint32_t)random_int(&seed, 0, 20);
-		((struct telemetry *)job)->progress_slots = (uint32_t)random_int(&seed, 0, 20);
-		for (size_t i = 0; i < 20 * sizeof(struct telemetry_thread); i++)
-			((char *)telemetry_threads((struct telemetry *)job))[i] =
-				(char)random_word(&seed);
-		for (size_t i = 0; i < 20 * sizeof(struct telemetry_progress); i++)
-			((char *)telemetry_progress((struct telemetry *)job))[i] =
-				(char)random_word(&seed);
-		for (size_t i = sizeof(struct segment_header); i < progress_bytes; i++)
-			progress[i] = (char)random_word(&seed);
-		struct live_entry entry = get(f->job);
-		assert_int_equal(entry.pid, f->pid);
-		if (live_take(live, &one) == 0) {
-			live_compare(NULL, &one);
-			if (live_take(live, &two) == 0)
-				live_compare(&one, &two);
-		}
-		live_sample_deinit(&one);
-		live_sample_deinit(&two);
-		live_close(live);
-		memcpy(job, before, sizeof *before);
-	}
-	free(before);
-	munmap(job, bytes);
-	munmap(progress, progress_bytes);
-}
-
-static void test_cut_while_watched(void **state)
-{
-	struct live_sample sample = {0};
-	struct live_error error;
-	struct live_job *live = NULL;
-	char name[20];
-	FIXTURE(f);
-
-	snprintf(name, sizeof name, "%d", (int)f->pid);
-	assert_int_equal(live_open(name, &live, &error), 0);
-	assert_int_equal(live_take(live, &sample), 0);
-	assert_true(sample.wrapped);
-	assert_int_equal(sample.threads, 1);
-	assert_int_equal(sample.processes, 1);
-	assert_int_equal(sample.process[0].error, 0);
-	assert_int_equal(sample.process[0].rank, 3);
-	live_sample_deinit(&sample);
-	/* A process that publishes fails on its own. */
-	assert_int_equal(truncate(f->progress, 300), 0);
-	assert_int_equal(live_take(live, &sample), 0);
-	assert_true(sample.process[0].error < 0);
-	live_sample_deinit(&sample);
-	assert_int_equal(truncate(f->job, sizeof(struct telemetry)), 0);
-	assert_int_equal(live_take(live, &sample), -EBADMSG);
-	assert_int_equal(truncate(f->job, 100), 0);
-	assert_int_equal(live_take(live, &sample), -EBADMSG);
-	assert_int_equal(unlink(f->job), 0);
-	assert_int_equal(live_take(live, &sample), -ESRCH);
-	live_close(live);
-	live = NULL;
-	/* What is there is named by what can't be done with it. */
-	put(f->progress, "noise", 5);
-	assert_int_equal(live_open(name, &live, &error), -EBADMSG);
-	assert_true(strstr(error.text, f->progress) != NULL);
-	assert_null(live);
-}
-
-static void test_died_while_watched(void **state)
-{
-	struct live_sample sample = {0};
-	struct live_error error;
-	struct live_job *live = NULL;
-	char name[20];
-	FIXTURE(f);
-
-	snprintf(name, sizeof name, "%d", (int)f->pid);
-	assert_int_equal(live_open(name, &live, &error), 0);
-	end_child(f);
-	assert_int_equal(live_take(live, &sample), -ESRCH);
-	live_close(live);
-	live = NULL;
-	assert_int_equal(live_open(name, &live, &error), -ESRCH);
-	assert_true(strstr(error.text, "jugglectl clean") != NULL);
-	assert_null(live);
-}
-
 /* ---- What cannot be told ---- */
 
 /* From here on, what asks for a lease fails like this. */
@@ -697,8 +363,6 @@ static void test_other_users(void **state)
 	assert_int_equal(access(f->job, F_OK), 0);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -711,11 +375,6 @@ int main(void)
 		TEST(test_held_by_another),
 		TEST(test_pid_of_another),
 		TEST(test_replaced),
-		TEST(test_damaged),
-		TEST(test_damaged_and_stale),
-		TEST(test_noise),
-		TEST(test_cut_while_watched),
-		TEST(test_died_while_watched),
 		TEST(test_leases_refused),
 		TEST(test_no_descriptors_left),
 		TEST(test_other_users),
