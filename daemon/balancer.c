@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "balancer.h"
+#include "daemon/balancer.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,11 +13,11 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "proc.h"
-#include "progress_finder.h"
-#include "roster.h"
-#include "team.h"
-#include "telemetry_writer.h"
+#include "daemon/job/roster.h"
+#include "daemon/proc/proc.h"
+#include "daemon/progress/finder.h"
+#include "daemon/team/team.h"
+#include "daemon/telemetry/writer.h"
 
 #define EAGER_MS 4 /* between looks for new threads while the job is starting */
 #define EAGER_FOR_NS UINT64_C(1000000000)

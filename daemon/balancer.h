@@ -8,9 +8,9 @@
 #ifndef JUGGLE_BALANCER_H
 #define JUGGLE_BALANCER_H
 
-#include "ledger.h"
-#include "options.h"
-#include "telemetry.h"
+#include "daemon/keeper/ledger.h"
+#include "daemon/options.h"
+#include "daemon/telemetry/telemetry.h"
 
 struct balancer_setup {
 	const struct options *options;

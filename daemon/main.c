@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* juggle(1): run a parallel program and keep its threads at the same rate. */
-#include "keeper.h"
+#include "daemon/keeper/keeper.h"
 
 int main(int argc, char **argv)
 {

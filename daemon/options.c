@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "options.h"
+#include "daemon/options.h"
 
 #include <argp.h>
 #include <argz.h>

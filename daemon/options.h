@@ -9,8 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "act.h"
-#include "sampler.h"
+#include "daemon/act/act.h"
+#include "daemon/sample/sampler.h"
 
 enum { /* exit statuses of juggle itself, as timeout(1) and env(1) have them */
 	EXIT_JUGGLE_FAILED = 125,

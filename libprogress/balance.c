@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The program's own threads as the balancer. */
-#include "instance.h"
+#include "libprogress/instance.h"
 
 /* Returns whether this process may balance now; then sets *mine. */
 static bool win_claim(struct progress *p, uint64_t now_ns, uint64_t *mine)

@@ -3,7 +3,7 @@
  * Places that are emptied and filled, for subdomains that come from other processes and go there.
  * Why balancers do no harm meanwhile is said in worker.c.
  */
-#include "instance.h"
+#include "libprogress/instance.h"
 
 #include <errno.h>
 #include <math.h>

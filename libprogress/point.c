@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "point.h"
+#include "libprogress/point.h"
 
-#include "progress.h"
+#include "libprogress/progress.h"
 
 #include <errno.h>
 #include <stdlib.h>

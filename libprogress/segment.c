@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Creating and removing the segment of a process. */
-#include "instance.h"
+#include "libprogress/instance.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -12,7 +12,7 @@
  * was emptied: nobody reads that while it is empty, who fills it overwrites it, and what comes
  * after that is a wish like any other, of which the next balancing point reminds the holder.
  */
-#include "instance.h"
+#include "libprogress/instance.h"
 
 #include <errno.h>
 #include <sched.h>

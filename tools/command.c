@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What the subcommands of jugglectl have in common; see command.h. */
-#include "command.h"
+#include "tools/command.h"
 
-#include "clock.h"
-#include "command_line.h"
-#include "parse.h"
-#include "report.h"
+#include "daemon/base/clock.h"
+#include "daemon/base/command_line.h"
+#include "daemon/base/json_file.h"
+#include "daemon/base/parse.h"
 
 #include <errno.h>
 #include <stdarg.h>

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace_reader.h"
+#include "daemon/trace/reader.h"
 
 enum {
 	COMMAND_IMPOSSIBLE = 1, /* exit status: a file can't be read, no memory ... */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl(1): a table of subcommands, each in a folder of its own. */
-#include "command.h"
+#include "tools/command.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of balancers and barriers; see names.h. */
-#include "names.h"
+#include "tools/names.h"
 
-#include "threads.h"
+#include "tools/sim/threads.h"
 
 const char *const names_balancer[NAMES_BALANCERS] = {
 	[THREADS_STATIC] = "pinned",

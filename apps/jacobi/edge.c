@@ -2,7 +2,7 @@
 /*
  * Edges; see edge.h.
  */
-#include "edge.h"
+#include "apps/jacobi/edge.h"
 
 #include <string.h>
 

@@ -2,7 +2,7 @@
 /*
  * The cut of the grid; see grid.h.
  */
-#include "grid.h"
+#include "apps/jacobi/grid.h"
 
 #include <errno.h>
 #include <stdbool.h>

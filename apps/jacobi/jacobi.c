@@ -2,13 +2,13 @@
 /*
  * jacobi: an asynchronous solver to balance, and to study asynchronous iterations with.
  */
-#include "cpuset.h"
-#include "options.h"
-#include "output.h"
-#include "ranks.h"
-#include "result.h"
-#include "solve.h"
-#include "team.h"
+#include "apps/jacobi/options.h"
+#include "apps/jacobi/output.h"
+#include "apps/jacobi/ranks/ranks.h"
+#include "apps/jacobi/result.h"
+#include "apps/jacobi/solve.h"
+#include "apps/jacobi/team.h"
+#include "daemon/base/cpuset.h"
 
 #include <errno.h>
 #include <fcntl.h>

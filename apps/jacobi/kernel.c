@@ -5,7 +5,7 @@
  *
  * To be compiled without contraction: a fused multiply-add would round differently.
  */
-#include "kernel.h"
+#include "apps/jacobi/kernel.h"
 
 #ifdef KERNEL_CLONES
 /* On static functions alone: clang up to 16 gives others a name that their callers don't know. */

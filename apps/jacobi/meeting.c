@@ -2,9 +2,9 @@
 /*
  * All workers together: the exact residual, and whether it is over; see solve.h.
  */
-#include "solver.h"
+#include "apps/jacobi/solver.h"
 
-#include "clock.h"
+#include "daemon/base/clock.h"
 
 #include <math.h>
 

@@ -2,9 +2,9 @@
 /*
  * Looking on; see monitor.h.
  */
-#include "monitor.h"
+#include "apps/jacobi/monitor.h"
 
-#include "clock.h"
+#include "daemon/base/clock.h"
 
 #include <errno.h>
 #include <inttypes.h>

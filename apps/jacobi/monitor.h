@@ -6,7 +6,7 @@
 #ifndef JACOBI_MONITOR_H
 #define JACOBI_MONITOR_H
 
-#include "progress.h"
+#include "libprogress/progress.h"
 
 #include <signal.h>
 #include <stdbool.h>

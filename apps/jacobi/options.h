@@ -5,8 +5,8 @@
 #ifndef JACOBI_OPTIONS_H
 #define JACOBI_OPTIONS_H
 
-#include "grid.h"
-#include "progress.h"
+#include "apps/jacobi/grid.h"
+#include "libprogress/progress.h"
 
 #include <stdbool.h>
 #include <stdint.h>

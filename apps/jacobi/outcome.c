@@ -2,7 +2,7 @@
 /*
  * What the workers found; see solve.h.
  */
-#include "solver.h"
+#include "apps/jacobi/solver.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /*
  * The solution as .npy; see output.h. The format is that of NumPy Enhancement Proposal 1.
  */
-#include "output.h"
+#include "apps/jacobi/output.h"
 
 #include <errno.h>
 #include <inttypes.h>

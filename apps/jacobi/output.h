@@ -6,8 +6,8 @@
 #ifndef JACOBI_OUTPUT_H
 #define JACOBI_OUTPUT_H
 
-#include "grid.h"
-#include "subdomain.h"
+#include "apps/jacobi/grid.h"
+#include "apps/jacobi/subdomain.h"
 
 #include <stdio.h>
 

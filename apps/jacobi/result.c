@@ -2,9 +2,9 @@
 /*
  * The result; see result.h.
  */
-#include "result.h"
+#include "apps/jacobi/result.h"
 
-#include "report.h"
+#include "daemon/base/json_file.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,7 +5,7 @@
 #ifndef JACOBI_RESULT_H
 #define JACOBI_RESULT_H
 
-#include "solve.h"
+#include "apps/jacobi/solve.h"
 
 /* For people, to standard output. Returns 0 or a negative errno. */
 int result_print(const struct solve_task *task, const struct solve_outcome *outcome);

@@ -2,9 +2,9 @@
 /*
  * The workers; see solve.h.
  */
-#include "solver.h"
+#include "apps/jacobi/solver.h"
 
-#include "clock.h"
+#include "daemon/base/clock.h"
 
 #include <errno.h>
 #include <math.h>

@@ -10,13 +10,13 @@
 #ifndef JACOBI_SOLVE_H
 #define JACOBI_SOLVE_H
 
-#include "cpuset.h"
-#include "grid.h"
-#include "monitor.h"
-#include "options.h"
-#include "progress.h"
-#include "subdomain.h"
-#include "transport.h"
+#include "apps/jacobi/grid.h"
+#include "apps/jacobi/monitor.h"
+#include "apps/jacobi/options.h"
+#include "apps/jacobi/ranks/transport.h"
+#include "apps/jacobi/subdomain.h"
+#include "daemon/base/cpuset.h"
+#include "libprogress/progress.h"
 
 #include <stdint.h>
 

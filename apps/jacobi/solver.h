@@ -6,10 +6,10 @@
 #ifndef JACOBI_SOLVER_H
 #define JACOBI_SOLVER_H
 
-#include "estimate.h"
-#include "ranks.h"
-#include "solve.h"
-#include "team.h"
+#include "apps/jacobi/estimate.h"
+#include "apps/jacobi/ranks/ranks.h"
+#include "apps/jacobi/solve.h"
+#include "apps/jacobi/team.h"
 
 #include <stdalign.h>
 #include <stdatomic.h>

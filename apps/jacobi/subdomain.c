@@ -2,9 +2,9 @@
 /*
  * A subdomain; see subdomain.h.
  */
-#include "subdomain.h"
+#include "apps/jacobi/subdomain.h"
 
-#include "kernel.h"
+#include "apps/jacobi/kernel.h"
 
 #include <assert.h>
 #include <errno.h>

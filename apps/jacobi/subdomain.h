@@ -9,8 +9,8 @@
 #ifndef JACOBI_SUBDOMAIN_H
 #define JACOBI_SUBDOMAIN_H
 
-#include "edge.h"
-#include "grid.h"
+#include "apps/jacobi/edge.h"
+#include "apps/jacobi/grid.h"
 
 #include <stdalign.h>
 #include <stdbool.h>

@@ -2,7 +2,7 @@
 /*
  * Threads by OpenMP; see team.h.
  */
-#include "team.h"
+#include "apps/jacobi/team.h"
 
 #include <errno.h>
 #include <omp.h>

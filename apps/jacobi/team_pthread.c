@@ -2,9 +2,9 @@
 /*
  * Threads by pthreads; see team.h.
  */
-#include "team.h"
+#include "apps/jacobi/team.h"
 
-#include "cpuset.h"
+#include "daemon/base/cpuset.h"
 
 #include <errno.h>
 #include <pthread.h>

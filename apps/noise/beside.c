@@ -3,9 +3,9 @@
  * A process beside a command; see beside.h. It stays in the session: nice values may count only
  * within one.
  */
-#include "beside.h"
+#include "apps/noise/beside.h"
 
-#include "clock.h"
+#include "daemon/base/clock.h"
 
 #include <dirent.h>
 #include <errno.h>

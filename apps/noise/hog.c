@@ -2,10 +2,10 @@
 /*
  * One hog: a thread that takes CPU time from others by a pattern; see hog.h.
  */
-#include "hog.h"
+#include "apps/noise/hog.h"
 
-#include "clock.h"
-#include "cpuset.h"
+#include "daemon/base/clock.h"
+#include "daemon/base/cpuset.h"
 
 #include <errno.h>
 #include <stdbool.h>

@@ -3,12 +3,12 @@
  * noise: disturbs other programs in a known way. It exists because a balancer has to be
  * shown on a machine that is not its own, and chance must not decide which run wins.
  */
-#include "beside.h"
-#include "clock.h"
-#include "hog.h"
-#include "options.h"
-#include "parse.h"
-#include "report.h"
+#include "apps/noise/beside.h"
+#include "apps/noise/hog.h"
+#include "apps/noise/options.h"
+#include "daemon/base/clock.h"
+#include "daemon/base/json_file.h"
+#include "daemon/base/parse.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -2,10 +2,10 @@
 /*
  * The command line of noise; see options.h.
  */
-#include "options.h"
+#include "apps/noise/options.h"
 
-#include "command_line.h"
-#include "parse.h"
+#include "daemon/base/command_line.h"
+#include "daemon/base/parse.h"
 
 #include <errno.h>
 #include <stdio.h>

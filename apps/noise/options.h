@@ -5,8 +5,8 @@
 #ifndef NOISE_OPTIONS_H
 #define NOISE_OPTIONS_H
 
-#include "cpuset.h"
-#include "hog.h"
+#include "apps/noise/hog.h"
+#include "daemon/base/cpuset.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /*
  * The barriers that ubench brings along; see barrier.h.
  */
-#include "barrier.h"
+#include "apps/ubench/barrier.h"
 
 #include <errno.h>
 #include <sched.h>

@@ -5,7 +5,7 @@
 #ifndef UBENCH_OPTIONS_H
 #define UBENCH_OPTIONS_H
 
-#include "barrier.h"
+#include "apps/ubench/barrier.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,9 +2,9 @@
 /*
  * What a run of ubench found, as JSON; see result.h.
  */
-#include "result.h"
+#include "apps/ubench/result.h"
 
-#include "report.h"
+#include "daemon/base/json_file.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef UBENCH_RESULT_H
 #define UBENCH_RESULT_H
 
-#include "options.h"
+#include "apps/ubench/options.h"
 
 #include <stdint.h>
 

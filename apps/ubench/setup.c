@@ -2,7 +2,7 @@
 /*
  * From options to a job; see setup.h.
  */
-#include "setup.h"
+#include "apps/ubench/setup.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -5,8 +5,8 @@
 #ifndef UBENCH_SETUP_H
 #define UBENCH_SETUP_H
 
-#include "options.h"
-#include "worker.h"
+#include "apps/ubench/options.h"
+#include "apps/ubench/worker.h"
 
 #include <stdint.h>
 

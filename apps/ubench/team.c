@@ -2,10 +2,10 @@
 /*
  * A run whose threads share one process; see team.h.
  */
-#include "team.h"
+#include "apps/ubench/team.h"
 
-#include "result.h"
-#include "setup.h"
+#include "apps/ubench/result.h"
+#include "apps/ubench/setup.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,8 +5,8 @@
 #ifndef UBENCH_TEAM_H
 #define UBENCH_TEAM_H
 
-#include "options.h"
-#include "worker.h"
+#include "apps/ubench/options.h"
+#include "apps/ubench/worker.h"
 
 #include <stdint.h>
 

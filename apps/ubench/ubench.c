@@ -3,10 +3,10 @@
  * ubench: the SPMD microbenchmark with pthreads. It exists because the gain of a balancer
  * is only known against a program whose ideal time is known.
  */
-#include "cpuset.h"
-#include "options.h"
-#include "setup.h"
-#include "team.h"
+#include "apps/ubench/options.h"
+#include "apps/ubench/setup.h"
+#include "apps/ubench/team.h"
+#include "daemon/base/cpuset.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -4,11 +4,11 @@
  * are processes, and they wait inside the MPI library, which polls: a balancer has to
  * find them and gets no hint from the kernel.
  */
-#include "cpuset.h"
-#include "options.h"
-#include "result.h"
-#include "setup.h"
-#include "worker.h"
+#include "apps/ubench/options.h"
+#include "apps/ubench/result.h"
+#include "apps/ubench/setup.h"
+#include "apps/ubench/worker.h"
+#include "daemon/base/cpuset.h"
 
 #include <errno.h>
 #include <mpi.h>

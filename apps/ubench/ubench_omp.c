@@ -3,10 +3,10 @@
  * ubench-omp: the same benchmark on an OpenMP runtime, whose barrier spins for a while,
  * then sleeps, and does not see other processes: what most programs really wait with.
  */
-#include "cpuset.h"
-#include "options.h"
-#include "setup.h"
-#include "team.h"
+#include "apps/ubench/options.h"
+#include "apps/ubench/setup.h"
+#include "apps/ubench/team.h"
+#include "daemon/base/cpuset.h"
 
 #include <errno.h>
 #include <omp.h>

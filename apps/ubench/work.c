@@ -3,9 +3,9 @@
  * The work that a phase consists of; see work.h. In a file of its own so that the
  * calibration and all three programs run the very same machine code.
  */
-#include "work.h"
+#include "apps/ubench/work.h"
 
-#include "clock.h"
+#include "daemon/base/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -2,9 +2,9 @@
 /*
  * One thread of the benchmark; see worker.h.
  */
-#include "worker.h"
+#include "apps/ubench/worker.h"
 
-#include "clock.h"
+#include "daemon/base/clock.h"
 
 #include <stddef.h>
 

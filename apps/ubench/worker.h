@@ -8,8 +8,8 @@
 #ifndef UBENCH_WORKER_H
 #define UBENCH_WORKER_H
 
-#include "cpuset.h"
-#include "work.h"
+#include "apps/ubench/work.h"
+#include "daemon/base/cpuset.h"
 
 #include <stdalign.h>
 #include <stdatomic.h>

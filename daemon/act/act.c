@@ -6,7 +6,7 @@
  * The raw system calls are used because glibc has no wrapper for sched_setattr, and for the
  * reason that mask.c gives.
  */
-#include "act.h"
+#include "daemon/act/act.h"
 
 #include <errno.h>
 #include <string.h>

@@ -5,7 +5,7 @@
  * The raw system call is used because glibc's cpu_set_t macros need a heap allocation for
  * large machines.
  */
-#include "act_mask.h"
+#include "daemon/act/mask.h"
 
 #include <errno.h>
 #include <string.h>

@@ -3,7 +3,7 @@
  * Placing threads: the even distribution that the rest relies on. All other moves are
  * swaps, so "never more than one apart" holds if it holds here.
  */
-#include "policy.h"
+#include "daemon/policy/policy.h"
 
 static void count_threads(
 	const struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)

@@ -3,7 +3,7 @@
  * One balancing point of Juggle: Sections 2.1 (idle discount), 2.2 (ahead and behind)
  * and 2.3 (redistribution, Fig. 3).
  */
-#include "policy.h"
+#include "daemon/policy/policy.h"
 
 #include <math.h>
 

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "policy.h"
+#include "daemon/policy/policy.h"
 
 #define WAIT_SHARE 0.02 /* of their time that threads wait, that makes a contest */
 #define NEVER_HZ 0.5 /* sleeps a second and thread that count as none */

@@ -8,8 +8,8 @@
 #ifndef JUGGLE_SAMPLE_BACK_END_H
 #define JUGGLE_SAMPLE_BACK_END_H
 
-#include "parse.h"
-#include "sampler.h"
+#include "daemon/sample/parse.h"
+#include "daemon/sample/sampler.h"
 
 #include <stdbool.h>
 #include <unistd.h>

@@ -6,7 +6,7 @@
  * that type is the layout of the kernel whose headers this was built with, and it has
  * changed in the middle. Of its fields only three are taken, all near the start.
  */
-#include "parse.h"
+#include "daemon/sample/parse.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>

@@ -10,7 +10,7 @@
  * Where cores are of several kinds each has a PMU of its own, and an event of the generic
  * kind counts on one of them only. There, too, the task clock is taken.
  */
-#include "back_end.h"
+#include "daemon/sample/back_end.h"
 
 #include <dirent.h>
 #include <errno.h>

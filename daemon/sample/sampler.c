@@ -5,9 +5,9 @@
  * Sources are tried in the order of the table, cheapest first; nothing else here knows
  * one from another, except the advice that is given when one fails.
  */
-#include "sampler.h"
+#include "daemon/sample/sampler.h"
 
-#include "back_end.h"
+#include "daemon/sample/back_end.h"
 
 #include <errno.h>
 #include <stdlib.h>

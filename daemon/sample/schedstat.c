@@ -6,7 +6,7 @@
  * costs one pread of a file that stays open. A slot without a descriptor (few were left)
  * opens and closes it at each read.
  */
-#include "back_end.h"
+#include "daemon/sample/back_end.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -8,7 +8,7 @@
  * is one sendmsg, kept ready from the start, and its replies are a few recvmmsg. The
  * kernel answers within the sendmsg, so receive does not wait unless something is wrong.
  */
-#include "back_end.h"
+#include "daemon/sample/back_end.h"
 
 #include <errno.h>
 #include <linux/genetlink.h>

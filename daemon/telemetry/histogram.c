@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The histogram in telemetry: for who fills it, and for who reads it. */
-#include "telemetry.h"
+#include "daemon/telemetry/telemetry.h"
 
 uint32_t telemetry_bucket(uint64_t ns)
 {

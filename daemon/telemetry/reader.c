@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "telemetry_reader_fd.h"
+#include "daemon/telemetry/reader_fd.h"
 
-#include "segment_file.h"
+#include "libprogress/reader/segment_file.h"
 
 #include <errno.h>
 #include <stdio.h>

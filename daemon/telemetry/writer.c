@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Making a segment of telemetry, and handing out its slots; see telemetry_writer.h. */
-#include "telemetry_writer.h"
+#include "daemon/telemetry/writer.h"
 
 #include <errno.h>
 #include <fcntl.h>

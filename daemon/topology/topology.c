@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "topology.h"
+#include "daemon/topology/topology.h"
 
 #include <errno.h>
 #include <hwloc.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-#include "progress_reader_fd.h"
+#include "libprogress/reader/reader_fd.h"
 
-#include "point.h"
-#include "progress.h"
-#include "segment_file.h"
+#include "libprogress/point.h"
+#include "libprogress/progress.h"
+#include "libprogress/reader/segment_file.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "segment_file.h"
+#include "libprogress/reader/segment_file.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * The yardstick of jacobi_cost: the same iterations as a plain OpenMP loop nest over the whole
  * grid, compiled for this machine. Arguments: threads, iterations. Prints cells updated in a second.
  */
-#include "clock.h"
+#include "daemon/base/clock.h"
 
 #include <omp.h>
 #include <stdio.h>

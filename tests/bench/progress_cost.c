@@ -3,7 +3,7 @@
  * What libprogress costs a program that has nothing else to do: the median ns over many batches
  * of each of its calls. Writes JSON to standard output.
  */
-#include "progress.h"
+#include "libprogress/progress.h"
 
 #include <fcntl.h>
 #include <jansson.h>
@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "segment.h"
+#include "libprogress/segment.h"
 
 #define BATCHES 301
 #define CALLS 10000 /* a batch */

@@ -3,7 +3,7 @@
  * What reading one thread costs: the median over many readings, by each sampler that works
  * here, in batches of 1, 8 and 1000 sleeping threads. Writes JSON to standard output.
  */
-#include "sampler.h"
+#include "daemon/sample/sampler.h"
 
 #include <errno.h>
 #include <jansson.h>

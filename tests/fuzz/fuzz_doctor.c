@@ -3,9 +3,9 @@
  * Feeds arbitrary bytes to what jugglectl doctor reads: programs, small files of the kernel, and
  * command lines of launchers. The first byte picks which.
  */
-#include "launcher.h"
-#include "libraries.h"
-#include "text.h"
+#include "tools/doctor/launcher.h"
+#include "tools/doctor/libraries.h"
+#include "tools/doctor/text.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,9 +5,9 @@
  * own; the first byte tells how.
  */
 #undef NDEBUG
-#include "live_internal.h"
-#include "progress_reader_fd.h"
-#include "telemetry_reader_fd.h"
+#include "daemon/telemetry/reader_fd.h"
+#include "libprogress/reader/reader_fd.h"
+#include "tools/live/internal.h"
 
 #include <assert.h>
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "segment_file.h"
+#include "tests/fuzz/segment_file.h"
 
 #define THREADS 12
 #define SEGMENTS 3

@@ -3,7 +3,7 @@
  * Feeds arbitrary text to the parsers of juggle's command line, and checks what they
  * promise of what they accept. The first byte picks the parser.
  */
-#include "options.h"
+#include "daemon/options.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,8 +4,8 @@
 #include <assert.h>
 #include <stdio.h>
 
-#include "perfetto.h"
-#include "picture.h"
+#include "tools/plot/perfetto.h"
+#include "tools/plot/picture.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

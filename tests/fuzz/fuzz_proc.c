@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "proc.h"
+#include "daemon/proc/proc.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

@@ -3,7 +3,7 @@
  * Feeds arbitrary bytes to the samplers' parsers. The first byte picks the parser; the
  * second, for messages, how far the buffer is from alignment.
  */
-#include "../../daemon/sample/parse.h"
+#include "daemon/sample/parse.h"
 
 #include <stdlib.h>
 #include <string.h>

@@ -5,17 +5,17 @@
  * how many workers and subdomains; the fourth how much is cut off once it was.
  */
 #undef NDEBUG
-#include "progress_reader_fd.h"
+#include "libprogress/reader/reader_fd.h"
 
-#include "progress.h"
-#include "segment.h"
+#include "libprogress/progress.h"
+#include "libprogress/segment.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <math.h>
 #include <string.h>
 
-#include "segment_file.h"
+#include "tests/fuzz/segment_file.h"
 
 #define PID 4711
 

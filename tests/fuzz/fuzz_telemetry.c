@@ -5,13 +5,13 @@
  * once it was.
  */
 #undef NDEBUG
-#include "telemetry_reader_fd.h"
+#include "daemon/telemetry/reader_fd.h"
 
 #include <assert.h>
 #include <errno.h>
 #include <string.h>
 
-#include "segment_file.h"
+#include "tests/fuzz/segment_file.h"
 
 #define PID 4711
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);

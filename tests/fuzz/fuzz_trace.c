@@ -4,7 +4,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "trace_reader.h"
+#include "daemon/trace/reader.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 

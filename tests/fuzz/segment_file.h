@@ -3,9 +3,9 @@
 #ifndef FUZZ_SEGMENT_FILE_H
 #define FUZZ_SEGMENT_FILE_H
 
-#include "progress.h"
-#include "segment.h"
-#include "telemetry.h"
+#include "daemon/telemetry/telemetry.h"
+#include "libprogress/progress.h"
+#include "libprogress/segment.h"
 
 #include <stdlib.h>
 #include <sys/mman.h>

@@ -9,7 +9,7 @@
  * likes for whom it likes, while the balancer does not look whether they are empty.
  *
  * Each statement is one step, and memory is sequentially consistent: what the orders of the
- * C code are good for is for ThreadSanitizer and tests/unit/test_progress_stress.c.
+ * C code are good for is for ThreadSanitizer and tests/unit/libprogress/test_stress.c.
  *
  * Compiled with one of these the model is wrong, and spin has to say so:
  *   CLEAR_LATE   the worker clears its flag after it has looked

@@ -11,7 +11,7 @@
  * "ready" when all workers are registered, and in the end how many subdomains its own threads
  * have moved.
  */
-#include "progress.h"
+#include "libprogress/progress.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -2,7 +2,7 @@
 """The Jacobi solver: its modes against a solution computed here, its options, its files.
 
 Grids are small, so that a starved machine is through in a moment, and nothing depends on
-speed. The solver's own parts are tested in tests/unit/test_jacobi.c.
+speed. The solver's own parts are tested in tests/unit/apps/jacobi/.
 """
 
 import array

@@ -156,7 +156,7 @@ def test_text_names_no_other_option(page):
 
 def header():
     """progress.h without its comments."""
-    text = (helpers.REPO / "libprogress/include/progress.h").read_text("utf-8")
+    text = (helpers.REPO / "libprogress/progress.h").read_text("utf-8")
     return re.sub(r"/\*.*?\*/", "", text, flags=re.DOTALL)
 
 

@@ -91,7 +91,7 @@ def test_the_library_has_its_name_and_no_path_of_the_build(installed):
 
 @pytest.mark.parametrize("language, compiler, sources", [
     ("c", ["cc", "-std=c11", "-D_GNU_SOURCE"], ["libprogress/examples/braid.c"]),
-    ("c++", ["c++", "-std=c++11"], ["tests/unit/test_progress_cxx.cpp"]),
+    ("c++", ["c++", "-std=c++11"], ["tests/unit/libprogress/test_cxx.cpp"]),
     ("fortran", ["gfortran"], ["libprogress/fortran/progress.f90", "libprogress/examples/count.f90"]),
 ])
 def test_programs_build_with_what_is_installed(installed, tmp_path, language, compiler, sources):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl top on pseudo-terminals. How screens look is tests/unit/test_top_screen.c's."""
+"""jugglectl top on pseudo-terminals. How screens look is tests/unit/tools/top/test_screen.c's."""
 import fcntl
 import os
 import select

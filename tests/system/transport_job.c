@@ -11,9 +11,9 @@
  * Each rank says who it is when it has joined, rank 0 the verdict of all in the end. Exit status 0, 1
  * for what was wrong, 3 when there is nothing to join.
  */
-#include "transport.h"
+#include "apps/jacobi/ranks/transport.h"
 
-#include "../unit/random.h"
+#include "tests/unit/random.h"
 
 #include <errno.h>
 #include <inttypes.h>

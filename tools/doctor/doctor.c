@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl doctor: what helps and hinders juggle here. Facts are gathered, rules judge them, and this
  * file prints what comes out. */
-#include "command.h"
-#include "command_line.h"
-#include "rule.h"
-#include "system.h"
-#include "text.h"
+#include "daemon/base/command_line.h"
+#include "tools/command.h"
+#include "tools/doctor/rule.h"
+#include "tools/doctor/system.h"
+#include "tools/doctor/text.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -6,9 +6,9 @@
  * that take values; what is not in the table is taken for one that takes none, with a remark.
  * Words are compared without the one or two dashes before them: the launchers take either.
  */
-#include "launcher.h"
+#include "tools/doctor/launcher.h"
 
-#include "parse.h"
+#include "daemon/base/parse.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -3,7 +3,7 @@
 #ifndef DOCTOR_LAUNCHER_H
 #define DOCTOR_LAUNCHER_H
 
-#include "system.h"
+#include "tools/doctor/system.h"
 
 /* Which launcher a program is, by the name of its file (links followed) and its libraries. */
 enum doctor_launcher_kind doctor_launcher_kind(const struct doctor_program *program);

@@ -6,7 +6,7 @@
  * section, and its strings. Every number in them may be nonsense, so that each is only used to read
  * at some place in the file, which fails when there is nothing.
  */
-#include "libraries.h"
+#include "tools/doctor/libraries.h"
 
 #include <elf.h>
 #include <errno.h>

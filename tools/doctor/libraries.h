@@ -3,7 +3,7 @@
 #ifndef DOCTOR_LIBRARIES_H
 #define DOCTOR_LIBRARIES_H
 
-#include "system.h"
+#include "tools/doctor/system.h"
 
 /* Fill in elf, fixed and the libraries from an open file. Returns 0; -ENOEXEC when it is no program for
  * this kind of machine (word size, byte order); -EBADMSG when it is damaged; or what reading failed

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Looking at the command that juggle is to run, without running anything. */
-#include "launcher.h"
-#include "libraries.h"
-#include "system.h"
+#include "tools/doctor/launcher.h"
+#include "tools/doctor/libraries.h"
+#include "tools/doctor/system.h"
 
 #include <errno.h>
 #include <fcntl.h>

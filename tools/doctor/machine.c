@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What files in /proc and /sys tell of a machine, whether it is this one or a recorded one. */
-#include "system.h"
-#include "text.h"
+#include "tools/doctor/system.h"
+#include "tools/doctor/text.h"
 
 #include <limits.h>
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Applying the rules; see rule.h. */
-#include "rule.h"
+#include "tools/doctor/rule.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -9,7 +9,7 @@
 #ifndef DOCTOR_RULE_H
 #define DOCTOR_RULE_H
 
-#include "system.h"
+#include "tools/doctor/system.h"
 
 enum doctor_level {
 	DOCTOR_NONE, /* nothing to be said */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules about CPUs, the kernel, and the reading of progress. */
-#include "rule.h"
-#include "text.h"
+#include "tools/doctor/rule.h"
+#include "tools/doctor/text.h"
 
 #include <errno.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules about the command, and what it and the environment ask of OpenMP and MPI. */
-#include "rule.h"
+#include "tools/doctor/rule.h"
 
-#include "parse.h"
+#include "daemon/base/parse.h"
 
 #include <ctype.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules about who we are, containers, batch systems, and shared memory. */
-#include "rule.h"
+#include "tools/doctor/rule.h"
 
 #include <string.h>
 

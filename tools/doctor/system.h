@@ -14,8 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "act_mask.h"
-#include "sampler.h"
+#include "daemon/act/mask.h"
+#include "daemon/sample/sampler.h"
 
 enum {
 	DOCTOR_LIBRARIES_MAX = 64, /* that are kept of one program */

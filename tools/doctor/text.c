@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Reading what kernels write into small files; see text.h. */
-#include "text.h"
+#include "tools/doctor/text.h"
 
 #include <errno.h>
 #include <fcntl.h>

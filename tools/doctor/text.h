@@ -7,8 +7,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "act_mask.h"
-#include "system.h"
+#include "daemon/act/mask.h"
+#include "tools/doctor/system.h"
 
 /* Read the beginning of a file below root into out, without the newline at its end. Returns 0 or a
  * negative errno; then out is "". */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* What can only be told by trying, on this machine: what juggle would use is used, by its own code. */
-#include "system.h"
+#include "tools/doctor/system.h"
 
-#include "live.h"
-#include "proc.h"
-#include "telemetry.h"
-#include "topology.h"
+#include "daemon/proc/proc.h"
+#include "daemon/telemetry/telemetry.h"
+#include "daemon/topology/topology.h"
+#include "tools/live/live.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,9 +2,9 @@
 /*
  * jugglectl clean: removes the segments whose process is gone, which kill -9 leaves, and no others.
  */
-#include "command.h"
-#include "live.h"
-#include "user.h"
+#include "tools/command.h"
+#include "tools/list/user.h"
+#include "tools/live/live.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,11 +3,11 @@
  * jugglectl list: the jobs of juggle and the programs that publish progress on this machine, as a table
  * for people, in which the processes of a wrapped job stand below it, or an object a line.
  */
-#include "command.h"
-#include "format.h"
-#include "live.h"
-#include "progress.h"
-#include "user.h"
+#include "libprogress/progress.h"
+#include "tools/command.h"
+#include "tools/format.h"
+#include "tools/list/user.h"
+#include "tools/live/live.h"
 
 #include <errno.h>
 #include <limits.h>

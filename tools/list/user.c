@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "user.h"
+#include "tools/list/user.h"
 
-#include "command_line.h"
+#include "daemon/base/command_line.h"
 
 #include <errno.h>
 #include <pwd.h>

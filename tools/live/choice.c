@@ -3,7 +3,7 @@
  * To which job a process belongs, and which jobs there are so: one rule for all that list, choose or open
  * them. The ancestors of each process are read once, whatever the number of jobs.
  */
-#include "live_internal.h"
+#include "tools/live/internal.h"
 
 #include <stdlib.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What two moments tell that one does not: how fast. Pure. */
-#include "live.h"
+#include "tools/live/live.h"
 
 #include <math.h>
 #include <stdlib.h>

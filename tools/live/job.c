@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What is watched of a job from sample to sample: the readers of its segments, and who is which rank. */
-#include "live_internal.h"
+#include "tools/live/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

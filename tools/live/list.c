@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Which segments there are on this machine, and whether anybody still needs them. */
-#include "live_internal.h"
+#include "tools/live/internal.h"
 
-#include "policy.h"
+#include "daemon/policy/policy.h"
 
 #include <dirent.h>
 #include <errno.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Which job is meant: by a pid of it, a pid above it, its name, or because it is the only one. */
-#include "live_internal.h"
+#include "tools/live/internal.h"
 
 #include <errno.h>
 #include <limits.h>

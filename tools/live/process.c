@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Whether a process is still there, and below which others it stands. */
-#include "live_internal.h"
+#include "tools/live/internal.h"
 
-#include "proc.h"
+#include "daemon/proc/proc.h"
 
 #include <errno.h>
 #include <inttypes.h>

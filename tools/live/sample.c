@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* One look at a job: what its segments hold now, and, where they don't tell, what /proc does. */
-#include "live_internal.h"
+#include "tools/live/internal.h"
 
-#include "policy.h"
-#include "proc.h"
+#include "daemon/policy/policy.h"
+#include "daemon/proc/proc.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What others wrote, made fit to print: a name may hold anything, even escape sequences. */
-#include "live_internal.h"
+#include "tools/live/internal.h"
 
 #include <fcntl.h>
 #include <stdio.h>

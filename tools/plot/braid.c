@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "braid.h"
+#include "tools/plot/braid.h"
 
 #include <errno.h>
 #include <math.h>

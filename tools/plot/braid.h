@@ -6,7 +6,7 @@
 #ifndef PLOT_BRAID_H
 #define PLOT_BRAID_H
 
-#include "chart.h"
+#include "tools/plot/chart.h"
 
 enum {
 	BRAID_PROCESSES_MAX = 1000, /* the first ones; others are left out */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "chart.h"
+#include "tools/plot/chart.h"
 
 #include <errno.h>
 #include <stdlib.h>

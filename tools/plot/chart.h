@@ -6,7 +6,7 @@
 #ifndef PLOT_CHART_H
 #define PLOT_CHART_H
 
-#include "stays.h"
+#include "tools/plot/stays.h"
 
 enum {
 	CHART_BINS_MAX = 600, /* along the time axis */

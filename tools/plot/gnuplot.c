@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "gnuplot.h"
+#include "tools/plot/gnuplot.h"
 
-#include "output.h"
+#include "tools/plot/output.h"
 
 #include <errno.h>
 #include <signal.h>

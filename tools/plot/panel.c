@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "panel.h"
+#include "tools/plot/panel.h"
 
 #include <math.h>
 #include <stdlib.h>

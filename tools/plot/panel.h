@@ -6,7 +6,7 @@
 #ifndef PLOT_PANEL_H
 #define PLOT_PANEL_H
 
-#include "picture.h"
+#include "tools/plot/picture.h"
 
 enum panel_kind {
 	PANEL_PROGRESS,

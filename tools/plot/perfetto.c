@@ -10,7 +10,7 @@
  *
  * Events of a track are in order of time.
  */
-#include "perfetto.h"
+#include "tools/plot/perfetto.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -6,8 +6,8 @@
 #ifndef PLOT_PERFETTO_H
 #define PLOT_PERFETTO_H
 
-#include "braid.h"
-#include "stays.h"
+#include "tools/plot/braid.h"
+#include "tools/plot/stays.h"
 
 #include <stdio.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-#include "picture.h"
+#include "tools/plot/picture.h"
 
-#include "panel.h"
+#include "tools/plot/panel.h"
 
 #include <errno.h>
 #include <math.h>

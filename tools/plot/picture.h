@@ -5,8 +5,8 @@
 #ifndef PLOT_PICTURE_H
 #define PLOT_PICTURE_H
 
-#include "braid.h"
-#include "chart.h"
+#include "tools/plot/braid.h"
+#include "tools/plot/chart.h"
 
 #include <stdio.h>
 

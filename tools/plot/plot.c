@@ -3,13 +3,13 @@
  * jugglectl plot: a traced run as a picture that gnuplot draws, or for Perfetto. The command line and
  * the order of things; what is in the pictures is in picture.h and perfetto.h.
  */
-#include "command.h"
-#include "command_line.h"
-#include "gnuplot.h"
-#include "output.h"
-#include "parse.h"
-#include "perfetto.h"
-#include "picture.h"
+#include "daemon/base/command_line.h"
+#include "daemon/base/parse.h"
+#include "tools/command.h"
+#include "tools/plot/gnuplot.h"
+#include "tools/plot/output.h"
+#include "tools/plot/perfetto.h"
+#include "tools/plot/picture.h"
 
 #include <errno.h>
 #include <stdio.h>

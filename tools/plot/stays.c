@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "stays.h"
+#include "tools/plot/stays.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -6,7 +6,7 @@
 #ifndef PLOT_STAYS_H
 #define PLOT_STAYS_H
 
-#include "trace_reader.h"
+#include "daemon/trace/reader.h"
 
 #define PLOT_HIDDEN UINT32_MAX
 

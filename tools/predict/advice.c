@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Advice from a prediction; see advice.h. */
-#include "advice.h"
+#include "tools/predict/advice.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "theory.h"
+#include "tools/theory/theory.h"
 
 enum advice_verdict {
 	ADVICE_NOTHING, /* to balance: the threads fit the CPUs */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* Reports, traces and results of real runs; see measurement.h. */
-#include "measurement.h"
+#include "tools/predict/measurement.h"
 
-#include "trace_reader.h"
+#include "daemon/trace/reader.h"
 
 #include <errno.h>
 #include <jansson.h>

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl predict: whether juggle helps n threads on m CPUs, by theory; and beside it what a real
  * run took. */
-#include "act_mask.h"
-#include "command.h"
+#include "daemon/act/mask.h"
+#include "tools/command.h"
 
-#include "advice.h"
-#include "measurement.h"
-#include "theory.h"
+#include "tools/predict/advice.h"
+#include "tools/predict/measurement.h"
+#include "tools/theory/theory.h"
 
 #include <errno.h>
 #include <math.h>

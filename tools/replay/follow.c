@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A trace through the policy that the daemon runs; see follow.h. */
-#include "follow.h"
+#include "tools/replay/follow.h"
 
 #include <errno.h>
 #include <stdlib.h>

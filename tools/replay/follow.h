@@ -7,9 +7,9 @@
 #ifndef REPLAY_FOLLOW_H
 #define REPLAY_FOLLOW_H
 
-#include "policy.h"
-#include "threads.h"
-#include "trace_reader.h"
+#include "daemon/policy/policy.h"
+#include "daemon/trace/reader.h"
+#include "tools/sim/threads.h"
 
 /* What the policy decides at the recorded points. It is asked where threads were placed and could
  * be moved; elsewhere there is nothing to compare. */

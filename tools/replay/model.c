@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What a trace tells of the program and of its run; see model.h. */
-#include "model.h"
+#include "tools/replay/model.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,7 +6,7 @@
 #ifndef REPLAY_MODEL_H
 #define REPLAY_MODEL_H
 
-#include "trace_reader.h"
+#include "daemon/trace/reader.h"
 
 struct replay_model {
 	uint32_t

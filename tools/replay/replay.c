@@ -4,9 +4,9 @@
  * and the output; the rest is in run.h (simulations), model.h (what the trace tells of
  * the program) and follow.h (the daemon's policy, point by point).
  */
-#include "command.h"
-#include "names.h"
-#include "run.h"
+#include "tools/command.h"
+#include "tools/names.h"
+#include "tools/replay/run.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A traced run, simulated; see run.h. */
-#include "run.h"
+#include "tools/replay/run.h"
 
 #include <errno.h>
 #include <math.h>

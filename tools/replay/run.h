@@ -3,9 +3,9 @@
 #ifndef REPLAY_RUN_H
 #define REPLAY_RUN_H
 
-#include "command.h"
-#include "follow.h"
-#include "model.h"
+#include "tools/command.h"
+#include "tools/replay/follow.h"
+#include "tools/replay/model.h"
 
 /* What the trace does not tell, and what shall be other than in it. */
 struct replay_setup {

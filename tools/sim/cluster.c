@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Simulated clusters: set up, run from exchange to exchange, and what came of it; see cluster.h. */
-#include "cluster_internal.h"
+#include "tools/sim/cluster_internal.h"
 
-#include "field.h"
-#include "grid.h"
+#include "apps/jacobi/grid.h"
+#include "tools/sim/field.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -4,7 +4,7 @@
  * now and then, and reads what they told when it last looked; what is known of all goes up and down
  * a tree, a step a look, so that it is the older the more ranks there are.
  */
-#include "cluster_internal.h"
+#include "tools/sim/cluster_internal.h"
 
 static struct policy_dplb_rank *told(const struct cluster *cluster, uint64_t exchange)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* The workers of a simulated cluster, and the order of what they do. */
-#include "cluster_internal.h"
+#include "tools/sim/cluster_internal.h"
 
-#include "field.h"
+#include "tools/sim/field.h"
 
 #include <stdlib.h>
 

@@ -10,7 +10,7 @@
 #ifndef SIM_CLUSTER_INTERNAL_H
 #define SIM_CLUSTER_INTERNAL_H
 
-#include "cluster.h"
+#include "tools/sim/cluster.h"
 
 #define NOBODY UINT32_MAX
 #define NEVER UINT64_MAX

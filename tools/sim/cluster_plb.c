@@ -4,7 +4,7 @@
  * hands over: at the begin of its next pass the holder leaves a subdomain to its owner, who takes it at
  * the begin of its own.
  */
-#include "cluster_internal.h"
+#include "tools/sim/cluster_internal.h"
 
 static struct worker *workers_of(struct cluster *cluster, uint32_t rank)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Fig. 4 of the Juggle paper; see deal.h. */
-#include "deal.h"
+#include "tools/sim/deal.h"
 
 #include <errno.h>
 #include <stdbool.h>

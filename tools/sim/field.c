@@ -6,11 +6,11 @@
  * another rank it has an edge of its own instead, which is filled when something is delivered: with
  * the neighbour's cells as they are then, which are what it showed last.
  */
-#include "field.h"
+#include "tools/sim/field.h"
 
-#include "grid.h"
-#include "kernel.h"
-#include "subdomain.h"
+#include "apps/jacobi/grid.h"
+#include "apps/jacobi/kernel.h"
+#include "apps/jacobi/subdomain.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,10 +3,10 @@
  * The fluid model of the Juggle paper, Section 3; see ideal.h. Between two balancing points each CPU
  * is by itself, and most of the time nobody completes: then all that happens is n additions.
  */
-#include "ideal.h"
+#include "tools/sim/ideal.h"
 
-#include "deal.h"
-#include "jitter.h"
+#include "tools/sim/deal.h"
+#include "tools/sim/jitter.h"
 
 #include <errno.h>
 #include <math.h>

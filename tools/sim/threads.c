@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What happens on the simulated machine, in order of time; see threads.h. */
-#include "threads_internal.h"
+#include "tools/sim/threads_internal.h"
 
 #include <errno.h>
 #include <math.h>

@@ -3,7 +3,7 @@
  * Who decides where threads run on the simulated machine. For `juggle` what the leader of a team does
  * at a balancing point (daemon/lead.c) is done here with what the kernel would have shown.
  */
-#include "threads_internal.h"
+#include "tools/sim/threads_internal.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * How threads share a CPU of the simulated machine: fairly, in slices or infinitely finely, and what
  * the kernel shows of it.
  */
-#include "threads_internal.h"
+#include "tools/sim/threads_internal.h"
 
 #include <math.h>
 

@@ -10,10 +10,10 @@
 #ifndef SIM_THREADS_INTERNAL_H
 #define SIM_THREADS_INTERNAL_H
 
-#include "deal.h"
-#include "jitter.h"
-#include "policy.h"
-#include "threads.h"
+#include "daemon/policy/policy.h"
+#include "tools/sim/deal.h"
+#include "tools/sim/jitter.h"
+#include "tools/sim/threads.h"
 
 #define NOBODY UINT32_MAX
 

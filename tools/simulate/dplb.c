@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl simulate dplb: subdomains that move between the workers of each node, and between nodes. */
-#include "subdomain_run.h"
+#include "tools/simulate/subdomain_run.h"
 
-#include "command_line.h"
-#include "parse.h"
+#include "daemon/base/command_line.h"
+#include "daemon/base/parse.h"
 
 #include <string.h>
 

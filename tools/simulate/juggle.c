@@ -3,11 +3,11 @@
  * jugglectl simulate juggle: what balancing threads would gain on a machine that need not be there,
  * by the policy that juggle runs, and by those that it is measured against.
  */
-#include "juggle.h"
+#include "tools/simulate/juggle.h"
 
-#include "command.h"
-#include "ideal.h"
-#include "theory.h"
+#include "tools/command.h"
+#include "tools/sim/ideal.h"
+#include "tools/theory/theory.h"
 
 #include <errno.h>
 #include <math.h>

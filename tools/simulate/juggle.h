@@ -3,9 +3,9 @@
 #ifndef SIMULATE_JUGGLE_H
 #define SIMULATE_JUGGLE_H
 
-#include "command.h"
-#include "names.h"
-#include "threads.h"
+#include "tools/command.h"
+#include "tools/names.h"
+#include "tools/sim/threads.h"
 
 enum { SIMULATE_THREADS_MAX = 4096, SIMULATE_CPUS_MAX = 1024 };
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of jugglectl simulate juggle; see juggle.h. */
-#include "juggle.h"
+#include "tools/simulate/juggle.h"
 
-#include "command_line.h"
-#include "names.h"
-#include "parse.h"
+#include "daemon/base/command_line.h"
+#include "daemon/base/parse.h"
+#include "tools/names.h"
 
 #include <errno.h>
 #include <string.h>

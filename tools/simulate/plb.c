@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl simulate plb: subdomains that move between the workers of a node. */
-#include "subdomain_run.h"
+#include "tools/simulate/subdomain_run.h"
 
 static error_t read_none(int key, char *arg, struct argp_state *state)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl simulate: which of the simulated machines. */
-#include "command.h"
+#include "tools/command.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Options of the simulated subdomains; see subdomain_options.h. */
-#include "subdomain_options.h"
+#include "tools/simulate/subdomain_options.h"
 
-#include "command_line.h"
-#include "parse.h"
+#include "daemon/base/command_line.h"
+#include "daemon/base/parse.h"
 
 #include <errno.h>
 #include <math.h>

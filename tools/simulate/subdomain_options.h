@@ -6,8 +6,8 @@
 #ifndef SUBDOMAIN_OPTIONS_H
 #define SUBDOMAIN_OPTIONS_H
 
-#include "cluster.h"
-#include "command.h"
+#include "tools/command.h"
+#include "tools/sim/cluster.h"
 
 enum { SUBDOMAIN_CHOICES_MAX = 8, SUBDOMAIN_SLOW_MAX = 32 };
 

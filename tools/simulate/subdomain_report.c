@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What came of simulated subdomains; see subdomain_report.h. */
-#include "subdomain_report.h"
+#include "tools/simulate/subdomain_report.h"
 
 #include <inttypes.h>
 #include <stdio.h>

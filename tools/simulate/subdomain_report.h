@@ -3,7 +3,7 @@
 #ifndef SUBDOMAIN_REPORT_H
 #define SUBDOMAIN_REPORT_H
 
-#include "subdomain_options.h"
+#include "tools/simulate/subdomain_options.h"
 
 /* Of one variant. */
 struct subdomain_outcome {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Simulated subdomains, variant after variant; see subdomain_run.h. */
-#include "subdomain_run.h"
+#include "tools/simulate/subdomain_run.h"
 
-#include "field.h"
-#include "subdomain_report.h"
+#include "tools/sim/field.h"
+#include "tools/simulate/subdomain_report.h"
 
 #include <errno.h>
 #include <math.h>

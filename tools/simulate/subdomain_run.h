@@ -3,7 +3,7 @@
 #ifndef SUBDOMAIN_RUN_H
 #define SUBDOMAIN_RUN_H
 
-#include "subdomain_options.h"
+#include "tools/simulate/subdomain_options.h"
 
 /* The rest of a subcommand: read the command line into *options, which has the defaults; let `choose` name what
  * was not named; run. argv[0] is the whole name. Returns the exit status. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Comma-separated values; see csv.h. */
-#include "csv.h"
+#include "tools/stat/csv.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@
 
 #include <stdio.h>
 
-#include "table.h"
+#include "tools/stat/table.h"
 
 /* The line of keys. Tables other than table_head begin with the time. */
 void csv_keys(FILE *to, const struct table *table);

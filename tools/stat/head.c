@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of one row: what is known of the job as a whole. Its columns with a title make up the
  * lines of intervals in text. */
-#include "table.h"
+#include "tools/stat/table.h"
 
 #include <math.h>
 

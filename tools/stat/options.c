@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The command line of stat; see options.h. */
-#include "options.h"
+#include "tools/stat/options.h"
 
 #include <errno.h>
 
-#include "clock.h"
+#include "daemon/base/clock.h"
 
 #define INTERVAL_MIN_NS (CLOCK_NS_PER_S / 100)
 #define INTERVAL_MAX_NS (CLOCK_NS_PER_S * 1000000000)

@@ -3,8 +3,8 @@
 #ifndef JUGGLECTL_STAT_OPTIONS_H
 #define JUGGLECTL_STAT_OPTIONS_H
 
-#include "command.h"
-#include "table.h"
+#include "tools/command.h"
+#include "tools/stat/table.h"
 
 enum { OPTIONS_TABLES = 4 };
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* The job as a whole, in words: the head of a listing. */
-#include "text.h"
+#include "tools/stat/text.h"
 
 #include <inttypes.h>
 #include <math.h>
 #include <string.h>
 
-#include "format.h"
+#include "tools/format.h"
 
 enum { LABEL_COLUMNS = 11, COMMAND_COLUMNS = TEXT_COLUMNS - 8 };
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of the processes that publish progress, and that of their subdomains. */
-#include "table.h"
+#include "tools/stat/table.h"
 
 #include <errno.h>
 #include <string.h>
 
-#include "progress.h"
+#include "libprogress/progress.h"
 
 /* ---- Processes ---- */
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* One JSON object of a moment; see record.h. */
-#include "record.h"
+#include "tools/stat/record.h"
 
 #include <stdlib.h>
 

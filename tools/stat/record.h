@@ -5,7 +5,7 @@
 
 #include <jansson.h>
 
-#include "table.h"
+#include "tools/stat/table.h"
 
 /* The keys of table_head, and an array for each of these n tables, with an object for each row. What
  * is not known is null. NULL: there is no memory. The caller gets the reference. */

@@ -4,11 +4,11 @@
  * and rates are made by `live`; what of them is shown is in table.h, and how in text.h, csv.h and
  * record.h.
  */
-#include "command.h"
-#include "csv.h"
-#include "options.h"
-#include "record.h"
-#include "text.h"
+#include "tools/command.h"
+#include "tools/stat/csv.h"
+#include "tools/stat/options.h"
+#include "tools/stat/record.h"
+#include "tools/stat/text.h"
 
 #include <errno.h>
 #include <signal.h>
@@ -16,7 +16,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "clock.h"
+#include "daemon/base/clock.h"
 
 enum { LINES_PER_TITLE = 20 };
 /* JSON has more of them only when they are asked for: a million need gigabytes to write. */

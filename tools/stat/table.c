@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Values, and rows in order; see table.h. */
-#include "table.h"
+#include "tools/stat/table.h"
 
 #include <errno.h>
 #include <math.h>

@@ -13,7 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "live.h"
+#include "tools/live/live.h"
 
 enum value_kind {
 	VALUE_UNKNOWN,

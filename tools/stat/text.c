@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* Tables and lines of intervals on a terminal; see text.h. */
-#include "text.h"
+#include "tools/stat/text.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "format.h"
+#include "tools/format.h"
 
 enum { COLUMNS_MAX = 64, NAME_COLUMNS = 8 };
 

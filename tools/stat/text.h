@@ -9,7 +9,7 @@
 
 #include <stdio.h>
 
-#include "table.h"
+#include "tools/stat/table.h"
 
 enum { TEXT_COLUMNS = 80, TEXT_ROWS = 20 };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of threads, and that of the CPUs that they run on. */
-#include "table.h"
+#include "tools/stat/table.h"
 
 enum {
 	THREAD_RANK,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The equations of the Juggle paper; see theory.h. Counts are computed with as integers: a quotient
  * that should be whole may not be, as a double. */
-#include "theory.h"
+#include "tools/theory/theory.h"
 
 #include <math.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* A sample in the order in which it is shown; see arrange.h. */
-#include "arrange.h"
+#include "tools/top/arrange.h"
 
-#include "number.h"
+#include "tools/top/number.h"
 
 #include <errno.h>
 #include <math.h>

@@ -6,8 +6,8 @@
 #ifndef TOP_ARRANGE_H
 #define TOP_ARRANGE_H
 
-#include "live.h"
-#include "view.h"
+#include "tools/live/live.h"
+#include "tools/top/view.h"
 
 struct arrange_cpu {
 	int32_t os_cpu, domain; /* domain: -1, not known */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* A grid of characters to draw on; see canvas.h. */
-#include "canvas.h"
+#include "tools/top/canvas.h"
 
 #include <errno.h>
 #include <stdarg.h>

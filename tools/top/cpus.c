@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* CPUs, and who is on them; see panels.h. */
-#include "panels.h"
+#include "tools/top/panels.h"
 
-#include "format.h"
+#include "tools/format.h"
 
 #include <stdio.h>
 

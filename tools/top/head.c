@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* The first lines of the screen: what runs and how it goes. And the frame of panels; see
  * panels.h. */
-#include "panels.h"
+#include "tools/top/panels.h"
 
-#include "format.h"
+#include "tools/format.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /* What the keys do, and the jobs to choose from; see panels.h. */
-#include "panels.h"
+#include "tools/top/panels.h"
 
-#include "format.h"
+#include "tools/format.h"
 
 #include <stdio.h>
 

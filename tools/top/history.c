@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What went before; see history.h. */
-#include "history.h"
+#include "tools/top/history.h"
 
 #include <math.h>
 

@@ -6,7 +6,7 @@
 #ifndef TOP_HISTORY_H
 #define TOP_HISTORY_H
 
-#include "live.h"
+#include "tools/live/live.h"
 
 enum history_series {
 	HISTORY_MIGRATIONS, /* a second */

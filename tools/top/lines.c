@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /* Migrations and spread over time, a line each; see panels.h. */
-#include "panels.h"
+#include "tools/top/panels.h"
 
-#include "format.h"
-#include "number.h"
+#include "tools/format.h"
+#include "tools/top/number.h"
 
 #include <math.h>
 

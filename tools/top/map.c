@@ -3,10 +3,10 @@
  * Subdomains as a map of how far they are behind the mean; see panels.h. A cell is one of them or,
  * where they don't fit, several that follow each other: it shows the one that is furthest behind.
  */
-#include "panels.h"
+#include "tools/top/panels.h"
 
-#include "format.h"
-#include "number.h"
+#include "tools/format.h"
+#include "tools/top/number.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* For builds without ncurses: says so. */
-#include "command.h"
-#include "top.h"
+#include "tools/command.h"
+#include "tools/top/top.h"
 
 int top_run(const struct top_options *options)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers as lengths; see number.h. */
-#include "number.h"
+#include "tools/top/number.h"
 
 #include <math.h>
 

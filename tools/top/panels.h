@@ -6,10 +6,10 @@
 #ifndef TOP_PANELS_H
 #define TOP_PANELS_H
 
-#include "arrange.h"
-#include "canvas.h"
-#include "history.h"
-#include "view.h"
+#include "tools/top/arrange.h"
+#include "tools/top/canvas.h"
+#include "tools/top/history.h"
+#include "tools/top/view.h"
 
 /* What is drawn: arrange is the sample's. sample is NULL while no job is chosen. */
 struct frame {

@@ -3,13 +3,13 @@
  * The loop of jugglectl top: look at the job, draw, wait for a key or the next time to look. One
  * thread, and nothing that waits but terminal_wait().
  */
-#include "arrange.h"
-#include "clock.h"
-#include "command.h"
-#include "screen.h"
-#include "terminal.h"
-#include "top.h"
-#include "watch.h"
+#include "daemon/base/clock.h"
+#include "tools/command.h"
+#include "tools/top/arrange.h"
+#include "tools/top/screen.h"
+#include "tools/top/terminal.h"
+#include "tools/top/top.h"
+#include "tools/top/watch.h"
 
 #include <errno.h>
 #include <langinfo.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The whole screen; see screen.h. */
-#include "screen.h"
+#include "tools/top/screen.h"
 
 #include <string.h>
 

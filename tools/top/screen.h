@@ -3,7 +3,7 @@
 #ifndef TOP_SCREEN_H
 #define TOP_SCREEN_H
 
-#include "panels.h"
+#include "tools/top/panels.h"
 
 /* Smaller ones are told to be too small. */
 enum { SCREEN_ROWS_MIN = 12, SCREEN_COLS_MIN = 60 };

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /* The terminal, by ncurses; see terminal.h. */
 #define NCURSES_WIDECHAR 1
-#include "terminal.h"
+#include "tools/top/terminal.h"
 
-#include "clock.h"
-#include "view.h"
+#include "daemon/base/clock.h"
+#include "tools/top/view.h"
 
 #include <curses.h>
 #include <errno.h>

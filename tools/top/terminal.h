@@ -6,7 +6,7 @@
 #ifndef TOP_TERMINAL_H
 #define TOP_TERMINAL_H
 
-#include "canvas.h"
+#include "tools/top/canvas.h"
 
 #include <stdint.h>
 

@@ -3,9 +3,9 @@
  * jugglectl top: a live screen of a job. The command line; the screen is in run.c, or missing.c
  * where there is no ncurses.
  */
-#include "top.h"
+#include "tools/top/top.h"
 
-#include "command.h"
+#include "tools/command.h"
 
 #include <stdlib.h>
 

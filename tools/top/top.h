@@ -3,7 +3,7 @@
 #ifndef TOP_H
 #define TOP_H
 
-#include "view.h"
+#include "tools/top/view.h"
 
 struct top_options {
 	const char *program; /* for messages */

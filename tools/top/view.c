@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* What the user has chosen to see; see view.h. */
-#include "view.h"
+#include "tools/top/view.h"
 
 #include <stdio.h>
 #include <stdlib.h>

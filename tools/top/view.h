@@ -6,7 +6,7 @@
 #ifndef TOP_VIEW_H
 #define TOP_VIEW_H
 
-#include "live.h"
+#include "tools/live/live.h"
 
 enum view_panel {
 	VIEW_OVERVIEW,

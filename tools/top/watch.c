@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The job that is watched; see watch.h. */
-#include "watch.h"
+#include "tools/top/watch.h"
 
 #include <errno.h>
 #include <stdio.h>

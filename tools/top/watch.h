@@ -4,8 +4,8 @@
 #ifndef TOP_WATCH_H
 #define TOP_WATCH_H
 
-#include "history.h"
-#include "live.h"
+#include "tools/live/live.h"
+#include "tools/top/history.h"
 
 struct watch {
 	struct live_job *job;

@@ -2,7 +2,7 @@
 /*
  * Reading and showing halos; see halo.h.
  */
-#include "halo.h"
+#include "apps/jacobi/ranks/halo.h"
 
 #include <assert.h>
 #include <errno.h>

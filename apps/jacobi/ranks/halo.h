@@ -15,7 +15,7 @@
 #ifndef JACOBI_HALO_H
 #define JACOBI_HALO_H
 
-#include "site.h"
+#include "apps/jacobi/ranks/site.h"
 
 struct halo_link;
 

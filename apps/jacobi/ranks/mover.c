@@ -2,7 +2,7 @@
 /*
  * Moving; see mover.h.
  */
-#include "mover.h"
+#include "apps/jacobi/ranks/mover.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 #ifndef JACOBI_MOVER_H
 #define JACOBI_MOVER_H
 
-#include "halo.h"
+#include "apps/jacobi/ranks/halo.h"
 
 /* Kinds of messages. */
 enum {

@@ -2,11 +2,11 @@
 /*
  * The layer between ranks; see ranks.h.
  */
-#include "ranks.h"
+#include "apps/jacobi/ranks/ranks.h"
 
-#include "clock.h"
-#include "dplb.h"
-#include "survey.h"
+#include "apps/jacobi/ranks/survey.h"
+#include "daemon/base/clock.h"
+#include "libprogress/policy/dplb.h"
 
 #include <errno.h>
 #include <pthread.h>

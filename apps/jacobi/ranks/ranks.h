@@ -14,10 +14,10 @@
 #ifndef JACOBI_RANKS_H
 #define JACOBI_RANKS_H
 
-#include "estimate.h"
-#include "mover.h"
-#include "options.h"
-#include "site.h"
+#include "apps/jacobi/estimate.h"
+#include "apps/jacobi/options.h"
+#include "apps/jacobi/ranks/mover.h"
+#include "apps/jacobi/ranks/site.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -5,11 +5,11 @@
 #ifndef JACOBI_SITE_H
 #define JACOBI_SITE_H
 
-#include "grid.h"
-#include "progress.h"
-#include "subdomain.h"
-#include "transport.h"
-#include "window.h"
+#include "apps/jacobi/grid.h"
+#include "apps/jacobi/ranks/transport.h"
+#include "apps/jacobi/ranks/window.h"
+#include "apps/jacobi/subdomain.h"
+#include "libprogress/progress.h"
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /*
  * The reduction; see survey.h.
  */
-#include "survey.h"
+#include "apps/jacobi/ranks/survey.h"
 
 #include <assert.h>
 #include <math.h>

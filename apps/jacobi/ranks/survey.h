@@ -13,9 +13,9 @@
 #ifndef JACOBI_SURVEY_H
 #define JACOBI_SURVEY_H
 
-#include "dplb.h"
-#include "estimate.h"
-#include "site.h"
+#include "apps/jacobi/estimate.h"
+#include "apps/jacobi/ranks/site.h"
+#include "libprogress/policy/dplb.h"
 
 #define SURVEY_CHILDREN 4 /* of a rank in the tree */
 #define SURVEY_PEERS_MAX (1 + SURVEY_CHILDREN + POLICY_DPLB_NEIGHBOURS_MAX)

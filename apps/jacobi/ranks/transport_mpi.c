@@ -4,7 +4,7 @@
  * its end, and nothing in it but gets that have requests: Open MPI 4.1 has faults in dynamic
  * windows, and in what reads and writes at once.
  */
-#include "transport.h"
+#include "apps/jacobi/ranks/transport.h"
 
 #include <assert.h>
 #include <errno.h>

@@ -2,7 +2,7 @@
 /*
  * The network of a build without MPI: it can't be joined, so nothing else here is ever called.
  */
-#include "transport.h"
+#include "apps/jacobi/ranks/transport.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -3,7 +3,7 @@
  * What launchers tell the processes they start. Apart from MPI: whoever has a build without it
  * shall hear so, and not run several times the same.
  */
-#include "transport.h"
+#include "apps/jacobi/ranks/transport.h"
 
 #include <stdlib.h>
 

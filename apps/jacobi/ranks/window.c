@@ -2,7 +2,7 @@
 /*
  * The layout of windows; see window.h.
  */
-#include "window.h"
+#include "apps/jacobi/ranks/window.h"
 
 #include <string.h>
 

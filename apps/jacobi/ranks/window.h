@@ -10,7 +10,7 @@
 #ifndef JACOBI_WINDOW_H
 #define JACOBI_WINDOW_H
 
-#include "grid.h"
+#include "apps/jacobi/grid.h"
 
 #include <stdbool.h>
 #include <stddef.h>

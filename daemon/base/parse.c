@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Numbers and times as people type them; see parse.h for why these are strict.
+ */
+#include "daemon/base/parse.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <string.h>
+
+struct unit {
+	const char *name;
+	uint64_t factor;
+};
+
+/* digits [ "." digits ]: the value is mantissa / divisor. */
+struct decimal {
+	uint64_t mantissa;
+	uint64_t divisor;
+	const char *rest;
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static int decimal_scan(const char *text, struct decimal *out)
+{
+	const char *p = text;
+	uint64_t mantissa = 0, divisor = 1;
+
+	if (!is_digit(*p))
+		return -EINVAL;
+	for (; is_digit(*p); p++) {
+		if (mantissa > (INT64_MAX - 9) / 10)
+			return -ERANGE;
+		mantissa = mantissa * 10 + (uint64_t)(*p - '0');
+	}
+	if (*p == '.') {
+		p++;
+		if (!is_digit(*p))
+			return -EINVAL;
+		for (; is_digit(*p); p++) {
+			/* Digits that no longer fit are far below what any unit can show. */
+			if (mantissa > (INT64_MAX - 9) / 10 || divisor >= UINT64_C(1000000000000))
+				continue;
+			mantissa = mantissa * 10 + (uint64_t)(*p - '0');
+			divisor *= 10;
+		}
+	}
+	*out = (struct decimal){.mantissa = mantissa, .divisor = divisor, .rest = p};
+	return 0;
+}
+
+/* The decimal times factor, rounded to nearest. */
+static int decimal_scale(const struct decimal *decimal, uint64_t factor, uint64_t *out)
+{
+	uint64_t whole = decimal->mantissa / decimal->divisor;
+	uint64_t part = decimal->mantissa % decimal->divisor;
+
+	if (whole > (uint64_t)INT64_MAX / factor)
+		return -ERANGE;
+	/* part < divisor <= 10^12 and the factors are < 2^41, so the quotient is taken in
+	 * floating point: exact to far better than one in 10^12. */
+	uint64_t small = (uint64_t)((double)part / (double)decimal->divisor * (double)factor + 0.5);
+	if (whole * factor > (uint64_t)INT64_MAX - small)
+		return -ERANGE;
+	*out = whole * factor + small;
+	return 0;
+}
+
+static int parse_with_unit(const char *text, const struct unit *units, size_t count, uint64_t *out)
+{
+	struct decimal decimal;
+	int rc = decimal_scan(text, &decimal);
+
+	if (rc < 0)
+		return rc;
+	for (size_t i = 0; i < count; i++)
+		if (strcmp(decimal.rest, units[i].name) == 0)
+			return decimal_scale(&decimal, units[i].factor, out);
+	return -EINVAL;
+}
+
+int parse_time_ns(const char *text, uint64_t *out_ns)
+{
+	static const struct unit units[] = {
+		{"ns", 1},
+		{"us", 1000},
+		{"ms", 1000000},
+		{"s", 1000000000},
+		{"min", UINT64_C(60000000000)},
+	};
+
+	if (strcmp(text, "0") == 0) {
+		*out_ns = 0;
+		return 0;
+	}
+	return parse_with_unit(text, units, sizeof(units) / sizeof(units[0]), out_ns);
+}
+
+int parse_size_bytes(const char *text, uint64_t *out_bytes)
+{
+	static const struct unit units[] = {
+		{"", 1},
+		{"K", UINT64_C(1) << 10},
+		{"KB", UINT64_C(1) << 10},
+		{"KiB", UINT64_C(1) << 10},
+		{"M", UINT64_C(1) << 20},
+		{"MB", UINT64_C(1) << 20},
+		{"MiB", UINT64_C(1) << 20},
+		{"G", UINT64_C(1) << 30},
+		{"GB", UINT64_C(1) << 30},
+		{"GiB", UINT64_C(1) << 30},
+		{"T", UINT64_C(1) << 40},
+		{"TB", UINT64_C(1) << 40},
+		{"TiB", UINT64_C(1) << 40},
+	};
+
+	return parse_with_unit(text, units, sizeof(units) / sizeof(units[0]), out_bytes);
+}
+
+int parse_integer(const char *text, int64_t min, int64_t max, int64_t *out)
+{
+	struct decimal decimal;
+	bool negative = *text == '-';
+	int rc = decimal_scan(text + negative, &decimal);
+
+	if (rc < 0)
+		return rc;
+	if (*decimal.rest || decimal.divisor != 1)
+		return -EINVAL;
+
+	int64_t value = negative ? -(int64_t)decimal.mantissa : (int64_t)decimal.mantissa;
+	if (value < min || value > max)
+		return -ERANGE;
+	*out = value;
+	return 0;
+}
+
+int parse_fraction(const char *text, double max, double *out)
+{
+	struct decimal decimal;
+	int rc = decimal_scan(text, &decimal);
+
+	if (rc < 0)
+		return rc;
+	if (*decimal.rest)
+		return -EINVAL;
+
+	double value = (double)decimal.mantissa / (double)decimal.divisor;
+	if (value > max)
+		return -ERANGE;
+	*out = value;
+	return 0;
+}

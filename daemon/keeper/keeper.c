@@ -1,0 +1,563 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/keeper/keeper.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "daemon/balancer.h"
+#include "daemon/keeper/report.h"
+#include "daemon/policy/policy.h"
+#include "daemon/proc/proc.h"
+#include "daemon/telemetry/writer.h"
+
+#define FINISH_MS 3000 /* how long the balancer may take to let go of the job */
+#define KILLED_MS 1000 /* and to die, when it has not */
+
+struct keeper {
+	const struct options *options;
+	struct telemetry *telemetry;
+	struct ledger *ledger;
+	sigset_t inherited_mask; /* what the command gets */
+	struct sigaction inherited_sigchld; /* likewise */
+	int signal_fd;
+	int control_fd; /* write end: tells the balancer to finish; it ends with us */
+	int job_fd; /* -p: pidfd of the process */
+	pid_t balancer; /* 0: it has ended */
+	pid_t command; /* 0: it has ended, or -p */
+	int status; /* of the command, as waitpid() has it */
+	bool detach; /* -p: a signal asks to let go, or nothing of ours is left there */
+};
+
+static double now_s(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
+}
+
+/* ---- The two processes ---- */
+
+static int start_balancer(struct keeper *k)
+{
+	int control[2];
+
+	if (pipe2(control, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t keeper = getpid();
+	pid_t pid = fork();
+	if (pid < 0) {
+		int r = -errno;
+		close(control[0]);
+		close(control[1]);
+		return r;
+	}
+	if (pid == 0) {
+		struct balancer_setup setup = {
+			.options = k->options,
+			.telemetry = k->telemetry,
+			.ledger = k->ledger,
+			.keeper = keeper,
+			.control_fd = control[0],
+		};
+		close(control[1]); /* so that the keeper's death closes the last one */
+		close(k->signal_fd);
+		int status = balancer_run(&setup);
+		/* The keeper does so, too, if it still lives; that cannot be told for sure. */
+		telemetry_unlink(k->telemetry);
+		_exit(status);
+	}
+	close(control[0]);
+	k->control_fd = control[1];
+	k->balancer = pid;
+	return 0;
+}
+
+/* Run the command. Returns 0, or the errno of execvp() as a negative number. */
+static int start_command(struct keeper *k)
+{
+	char **command = k->options->command;
+	int failure[2], error = 0;
+
+	if (pipe2(failure, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t pid = fork();
+	if (pid < 0) {
+		error = errno;
+		close(failure[0]);
+		close(failure[1]);
+		return -error;
+	}
+	if (pid == 0) {
+		if (k->options->cpus_given)
+			(void)act_set_mask(0, &k->options->cpus); /* was checked before */
+		sigaction(SIGCHLD, &k->inherited_sigchld, NULL);
+		sigprocmask(SIG_SETMASK, &k->inherited_mask, NULL);
+		execvp(command[0], command);
+		error = errno;
+		ssize_t written = write(failure[1], &error, sizeof error);
+		_exit(written == sizeof error ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
+	}
+	close(failure[1]);
+	ssize_t n;
+	do
+		n = read(failure[0], &error, sizeof error);
+	while (n < 0 && errno == EINTR);
+	close(failure[0]);
+	if (n == sizeof error) {
+		waitpid(pid, NULL, 0);
+		return -error;
+	}
+	k->command = pid;
+	atomic_store(&k->telemetry->job_pid, pid);
+	return 0;
+}
+
+/* ---- Minding them ---- */
+
+/* What the balancer would have done at its end. */
+static size_t restore(const struct keeper *k)
+{
+	bool attached = k->options->pid != 0;
+	struct proc_scan_options what = {
+		.root = attached ? k->options->pid : getpid(), .include_root = attached};
+	struct proc_scan *scan;
+	size_t count = ledger_restore_all(k->ledger);
+
+	if (proc_scan_new(&scan, &what) == 0) {
+		ledger_restore_born(k->ledger, scan);
+		proc_scan_free(scan);
+	}
+	return count;
+}
+
+static void balancer_ended(struct keeper *k, int status)
+{
+	k->balancer = 0;
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
+		k->detach = true; /* it has finished, told to or not */
+		return;
+	}
+	size_t count = restore(k);
+	telemetry_set32(&k->telemetry->state, TELEMETRY_LOST);
+	telemetry_set32(&k->telemetry->regime, POLICY_ASIDE);
+	if (WIFSIGNALED(status) && !k->options->quiet)
+		fprintf(stderr,
+			"juggle: the balancer was killed (%s); the job runs on, its %zu threads "
+			"with the affinity that they had\n",
+			strsignal(WTERMSIG(status)), count);
+}
+
+/* The command stopped (Ctrl-Z, or by itself): stop too, so that the shell sees it. */
+static void follow_stop(void)
+{
+	raise(SIGSTOP);
+}
+
+/* Reap whatever ended: the command, the balancer, and orphans of the job, whose parent
+ * we are as a subreaper. */
+static void reap(struct keeper *k)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
+		if (pid == k->command && WIFSTOPPED(status)) {
+			/* SIGSTOP is somebody's who stops the command alone, and will continue it
+			 * alone; the terminal's signals are for both. */
+			if (WSTOPSIG(status) != SIGSTOP)
+				follow_stop();
+		} else if (pid == k->command && !WIFSTOPPED(status)) {
+			k->command = 0;
+			k->status = status;
+		} else if (pid == k->balancer && !WIFSTOPPED(status)) {
+			balancer_ended(k, status);
+		}
+	}
+}
+
+/* Blocked signals arrive even where the caller (nohup, a shell's &) ignores them. */
+static bool is_ignored(int number)
+{
+	struct sigaction action;
+
+	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
+}
+
+/* Signals that reach juggle are the command's. What the terminal sends goes to the whole
+ * foreground group, and so has reached the command already; what the command itself
+ * sends to its group, too. What comes of our own doing (SIGPIPE: nobody reads our
+ * messages) is not meant for it. */
+static void pass_on(struct keeper *k, const struct signalfd_siginfo *info)
+{
+	int number = (int)info->ssi_signo;
+
+	if (k->options->pid != 0) {
+		if (is_ignored(number))
+			return;
+		if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
+			k->detach = true;
+		else if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
+			follow_stop();
+		return;
+	}
+	if (k->command == 0 || info->ssi_code == SI_KERNEL || (pid_t)info->ssi_pid == k->command ||
+		(pid_t)info->ssi_pid == getpid())
+		return;
+	kill(k->command, number);
+}
+
+static void read_signals(struct keeper *k)
+{
+	struct signalfd_siginfo info;
+
+	while (read(k->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
+		if (info.ssi_signo == SIGCHLD)
+			reap(k);
+		else
+			pass_on(k, &info);
+	}
+}
+
+static bool job_runs(struct keeper *k, const struct pollfd *job)
+{
+	if (k->options->pid != 0)
+		return !k->detach && job->revents == 0;
+	return k->command != 0;
+}
+
+static void mind(struct keeper *k)
+{
+	struct pollfd fds[2] = {
+		{.fd = k->signal_fd, .events = POLLIN},
+		{.fd = k->job_fd, .events = POLLIN},
+	};
+
+	while (job_runs(k, &fds[1])) {
+		if (poll(fds, 2, -1) < 0 && errno != EINTR)
+			break;
+		read_signals(k);
+	}
+}
+
+/* Let the balancer put everything back; do it here if it does not manage. */
+static void finish_balancer(struct keeper *k)
+{
+	struct pollfd fd = {.fd = k->signal_fd, .events = POLLIN};
+	double until = now_s() + FINISH_MS / 1000.0;
+
+	close(k->control_fd);
+	bool killed = false;
+	while (k->balancer != 0) {
+		int left_ms = (int)((until - now_s()) * 1000);
+		if (left_ms <= 0 && killed) { /* frozen, perhaps; it will do nothing more */
+			balancer_ended(k, SIGKILL);
+			break;
+		}
+		if (left_ms <= 0) {
+			kill(k->balancer, SIGKILL);
+			killed = true;
+			left_ms = KILLED_MS;
+			until = now_s() + KILLED_MS / 1000.0;
+		}
+		if (poll(&fd, 1, left_ms) < 0 && errno != EINTR)
+			break;
+		read_signals(k);
+	}
+}
+
+/* ---- Checks before anything starts ---- */
+
+/* No descriptor of ours may get the number of a standard stream that the caller closed:
+ * the balancer replaces its own, and messages go to 2. The command finds them closed. */
+static void hold_standard_streams(void)
+{
+	int fd;
+
+	do
+		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
+	while (fd >= 0 && fd <= STDERR_FILENO);
+	if (fd >= 0)
+		close(fd);
+}
+
+static void format_cpus(const struct act_mask *mask, char *out, size_t bytes)
+{
+	size_t used = 0;
+
+	out[0] = '\0';
+	for (int cpu = 0; cpu < ACT_CPUS_MAX && used + 24 < bytes; cpu++) {
+		if (!act_mask_has(mask, cpu))
+			continue;
+		int last = cpu;
+		while (act_mask_has(mask, last + 1))
+			last++;
+		used += (size_t)snprintf(out + used, bytes - used, last > cpu ? "%s%d-%d" : "%s%d",
+			used > 0 ? "," : "", cpu, last);
+		cpu = last;
+	}
+}
+
+/* Which CPUs can be used? -c beyond them is an error, so that nobody measures less than
+ * was asked for. */
+static int check_cpus(struct options *options)
+{
+	struct act_mask mine, can;
+	char list[256];
+	int r = act_get_mask(0, &mine);
+
+	if (r < 0)
+		return r;
+	if (!options->cpus_given) {
+		options->cpus = mine;
+		return 0;
+	}
+	/* The cpuset may be larger than our own mask: what does the kernel leave of it? */
+	can = (struct act_mask){{0}};
+	if (act_set_mask(0, &options->cpus) == 0)
+		(void)act_get_mask(0, &can);
+	(void)act_set_mask(0, &mine);
+	if (memcmp(&can, &options->cpus, sizeof can) == 0)
+		return 0;
+	struct act_mask all;
+	memset(&all, 0xff, sizeof all);
+	if (act_set_mask(0, &all) == 0)
+		(void)act_get_mask(0, &all);
+	(void)act_set_mask(0, &mine);
+	format_cpus(&all, list, sizeof list);
+	fprintf(stderr, "juggle: -c names CPUs that cannot be used here; choose from %s\n", list);
+	return -EINVAL;
+}
+
+static int check_sampler(const struct options *options, enum sampler_kind *kind)
+{
+	struct sampler *sampler = NULL;
+	int r = sampler_new(&sampler, options->sampler);
+
+	if (r < 0) {
+		const char *advice = sampler_advice(options->sampler, r);
+		fprintf(stderr, "juggle: sampler %s does not work here (%s)%s%s\n",
+			sampler_kind_name(options->sampler), strerror(-r), advice ? ": " : "",
+			advice ? advice : "");
+		return r;
+	}
+	*kind = sampler_kind(sampler);
+	sampler_free(sampler);
+	return 0;
+}
+
+/* May we move a thread? Setting a mask to what it is changes nothing else, and fails where
+ * asking does not: for the kernel's own threads. */
+static int check_thread(pid_t tid)
+{
+	struct act_mask mask;
+	int r = act_get_mask(tid, &mask);
+
+	return r == 0 ? act_set_mask(tid, &mask) : r;
+}
+
+/* Is anything below another user's process ours to move? Returns 0 or -EPERM. */
+static int check_below(pid_t pid)
+{
+	struct proc_scan_options what = {.root = pid, .except = getpid()};
+	const struct proc_thread *thread;
+	struct proc_scan *scan;
+	size_t n = 0;
+	int r = proc_scan_new(&scan, &what);
+
+	if (r < 0)
+		return r;
+	r = proc_scan_run(scan, &thread, &n);
+	if (r == 0)
+		r = -EPERM;
+	for (size_t i = 0; r == -EPERM && i < n; i++)
+		if (act_may_set_mask(thread[i].tid) == 0 && check_thread(thread[i].tid) == 0)
+			r = 0;
+	proc_scan_free(scan);
+	return r;
+}
+
+static int check_pid(struct keeper *k)
+{
+	pid_t pid = k->options->pid;
+	int r = check_thread(pid);
+
+	if (r == -EPERM)
+		r = check_below(pid);
+	if (r == 0) {
+		k->job_fd = (int)syscall(SYS_pidfd_open, pid, 0u);
+		if (k->job_fd < 0)
+			r = -errno;
+	}
+	if (r == -ESRCH)
+		fprintf(stderr, "juggle: there is no process %d\n", (int)pid);
+	else if (r == -EPERM)
+		fprintf(stderr,
+			"juggle: process %d is another user's, and no process below it is yours; "
+			"only that user or root can balance it\n",
+			(int)pid);
+	else if (r == -EINVAL || r == -ENOENT) /* ENOENT since Linux 6.16 */
+		fprintf(stderr, "juggle: %d is a thread, not a process\n", (int)pid);
+	else if (r < 0)
+		fprintf(stderr, "juggle: cannot attach to process %d: %s\n", (int)pid,
+			strerror(-r));
+	return r;
+}
+
+/* Can the file be written? Found out before the command runs, not after. */
+static int check_output(const char *path, const char *option)
+{
+	if (path == NULL)
+		return 0;
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	if (fd < 0) {
+		int r = -errno;
+		fprintf(stderr, "juggle: %s %s: %s\n", option, path, strerror(-r));
+		return r;
+	}
+	close(fd);
+	return 0;
+}
+
+/* ---- Telemetry ---- */
+
+static void describe(struct keeper *k, enum sampler_kind sampler)
+{
+	const struct options *o = k->options;
+	struct telemetry *t = k->telemetry;
+	size_t used = 0;
+
+	for (char **word = o->command; word != NULL && *word != NULL; word++) {
+		int n = snprintf(t->command + used, sizeof t->command - used, "%s%s",
+			used > 0 ? " " : "", *word);
+		if (n < 0 || (size_t)n >= sizeof t->command - used)
+			break;
+		used += (size_t)n;
+	}
+	if (o->pid != 0)
+		snprintf(t->command, sizeof t->command, "-p %d", (int)o->pid);
+	snprintf(t->policy, sizeof t->policy, "%s", options_policy_name(o->policy));
+	snprintf(t->sampler, sizeof t->sampler, "%s", sampler_kind_name(sampler));
+	snprintf(t->balancers, sizeof t->balancers, "%s", o->balancer_per_cpu ? "cpu" : "domain");
+	snprintf(t->domains, sizeof t->domains, "%s", o->joint ? "joint" : "split");
+	t->attached = o->pid != 0;
+	atomic_store(&t->job_pid, o->pid);
+	telemetry_set(&t->period_ns, o->period_ns);
+}
+
+static int command_failed(const struct keeper *k, int error)
+{
+	const char *command = k->options->command[0];
+
+	if (error == -ENOENT) {
+		fprintf(stderr, "juggle: %s: command not found\n", command);
+		return EXIT_NOT_FOUND;
+	}
+	fprintf(stderr, "juggle: cannot execute %s: %s\n", command, strerror(-error));
+	return error == -EAGAIN || error == -ENOMEM || error == -EMFILE ? EXIT_JUGGLE_FAILED
+									: EXIT_CANNOT_EXECUTE;
+}
+
+static int exit_status(const struct keeper *k)
+{
+	if (k->options->pid != 0)
+		return 0;
+	return WIFSIGNALED(k->status) ? 128 + WTERMSIG(k->status) : WEXITSTATUS(k->status);
+}
+
+static int set_up(struct keeper *k, struct options *options)
+{
+	enum sampler_kind sampler;
+	int why_not;
+	sigset_t all;
+
+	int r = check_cpus(options);
+	if (r == 0)
+		r = check_sampler(options, &sampler);
+	if (r == 0 && options->pid != 0)
+		r = check_pid(k);
+	if (r == 0)
+		r = options->report == NULL || strcmp(options->report, "-") == 0
+			    ? 0
+			    : check_output(options->report, "--report");
+	if (r == 0)
+		r = check_output(options->trace, "--trace");
+	if (r < 0)
+		return r;
+	r = ledger_new(&k->ledger);
+	if (r == 0)
+		r = telemetry_create(&k->telemetry, &why_not);
+	if (r < 0) {
+		fprintf(stderr, "juggle: %s\n", strerror(-r));
+		return r;
+	}
+	if (why_not != 0 && !options->quiet)
+		fprintf(stderr,
+			"juggle: no telemetry for jugglectl, since /dev/shm cannot be used (%s)\n",
+			strerror(why_not));
+	describe(k, sampler);
+	/* A caller that ignores SIGCHLD would have us never hear of the command's end. */
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &k->inherited_sigchld);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &k->inherited_mask);
+	k->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (k->signal_fd < 0) {
+		r = -errno;
+		fprintf(stderr, "juggle: signalfd: %s\n", strerror(-r));
+		return r;
+	}
+	/* Children whose parent ends become ours, and so stay below us and are found. */
+	if (options->pid == 0)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	return 0;
+}
+
+int keeper_run(const struct options *options)
+{
+	struct options checked = *options;
+	struct keeper k = {.options = &checked, .signal_fd = -1, .control_fd = -1, .job_fd = -1};
+	double start = now_s();
+	int status = EXIT_JUGGLE_FAILED;
+
+	hold_standard_streams();
+	if (set_up(&k, &checked) < 0)
+		return EXIT_JUGGLE_FAILED;
+	int r = start_balancer(&k);
+	if (r < 0) {
+		fprintf(stderr, "juggle: cannot start the balancer: %s\n", strerror(-r));
+		telemetry_unlink(k.telemetry);
+		return EXIT_JUGGLE_FAILED;
+	}
+	r = options->pid == 0 ? start_command(&k) : 0;
+	if (r == 0) {
+		mind(&k);
+		status = exit_status(&k);
+	} else {
+		status = command_failed(&k, r);
+	}
+	finish_balancer(&k);
+	double elapsed = now_s() - start;
+	telemetry_unlink(k.telemetry);
+	if (r == 0 && options->report != NULL) {
+		int failed = report_write(options->report, k.telemetry, status, elapsed);
+		if (failed < 0)
+			fprintf(stderr, "juggle: --report %s: %s\n", options->report,
+				strerror(-failed));
+	}
+	if (r == 0 && options->verbose > 0)
+		report_summary(stderr, k.telemetry, elapsed);
+	telemetry_unmap(k.telemetry);
+	ledger_free(k.ledger);
+	return status;
+}

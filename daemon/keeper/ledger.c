@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/keeper/ledger.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* More than the default pid_max of 32768; pages that are not used cost nothing. */
+#define ENTRIES 65536
+
+struct entry {
+	_Atomic int32_t tid; /* 0: free; stored last, with release */
+	int32_t pid;
+	uint64_t start_ticks;
+	_Atomic bool confined; /* at some time */
+};
+
+struct ledger {
+	struct entry *entry; /* shared */
+	uint64_t *mask; /* shared: words per entry */
+	_Atomic uint32_t *used; /* shared: entries ever used */
+	size_t words;
+	size_t bytes;
+	uint32_t search; /* where to look for a free entry next */
+};
+
+int ledger_new(struct ledger **out)
+{
+	struct ledger *ledger = calloc(1, sizeof *ledger);
+	long cpus = sysconf(_SC_NPROCESSORS_CONF);
+
+	if (ledger == NULL)
+		return -ENOMEM;
+	/* CPU numbers can have gaps, so leave room; ACT_MASK_WORDS is the kernel's limit. */
+	ledger->words = cpus > 0 && cpus <= 512 ? 16 : ACT_MASK_WORDS;
+	size_t masks = ENTRIES * ledger->words * sizeof(uint64_t);
+	ledger->bytes = sizeof(uint64_t) + ENTRIES * sizeof(struct entry) + masks;
+	char *memory = mmap(NULL, ledger->bytes, PROT_READ | PROT_WRITE,
+		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (memory == MAP_FAILED) {
+		free(ledger);
+		return -ENOMEM;
+	}
+	ledger->used = (_Atomic uint32_t *)memory;
+	ledger->entry = (struct entry *)(memory + sizeof(uint64_t));
+	ledger->mask = (uint64_t *)(memory + sizeof(uint64_t) + ENTRIES * sizeof(struct entry));
+	*out = ledger;
+	return 0;
+}
+
+void ledger_free(struct ledger *ledger)
+{
+	if (ledger == NULL)
+		return;
+	munmap((void *)ledger->used, ledger->bytes);
+	free(ledger);
+}
+
+int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
+	const struct act_mask *mask)
+{
+	for (uint32_t tries = 0; tries < ENTRIES; tries++) {
+		uint32_t i = ledger->search++ % ENTRIES;
+		struct entry *entry = &ledger->entry[i];
+		if (atomic_load_explicit(&entry->tid, memory_order_relaxed) != 0)
+			continue;
+		entry->pid = pid;
+		entry->start_ticks = start_ticks;
+		atomic_store_explicit(&entry->confined, false, memory_order_relaxed);
+		memcpy(ledger->mask + i * ledger->words, mask->word,
+			ledger->words * sizeof(uint64_t));
+		if (i >= atomic_load_explicit(ledger->used, memory_order_relaxed))
+			atomic_store_explicit(ledger->used, i + 1, memory_order_relaxed);
+		atomic_store_explicit(&entry->tid, tid, memory_order_release);
+		return (int)i;
+	}
+	return -ENOSPC;
+}
+
+void ledger_confined(struct ledger *ledger, int entry)
+{
+	atomic_store_explicit(&ledger->entry[entry].confined, true, memory_order_relaxed);
+}
+
+void ledger_mask(const struct ledger *ledger, int entry, struct act_mask *out)
+{
+	memset(out, 0, sizeof *out);
+	memcpy(out->word, ledger->mask + (size_t)entry * ledger->words,
+		ledger->words * sizeof(uint64_t));
+}
+
+static void cut_down(struct act_mask *mask, const struct act_mask *within)
+{
+	uint64_t left = 0;
+
+	for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+		left |= mask->word[i] & within->word[i];
+	for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+		mask->word[i] = left != 0 ? mask->word[i] & within->word[i] : within->word[i];
+}
+
+int ledger_restore(const struct ledger *ledger, int i, const struct act_mask *within)
+{
+	struct entry *entry = &ledger->entry[i];
+	pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
+	struct proc_thread now;
+	struct act_mask mask;
+
+	if (tid == 0)
+		return -ESRCH;
+	int r = proc_read_thread(entry->pid, tid, &now);
+	if (r < 0)
+		return r;
+	if (now.start_ticks != entry->start_ticks)
+		return -ESRCH;
+	ledger_mask(ledger, i, &mask);
+	if (within != NULL)
+		cut_down(&mask, within);
+	return act_set_mask(tid, &mask);
+}
+
+void ledger_forget(struct ledger *ledger, int entry)
+{
+	atomic_store_explicit(&ledger->entry[entry].tid, 0, memory_order_release);
+}
+
+size_t ledger_restore_all(const struct ledger *ledger)
+{
+	uint32_t used = atomic_load_explicit(ledger->used, memory_order_relaxed);
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < used; i++)
+		if (atomic_load_explicit(&ledger->entry[i].tid, memory_order_acquire) != 0) {
+			ledger_restore(ledger, (int)i, NULL);
+			count++;
+		}
+	return count;
+}
+
+/* The entry that tells what a thread should have instead of its one CPU: that of a confined
+ * thread of its process, or, when that is new, of its parent, or, when that is not known
+ * either, of any. -1: there is none, or the thread was met itself. */
+static int find_heritage(const struct ledger *ledger, const struct proc_thread *thread)
+{
+	uint32_t used = atomic_load_explicit(ledger->used, memory_order_relaxed);
+	bool own_met = false, parent_met = false;
+	int own = -1, parent = -1, any = -1;
+
+	for (uint32_t i = 0; i < used; i++) {
+		const struct entry *entry = &ledger->entry[i];
+		pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
+		if (tid == 0)
+			continue;
+		if (tid == thread->tid && entry->start_ticks == thread->start_ticks)
+			return -1;
+		bool confined = atomic_load_explicit(&entry->confined, memory_order_relaxed);
+		if (entry->pid == thread->pid) {
+			own_met = true;
+			own = confined ? (int)i : own;
+		} else if (entry->pid == thread->ppid) {
+			parent_met = true;
+			parent = confined ? (int)i : parent;
+		}
+		any = confined ? (int)i : any;
+	}
+	if (own_met)
+		return own;
+	return parent_met ? parent : any;
+}
+
+void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
+{
+	const struct proc_thread *thread;
+	bool again = true;
+	size_t n;
+
+	/* They may have had children themselves, which the scan that found them did not. */
+	for (int round = 0; round < 4 && again; round++) {
+		again = false;
+		if (proc_scan_run(scan, &thread, &n) < 0)
+			return;
+		for (size_t i = 0; i < n; i++) {
+			struct act_mask mask;
+			if (act_get_mask(thread[i].tid, &mask) < 0 || act_mask_count(&mask) != 1)
+				continue;
+			int heritage = find_heritage(ledger, &thread[i]);
+			if (heritage < 0)
+				continue;
+			ledger_mask(ledger, heritage, &mask);
+			int r = act_set_mask(thread[i].tid, &mask);
+			again = again || (r == 0 && act_mask_count(&mask) > 1);
+		}
+	}
+}

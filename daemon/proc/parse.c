@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The text of /proc, as data. Apart from the files that read it, so that tests and
+ * fuzzers can feed it text that no kernel would write: a thread's name is chosen by
+ * the program, and may imitate everything that follows it.
+ */
+#include "daemon/proc/proc.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+
+struct cursor {
+	const char *at;
+	const char *end;
+};
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_blank(char c)
+{
+	return c == ' ' || c == '\t' || c == '\n';
+}
+
+static bool take_char(struct cursor *cursor, char c)
+{
+	if (cursor->at == cursor->end || *cursor->at != c)
+		return false;
+	cursor->at++;
+	return true;
+}
+
+static bool take_number(struct cursor *cursor, uint64_t max, uint64_t *out)
+{
+	uint64_t value = 0;
+
+	if (cursor->at == cursor->end || !is_digit(*cursor->at))
+		return false;
+	for (; cursor->at < cursor->end && is_digit(*cursor->at); cursor->at++) {
+		uint64_t digit = (uint64_t)(*cursor->at - '0');
+
+		if (value > (max - digit) / 10)
+			return false;
+		value = value * 10 + digit;
+	}
+	*out = value;
+	return true;
+}
+
+static bool take_pid(struct cursor *cursor, pid_t *out)
+{
+	uint64_t value;
+
+	if (!take_number(cursor, INT_MAX, &value))
+		return false;
+	*out = (pid_t)value;
+	return true;
+}
+
+/* A field whose value doesn't matter, with the blank before it. */
+static bool skip_field(struct cursor *cursor)
+{
+	uint64_t ignored;
+
+	if (!take_char(cursor, ' '))
+		return false;
+	take_char(cursor, '-');
+	return take_number(cursor, UINT64_MAX, &ignored);
+}
+
+int proc_parse_stat(const char *text, size_t bytes, struct proc_thread *out)
+{
+	enum { FIELD_PPID = 4, FIELD_START = 22 };
+	struct cursor cursor = {text, text + bytes};
+	struct proc_thread found = {.pid = out->pid};
+	const char *comm;
+	size_t comm_bytes;
+
+	if (!take_pid(&cursor, &found.tid) || found.tid == 0)
+		return -EBADMSG;
+	if (!take_char(&cursor, ' ') || !take_char(&cursor, '('))
+		return -EBADMSG;
+
+	/* The name ends at the last parenthesis of all: only numbers follow the state. */
+	comm = cursor.at;
+	cursor.at = memrchr(comm, ')', (size_t)(cursor.end - comm));
+	if (!cursor.at)
+		return -EBADMSG;
+	comm_bytes = (size_t)(cursor.at - comm);
+	if (memchr(comm, '\0', comm_bytes))
+		return -EBADMSG;
+	if (comm_bytes > sizeof(found.comm) - 1)
+		comm_bytes = sizeof(found.comm) - 1;
+	memcpy(found.comm, comm, comm_bytes);
+	cursor.at++;
+
+	if (!take_char(&cursor, ' ') || cursor.at == cursor.end)
+		return -EBADMSG;
+	found.state = *cursor.at++;
+	if (!((found.state >= 'A' && found.state <= 'Z') ||
+		    (found.state >= 'a' && found.state <= 'z')))
+		return -EBADMSG;
+	if (!take_char(&cursor, ' ') || !take_pid(&cursor, &found.ppid))
+		return -EBADMSG;
+	for (int field = FIELD_PPID + 1; field < FIELD_START; field++)
+		if (!skip_field(&cursor))
+			return -EBADMSG;
+	if (!take_char(&cursor, ' ') || !take_number(&cursor, UINT64_MAX, &found.start_ticks))
+		return -EBADMSG;
+	/* What ends at the end of the text may have lost its last digits. */
+	if (cursor.at == cursor.end || !is_blank(*cursor.at))
+		return -EBADMSG;
+
+	*out = found;
+	return 0;
+}
+
+int proc_parse_last_pid(const char *text, size_t bytes, pid_t *out)
+{
+	enum { LAST_PID_FIELD = 5 };
+	struct cursor cursor = {text, text + bytes};
+	pid_t found;
+
+	for (int field = 1; field < LAST_PID_FIELD; field++) {
+		const char *blank = memchr(cursor.at, ' ', (size_t)(cursor.end - cursor.at));
+
+		if (!blank || blank == cursor.at)
+			return -EBADMSG;
+		cursor.at = blank + 1;
+	}
+	/* Some sandboxes write 0 there for ever; no reader can have been born before pid 1. */
+	if (!take_pid(&cursor, &found) || found == 0)
+		return -EBADMSG;
+	if (!take_char(&cursor, '\n') || cursor.at != cursor.end)
+		return -EBADMSG;
+
+	*out = found;
+	return 0;
+}
+
+ssize_t proc_parse_pids(const char *text, size_t bytes, pid_t *out, size_t max)
+{
+	struct cursor cursor = {text, text + bytes};
+	size_t n = 0;
+
+	for (;;) {
+		pid_t pid;
+
+		while (cursor.at < cursor.end && is_blank(*cursor.at))
+			cursor.at++;
+		if (cursor.at == cursor.end)
+			return (ssize_t)n;
+		if (!take_pid(&cursor, &pid) || pid == 0)
+			return -EBADMSG;
+		if (cursor.at < cursor.end && !is_blank(*cursor.at))
+			return -EBADMSG;
+		if (n < max)
+			out[n] = pid;
+		n++;
+	}
+}

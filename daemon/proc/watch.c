@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Whether threads may have been born, for the price of one read.
+ *
+ * The last field of /proc/loadavg is the newest pid or tid that the reader's pid
+ * namespace gave out (the reader's, whatever namespace /proc was mounted for). All
+ * tasks of namespaces below it have a number in it too, so no birth in the job, or in
+ * a container inside the job, goes unnoticed; births elsewhere in the namespace are
+ * noticed too, and cost a needless scan.
+ *
+ * Only a difference counts, so that the wrap-around of pids is harmless: to hide
+ * births, the whole range of pids would have to be used up between two calls and end
+ * on the very same number. (A program that picks its children's pids itself, with
+ * clone3's set_tid or ns_last_pid, can hide them: checkpoint-restore tools do.)
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include "daemon/proc/proc.h"
+#include "daemon/proc/read.h"
+
+/* A number is given out some microseconds before its thread shows in /proc, and the
+ * parent may be preempted in between, for a slice of each thread that shares its CPU:
+ * a scan may come too early. So the answer is yes once more at the next call, and once
+ * more at the last of these. */
+enum { CALLS_TO_SETTLE = 8 };
+
+void proc_watch_init(struct proc_watch *watch)
+{
+	struct statfs fs;
+	int fd = proc_open_at(AT_FDCWD, "/proc/loadavg", 0);
+
+	*watch = (struct proc_watch){.trusted = fd >= 0, .fd = fd};
+	/* lxcfs mounts a file of its own there, with another namespace's numbers. */
+	if (fd < 0 || fstatfs(fd, &fs) < 0 || (unsigned long)fs.f_type != PROC_SUPER_MAGIC)
+		proc_watch_deinit(watch);
+}
+
+void proc_watch_deinit(struct proc_watch *watch)
+{
+	if (watch->trusted)
+		close(watch->fd);
+	*watch = (struct proc_watch){.fd = -1};
+}
+
+bool proc_watch_changed(struct proc_watch *watch)
+{
+	char text[128];
+	pid_t last_pid;
+	ssize_t n;
+
+	if (!watch->trusted)
+		return true;
+	do
+		n = pread(watch->fd, text, sizeof(text), 0);
+	while (n < 0 && errno == EINTR);
+	if (n < 0 || proc_parse_last_pid(text, (size_t)n, &last_pid) < 0) {
+		proc_watch_deinit(watch);
+		return true;
+	}
+	if (last_pid != watch->last_pid) {
+		watch->last_pid = last_pid;
+		watch->settling = CALLS_TO_SETTLE;
+		return true;
+	}
+	if (watch->settling == 0)
+		return false;
+	watch->settling--;
+	return watch->settling == CALLS_TO_SETTLE - 1 || watch->settling == 0;
+}

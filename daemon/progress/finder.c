@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/progress/finder.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define FOLDER "/dev/shm"
+/* A folder's time of change is that of the kernel's last tick: what is created right after it was
+ * read may not show. */
+#define TICK_NS UINT64_C(20000000)
+#define ANYWAY_NS UINT64_C(1000000000) /* file systems differ */
+#define LOOK_SHARE 100 /* a look that took d is followed by at least this many d without */
+
+/* A process with a segment. */
+struct progress_found {
+	pid_t pid;
+	bool told; /* what is wrong with its segment */
+	struct progress_segment *segment; /* NULL: it cannot be used */
+};
+
+static uint64_t clock_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+void progress_finder_init(struct progress_finder *finder, const struct progress_host_setup *setup)
+{
+	*finder = (struct progress_finder){.setup = *setup};
+}
+
+void progress_finder_deinit(struct progress_finder *finder)
+{
+	progress_host_free(finder->host);
+	for (size_t i = 0; i < finder->found_count; i++)
+		if (finder->found[i].segment != NULL)
+			progress_segment_let_go(finder->found[i].segment, PROGRESS_SEGMENT_ENDED);
+	free(finder->found);
+	*finder = (struct progress_finder){0};
+}
+
+void progress_finder_hurry(struct progress_finder *finder)
+{
+	finder->anyway_ns = 0;
+}
+
+bool progress_finder_due(struct progress_finder *finder, uint64_t now_ns)
+{
+	struct stat status;
+
+	if (now_ns < finder->next_ns)
+		return false;
+	if (stat(FOLDER, &status) == 0 &&
+		(status.st_mtim.tv_sec != finder->changed.tv_sec ||
+			status.st_mtim.tv_nsec != finder->changed.tv_nsec)) {
+		finder->changed = status.st_mtim;
+		finder->again_until_ns = now_ns + TICK_NS;
+	}
+	return now_ns < finder->again_until_ns || now_ns >= finder->anyway_ns;
+}
+
+/* The job's processes are the caller's, unless that is root. */
+static uid_t owner_of(pid_t pid)
+{
+	char path[32];
+	struct stat status;
+
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	return getuid() == 0 && stat(path, &status) == 0 ? status.st_uid : getuid();
+}
+
+/* Try a process that has no segment in use. Returns whether there is something to remember. */
+static bool try_process(
+	struct progress_finder *finder, struct progress_found *found, uint64_t now_ns)
+{
+	bool balance = finder->setup.options->policy == POLICY_NAME_JUGGLE;
+	struct progress_reader *reader;
+	uint32_t version = 0;
+	int r = progress_reader_open(found->pid, owner_of(found->pid), balance, &reader, &version);
+
+	if (r == 0 && finder->host == NULL) {
+		r = progress_host_new(&finder->host, &finder->setup);
+		if (r < 0)
+			progress_reader_close(reader);
+	}
+	if (r == 0) {
+		found->segment = progress_host_add(finder->host, found->pid, reader);
+		r = found->segment == NULL ? -ENOMEM : 0;
+	}
+	if (r == -EAGAIN) /* it is being made */
+		finder->again_until_ns = now_ns + TICK_NS;
+	else if (r < 0 && r != -ENOENT && !found->told) {
+		progress_host_tell(finder->setup.options, found->pid, r, version);
+		found->told = true;
+	}
+	return found->segment != NULL || found->told;
+}
+
+/* The host may have dropped it: closed, it can be made anew. */
+static void check_dropped(struct progress_found *found)
+{
+	struct progress_segment *segment = found->segment;
+
+	if (segment == NULL || atomic_load_explicit(&segment->state, memory_order_acquire) !=
+				       PROGRESS_SEGMENT_DROPPED)
+		return;
+	found->told |= segment->damaged;
+	progress_segment_let_go(segment, PROGRESS_SEGMENT_ENDED);
+	found->segment = NULL;
+}
+
+void progress_finder_look(
+	struct progress_finder *finder, const pid_t *pid, size_t n, uint64_t now_ns)
+{
+	struct progress_found *old = finder->found, *all = NULL;
+	size_t old_count = finder->found_count, count = 0, k = 0;
+
+	if (n > 0 && (all = malloc(n * sizeof *all)) == NULL)
+		return;
+	for (size_t i = 0; i < n; i++) {
+		struct progress_found found = {.pid = pid[i]};
+		for (; k < old_count && old[k].pid < pid[i]; k++)
+			if (old[k].segment != NULL)
+				progress_segment_let_go(old[k].segment, PROGRESS_SEGMENT_ENDED);
+		if (k < old_count && old[k].pid == pid[i])
+			found = old[k++];
+		check_dropped(&found);
+		if (found.segment != NULL || try_process(finder, &found, now_ns))
+			all[count++] = found;
+	}
+	for (; k < old_count; k++)
+		if (old[k].segment != NULL)
+			progress_segment_let_go(old[k].segment, PROGRESS_SEGMENT_ENDED);
+	free(old);
+	finder->found = all;
+	finder->found_count = count;
+	uint64_t end_ns = clock_ns();
+	finder->next_ns = end_ns + (end_ns - now_ns) * LOOK_SHARE;
+	finder->anyway_ns = end_ns + ANYWAY_NS;
+}

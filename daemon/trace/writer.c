@@ -1,0 +1,184 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/trace/writer.h"
+
+#include "daemon/telemetry/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define BUFFER_BYTES (4u << 20)
+
+struct buffer {
+	char *text;
+	size_t bytes;
+};
+
+struct trace {
+	int fd;
+	bool failed;
+	pthread_mutex_t lock; /* of what follows */
+	struct buffer fill;
+	size_t begun; /* where the record under way starts */
+	bool overflow; /* it does not fit */
+	uint64_t dropped;
+	pthread_mutex_t write_lock; /* of the buffer that is written out */
+	struct buffer drain;
+};
+
+static int write_all(int fd, const char *text, size_t bytes)
+{
+	while (bytes > 0) {
+		ssize_t n = write(fd, text, bytes);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return -errno;
+		text += n;
+		bytes -= (size_t)n;
+	}
+	return 0;
+}
+
+static int write_header(int fd, const struct telemetry *t)
+{
+	/* The command can hold any bytes, JSON strings cannot. */
+	json_t *command = json_string(t->command);
+	json_t *header = json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:f}", "version", JUGGLE_VERSION,
+		"command", command != NULL ? command : json_string("?"), "start_ns",
+		(json_int_t)t->start_ns, "policy", t->policy, "sampler", t->sampler, "balancers",
+		t->balancers, "period_s", (double)telemetry_get(&t->period_ns) * 1e-9);
+	json_t *cpus = json_array();
+	const struct telemetry_cpu *cpu = telemetry_cpus(t);
+	uint32_t count = telemetry_get32(&t->cpus);
+
+	for (uint32_t i = 0; i < count && i < TELEMETRY_CPUS; i++)
+		json_array_append_new(cpus, json_pack("[i, i]", cpu[i].os_cpu, cpu[i].domain));
+	json_object_set_new(header, "cpus", cpus);
+	char *text = json_dumps(header, JSON_COMPACT);
+	json_decref(header);
+	if (text == NULL)
+		return -ENOMEM;
+	int r = write_all(fd, "# juggle trace 1 ", 17);
+	if (r == 0)
+		r = write_all(fd, text, strlen(text));
+	if (r == 0)
+		r = write_all(fd, "\n", 1);
+	free(text);
+	return r;
+}
+
+int trace_new(struct trace **out, const char *path, const struct telemetry *telemetry)
+{
+	struct trace *trace = calloc(1, sizeof *trace);
+
+	if (trace == NULL)
+		return -ENOMEM;
+	trace->fill.text = malloc(BUFFER_BYTES);
+	trace->drain.text = malloc(BUFFER_BYTES);
+	int r = -ENOMEM;
+	trace->fd = -1;
+	if (trace->fill.text != NULL && trace->drain.text != NULL) {
+		trace->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		r = trace->fd < 0 ? -errno : write_header(trace->fd, telemetry);
+	}
+	if (r < 0) {
+		if (trace->fd >= 0)
+			close(trace->fd);
+		free(trace->fill.text);
+		free(trace->drain.text);
+		free(trace);
+		return r;
+	}
+	pthread_mutex_init(&trace->lock, NULL);
+	pthread_mutex_init(&trace->write_lock, NULL);
+	*out = trace;
+	return 0;
+}
+
+void trace_free(struct trace *trace)
+{
+	if (trace == NULL)
+		return;
+	if (trace->dropped > 0) {
+		(void)trace_flush(trace); /* makes room */
+		trace_begin(trace);
+		trace_line(trace, "dropped %llu", (unsigned long long)trace->dropped);
+		trace_end(trace);
+	}
+	(void)trace_flush(trace);
+	close(trace->fd);
+	pthread_mutex_destroy(&trace->lock);
+	pthread_mutex_destroy(&trace->write_lock);
+	free(trace->fill.text);
+	free(trace->drain.text);
+	free(trace);
+}
+
+void trace_begin(struct trace *trace)
+{
+	if (trace == NULL)
+		return;
+	pthread_mutex_lock(&trace->lock);
+	trace->begun = trace->fill.bytes;
+	trace->overflow = false;
+}
+
+void trace_line(struct trace *trace, const char *format, ...)
+{
+	va_list args;
+
+	if (trace == NULL || trace->overflow)
+		return;
+	size_t room = BUFFER_BYTES - trace->fill.bytes;
+	va_start(args, format);
+	int n = vsnprintf(trace->fill.text + trace->fill.bytes, room, format, args);
+	va_end(args);
+	if (n < 0 || (size_t)n + 1 >= room) {
+		trace->overflow = true;
+		return;
+	}
+	trace->fill.bytes += (size_t)n;
+	trace->fill.text[trace->fill.bytes++] = '\n';
+}
+
+bool trace_end(struct trace *trace)
+{
+	if (trace == NULL)
+		return true;
+	bool kept = !trace->overflow;
+	if (!kept) {
+		trace->fill.bytes = trace->begun;
+		trace->dropped++;
+	}
+	pthread_mutex_unlock(&trace->lock);
+	return kept;
+}
+
+int trace_flush(struct trace *trace)
+{
+	int r = 0;
+
+	if (trace == NULL)
+		return 0;
+	pthread_mutex_lock(&trace->write_lock);
+	pthread_mutex_lock(&trace->lock);
+	struct buffer full = trace->fill;
+	trace->fill = trace->drain;
+	trace->drain = full;
+	trace->fill.bytes = 0;
+	pthread_mutex_unlock(&trace->lock);
+	if (!trace->failed) {
+		r = write_all(trace->fd, trace->drain.text, trace->drain.bytes);
+		trace->failed = r < 0;
+	}
+	pthread_mutex_unlock(&trace->write_lock);
+	return r;
+}

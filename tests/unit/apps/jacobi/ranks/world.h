@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Ranks that solve a small grid over the network of transport_fake.h, and somebody who looks at all
+ * of them: after each update, is each subdomain on one rank or on its way once; was each halo what
+ * the neighbour had at that iteration? For tests of apps/jacobi/ranks.
+ *
+ * Each rank is driven as the solver drives it, by one worker, with libprogress as it is: a process can
+ * have one segment only, so the name of each is removed before the next is created.
+ */
+#ifndef TEST_RANKS_WORLD_H
+#define TEST_RANKS_WORLD_H
+
+#include "apps/jacobi/grid.h"
+#include "apps/jacobi/options.h"
+#include "tests/unit/apps/jacobi/ranks/transport_fake.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* What came of a run. */
+struct world_outcome {
+	uint64_t updates, arrivals, meetings;
+	uint64_t reused; /* slots that held another subdomain before */
+	uint64_t returned; /* subdomains that came to a rank where they had been */
+	uint64_t stale; /* updates with a halo that was not the neighbour's newest */
+};
+
+/* One run, with a grid, options and network by chance of that seed. Any fault ends the process. */
+void world_run(uint64_t seed, struct world_outcome *outcome);
+
+/* Likewise, in lockstep: the cells have to be those of a loop over the whole grid, to the last
+ * bit. */
+void world_run_sync(uint64_t seed);
+
+#endif

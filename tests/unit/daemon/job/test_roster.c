@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: MIT
+/* The list of threads that were met, in the order of their tids. */
+#undef NDEBUG
+#include "daemon/job/roster.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+
+#include <cmocka.h>
+
+#define WORKERS 500
+
+static struct proc_thread thread_of(const struct worker *worker)
+{
+	return (struct proc_thread){.tid = worker->slot.tid, .start_ticks = worker->start_ticks};
+}
+
+static void test_all(void **state)
+{
+	static struct worker worker[WORKERS];
+	struct roster roster = {0};
+	pid_t *pid;
+	(void)state;
+
+	assert_int_equal(roster_processes(&roster, &pid), 0);
+	assert_null(pid);
+	for (int i = 0; i < WORKERS; i++) {
+		/* Each tid twice, with another start; 7 processes. */
+		worker[i].slot.tid = 1 + i * 7 % 250;
+		worker[i].slot.pid = 1000 + i % 7;
+		worker[i].start_ticks = (uint64_t)i;
+		struct proc_thread thread = thread_of(&worker[i]);
+		if (i < 250)
+			assert_false(roster_has(&roster, &thread));
+		assert_int_equal(roster_add(&roster, &worker[i]), 0);
+		assert_true(roster_has(&roster, &thread));
+	}
+	for (size_t i = 1; i < roster.count; i++)
+		assert_true(roster.entry[i - 1].tid <= roster.entry[i].tid);
+	assert_int_equal(roster_processes(&roster, &pid), 7);
+	for (int i = 0; i < 7; i++)
+		assert_int_equal(pid[i], 1000 + i);
+	free(pid);
+	for (int i = 0; i < 250; i++)
+		roster_remove(&roster, &worker[i]);
+	roster_remove(&roster, &worker[0]); /* is not there */
+	assert_int_equal(roster.count, 250);
+	for (int i = 0; i < WORKERS; i++) {
+		struct proc_thread thread = thread_of(&worker[i]);
+		assert_true(roster_has(&roster, &thread) == (i >= 250));
+	}
+	roster_deinit(&roster);
+	roster_deinit(&roster);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {cmocka_unit_test(test_all)};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

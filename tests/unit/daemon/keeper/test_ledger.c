@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The ledger: threads get back what they had, also when the process that wrote it down was
+ * killed, and no thread gets what was another's. CPUs 1000 and 1001 are numbers that a mask
+ * may hold, not CPUs that are used; what they show needs a second CPU otherwise.
+ */
+#undef NDEBUG
+#include "daemon/keeper/ledger.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <semaphore.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/proc/proc.h"
+
+#define SKIP(...)                                                                                  \
+	do {                                                                                       \
+		print_message("SKIPPED: " __VA_ARGS__);                                            \
+		skip();                                                                            \
+	} while (0)
+
+enum { ENTRIES = 65536 };
+
+/* A thread that sleeps until it is told to end, and what identifies it. */
+struct sleeper {
+	pthread_t thread;
+	sem_t begun, end;
+	pid_t pid, tid;
+	uint64_t start_ticks;
+	struct act_mask mask; /* that it began with */
+};
+
+static void *sleep_until_told(void *argument)
+{
+	struct sleeper *s = argument;
+
+	s->tid = (pid_t)syscall(SYS_gettid);
+	sem_post(&s->begun);
+	while (sem_wait(&s->end) < 0)
+		;
+	return NULL;
+}
+
+static uint64_t start_ticks(pid_t pid, pid_t tid)
+{
+	struct proc_thread thread;
+
+	assert_int_equal(proc_read_thread(pid, tid, &thread), 0);
+	return thread.start_ticks;
+}
+
+static void begin(struct sleeper *s)
+{
+	memset(s, 0, sizeof *s);
+	sem_init(&s->begun, 0, 0);
+	sem_init(&s->end, 0, 0);
+	assert_int_equal(pthread_create(&s->thread, NULL, sleep_until_told, s), 0);
+	while (sem_wait(&s->begun) < 0)
+		;
+	s->pid = getpid();
+	s->start_ticks = start_ticks(s->pid, s->tid);
+	assert_int_equal(act_get_mask(s->tid, &s->mask), 0);
+}
+
+static void finish(struct sleeper *s)
+{
+	sem_post(&s->end);
+	assert_int_equal(pthread_join(s->thread, NULL), 0);
+	sem_destroy(&s->begun);
+	sem_destroy(&s->end);
+}
+
+static struct ledger *new_ledger(void)
+{
+	struct ledger *ledger = NULL;
+
+	assert_int_equal(ledger_new(&ledger), 0);
+	assert_non_null(ledger);
+	return ledger;
+}
+
+static void assert_mask(pid_t tid, const struct act_mask *expected)
+{
+	struct act_mask mask;
+
+	assert_int_equal(act_get_mask(tid, &mask), 0);
+	assert_memory_equal(&mask, expected, sizeof mask);
+}
+
+static struct act_mask mask_of(int a, int b)
+{
+	struct act_mask mask = {{0}};
+
+	act_mask_add(&mask, a);
+	act_mask_add(&mask, b);
+	return mask;
+}
+
+/* The last CPU of a mask: pinning to it changes most. */
+static int last_cpu(const struct act_mask *mask)
+{
+	int cpu = ACT_CPUS_MAX - 1;
+
+	while (!act_mask_has(mask, cpu))
+		cpu--;
+	return cpu;
+}
+
+static int record(struct ledger *ledger, const struct sleeper *s)
+{
+	int entry = ledger_record(ledger, s->pid, s->tid, s->start_ticks, &s->mask);
+
+	assert_in_range(entry, 0, ENTRIES - 1);
+	return entry;
+}
+
+static void test_restore(void **state)
+{
+	struct ledger *ledger = new_ledger();
+	struct act_mask mask;
+	struct sleeper s;
+	(void)state;
+
+	begin(&s);
+	int entry = record(ledger, &s);
+	ledger_mask(ledger, entry, &mask);
+	assert_memory_equal(&mask, &s.mask, sizeof mask);
+	for (int i = 0; i < 3; i++) { /* the entry stays */
+		assert_int_equal(act_pin(s.tid, last_cpu(&s.mask)), 0);
+		assert_int_equal(ledger_restore(ledger, entry, NULL), 0);
+		assert_mask(s.tid, &s.mask);
+	}
+	finish(&s);
+	assert_int_equal(ledger_restore(ledger, entry, NULL), -ESRCH);
+	ledger_free(ledger);
+}
+
+/* -c limits what is given back while juggle lives. */
+static void test_restore_within(void **state)
+{
+	struct ledger *ledger = new_ledger();
+	struct act_mask within, one = {{0}};
+	struct sleeper s;
+	(void)state;
+
+	if (sysconf(_SC_NPROCESSORS_CONF) > 1000) {
+		ledger_free(ledger);
+		SKIP("CPU 1000 may be there\n");
+	}
+	begin(&s);
+	int here = act_mask_first(&s.mask);
+	act_mask_add(&one, here);
+
+	struct act_mask had = mask_of(here, 1000);
+	int entry = ledger_record(ledger, s.pid, s.tid, s.start_ticks, &had);
+	within = mask_of(here, 1001);
+	assert_int_equal(ledger_restore(ledger, entry, &within), 0);
+	assert_mask(s.tid, &one);
+	/* Nothing would be left: all of them. */
+	had = mask_of(1000, 1000);
+	entry = ledger_record(ledger, s.pid, s.tid, s.start_ticks, &had);
+	assert_int_equal(act_set_mask(s.tid, &s.mask), 0);
+	assert_int_equal(ledger_restore(ledger, entry, &within), 0);
+	assert_mask(s.tid, &one);
+	/* What was written down is as it was. */
+	struct act_mask mask;
+	ledger_mask(ledger, entry, &mask);
+	assert_memory_equal(&mask, &had, sizeof mask);
+
+	if (act_mask_count(&s.mask) > 1) {
+		entry = record(ledger, &s);
+		struct act_mask last = mask_of(last_cpu(&s.mask), 1000);
+		assert_int_equal(ledger_restore(ledger, entry, &last), 0);
+		last = mask_of(last_cpu(&s.mask), -1);
+		assert_mask(s.tid, &last);
+	}
+	finish(&s);
+	ledger_free(ledger);
+}
+
+/* A tid that another thread has by now is left alone. */
+static void test_reused_tid(void **state)
+{
+	struct ledger *ledger = new_ledger();
+	struct act_mask one = {{0}};
+	struct sleeper s;
+	(void)state;
+
+	begin(&s);
+	act_mask_add(&one, last_cpu(&s.mask));
+	int older = ledger_record(ledger, s.pid, s.tid, s.start_ticks - 1, &s.mask);
+	int newer = ledger_record(ledger, s.pid, s.tid, s.start_ticks + 1, &s.mask);
+	assert_int_equal(act_pin(s.tid, last_cpu(&s.mask)), 0);
+	assert_int_equal(ledger_restore(ledger, older, NULL), -ESRCH);
+	assert_int_equal(ledger_restore(ledger, newer, NULL), -ESRCH);
+	assert_int_equal(ledger_restore_all(ledger), 2);
+	assert_mask(s.tid, &one);
+	finish(&s);
+	ledger_free(ledger);
+}
+
+static void test_restore_all(void **state)
+{
+	struct ledger *ledger = new_ledger();
+	struct sleeper s[3];
+	int entry[3];
+	(void)state;
+
+	assert_int_equal(ledger_restore_all(ledger), 0);
+	for (int i = 0; i < 3; i++) {
+		begin(&s[i]);
+		entry[i] = record(ledger, &s[i]);
+		assert_int_equal(act_pin(s[i].tid, last_cpu(&s[i].mask)), 0);
+	}
+	ledger_forget(ledger, entry[1]);
+	assert_int_equal(ledger_restore(ledger, entry[1], NULL), -ESRCH);
+	assert_int_equal(ledger_restore_all(ledger), 2);
+	struct act_mask one = mask_of(last_cpu(&s[1].mask), -1);
+	assert_mask(s[0].tid, &s[0].mask);
+	assert_mask(s[1].tid, &one);
+	assert_mask(s[2].tid, &s[2].mask);
+
+	/* One that ended does not stop the others. */
+	finish(&s[0]);
+	assert_int_equal(act_pin(s[2].tid, last_cpu(&s[2].mask)), 0);
+	assert_int_equal(ledger_restore_all(ledger), 2);
+	assert_mask(s[2].tid, &s[2].mask);
+	finish(&s[1]);
+	finish(&s[2]);
+	ledger_free(ledger);
+}
+
+/* Full at 65,536 entries; each that is forgotten serves again. No thread is touched. */
+static void test_full(void **state)
+{
+	struct ledger *ledger = new_ledger();
+	static const int forgotten[] = {65535, 0, 30000};
+	struct act_mask mask, back;
+	(void)state;
+
+	for (int i = 0; i < ENTRIES; i++) {
+		mask = mask_of(i % 1000, 7);
+		assert_int_equal(ledger_record(ledger, 1, i + 1, 5, &mask), i);
+	}
+	mask = mask_of(3, 999);
+	assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), -ENOSPC);
+	for (int i = 0; i < 3; i++) {
+		ledger_forget(ledger, forgotten[i]);
+		assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), forgotten[i]);
+		assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), -ENOSPC);
+		ledger_mask(ledger, forgotten[i], &back);
+		assert_memory_equal(&back, &mask, sizeof mask);
+	}
+	for (int i = 1; i < ENTRIES - 1; i++) {
+		if (i == 30000)
+			continue;
+		mask = mask_of(i % 1000, 7);
+		ledger_mask(ledger, i, &back);
+		assert_memory_equal(&back, &mask, sizeof mask);
+	}
+	ledger_free(ledger);
+}
+
+/* The balancer writes down and pins, and is killed; the keeper puts everything back. */
+static void test_survives_the_writer(void **state)
+{
+	struct ledger *ledger = new_ledger();
+	struct sleeper s[2];
+	int status;
+	(void)state;
+
+	begin(&s[0]);
+	begin(&s[1]);
+	pid_t balancer = fork();
+	assert_true(balancer >= 0);
+	if (balancer == 0) {
+		for (int i = 0; i < 2; i++)
+			if (ledger_record(
+				    ledger, s[i].pid, s[i].tid, s[i].start_ticks, &s[i].mask) < 0 ||
+				act_pin(s[i].tid, last_cpu(&s[i].mask)) < 0)
+				_exit(1);
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(balancer, &status, 0), balancer);
+	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	for (int i = 0; i < 2; i++) {
+		struct act_mask one = mask_of(last_cpu(&s[i].mask), -1);
+		assert_mask(s[i].tid, &one);
+	}
+	assert_int_equal(ledger_restore_all(ledger), 2);
+	assert_mask(s[0].tid, &s[0].mask);
+	assert_mask(s[1].tid, &s[1].mask);
+	finish(&s[0]);
+	finish(&s[1]);
+	ledger_free(ledger);
+}
+
+static void test_free_null(void **state)
+{
+	(void)state;
+	ledger_free(NULL);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_restore),
+		cmocka_unit_test(test_restore_within),
+		cmocka_unit_test(test_reused_tid),
+		cmocka_unit_test(test_restore_all),
+		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_survives_the_writer),
+		cmocka_unit_test(test_free_null),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Placement: never more than one apart, nothing lost, whatever the numbers; swaps keep
+ * what is reached here.
+ */
+#undef NDEBUG
+#include "daemon/policy/policy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/daemon/policy/domain.h"
+
+static void test_place_even(void **state)
+{
+	uint64_t seed = 1;
+	(void)state;
+
+	for (int round = 0; round < 3000; round++) {
+		struct domain d = {.n = (size_t)random_int(&seed, 0, N_MAX),
+			.m = (size_t)random_int(&seed, 1, M_MAX)};
+		/* In two goes, as threads are found. */
+		size_t all = d.n, first = (size_t)random_int(&seed, 0, (int64_t)all);
+		for (size_t i = 0; i < all; i++)
+			d.thread[i].cpu = POLICY_NO_CPU;
+		for (d.n = first;; d.n = all) {
+			struct domain before = d;
+			size_t moves = policy_place(d.thread, d.n, d.cpu, d.m, d.move);
+			assert_int_equal(moves, before.n == first ? first : all - first);
+			assert_moves_tell_all(&before, &d, moves);
+			for (size_t i = 0; i < d.n; i++)
+				assert_in_range(d.thread[i].cpu, 0, d.m - 1);
+			assert_true(apart(&d) <= 1);
+			if (d.n == all)
+				break;
+		}
+	}
+}
+
+static void test_place_lowest_first(void **state)
+{
+	struct domain d = {.n = 5, .m = 3};
+	(void)state;
+
+	for (size_t i = 0; i < d.n; i++)
+		d.thread[i].cpu = POLICY_NO_CPU;
+	d.thread[1].cpu = 0;
+	assert_int_equal(policy_place(d.thread, d.n, d.cpu, d.m, d.move), 4);
+	assert_int_equal(d.thread[0].cpu, 1);
+	assert_int_equal(d.thread[1].cpu, 0);
+	assert_int_equal(d.thread[2].cpu, 2);
+	assert_int_equal(d.thread[3].cpu, 0);
+	assert_int_equal(d.thread[4].cpu, 1);
+	assert_int_equal(policy_place(d.thread, d.n, d.cpu, d.m, d.move), 0);
+	assert_int_equal(policy_place(d.thread, d.n, d.cpu, 0, d.move), 0);
+	assert_int_equal(policy_place(d.thread, 0, d.cpu, d.m, d.move), 0);
+}
+
+/* The fewest moves that can make it even: the fullest CPUs keep one thread more. */
+static size_t moves_needed(const struct domain *d)
+{
+	uint32_t count[M_MAX];
+	size_t placed = 0, needed = 0;
+
+	count_threads(d, count);
+	for (size_t j = 0; j < d->m; j++)
+		placed += count[j];
+	size_t rest = placed % d->m;
+	for (size_t j = 0; j < d->m; j++) {
+		size_t above = count[j] > placed / d->m ? count[j] - placed / d->m : 0;
+		needed += above;
+		if (above > 0 && rest > 0) {
+			needed--;
+			rest--;
+		}
+	}
+	return needed;
+}
+
+static void test_even_out(void **state)
+{
+	uint64_t seed = 2;
+	(void)state;
+
+	for (int round = 0; round < 3000; round++) {
+		struct domain d = {.n = (size_t)random_int(&seed, 0, N_MAX),
+			.m = (size_t)random_int(&seed, 1, M_MAX)};
+		for (size_t i = 0; i < d.n; i++) {
+			d.thread[i].cpu = (int32_t)random_int(&seed, -1, (int64_t)d.m - 1);
+			d.thread[i].progress_ns = random_int(&seed, -100, 100);
+		}
+		struct domain before = d;
+		size_t moves = policy_even_out(d.thread, d.n, d.cpu, d.m, d.move);
+		assert_moves_tell_all(&before, &d, moves);
+		assert_true(apart(&d) <= 1);
+		assert_int_equal(moves, moves_needed(&before));
+		for (size_t i = 0; i < d.n; i++)
+			assert_true((before.thread[i].cpu == POLICY_NO_CPU) ==
+				    (d.thread[i].cpu == POLICY_NO_CPU));
+		/* Of the threads of one CPU those furthest behind went. */
+		for (size_t k = 0; k < moves; k++)
+			for (size_t i = 0; i < d.n; i++)
+				if (d.thread[i].cpu == d.move[k].from)
+					assert_true(d.thread[i].progress_ns >=
+						    d.thread[d.move[k].thread].progress_ns);
+	}
+}
+
+static void test_pick_domain(void **state)
+{
+	uint64_t seed = 3;
+	(void)state;
+
+	for (int round = 0; round < 1000; round++) {
+		uint32_t threads[8] = {0}, cpus[8];
+		size_t domains = (size_t)random_int(&seed, 1, 8);
+		bool same = random_word(&seed) & 1;
+		for (size_t d = 0; d < domains; d++)
+			cpus[d] = same ? 4 : (uint32_t)random_int(&seed, 1, 64);
+		for (int i = 0; i < 200; i++) {
+			size_t pick = policy_pick_domain(threads, cpus, domains);
+			assert_true(pick < domains);
+			threads[pick]++;
+			/* In proportion: none has more threads a CPU than another would
+			 * have with one more thread. */
+			for (size_t d = 0; d < domains; d++) {
+				assert_true((uint64_t)threads[pick] * cpus[d] <=
+					    (uint64_t)(threads[d] + 1) * cpus[pick]);
+				if (same)
+					assert_true(threads[pick] <= threads[d] + 1);
+			}
+		}
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_place_even),
+		cmocka_unit_test(test_place_lowest_first),
+		cmocka_unit_test(test_even_out),
+		cmocka_unit_test(test_pick_domain),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

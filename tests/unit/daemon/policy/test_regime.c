@@ -1,0 +1,412 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The two verdicts that are reached over time: whether a thread is idle, and whether
+ * balancing pays. Jobs are made up of what the chooser sees of them.
+ */
+#undef NDEBUG
+#include "daemon/policy/policy.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/random.h"
+
+#define WINDOW_NS UINT64_C(50000000)
+#define MS UINT64_C(1000000)
+
+/* From -1 to 1. */
+static double random_share(uint64_t *seed)
+{
+	return (double)(random_word(seed) >> 11) / (double)(UINT64_C(1) << 52) - 1;
+}
+
+/* ---- Idle threads ---- */
+
+/* What a share of a CPU during a time makes of a thread that was idle or not. */
+static bool idle_after(bool idle, double share, int periods)
+{
+	struct policy_idle verdict = {.idle = idle};
+
+	for (int i = 0; i < periods; i++) {
+		bool before = verdict.idle;
+		bool changed = policy_idle_update(&verdict, (uint64_t)(share * 10 * MS), 10 * MS);
+		assert_true(changed == (before != verdict.idle));
+	}
+	return verdict.idle;
+}
+
+static void test_idle(void **state)
+{
+	(void)state;
+	assert_true(idle_after(false, 0, 5));
+	assert_true(idle_after(false, 0.009, 5));
+	assert_false(idle_after(true, 1, 5));
+	assert_false(idle_after(true, 0.051, 5));
+	/* Between the two a thread stays what it was. */
+	for (double share = 0.011; share < 0.05; share += 0.005) {
+		assert_true(idle_after(true, share, 100));
+		assert_false(idle_after(false, share, 100));
+	}
+}
+
+static void test_idle_when(void **state)
+{
+	struct policy_idle verdict = {0};
+	(void)state;
+
+	/* Not before a whole window, so that a short wait does not count as idleness. */
+	for (int i = 0; i < 49; i++)
+		assert_false(policy_idle_update(&verdict, 0, MS));
+	assert_true(policy_idle_update(&verdict, 0, MS));
+	assert_true(verdict.idle);
+	/* Awake as soon as it ran 5 % of a window. */
+	assert_false(policy_idle_update(&verdict, 2 * MS, 2 * MS));
+	assert_true(policy_idle_update(&verdict, MS, MS));
+	assert_false(verdict.idle);
+	/* One long window is as good as many short ones. */
+	assert_true(policy_idle_update(&verdict, 0, 10000 * MS));
+	assert_true(verdict.idle);
+}
+
+/* ---- The regime ---- */
+
+/* A job whose threads block: how busy it keeps the CPUs under each regime. */
+struct job {
+	double busy[2]; /* by enum policy_regime */
+	double noise; /* largest deviation of a window, as a share of the CPUs' time */
+	double block_hz; /* sleeps a second and thread */
+};
+
+struct run {
+	struct policy_chooser chooser;
+	uint64_t seed;
+	int windows, windows_in[2];
+	int trials, trial_at[1000]; /* windows before each */
+};
+
+static struct run start(uint64_t seed)
+{
+	struct run run = {.seed = seed};
+
+	policy_regime_init(&run.chooser, false);
+	return run;
+}
+
+static bool step(struct run *run, const struct job *job)
+{
+	(void)policy_regime_count(&run->chooser, 6, 4); /* as a leader does, before each window */
+	enum policy_regime before = run->chooser.regime;
+	enum policy_reason reason = run->chooser.reason;
+	double busy = job->busy[before] + job->noise * random_share(&run->seed);
+	struct policy_window window = {.elapsed_ns = WINDOW_NS,
+		.run_ns = (uint64_t)(busy * 4 * (double)WINDOW_NS),
+		.wait_ns = WINDOW_NS,
+		.blocks = job->block_hz * (double)WINDOW_NS * 1e-9,
+		.threads = 6,
+		.cpus = 4};
+
+	run->windows_in[before]++;
+	run->windows++;
+	bool changed = policy_regime_update(&run->chooser, &window);
+	assert_true(changed == (before != run->chooser.regime));
+	if (run->chooser.reason == POLICY_REASON_TRIAL && reason != POLICY_REASON_TRIAL)
+		run->trial_at[run->trials++ % 1000] = run->windows;
+	return changed;
+}
+
+static void steps(struct run *run, const struct job *job, int windows)
+{
+	for (int i = 0; i < windows; i++)
+		(void)step(run, job);
+}
+
+static const struct job blocking = {.busy = {0.75, 0.95}, .noise = 0.01, .block_hz = 50};
+static const struct job harmed = {.busy = {0.90, 0.80}, .noise = 0.01, .block_hz = 50};
+
+/* What needs no trial, also in the middle of trials. */
+static void test_no_trial_needed(void **state)
+{
+	static const struct {
+		struct policy_window window;
+		enum policy_regime regime;
+		enum policy_reason reason;
+	} examples[] = {
+		{{WINDOW_NS, 2 * WINDOW_NS, 0, 0, 5, 2, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 0, 0, 0, 0, 0, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 0, 3, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 0, 4, 4}, POLICY_ASIDE,
+			POLICY_REASON_NO_CONTEST},
+		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 0, 4, 4}, POLICY_BALANCE,
+			POLICY_REASON_NEVER_IDLE},
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.01, 6, 4}, POLICY_BALANCE,
+			POLICY_REASON_NEVER_IDLE},
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.1, 6, 4}, POLICY_ASIDE,
+			POLICY_REASON_LONG},
+		{{WINDOW_NS, WINDOW_NS, WINDOW_NS, 0, 0, 2, 1}, POLICY_BALANCE,
+			POLICY_REASON_NEVER_IDLE},
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof examples / sizeof examples[0]; i++)
+		for (int before = 0; before < 20; before++) {
+			struct run run = start(before);
+			steps(&run, before % 2 ? &blocking : &harmed, before);
+			/* How often threads sleep is told by several windows. */
+			bool slow = examples[i].reason == POLICY_REASON_NEVER_IDLE ||
+				    examples[i].reason == POLICY_REASON_LONG;
+			for (int k = 0; k < (slow && before > 0 ? 60 : 0); k++)
+				policy_regime_update(&run.chooser, &examples[i].window);
+			enum policy_regime regime = run.chooser.regime;
+			bool changed = policy_regime_update(&run.chooser, &examples[i].window);
+			assert_int_equal(run.chooser.regime, examples[i].regime);
+			assert_int_equal(run.chooser.reason, examples[i].reason);
+			assert_true(changed == (regime != examples[i].regime));
+			assert_false(policy_regime_update(&run.chooser, &examples[i].window));
+		}
+}
+
+/* Threads that were seen to yield do so at barriers, which may be seconds apart; others may spin. */
+static void test_spins(void **state)
+{
+	struct run run = start(1);
+	struct policy_window window = {WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0, 6, 4};
+	(void)state;
+
+	window.since_yield_ns = UINT64_MAX;
+	policy_regime_update(&run.chooser, &window);
+	assert_true(run.chooser.spins && !run.chooser.yields);
+	window.since_yield_ns = 2000 * (uint64_t)1000000;
+	policy_regime_update(&run.chooser, &window);
+	assert_true(run.chooser.yields && !run.chooser.spins);
+	window.blocks = 5;
+	policy_regime_update(&run.chooser, &window);
+	assert_false(run.chooser.spins || run.chooser.yields);
+}
+
+/* Workers whose subdomains move: a CPU each, they are placed whatever else runs there. */
+static void test_subdomains(void **state)
+{
+	struct policy_window contested = {.elapsed_ns = WINDOW_NS,
+		.run_ns = 3 * WINDOW_NS,
+		.wait_ns = WINDOW_NS,
+		.blocks = 5,
+		.threads = 4,
+		.cpus = 4};
+	(void)state;
+
+	for (int always = 0; always <= 1; always++) {
+		struct policy_chooser chooser;
+		policy_regime_init(&chooser, always);
+		chooser.subdomains = true;
+		assert_false(policy_regime_count(&chooser, 3, 4));
+		assert_int_equal(chooser.reason, POLICY_REASON_FEW);
+		assert_true(policy_regime_count(&chooser, 4, 4));
+		assert_int_equal(chooser.regime, POLICY_BALANCE);
+		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
+		for (int i = 0; i < 1000; i++)
+			assert_false(policy_regime_update(&chooser, &contested));
+		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
+		assert_int_equal(chooser.always, always);
+		/* More of them share CPUs again, and are moved. */
+		assert_false(policy_regime_count(&chooser, 5, 4));
+		assert_int_equal(chooser.regime, POLICY_BALANCE);
+		assert_int_equal(chooser.reason, POLICY_REASON_START);
+		/* Others among them are threads like any. */
+		assert_false(policy_regime_count(&chooser, 4, 4));
+		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
+		chooser.subdomains = false;
+		assert_false(policy_regime_count(&chooser, 4, 4));
+		assert_int_not_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
+		assert_true(policy_regime_count(&chooser, 3, 4));
+		assert_int_equal(chooser.regime, POLICY_ASIDE);
+	}
+}
+
+static void test_reason_texts(void **state)
+{
+	(void)state;
+	for (int a = POLICY_REASON_START; a <= POLICY_REASON_UNTRIED; a++)
+		for (int b = POLICY_REASON_START; b <= POLICY_REASON_UNTRIED + 1; b++)
+			assert_true((a == b) ==
+				    (strcmp(policy_reason_text(a), policy_reason_text(b)) == 0));
+	assert_string_equal(policy_reason_text(POLICY_REASON_UNTRIED + 1), "unknown");
+}
+
+/* The share of windows that a job spends in its worse regime. */
+static double share_worse(struct job job, enum policy_regime better, int windows)
+{
+	int worse = 0;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct run run = start(seed);
+		steps(&run, &job, windows);
+		assert_int_equal(run.chooser.settled, better);
+		worse += run.windows_in[!better];
+	}
+	return (double)worse / (20 * windows);
+}
+
+static void test_settles(void **state)
+{
+	static const struct {
+		double aside, balance, noise;
+		enum policy_regime better;
+	} jobs[] = {
+		{0.75, 0.95, 0.01, POLICY_BALANCE},
+		{0.75, 0.95, 0.05, POLICY_BALANCE},
+		{0.90, 0.95, 0.02, POLICY_BALANCE},
+		{0.95, 0.90, 0.02, POLICY_ASIDE},
+		{0.95, 0.75, 0.05, POLICY_ASIDE},
+		{0.30, 0.20, 0.02, POLICY_ASIDE},
+		/* No difference: the balancer that does nothing costs nothing. */
+		{0.90, 0.90, 0.001, POLICY_ASIDE},
+	};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
+		struct job job = {.busy = {jobs[i].aside, jobs[i].balance},
+			.noise = jobs[i].noise,
+			.block_hz = 50};
+		double early = share_worse(job, jobs[i].better, 100);
+		double late = share_worse(job, jobs[i].better, 2000);
+		print_message("%.2f against %.2f, noise %.3f: worse for %.3f of 100 windows, "
+			      "%.3f of 2000\n",
+			jobs[i].balance, jobs[i].aside, jobs[i].noise, early, late);
+		assert_true(early < 0.25);
+		assert_true(late < 0.05);
+	}
+}
+
+/* Where the kernel leaves no CPU idle there is nothing to try out, until it does. */
+static void test_busy_anyway(void **state)
+{
+	struct job job = {.busy = {0.97, 0.99}, .noise = 0.01, .block_hz = 50};
+	struct run run = start(11);
+	(void)state;
+
+	steps(&run, &job, 500);
+	assert_int_equal(run.trials, 0);
+	assert_int_equal(run.chooser.regime, POLICY_ASIDE);
+	assert_int_equal(run.chooser.reason, POLICY_REASON_BUSY);
+	job.busy[POLICY_ASIDE] = 0.85;
+	steps(&run, &job, 40);
+	assert_int_equal(run.chooser.settled, POLICY_BALANCE);
+}
+
+/* However noisy, trials of what is worse stay rare. */
+static void test_noisy(void **state)
+{
+	struct job job = {.busy = {0.80, 0.83}, .noise = 0.1, .block_hz = 50};
+	int worse = 0;
+	(void)state;
+
+	for (uint64_t seed = 1; seed <= 20; seed++) {
+		struct run run = start(seed);
+		steps(&run, &job, 2000);
+		worse += run.windows_in[POLICY_ASIDE];
+	}
+	print_message("worse for %.3f of the windows\n", worse / 40000.0);
+	assert_true(worse < 40000 / 3);
+}
+
+static void test_gaps_grow(void **state)
+{
+	const struct job *const jobs[] = {&blocking, &harmed};
+	(void)state;
+
+	for (int j = 0; j < 2; j++) {
+		struct run run = start(7);
+		steps(&run, jobs[j], 2000);
+		assert_true(run.trials >= 5 && run.trials < 1000);
+		int before = 0;
+		for (int i = 2; i < run.trials; i++) {
+			int gap = run.trial_at[i] - run.trial_at[i - 1];
+			assert_true(gap >= before);
+			before = gap;
+		}
+		print_message("%d trials, the last gap %d windows\n", run.trials, before);
+		assert_true(before >= 64); /* rare in the end */
+		assert_true(before <= 128 + 8); /* but never given up */
+	}
+}
+
+/* Another part of the program: its phases are of another length, and what was best is not. */
+static void test_looks_again(void **state)
+{
+	(void)state;
+	for (int slower = 0; slower < 2; slower++) {
+		struct job job = blocking;
+		struct run run = start(8);
+		steps(&run, &job, 500);
+		assert_int_equal(run.chooser.settled, POLICY_BALANCE);
+		while (run.chooser.trial > 0 || run.chooser.wait < 50)
+			(void)step(&run, &job);
+
+		int trials = run.trials;
+		job = (struct job){.busy = {0.95, 0.85},
+			.noise = 0.01,
+			.block_hz = slower ? 50.0 / 4.5 : 50 * 4.5};
+		steps(&run, &job, 4);
+		assert_int_equal(run.trials, trials + 1);
+		steps(&run, &job, 2);
+		assert_int_equal(run.chooser.regime, POLICY_ASIDE);
+		assert_int_equal(run.chooser.reason, POLICY_REASON_SLOWER);
+	}
+}
+
+/* The same rate within a factor of four is the same part. */
+static void test_same_part(void **state)
+{
+	struct job job = blocking;
+	struct run run = start(9);
+	(void)state;
+
+	steps(&run, &job, 500);
+	while (run.chooser.trial > 0 || run.chooser.wait < 50)
+		(void)step(&run, &job);
+	int trials = run.trials;
+	job.block_hz *= 3;
+	steps(&run, &job, 40);
+	assert_int_equal(run.trials, trials);
+}
+
+/* What one part of the program taught is forgotten with it. */
+static void test_forgets(void **state)
+{
+	struct policy_window few = {.elapsed_ns = WINDOW_NS, .threads = 1, .cpus = 4};
+	struct run run = start(10);
+	(void)state;
+
+	steps(&run, &blocking, 500);
+	(void)policy_regime_update(&run.chooser, &few);
+	assert_int_equal(run.chooser.regime, POLICY_ASIDE);
+	steps(&run, &harmed, 10);
+	assert_int_equal(run.chooser.settled, POLICY_ASIDE);
+	assert_int_equal(run.chooser.reason, POLICY_REASON_SLOWER);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_idle_when),
+		cmocka_unit_test(test_no_trial_needed),
+		cmocka_unit_test(test_spins),
+		cmocka_unit_test(test_subdomains),
+		cmocka_unit_test(test_reason_texts),
+		cmocka_unit_test(test_settles),
+		cmocka_unit_test(test_busy_anyway),
+		cmocka_unit_test(test_noisy),
+		cmocka_unit_test(test_gaps_grow),
+		cmocka_unit_test(test_looks_again),
+		cmocka_unit_test(test_same_part),
+		cmocka_unit_test(test_forgets),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,403 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The telemetry segment: its layout, which other programs read; its name, which must not
+ * stay behind; and the histogram of what balancing points cost.
+ */
+#undef NDEBUG
+#include "daemon/telemetry/writer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#define SKIP(...)                                                                                  \
+	do {                                                                                       \
+		print_message("SKIPPED: " __VA_ARGS__);                                            \
+		skip();                                                                            \
+	} while (0)
+
+#define AT(field, offset) assert_int_equal(offsetof(struct telemetry, field), offset)
+#define THREAD_AT(field, offset) assert_int_equal(offsetof(struct telemetry_thread, field), offset)
+
+#define PROGRESS_AT(field, offset)                                                                 \
+	assert_int_equal(offsetof(struct telemetry_progress, field), offset)
+
+/* As numbers: a reader of version 2 counts on them. Change them only with the version. */
+static void test_layout(void **state)
+{
+	(void)state;
+	assert_int_equal(TELEMETRY_VERSION, 3);
+	assert_true(TELEMETRY_MAGIC == UINT64_C(0x656c6767756a0a01));
+	AT(magic, 0);
+	AT(version, 8);
+	AT(header_bytes, 12);
+	AT(total_bytes, 16);
+	AT(cpu_bytes, 24);
+	AT(thread_bytes, 28);
+	AT(cpu_capacity, 32);
+	AT(thread_capacity, 36);
+	AT(pid, 40);
+	AT(attached, 44);
+	AT(start_realtime_ns, 48);
+	AT(start_ns, 56);
+	AT(command, 64);
+	AT(policy, 320);
+	AT(sampler, 336);
+	AT(balancers, 352);
+	AT(domains, 368);
+	AT(job_pid, 384);
+	AT(state, 388);
+	AT(regime, 392);
+	AT(reason, 396);
+	AT(period_ns, 400);
+	AT(heartbeat_ns, 408);
+	AT(cpus, 416);
+	AT(threads, 420);
+	AT(idle_threads, 424);
+	AT(threads_most, 428);
+	AT(idle_then, 432);
+	AT(slots, 436);
+	AT(unlisted, 440);
+	AT(cycles, 448);
+	AT(migrations, 456);
+	AT(regime_changes, 464);
+	AT(balanced_ns, 472);
+	AT(balancer_cpu_ns, 480);
+	AT(cycle_max_ns, 488);
+	AT(cycle_bucket, 496);
+	AT(progress_bytes, 3568);
+	AT(progress_capacity, 3572);
+	AT(progress_slots, 3576);
+	assert_int_equal(sizeof(struct telemetry), 3584);
+	assert_int_equal(offsetof(struct telemetry_cpu, os_cpu), 0);
+	assert_int_equal(offsetof(struct telemetry_cpu, domain), 4);
+	assert_int_equal(sizeof(struct telemetry_cpu), 8);
+	THREAD_AT(flags, 0);
+	THREAD_AT(os_cpu, 4);
+	THREAD_AT(tid, 8);
+	THREAD_AT(pid, 12);
+	THREAD_AT(start_ticks, 16);
+	THREAD_AT(comm, 24);
+	THREAD_AT(progress_ns, 40);
+	THREAD_AT(wait_ns, 48);
+	THREAD_AT(migrations, 56);
+	THREAD_AT(balance_ns, 64);
+	THREAD_AT(met_ns, 72);
+	assert_int_equal(sizeof(struct telemetry_thread), 80);
+	PROGRESS_AT(flags, 0);
+	PROGRESS_AT(pid, 4);
+	PROGRESS_AT(rank, 8);
+	PROGRESS_AT(workers, 12);
+	PROGRESS_AT(subdomains, 16);
+	PROGRESS_AT(balancing, 20);
+	PROGRESS_AT(points, 24);
+	PROGRESS_AT(moves, 32);
+	PROGRESS_AT(spread, 40);
+	assert_int_equal(sizeof(struct telemetry_progress), 48);
+}
+
+/* Values that readers compare with. */
+static void test_values(void **state)
+{
+	(void)state;
+	assert_int_equal(TELEMETRY_STARTING, 0);
+	assert_int_equal(TELEMETRY_RUNNING, 1);
+	assert_int_equal(TELEMETRY_ENDED, 2);
+	assert_int_equal(TELEMETRY_LOST, 3);
+	assert_int_equal(TELEMETRY_THREAD_USED, 1);
+	assert_int_equal(TELEMETRY_THREAD_COMPUTE, 2);
+	assert_int_equal(TELEMETRY_THREAD_BEHIND, 4);
+	assert_int_equal(TELEMETRY_THREAD_ENDED, 8);
+	assert_int_equal(TELEMETRY_PROGRESS_USED, 1);
+	assert_int_equal(TELEMETRY_PROGRESS_ENDED, 2);
+}
+
+static void test_buckets(void **state)
+{
+	(void)state;
+	for (uint64_t ns = 0; ns < 16; ns++) {
+		assert_int_equal(telemetry_bucket(ns), ns);
+		assert_int_equal(telemetry_bucket_ns((uint32_t)ns), ns);
+	}
+	for (uint32_t b = 0; b < TELEMETRY_BUCKETS; b++)
+		assert_int_equal(telemetry_bucket(telemetry_bucket_ns(b)), b);
+	uint32_t before = 0;
+	for (uint64_t ns = 0; ns < UINT64_C(1) << 27; ns += 1 + ns / 1000) {
+		uint32_t bucket = telemetry_bucket(ns);
+		uint64_t middle = telemetry_bucket_ns(bucket);
+		assert_true(bucket == before || bucket == before + 1);
+		before = bucket;
+		uint64_t off = middle > ns ? middle - ns : ns - middle;
+		assert_true(16 * off <= ns);
+	}
+	assert_int_equal(before, TELEMETRY_BUCKETS - 1);
+	/* What is larger counts as the largest. */
+	for (int power = 27; power < 64; power++)
+		assert_int_equal(telemetry_bucket(UINT64_C(1) << power), TELEMETRY_BUCKETS - 1);
+	assert_int_equal(telemetry_bucket(UINT64_MAX), TELEMETRY_BUCKETS - 1);
+}
+
+static struct telemetry *create(void)
+{
+	struct telemetry *t = NULL;
+	int why_not = -1;
+
+	assert_int_equal(telemetry_create(&t, &why_not), 0);
+	assert_non_null(t);
+	if (why_not != 0)
+		print_message("no name: %s\n", strerror(why_not));
+	return t;
+}
+
+static void finish(struct telemetry *t)
+{
+	telemetry_unlink(t);
+	telemetry_unmap(t);
+}
+
+static void count(struct telemetry *t, uint64_t ns, uint64_t times)
+{
+	telemetry_add(&t->cycle_bucket[telemetry_bucket(ns)], times);
+}
+
+static void assert_quantile(const struct telemetry *t, double share, uint64_t ns)
+{
+	assert_int_equal(telemetry_bucket(telemetry_quantile_ns(t, share)), telemetry_bucket(ns));
+}
+
+static void test_quantiles(void **state)
+{
+	struct telemetry *t = create();
+	(void)state;
+
+	assert_int_equal(telemetry_quantile_ns(t, 0.5), 0);
+	assert_int_equal(telemetry_quantile_ns(t, 1), 0);
+	count(t, 5000, 1);
+	assert_quantile(t, 0.01, 5000);
+	assert_quantile(t, 0.5, 5000);
+	assert_quantile(t, 1, 5000);
+	count(t, 10, 97);
+	count(t, 1000000, 2);
+	assert_quantile(t, 0.5, 10);
+	assert_quantile(t, 0.97, 10);
+	assert_quantile(t, 0.975, 5000);
+	assert_quantile(t, 0.99, 1000000);
+	assert_quantile(t, 1, 1000000);
+	finish(t);
+}
+
+/* The name of this process's segment, for the functions of stdio and stat. */
+static const char *path(void)
+{
+	static char text[64];
+
+	snprintf(text, sizeof text, "/dev/shm/juggle.%u.%d", (unsigned)getuid(), (int)getpid());
+	return text;
+}
+
+static bool shm_works(void)
+{
+	int fd = open("/dev/shm", O_TMPFILE | O_RDWR, 0600);
+
+	if (fd < 0)
+		return false;
+	bool works = posix_fallocate(fd, 0, 4 << 20) == 0;
+	close(fd);
+	return works;
+}
+
+static void assert_zero(const void *begin, const void *end)
+{
+	for (const char *byte = begin; byte < (const char *)end; byte++)
+		assert_int_equal(*byte, 0);
+}
+
+static void test_create(void **state)
+{
+	struct stat st;
+	(void)state;
+
+	struct telemetry *t = create();
+	/* First, since to look into a page provides it. */
+	if (shm_works()) {
+		assert_int_equal(lstat(path(), &st), 0);
+		assert_true(S_ISREG(st.st_mode));
+		assert_int_equal(st.st_mode & 0777, 0600);
+		assert_int_equal(st.st_uid, geteuid());
+		assert_int_equal(st.st_size, t->total_bytes);
+		assert_true((uint64_t)st.st_blocks * 512 >= t->total_bytes); /* no SIGBUS later */
+	}
+	assert_true(t->magic == TELEMETRY_MAGIC);
+	assert_int_equal(t->version, TELEMETRY_VERSION);
+	assert_int_equal(t->header_bytes, sizeof *t);
+	assert_int_equal(t->cpu_bytes, 8);
+	assert_int_equal(t->thread_bytes, 80);
+	assert_int_equal(t->total_bytes, t->header_bytes + t->cpu_capacity * t->cpu_bytes +
+						 t->thread_capacity * t->thread_bytes +
+						 t->progress_capacity * t->progress_bytes);
+	assert_int_equal(t->pid, getpid());
+	assert_true(t->start_ns > 0 && t->start_realtime_ns > 0);
+	assert_int_equal(t->progress_bytes, 48);
+	assert_zero(&t->job_pid, &t->progress_bytes);
+	assert_zero((const char *)&t->progress_slots, (const char *)t + t->total_bytes);
+	/* The arrays lie behind the header, within the whole. */
+	assert_ptr_equal(telemetry_cpus(t), (char *)t + t->header_bytes);
+	assert_ptr_equal(telemetry_threads(t) + t->thread_capacity, telemetry_progress(t));
+	assert_ptr_equal(telemetry_progress(t) + t->progress_capacity, (char *)t + t->total_bytes);
+
+	telemetry_unlink(t);
+	assert_int_equal(lstat(path(), &st), -1);
+	assert_int_equal(errno, ENOENT);
+	telemetry_set(&t->cycles, 7); /* the mapping stays */
+	assert_int_equal(telemetry_get(&t->cycles), 7);
+	telemetry_unlink(t); /* harmless */
+	telemetry_unmap(t);
+}
+
+/* A leftover with our pid, of whatever content, is replaced. */
+static void test_leftover(void **state)
+{
+	struct stat st;
+	(void)state;
+
+	if (!shm_works())
+		SKIP("/dev/shm cannot be used here\n");
+	int fd = open(path(), O_RDWR | O_CREAT | O_EXCL, 0644);
+	assert_true(fd >= 0);
+	assert_int_equal(write(fd, "rubbish", 7), 7);
+	struct telemetry *t = create();
+	assert_int_equal(lstat(path(), &st), 0);
+	assert_int_equal(st.st_mode & 0777, 0600);
+	assert_int_equal(st.st_size, t->total_bytes);
+	assert_true(t->magic == TELEMETRY_MAGIC);
+	assert_int_equal(fstat(fd, &st), 0);
+	assert_int_equal(st.st_size, 7);
+	close(fd);
+	finish(t);
+}
+
+static void test_shared_with_children(void **state)
+{
+	int status;
+	(void)state;
+
+	struct telemetry *t = create();
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		telemetry_add(&t->cycles, 41);
+		raise(SIGKILL);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	telemetry_add(&t->cycles, 1);
+	assert_int_equal(telemetry_get(&t->cycles), 42);
+	finish(t);
+}
+
+/* Runs check() in a child process with a resource limit. */
+static void in_child(int resource, rlim_t limit, int errno_expected)
+{
+	int status;
+	pid_t pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct rlimit small = {limit, limit};
+		struct telemetry *t = NULL;
+		int why_not = 0;
+		if (setrlimit(resource, &small) < 0)
+			_exit(2);
+		if (telemetry_create(&t, &why_not) != 0)
+			_exit(3);
+		if (why_not != errno_expected)
+			_exit(4);
+		if (access(path(), F_OK) == 0)
+			_exit(5);
+		/* All of it can be written to, and unlink finds nothing to harm. */
+		memset(telemetry_threads(t), 1,
+			TELEMETRY_THREADS * sizeof(struct telemetry_thread) +
+				TELEMETRY_PROGRESS * sizeof(struct telemetry_progress));
+		telemetry_unlink(t);
+		_exit(t->magic == TELEMETRY_MAGIC && t->pid == getpid() ? 0 : 6);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (!WIFEXITED(status) || WEXITSTATUS(status) != 0)
+		fail_msg("status %#x", (unsigned)status);
+}
+
+static void test_without_a_name(void **state)
+{
+	(void)state;
+	if (!shm_works())
+		SKIP("/dev/shm cannot be used here\n");
+	in_child(RLIMIT_NOFILE, 0, EMFILE);
+	in_child(RLIMIT_FSIZE, 4096, EFBIG); /* and no SIGXFSZ */
+}
+
+static void test_slots(void **state)
+{
+	struct telemetry *t = create();
+	struct telemetry_thread *threads = telemetry_threads(t);
+	uint32_t search = 0;
+	(void)state;
+
+	for (uint32_t i = 0; i < TELEMETRY_THREADS; i++) {
+		struct telemetry_thread *slot = telemetry_slot(t, &search);
+		assert_ptr_equal(slot, &threads[i]);
+		assert_int_equal(telemetry_get32(&t->slots), i + 1);
+		telemetry_set32(&slot->flags, TELEMETRY_THREAD_USED);
+	}
+	assert_null(telemetry_slot(t, &search));
+	assert_int_equal(telemetry_get32(&t->slots), TELEMETRY_THREADS);
+
+	/* Slots of threads that ended serve again, each once. */
+	static const uint32_t ended[] = {5000, 3, 16383, 0};
+	for (size_t i = 0; i < 4; i++)
+		telemetry_set32(
+			&threads[ended[i]].flags, TELEMETRY_THREAD_USED | TELEMETRY_THREAD_ENDED);
+	for (size_t i = 0; i < 4; i++) {
+		struct telemetry_thread *slot = telemetry_slot(t, &search);
+		assert_non_null(slot);
+		assert_true(telemetry_get32(&slot->flags) & TELEMETRY_THREAD_ENDED);
+		telemetry_set32(&slot->flags, TELEMETRY_THREAD_USED);
+	}
+	assert_null(telemetry_slot(t, &search));
+
+	/* Where the search begins does not matter, not even at its end. */
+	telemetry_set32(&threads[77].flags, TELEMETRY_THREAD_ENDED);
+	search = UINT32_MAX - 5;
+	assert_ptr_equal(telemetry_slot(t, &search), &threads[77]);
+	finish(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_buckets),
+		cmocka_unit_test(test_quantiles),
+		cmocka_unit_test(test_create),
+		cmocka_unit_test(test_leftover),
+		cmocka_unit_test(test_shared_with_children),
+		cmocka_unit_test(test_without_a_name),
+		cmocka_unit_test(test_slots),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

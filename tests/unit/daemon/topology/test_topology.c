@@ -1,0 +1,235 @@
+// SPDX-License-Identifier: MIT
+/*
+ * Domains, on machines that hwloc makes up from HWLOC_SYNTHETIC, so that neither the
+ * number nor the layout of this machine's CPUs matters.
+ */
+#undef NDEBUG
+#include "daemon/topology/topology.h"
+
+#include <errno.h>
+#include <hwloc.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <setjmp.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static struct act_mask mask_of(const int *cpus, size_t count)
+{
+	struct act_mask mask = {{0}};
+
+	for (size_t i = 0; i < count; i++)
+		act_mask_add(&mask, cpus[i]);
+	return mask;
+}
+
+/* On `machine` (NULL: this one) the CPUs fall into the domains given. */
+static void assert_domains(const char *machine, int joint, const struct topology_cpu *expected,
+	size_t count, size_t domains)
+{
+	struct topology topology;
+	struct act_mask mask = {{0}};
+
+	for (size_t i = 0; i < count; i++)
+		act_mask_add(&mask, expected[i].os_cpu);
+	if (machine != NULL)
+		setenv("HWLOC_SYNTHETIC", machine, 1);
+	else
+		unsetenv("HWLOC_SYNTHETIC");
+	memset(&topology, 0xa5, sizeof topology);
+	assert_int_equal(topology_init(&topology, &mask, joint), 0);
+	unsetenv("HWLOC_SYNTHETIC");
+	assert_int_equal(topology.cpus, count);
+	assert_int_equal(topology.domains, domains);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(topology.cpu[i].os_cpu, expected[i].os_cpu);
+		assert_int_equal(topology.cpu[i].domain, expected[i].domain);
+	}
+	topology_deinit(&topology);
+	assert_null(topology.cpu);
+	assert_int_equal(topology.cpus, 0);
+	topology_deinit(&topology); /* a zeroed one */
+}
+
+#define ASSERT_DOMAINS(machine, joint, domains, ...)                                               \
+	assert_domains(machine, joint, (const struct topology_cpu[])__VA_ARGS__,                   \
+		sizeof((const struct topology_cpu[])__VA_ARGS__) / sizeof(struct topology_cpu),    \
+		domains)
+
+static void test_split(void **state)
+{
+	(void)state;
+	ASSERT_DOMAINS("node:2 core:4 pu:1", 0, 2,
+		{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 1}, {5, 1}, {6, 1}, {7, 1}});
+	ASSERT_DOMAINS("node:1 core:2 pu:2", 0, 1, {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
+	ASSERT_DOMAINS("package:2 node:2 core:1 pu:2", 0, 4,
+		{{0, 0}, {1, 0}, {2, 1}, {3, 1}, {4, 2}, {5, 2}, {6, 3}, {7, 3}});
+	/* Nodes inside packages without cores of their own are still nodes. */
+	ASSERT_DOMAINS("package:2 [numa] core:2 pu:1", 0, 2, {{0, 0}, {1, 0}, {2, 1}, {3, 1}});
+}
+
+/* Some of the CPUs: domains are numbered as they come, without gaps. */
+static void test_part_of_a_machine(void **state)
+{
+	(void)state;
+	ASSERT_DOMAINS("node:4 core:2 pu:1", 0, 2, {{2, 0}, {3, 0}, {7, 1}});
+	ASSERT_DOMAINS("node:4 core:2 pu:1", 0, 1, {{5, 0}});
+	ASSERT_DOMAINS("node:2 core:64 pu:1", 0, 2, {{63, 0}, {64, 1}, {127, 1}});
+}
+
+/* Numbers that take turns between the nodes, as on many real machines. */
+static void test_interleaved(void **state)
+{
+	(void)state;
+	ASSERT_DOMAINS("node:2 core:3 pu:1(indexes=0,2,4,1,3,5)", 0, 2,
+		{{0, 0}, {2, 0}, {4, 0}, {1, 1}, {3, 1}, {5, 1}});
+}
+
+/* Two memories beside the same CPUs do not make two domains. */
+static void test_two_memories(void **state)
+{
+	(void)state;
+	ASSERT_DOMAINS(
+		"package:2 [numa] [numa] core:2 pu:1", 0, 2, {{0, 0}, {1, 0}, {2, 1}, {3, 1}});
+}
+
+static void test_joint(void **state)
+{
+	(void)state;
+	ASSERT_DOMAINS("node:2 core:2 pu:1", 1, 1, {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
+	ASSERT_DOMAINS("node:2 core:2 pu:1", 1, 1, {{1, 0}, {2, 0}, {100, 0}, {8191, 0}});
+	ASSERT_DOMAINS(NULL, 1, 1, {{0, 0}});
+}
+
+/* CPUs that hwloc does not know form the last domain. */
+static void test_unknown(void **state)
+{
+	(void)state;
+	ASSERT_DOMAINS("node:2 core:2 pu:1", 0, 3, {{0, 0}, {3, 1}, {4, 2}, {1000, 2}, {8191, 2}});
+	ASSERT_DOMAINS("node:2 core:2 pu:1", 0, 1, {{4, 0}, {5, 0}});
+}
+
+/* A machine that hwloc cannot make sense of is one domain: balancing goes on. */
+static void test_no_answer(void **state)
+{
+	struct topology topology;
+	struct act_mask mask = mask_of((int[]){0, 1}, 2);
+	(void)state;
+
+	setenv("HWLOC_XMLFILE", "/nonexistent/machine.xml", 1);
+	int r = topology_init(&topology, &mask, 0);
+	unsetenv("HWLOC_XMLFILE");
+	assert_int_equal(r, 0);
+	assert_int_equal(topology.cpus, 2);
+	assert_true(topology.domains >= 1 && topology.domains <= 2);
+	topology_deinit(&topology);
+}
+
+static void test_this_machine(void **state)
+{
+	struct topology topology;
+	struct act_mask mask;
+	(void)state;
+
+	unsetenv("HWLOC_SYNTHETIC");
+	assert_int_equal(act_get_mask(0, &mask), 0);
+	assert_int_equal(topology_init(&topology, &mask, 0), 0);
+	assert_int_equal(topology.cpus, act_mask_count(&mask));
+	assert_true(topology.domains >= 1 && topology.domains <= topology.cpus);
+	assert_int_equal(topology.cpu[0].domain, 0);
+	for (size_t i = 0; i < topology.cpus; i++) {
+		assert_true(act_mask_has(&mask, topology.cpu[i].os_cpu));
+		if (i == 0)
+			continue;
+		const struct topology_cpu *cpu = &topology.cpu[i];
+		assert_true(cpu->domain == cpu[-1].domain ? cpu->os_cpu > cpu[-1].os_cpu
+							  : cpu->domain == cpu[-1].domain + 1);
+	}
+	assert_int_equal(topology.cpu[topology.cpus - 1].domain, topology.domains - 1);
+	topology_deinit(&topology);
+}
+
+static void test_empty(void **state)
+{
+	struct topology topology;
+	struct act_mask mask = {{0}};
+	(void)state;
+
+	for (int joint = 0; joint < 2; joint++) {
+		memset(&topology, 0xa5, sizeof topology);
+		assert_int_equal(topology_init(&topology, &mask, joint), -EINVAL);
+		topology_deinit(&topology); /* accepts what is left */
+	}
+}
+
+/* From now on the kernel kills this process at its first sched_setaffinity(). */
+static int forbid_binding(void)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_sched_setaffinity, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {.len = sizeof filter / sizeof filter[0], .filter = filter};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) < 0)
+		return -errno;
+	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? -errno : 0;
+}
+
+/* A balancer that binds itself to each CPU in turn waits in turn behind what runs there. */
+static void test_no_binding(void **state)
+{
+	struct act_mask mask;
+	int status;
+	(void)state;
+
+#if HWLOC_API_VERSION < 0x00020500
+	skip(); /* hwloc cannot be told */
+#endif
+	assert_int_equal(act_get_mask(0, &mask), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		struct topology topology;
+		if (forbid_binding() < 0)
+			_exit(77);
+		_exit(topology_init(&topology, &mask, 0) == 0 ? 0 : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
+		print_message("SKIPPED: no seccomp filters here\n");
+		skip();
+	}
+	assert_false(WIFSIGNALED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_part_of_a_machine),
+		cmocka_unit_test(test_interleaved),
+		cmocka_unit_test(test_two_memories),
+		cmocka_unit_test(test_joint),
+		cmocka_unit_test(test_unknown),
+		cmocka_unit_test(test_no_answer),
+		cmocka_unit_test(test_this_machine),
+		cmocka_unit_test(test_empty),
+		cmocka_unit_test(test_no_binding),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

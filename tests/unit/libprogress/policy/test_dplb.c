@@ -1,0 +1,475 @@
+/* SPDX-License-Identifier: MIT */
+/* The rules of DPLB by hand, on random input, and in whole runs in virtual time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#undef NDEBUG
+#include "libprogress/policy/dplb.h"
+#include "tests/unit/libprogress/policy/dplb_model.h"
+#include "tests/unit/random.h"
+
+static const struct policy_dplb_params params = {.threshold = 10, .keep = 2};
+
+/* Four ranks with room for all: 2 is furthest behind, 1 and 3 are furthest ahead. */
+struct ranks {
+	struct policy_dplb_rank rank[4];
+};
+
+static struct ranks begin(void)
+{
+	const double average[] = {50, 90, 20, 90};
+	struct ranks ranks;
+
+	for (uint32_t r = 0; r < 4; r++)
+		ranks.rank[r] = (struct policy_dplb_rank){
+			.average = average[r], .rank = r, .subdomains = 4, .room = 4};
+	return ranks;
+}
+
+/* What rank `self` does when it knows all of them, itself included; -1 for nothing. */
+static int64_t target(const struct ranks *ranks, uint32_t self)
+{
+	struct policy_dplb_state state = {.random = self + 1};
+	struct policy_dplb_move move;
+
+	if (!policy_dplb(&params, &state, &ranks->rank[self], ranks->rank, 4, &move))
+		return -1;
+	assert_true(move.pick < ranks->rank[self].subdomains);
+	return move.to;
+}
+
+/* Step 3: the least advanced sends, to the most advanced, and of two that to the first. */
+static void test_who(void **unused)
+{
+	struct ranks ranks = begin();
+	(void)unused;
+
+	assert_int_equal(target(&ranks, 2), 1);
+	assert_int_equal(target(&ranks, 0), -1);
+	assert_int_equal(target(&ranks, 1), -1);
+	assert_int_equal(target(&ranks, 3), -1);
+	ranks.rank[0].average = 20; /* as far behind: the lower number sends */
+	assert_int_equal(target(&ranks, 0), 1);
+	assert_int_equal(target(&ranks, 2), -1);
+	ranks.rank[3].average = 90.5;
+	assert_int_equal(target(&ranks, 0), 3);
+}
+
+/* All that are far enough behind send, whoever is behind them. */
+static void test_all_behind(void **unused)
+{
+	const struct policy_dplb_params all = {.threshold = 10, .keep = 2, .all_behind = true};
+	struct ranks ranks = begin();
+	struct policy_dplb_state state = {.random = 1};
+	struct policy_dplb_move move;
+	(void)unused;
+
+	ranks.rank[1].average = 80;
+	for (uint32_t r = 0; r < 4; r++) {
+		bool moved = policy_dplb(&all, &state, &ranks.rank[r], ranks.rank, 4, &move);
+		assert_int_equal(moved, r == 0 || r == 2);
+		assert_true(!moved || move.to == 3);
+	}
+}
+
+/* Step 2: the gap has to be larger than the threshold. */
+static void test_threshold(void **unused)
+{
+	struct ranks ranks = begin();
+	(void)unused;
+
+	ranks.rank[2].average = 80;
+	ranks.rank[0].average = 85;
+	assert_int_equal(target(&ranks, 2), -1);
+	ranks.rank[2].average = 79.5;
+	assert_int_equal(target(&ranks, 2), 1);
+}
+
+static void test_keep(void **unused)
+{
+	struct ranks ranks = begin();
+	(void)unused;
+
+	ranks.rank[2].subdomains = 3;
+	assert_int_equal(target(&ranks, 2), 1);
+	ranks.rank[2].subdomains = 2;
+	assert_int_equal(target(&ranks, 2), -1);
+	ranks.rank[2].subdomains = 0;
+	assert_int_equal(target(&ranks, 2), -1);
+}
+
+/* Not to one without room; and to the next only if that is far enough ahead. */
+static void test_room(void **unused)
+{
+	struct ranks ranks = begin();
+	(void)unused;
+
+	ranks.rank[1].room = 0;
+	assert_int_equal(target(&ranks, 2), 3);
+	ranks.rank[3].room = 0;
+	assert_int_equal(target(&ranks, 2), 0);
+	ranks.rank[0].average = 30;
+	assert_int_equal(target(&ranks, 2), -1);
+	ranks.rank[0].average = 50;
+	ranks.rank[0].room = 0;
+	assert_int_equal(target(&ranks, 2), -1);
+}
+
+/* The average of a rank without subdomains counts neither as far behind nor as far ahead. */
+static void test_empty_rank(void **unused)
+{
+	struct ranks ranks = begin();
+	(void)unused;
+
+	ranks.rank[0] = (struct policy_dplb_rank){.rank = 0, .average = 0, .room = 8};
+	assert_int_equal(target(&ranks, 2), 1);
+	ranks.rank[0].average = 1000;
+	assert_int_equal(target(&ranks, 2), 1);
+}
+
+/* Nobody known, or nobody but oneself. */
+static void test_alone(void **unused)
+{
+	struct ranks ranks = begin();
+	struct policy_dplb_state state = {.random = 1};
+	struct policy_dplb_move move;
+	(void)unused;
+
+	assert_false(policy_dplb(&params, &state, &ranks.rank[2], NULL, 0, &move));
+	assert_false(policy_dplb(&params, &state, &ranks.rank[2], &ranks.rank[2], 1, &move));
+	assert_false(policy_dplb_random(&params, &state, &ranks.rank[0], 1, &move));
+	ranks.rank[0].subdomains = 2;
+	assert_false(policy_dplb_random(&params, &state, &ranks.rank[0], 4, &move));
+}
+
+/* Any subdomain, and for the random rule any rank but oneself; all of them about as often. */
+static void test_random_choice(void **unused)
+{
+	enum { ROUNDS = 4000 };
+	struct ranks ranks = begin();
+	struct policy_dplb_state state = {.random = 0}, other = {.random = 3};
+	struct policy_dplb_move move;
+	int pick[4] = {0}, to[4] = {0};
+	(void)unused;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		assert_true(policy_dplb(&params, &state, &ranks.rank[2], ranks.rank, 4, &move));
+		assert_true(move.pick < 4);
+		pick[move.pick]++;
+		assert_true(policy_dplb_random(&params, &other, &ranks.rank[2], 4, &move));
+		assert_true(move.pick < 4 && move.to < 4);
+		to[move.to]++;
+	}
+	for (int k = 0; k < 4; k++) {
+		assert_in_range(pick[k], ROUNDS / 4 - ROUNDS / 20, ROUNDS / 4 + ROUNDS / 20);
+		if (k == 2)
+			assert_int_equal(to[k], 0);
+		else
+			assert_in_range(to[k], ROUNDS / 3 - ROUNDS / 20, ROUNDS / 3 + ROUNDS / 20);
+	}
+}
+
+static struct policy_dplb_rank any_rank(uint64_t *seed, uint32_t rank)
+{
+	return (struct policy_dplb_rank){.average = (double)random_int(seed, 0, 3),
+		.rank = rank,
+		.subdomains = (uint32_t)random_int(seed, 0, 3),
+		.room = (uint32_t)random_int(seed, 0, 2)};
+}
+
+/* Reductions: in whatever order and grouping, with ties, one rank comes out; and a rank that knows
+ * only these two does what it does when it knows all. */
+static void test_reductions(void **unused)
+{
+	enum { RANKS = 6 };
+	const struct policy_dplb_params low = {.threshold = 1, .keep = 1};
+	uint64_t seed = 11;
+	(void)unused;
+
+	for (int round = 0; round < 5000; round++) {
+		struct policy_dplb_rank rank[RANKS], least[RANKS], most[RANKS];
+		for (uint32_t r = 0; r < RANKS; r++)
+			rank[r] = least[r] = most[r] = any_rank(&seed, r);
+		for (size_t left = RANKS; left > 1; left--) {
+			size_t a = (size_t)random_int(&seed, 0, (int64_t)left - 1);
+			size_t b = (size_t)random_int(&seed, 0, (int64_t)left - 2);
+			b += b >= a;
+			least[a] = policy_dplb_least(least[a], least[b]);
+			least[b] = least[left - 1];
+			most[a] = policy_dplb_most(most[a], most[b]);
+			most[b] = most[left - 1];
+			if (a == left - 1) {
+				least[b] = least[a];
+				most[b] = most[a];
+			}
+		}
+		struct policy_dplb_rank ends[] = {rank[0], rank[0]};
+		for (uint32_t r = 1; r < RANKS; r++) {
+			ends[0] = policy_dplb_least(ends[0], rank[r]);
+			ends[1] = policy_dplb_most(rank[r], ends[1]);
+		}
+		assert_int_equal(least[0].rank, ends[0].rank);
+		assert_int_equal(most[0].rank, ends[1].rank);
+		for (uint32_t r = 0; r < RANKS; r++) {
+			if (rank[r].subdomains > 0 && ends[0].subdomains > 0)
+				assert_true(ends[0].average <= rank[r].average);
+			if (rank[r].subdomains > 0 && rank[r].room > 0)
+				assert_true(ends[1].room > 0 && ends[1].average >= rank[r].average);
+			struct policy_dplb_state all = {.random = 5}, two = all;
+			struct policy_dplb_move by_all = {0}, by_two = {0};
+			bool moved = policy_dplb(&low, &all, &rank[r], rank, RANKS, &by_all);
+			assert_int_equal(
+				policy_dplb(&low, &two, &rank[r], ends, 2, &by_two), moved);
+			assert_int_equal(by_all.to, by_two.to);
+			assert_int_equal(by_all.pick, by_two.pick);
+			assert_true(!moved || by_all.to != r);
+		}
+	}
+}
+
+static void assert_neighbours(
+	uint32_t rank, uint32_t ranks, uint32_t reach, const uint32_t *expected, size_t n)
+{
+	uint32_t list[POLICY_DPLB_NEIGHBOURS_MAX];
+
+	assert_int_equal(policy_dplb_neighbours(rank, ranks, reach, list), n);
+	for (size_t k = 0; k < n; k++)
+		assert_int_equal(list[k], expected[k]);
+}
+
+static void test_neighbours_by_hand(void **unused)
+{
+	(void)unused;
+
+	assert_neighbours(0, 1, 4, NULL, 0);
+	assert_neighbours(0, 2, 4, (uint32_t[]){1}, 1);
+	assert_neighbours(1, 3, 4, (uint32_t[]){0, 2}, 2);
+	assert_neighbours(5, 100, 0, NULL, 0);
+	assert_neighbours(5, 100, 1, (uint32_t[]){4, 6}, 2);
+	assert_neighbours(5, 100, 3, (uint32_t[]){3, 4, 6, 7}, 4);
+	assert_neighbours(0, 100, 4, (uint32_t[]){1, 2, 4, 96, 98, 99}, 6);
+	assert_neighbours(0, 8, UINT32_MAX, (uint32_t[]){1, 2, 4, 6, 7}, 5);
+	uint32_t list[POLICY_DPLB_NEIGHBOURS_MAX];
+	size_t n = policy_dplb_neighbours(UINT32_MAX - 1, UINT32_MAX, UINT32_MAX, list);
+	assert_int_equal(n, POLICY_DPLB_NEIGHBOURS_MAX);
+}
+
+/* Symmetric, nobody twice, nobody oneself; no further than the reach, and somebody where there is
+ * anybody. */
+static void test_neighbours(void **unused)
+{
+	(void)unused;
+
+	for (uint32_t ranks = 1; ranks <= 40; ranks++)
+		for (uint32_t reach = 0; reach <= 40; reach++)
+			for (uint32_t rank = 0; rank < ranks; rank++) {
+				uint32_t mine[POLICY_DPLB_NEIGHBOURS_MAX];
+				size_t n = policy_dplb_neighbours(rank, ranks, reach, mine);
+				for (size_t k = 0; k < n; k++) {
+					assert_true(mine[k] < ranks && mine[k] != rank);
+					assert_true(k == 0 || mine[k - 1] < mine[k]);
+					uint32_t apart = (mine[k] + ranks - rank) % ranks;
+					assert_true(apart <= reach || ranks - apart <= reach);
+					uint32_t his[POLICY_DPLB_NEIGHBOURS_MAX];
+					size_t m =
+						policy_dplb_neighbours(mine[k], ranks, reach, his);
+					size_t at = 0;
+					while (at < m && his[at] != rank)
+						at++;
+					assert_true(at < m);
+				}
+				assert_true(n >= (ranks > 1 && reach > 0));
+			}
+}
+
+/* ---- Runs in virtual time: balanced by what a rank can know ---- */
+
+static struct model_params model_begin(enum model_knowledge knowledge, uint32_t ranks)
+{
+	return (struct model_params){.knowledge = knowledge,
+		.policy = {.threshold = POLICY_DPLB_THRESHOLD * 1000,
+			.keep = 2,
+			.all_behind = knowledge == MODEL_NEIGHBOURS},
+		.ranks = ranks,
+		.each = 16,
+		.most = 32,
+		.reach = UINT32_MAX,
+		.work = 1000,
+		.jitter = 0.02,
+		.seed = ranks};
+}
+
+/* Keeps to the bounds all the time (model_send() looks), and no subdomain is lost. */
+static void assert_all_there(const struct model *m)
+{
+	uint32_t sum = 0;
+
+	for (uint32_t r = 0; r < m->params.ranks; r++) {
+		assert_in_range(m->rank[r].subdomains, m->params.policy.keep, m->params.most);
+		sum += m->rank[r].subdomains;
+	}
+	assert_int_equal(sum, model_subdomains(m));
+}
+
+/* The largest spread of the first half of a run, and of the second, in updates of a period. */
+struct halves {
+	double first, second;
+};
+
+static struct halves run_speeds(const struct model_params *model, const double *speed)
+{
+	struct model m;
+	struct halves spread;
+
+	model_init(&m, model);
+	for (uint32_t r = 0; r < model->ranks; r++)
+		m.rank[r].speed = speed[r];
+	spread.first = model_run(&m, 250) / model->work;
+	spread.second = model_run(&m, 250) / model->work;
+	assert_all_there(&m);
+	model_deinit(&m);
+	return spread;
+}
+
+/* Section 5: whatever the speeds, the spread of averages stays where it was; without balancing it
+ * grows. With global knowledge this holds for few ranks, as one rank sends at a time. */
+static void test_spread_is_bounded(void **unused)
+{
+	const uint32_t counts[] = {2, 3, 5, 8, 16, 33, 64};
+	uint64_t seed = 3;
+	(void)unused;
+
+	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+		for (int round = 0; round < 3; round++) {
+			double speed[64];
+			for (uint32_t r = 0; r < counts[i]; r++)
+				speed[r] = 0.01 * (double)random_int(&seed, 30, 100);
+			speed[0] = 0.3;
+			speed[1] = 1;
+			struct model_params model = model_begin(MODEL_NOTHING, counts[i]);
+			struct halves alone = run_speeds(&model, speed);
+			assert_true(alone.second > 1.9 * alone.first);
+			for (int k = MODEL_GLOBAL; k <= MODEL_NEIGHBOURS; k++) {
+				if (k == MODEL_GLOBAL && counts[i] > 16)
+					continue;
+				model = model_begin((enum model_knowledge)k, counts[i]);
+				struct halves spread = run_speeds(&model, speed);
+				printf("%u ranks, %s: %.2f, then %.2f periods; unbalanced %.0f, "
+				       "%.0f\n",
+					counts[i], k == MODEL_GLOBAL ? "global" : "neighbours",
+					spread.first, spread.second, alone.first, alone.second);
+				assert_true(spread.second < 1.25 * spread.first);
+				assert_true(spread.second < 0.05 * alone.second);
+			}
+		}
+}
+
+/* Why neighbourhoods need all_behind: of ranks side by side none may seem to be the least. */
+static void test_least_is_not_enough(void **unused)
+{
+	struct model_params model = model_begin(MODEL_NEIGHBOURS, 16);
+	double speed[16];
+	(void)unused;
+
+	for (uint32_t r = 0; r < 16; r++)
+		speed[r] = r < 4 ? 0.6 : 1;
+	struct halves all = run_speeds(&model, speed);
+	model.policy.all_behind = false;
+	struct halves least = run_speeds(&model, speed);
+	assert_true(least.second > 1.5 * least.first);
+	assert_true(all.second < 0.1 * least.second);
+}
+
+/* Equal ranks, and a little jitter: nothing to do. */
+static void test_quiet(void **unused)
+{
+	(void)unused;
+
+	for (int k = MODEL_GLOBAL; k <= MODEL_NEIGHBOURS; k++)
+		for (uint32_t ranks = 2; ranks <= 32; ranks *= 2) {
+			struct model_params model = model_begin((enum model_knowledge)k, ranks);
+			struct model m;
+			model_init(&m, &model);
+			(void)model_run(&m, 200);
+			assert_int_equal(m.moves, 0);
+			model_deinit(&m);
+		}
+}
+
+/* Where a slow rank would have to give up more than it may: it keeps its share all the same. */
+static void test_few_subdomains(void **unused)
+{
+	struct model_params model = model_begin(MODEL_NEIGHBOURS, 8);
+	double speed[] = {0.05, 1, 1, 1, 0.05, 1, 1, 1};
+	(void)unused;
+
+	model.each = 3;
+	model.most = 4;
+	(void)run_speeds(&model, speed);
+	model.knowledge = MODEL_GLOBAL;
+	model.policy.all_behind = false;
+	(void)run_speeds(&model, speed);
+}
+
+/* As many as PLB needs for its pairs, but a worker that is alone needs no spare ones. */
+static void test_good_keep(void **unused)
+{
+	(void)unused;
+	assert_int_equal(policy_dplb_keep(36, 2, 6), 78);
+	assert_int_equal(policy_dplb_keep(4, 2, 6), 11);
+	assert_int_equal(policy_dplb_keep(1, 2, 6), 2);
+	assert_int_equal(policy_dplb_keep(1, 0, 6), 0);
+	assert_int_equal(policy_dplb_keep(4, 0, 0), 0);
+	assert_int_equal(policy_dplb_keep(4, 0, 6), 3);
+	assert_int_equal(policy_dplb_keep(65536, 65536, 6), UINT32_MAX);
+}
+
+static void test_good_threshold(void **unused)
+{
+	const uint64_t ms = 1000000;
+	(void)unused;
+
+	assert_float_equal(policy_dplb_threshold(100, 500 * ms, UINT64_MAX), 50, 1e-9);
+	/* Half of the bound, when that is less. */
+	assert_float_equal(policy_dplb_threshold(100, 500 * ms, 30), 15, 1e-9);
+	assert_float_equal(policy_dplb_threshold(10, 500 * ms, 30), 5, 1e-9);
+	assert_float_equal(policy_dplb_threshold(100, 500 * ms, 0), 0, 0);
+	/* Short periods: 30 ms of updates. */
+	assert_float_equal(policy_dplb_threshold(100, 60 * ms, UINT64_MAX), 50, 1e-9);
+	assert_float_equal(policy_dplb_threshold(100, 10 * ms, UINT64_MAX), 300, 1e-9);
+	assert_float_equal(policy_dplb_threshold(100, 10 * ms, 30), 15, 1e-9);
+	/* Nothing was updated; what was left behind took the mean with it. */
+	assert_float_equal(policy_dplb_threshold(0, 500 * ms, UINT64_MAX), 0, 0);
+	assert_float_equal(policy_dplb_threshold(-5, 500 * ms, UINT64_MAX), 0, 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_who),
+		cmocka_unit_test(test_all_behind),
+		cmocka_unit_test(test_threshold),
+		cmocka_unit_test(test_keep),
+		cmocka_unit_test(test_good_keep),
+		cmocka_unit_test(test_good_threshold),
+		cmocka_unit_test(test_room),
+		cmocka_unit_test(test_empty_rank),
+		cmocka_unit_test(test_alone),
+		cmocka_unit_test(test_random_choice),
+		cmocka_unit_test(test_reductions),
+		cmocka_unit_test(test_neighbours_by_hand),
+		cmocka_unit_test(test_neighbours),
+		cmocka_unit_test(test_spread_is_bounded),
+		cmocka_unit_test(test_least_is_not_enough),
+		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_few_subdomains),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: MIT */
+/* Algorithm 1 of PLB by hand, its bounds on random input, and whole runs in virtual time. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#undef NDEBUG
+#include "libprogress/policy/plb.h"
+#include "tests/unit/random.h"
+
+enum { SUBDOMAINS_MAX = 256, WORKERS_MAX = 64, DOMAINS_MAX = 4, PAIRS_MAX = 16 };
+
+struct state {
+	struct policy_plb_params params;
+	struct policy_plb_state state;
+	struct policy_subdomain subdomain[SUBDOMAINS_MAX];
+	struct policy_worker worker[WORKERS_MAX];
+	size_t n, w;
+	uint32_t domains;
+	uint32_t scratch[2 * PAIRS_MAX];
+	struct policy_plb_move move[PAIRS_MAX * DOMAINS_MAX + 1];
+};
+
+static const struct policy_plb_params paper = {
+	.mode = POLICY_PLB_JOINT, .pairs = 6, .low = 2, .high = 6, .hybrid_every = 500};
+
+/* `each` subdomains for each of w workers, in blocks. */
+static struct state begin(size_t w, size_t each)
+{
+	struct state s = {.params = paper, .n = w * each, .w = w, .domains = 1};
+
+	for (size_t i = 0; i < s.n; i++)
+		s.subdomain[i].worker = (uint32_t)(i / each);
+	return s;
+}
+
+static size_t balance(struct state *s)
+{
+	return policy_plb(&s->params, &s->state, s->subdomain, s->n, s->worker, s->w, s->domains,
+		s->scratch, s->move);
+}
+
+static void assert_move(
+	const struct state *s, size_t k, uint32_t subdomain, uint32_t from, uint32_t to)
+{
+	assert_int_equal(s->move[k].subdomain, subdomain);
+	assert_int_equal(s->move[k].from, from);
+	assert_int_equal(s->move[k].to, to);
+	assert_int_equal(s->subdomain[subdomain].worker, to);
+}
+
+/* Worker 0 is fast, worker 1 slow. The owner of the most updated one takes from the owner of the
+ * least updated one the most updated there: 6, not the 4 that is to be sped up. */
+static void test_one_pair(void **unused)
+{
+	struct state s = begin(2, 4);
+	const uint64_t updates[] = {90, 91, 99, 92, 10, 11, 13, 12};
+	(void)unused;
+
+	for (size_t i = 0; i < s.n; i++)
+		s.subdomain[i].updates = updates[i];
+	s.params.pairs = 1;
+	assert_int_equal(balance(&s), 1);
+	assert_move(&s, 0, 6, 1, 0);
+	assert_int_equal(s.worker[0].subdomains, 5);
+	assert_int_equal(s.worker[1].subdomains, 3);
+}
+
+/* With six pairs the thresholds stop it: worker 0 may have 6, and worker 1 keeps 2. */
+static void test_thresholds(void **unused)
+{
+	struct state s = begin(2, 4);
+	const uint64_t updates[] = {90, 91, 99, 92, 10, 11, 13, 12};
+	(void)unused;
+
+	for (size_t i = 0; i < s.n; i++)
+		s.subdomain[i].updates = updates[i];
+	assert_int_equal(balance(&s), 2);
+	assert_move(&s, 0, 6, 1, 0);
+	assert_move(&s, 1, 7, 1, 0);
+	assert_int_equal(balance(&s), 0);
+	s.n = 0;
+	assert_int_equal(balance(&s), 0);
+}
+
+/* The bottom subdomain itself is not sent, even where it is the only one, or the most updated. */
+static void test_bottom_stays(void **unused)
+{
+	struct state s = begin(2, 1);
+	(void)unused;
+
+	s.params.low = 0;
+	s.subdomain[0].updates = 10;
+	assert_int_equal(balance(&s), 0);
+}
+
+/* Nothing moves between domains in split mode, though that is where the difference is. */
+static void test_split(void **unused)
+{
+	struct state s = begin(4, 4);
+	(void)unused;
+
+	s.domains = 2;
+	for (uint32_t k = 0; k < 4; k++)
+		s.worker[k].domain = k / 2;
+	for (size_t i = 0; i < s.n; i++)
+		s.subdomain[i].updates = i < 8 ? 1000 + i : i;
+	struct state joint = s;
+	s.params.mode = POLICY_PLB_SPLIT;
+	size_t count = balance(&s);
+	assert_true(count > 0);
+	for (size_t k = 0; k < count; k++)
+		assert_int_equal(s.move[k].from / 2, s.move[k].to / 2);
+	count = balance(&joint);
+	assert_true(count > 0);
+	for (size_t k = 0; k < count; k++)
+		assert_true(joint.move[k].from >= 2 && joint.move[k].to < 2);
+}
+
+/* Every third point one subdomain goes from the domain behind to the domain ahead. */
+static void test_hybrid(void **unused)
+{
+	struct state s = begin(4, 4);
+	(void)unused;
+
+	s.domains = 2;
+	for (uint32_t k = 0; k < 4; k++)
+		s.worker[k].domain = k / 2;
+	for (size_t i = 0; i < s.n; i++)
+		s.subdomain[i].updates = i < 8 ? 1000 : 0;
+	s.params.mode = POLICY_PLB_HYBRID;
+	s.params.hybrid_every = 3;
+	s.params.high = 4; /* within a domain nobody may take anything */
+	for (int point = 1; point <= 6; point++)
+		assert_int_equal(balance(&s), 0); /* nor from another */
+	s.params.high = 6;
+	s.params.pairs = 0;
+	for (int point = 1; point <= 9; point++) {
+		assert_int_equal(balance(&s), point % 3 == 0);
+		if (point % 3 == 0)
+			assert_true(s.move[0].from >= 2 && s.move[0].to < 2);
+	}
+	assert_int_equal(s.worker[0].subdomains + s.worker[1].subdomains, 11);
+}
+
+/* Owners that are no workers are left alone, and do no harm. */
+static void test_strangers(void **unused)
+{
+	struct state s = begin(2, 4);
+	(void)unused;
+
+	s.subdomain[0] = (struct policy_subdomain){.updates = 1 << 20, .worker = POLICY_PLB_NOBODY};
+	s.subdomain[7] = (struct policy_subdomain){.updates = 0, .worker = 2};
+	for (size_t i = 1; i < 7; i++)
+		s.subdomain[i].updates = 100 - i;
+	size_t count = balance(&s);
+	for (size_t k = 0; k < count; k++)
+		assert_true(s.move[k].subdomain >= 1 && s.move[k].subdomain <= 6);
+	assert_int_equal(s.worker[0].subdomains + s.worker[1].subdomains, 6);
+}
+
+/* Whatever comes in: nothing is lost, the thresholds hold, moves tell the truth. */
+static void test_random(void **unused)
+{
+	uint64_t seed = 7;
+	(void)unused;
+
+	for (int round = 0; round < 3000; round++) {
+		struct state s = {.params = {.mode = (enum policy_plb_mode)random_int(&seed, 0, 2),
+					  .pairs = (uint32_t)random_int(&seed, 0, PAIRS_MAX),
+					  .low = (uint32_t)random_int(&seed, 0, 4),
+					  .high = (uint32_t)random_int(&seed, 1, 8),
+					  .hybrid_every = (uint32_t)random_int(&seed, 1, 3)}};
+		s.n = (size_t)random_int(&seed, 0, SUBDOMAINS_MAX);
+		s.w = (size_t)random_int(&seed, 1, WORKERS_MAX);
+		s.domains = (uint32_t)random_int(&seed, 1, DOMAINS_MAX);
+		for (size_t k = 0; k < s.w; k++)
+			s.worker[k].domain = (uint32_t)random_int(&seed, 0, s.domains - 1);
+		for (size_t i = 0; i < s.n; i++)
+			s.subdomain[i] = (struct policy_subdomain){
+				.updates = random_word(&seed) >> random_int(&seed, 0, 63),
+				.worker = (uint32_t)random_int(&seed, 0, (int64_t)s.w)};
+		struct state before = s;
+		uint32_t had[WORKERS_MAX + 1] = {0}, has[WORKERS_MAX + 1] = {0};
+		size_t count = balance(&s);
+		assert_true(count <= policy_plb_moves_max(&s.params, s.domains));
+		for (size_t k = 0; k < count; k++) {
+			struct policy_plb_move move = s.move[k];
+			assert_true(move.from != move.to && move.from < s.w && move.to < s.w);
+			assert_int_equal(before.subdomain[move.subdomain].worker, move.from);
+			before.subdomain[move.subdomain].worker = move.to;
+		}
+		for (size_t i = 0; i < s.n; i++) {
+			assert_int_equal(s.subdomain[i].worker, before.subdomain[i].worker);
+			assert_int_equal(s.subdomain[i].updates, before.subdomain[i].updates);
+			has[s.subdomain[i].worker]++;
+		}
+		for (size_t i = 0; i < s.n; i++)
+			had[before.subdomain[i].worker]++;
+		for (size_t k = 0; k < count; k++) {
+			had[s.move[k].from]++;
+			had[s.move[k].to]--;
+		}
+		for (size_t k = 0; k < s.w; k++) {
+			assert_int_equal(s.worker[k].subdomains, has[k]);
+			if (has[k] < had[k])
+				assert_true(has[k] >= s.params.low);
+			if (has[k] > had[k])
+				assert_true(has[k] <= s.params.high);
+		}
+	}
+}
+
+/* ---- Runs in virtual time ---- */
+
+static uint64_t spread(const struct state *s)
+{
+	uint64_t least = UINT64_MAX, most = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		uint64_t updates = s->subdomain[i].updates;
+		least = updates < least ? updates : least;
+		most = updates > most ? updates : most;
+	}
+	return most - least;
+}
+
+/* Workers update what they own in turn, each at its own rate; the last is 19 % slower. A step
+ * is the time of one update, a balancing point comes every tenth. Returns the largest
+ * spread in the second half, looked at now and then. */
+static uint64_t run(struct state *s, int steps, bool balanced)
+{
+	double credit[WORKERS_MAX] = {0};
+	size_t next[WORKERS_MAX] = {0};
+	uint64_t worst = 0;
+
+	for (int step = 0; step < steps; step++) {
+		for (size_t k = 0; k < s->w; k++) {
+			credit[k] += k == s->w - 1 ? 0.81 : 1;
+			if (credit[k] < 1)
+				continue;
+			credit[k] -= 1;
+			for (size_t tried = 0; tried < s->n; tried++) {
+				size_t i = next[k];
+				next[k] = (i + 1) % s->n;
+				if (s->subdomain[i].worker != k)
+					continue;
+				s->subdomain[i].updates++;
+				break;
+			}
+		}
+		if (balanced && step % 10 == 9)
+			(void)balance(s);
+		if (step >= steps / 2 && step % 64 == 0 && spread(s) > worst)
+			worst = spread(s);
+	}
+	return worst;
+}
+
+/* Section 5.1: the spread stays where it was, four times as many iterations on; without
+ * balancing it grows with them. */
+static void test_spread_is_bounded(void **unused)
+{
+	const size_t workers[] = {2, 4, 12, 24};
+	(void)unused;
+
+	for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
+		struct state s = begin(workers[i], 4), same = s, alone = s, longer = s;
+		uint64_t bounded = run(&s, 20000, true);
+		uint64_t later = run(&same, 80000, true);
+		uint64_t grown = run(&alone, 20000, false);
+		uint64_t grown_later = run(&longer, 80000, false);
+		printf("%zu workers: spread %llu, then %llu; unbalanced %llu, then %llu\n",
+			workers[i], (unsigned long long)bounded, (unsigned long long)later,
+			(unsigned long long)grown, (unsigned long long)grown_later);
+		assert_true(later < 2 * bounded);
+		assert_true(bounded < grown / 4);
+		assert_true(grown_later > 3 * grown);
+	}
+}
+
+/* Split domains drift apart (Section 5.1); hybrid holds them together. */
+static void test_hybrid_holds_domains_together(void **unused)
+{
+	struct state split = begin(8, 4);
+	(void)unused;
+
+	split.domains = 2;
+	for (uint32_t k = 0; k < 8; k++)
+		split.worker[k].domain = k / 4;
+	split.params.mode = POLICY_PLB_SPLIT;
+	struct state hybrid = split, hybrid_longer = split, split_longer = split;
+	hybrid.params.mode = hybrid_longer.params.mode = POLICY_PLB_HYBRID;
+	hybrid.params.hybrid_every = hybrid_longer.params.hybrid_every = 50;
+	assert_true(run(&split_longer, 80000, true) > 3 * run(&split, 20000, true));
+	assert_true(run(&hybrid_longer, 80000, true) < 2 * run(&hybrid, 20000, true));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_one_pair),
+		cmocka_unit_test(test_thresholds),
+		cmocka_unit_test(test_bottom_stays),
+		cmocka_unit_test(test_split),
+		cmocka_unit_test(test_hybrid),
+		cmocka_unit_test(test_strangers),
+		cmocka_unit_test(test_random),
+		cmocka_unit_test(test_spread_is_bounded),
+		cmocka_unit_test(test_hybrid_holds_domains_together),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

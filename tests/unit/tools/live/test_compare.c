@@ -1,0 +1,415 @@
+// SPDX-License-Identifier: MIT
+/*
+ * What live makes of text that others wrote, and of two samples: what came, went, was reused, or went
+ * back between them.
+ */
+#undef NDEBUG
+#include "tools/live/internal.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/random.h"
+
+#define S UINT64_C(1000000000)
+#define HELD(n) ((struct progress_subdomain_view){.updates = (n)})
+#define EMPTY ((struct progress_subdomain_view){.holder = UINT32_MAX, .owner = UINT32_MAX})
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static void assert_near(double value, double expected)
+{
+	if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
+		fail_msg("%.17g, expected %.17g", value, expected);
+}
+
+/* ---- Text ---- */
+
+static void assert_text(const char *text, size_t bytes, size_t room, const char *expected)
+{
+	char *in = malloc(bytes + 1), *out = malloc(room);
+
+	assert_true(in != NULL && out != NULL);
+	memcpy(in, text, bytes);
+	in = realloc(in, bytes > 0 ? bytes : 1); /* nothing behind it may be read */
+	assert_non_null(in);
+	live_text(out, room, in, bytes);
+	assert_string_equal(out, expected);
+	free(in);
+	free(out);
+}
+
+#define ASSERT_TEXT(text, expected) assert_text(text, sizeof(text) - 1, 100, expected)
+
+static void test_text(void **state)
+{
+	(void)state;
+	ASSERT_TEXT("", "");
+	ASSERT_TEXT("jacobi -n 5", "jacobi -n 5");
+	ASSERT_TEXT("ends\0here", "ends");
+	ASSERT_TEXT("Größe, 中, 🙂", "Größe, 中, 🙂");
+	/* What a terminal would obey. */
+	ASSERT_TEXT("\033[2J\a\b\t\n\r\177", "?[2J??????");
+	ASSERT_TEXT("\xc2\x9b"
+		    "31m",
+		"??31m");
+	ASSERT_TEXT("\xe2\x80\xae"
+		    "abc",
+		"???abc"); /* right to left */
+	ASSERT_TEXT("\xe2\x80\xa8", "???"); /* a line's end */
+}
+
+static void test_text_that_is_not_utf8(void **state)
+{
+	(void)state;
+	ASSERT_TEXT("\xff\xfe", "??");
+	ASSERT_TEXT("\x80", "?");
+	ASSERT_TEXT("a\xc3", "a?"); /* cut */
+	ASSERT_TEXT("\xe4\xb8", "??");
+	ASSERT_TEXT("\xf0\x9f\x99", "???");
+	ASSERT_TEXT("\xc3(", "?(");
+	ASSERT_TEXT("\xc0\xaf", "??"); /* longer than need be */
+	ASSERT_TEXT("\xe0\x80\xaf", "???");
+	ASSERT_TEXT("\xf0\x80\x80\xaf", "????");
+	ASSERT_TEXT("\xed\xa0\x80", "???"); /* half of a pair of UTF-16 */
+	ASSERT_TEXT("\xf4\x90\x80\x80", "????"); /* beyond the last */
+	ASSERT_TEXT("\xf8\x88\x80\x80\x80", "?????");
+}
+
+/* Between characters, and never without an end. */
+static void test_text_that_is_too_long(void **state)
+{
+	(void)state;
+	assert_text("abcdef", 6, 4, "abc");
+	assert_text("abc", 3, 4, "abc");
+	assert_text("abc", 3, 1, "");
+	assert_text("a\xc3\xb6", 3, 3, "a");
+	assert_text("a\xc3\xb6", 3, 4, "a\xc3\xb6");
+	assert_text("\xf0\x9f\x99\x82", 4, 4, "");
+	assert_text("\xff\xff\xff", 3, 3, "??");
+}
+
+/* Whatever the bytes, what comes out is text, and cleaning it again changes nothing. */
+static void test_text_of_noise(void **state)
+{
+	uint64_t seed = 1;
+	char noise[40], out[30], again[30];
+
+	(void)state;
+	for (int round = 0; round < 5000; round++) {
+		for (size_t i = 0; i < sizeof noise; i++)
+			noise[i] = (char)random_word(&seed);
+		live_text(out, sizeof out, noise, sizeof noise);
+		assert_non_null(memchr(out, '\0', sizeof out));
+		for (const char *c = out; *c != '\0'; c++)
+			assert_true((unsigned char)*c >= ' ' && *c != '\177');
+		live_text(again, sizeof again, out, sizeof out);
+		assert_string_equal(again, out);
+	}
+}
+
+/* ---- Samples ---- */
+
+static struct live_thread thread(pid_t tid, uint64_t progress_ns)
+{
+	return (struct live_thread){.tid = tid,
+		.pid = 10,
+		.rank = -1,
+		.compute = true,
+		.process = -1,
+		.worker = -1,
+		.since_ns = 1 * S,
+		.progress_ns = progress_ns,
+		.balance_ns = (int64_t)progress_ns,
+		.wait_ns = progress_ns / 2};
+}
+
+static struct live_sample sample(uint64_t now_ns, struct live_thread *threads, size_t n)
+{
+	return (struct live_sample){.now_ns = now_ns,
+		.start_ns = 1 * S,
+		.wrapped = true,
+		.thread = threads,
+		.threads = n,
+		.compute_threads = n};
+}
+
+static void test_rates_of_threads(void **state)
+{
+	struct live_thread then[] = {thread(11, 1 * S), thread(12, 2 * S)};
+	struct live_thread now[] = {thread(11, 3 * S), thread(12, 3 * S)};
+	struct live_sample before = sample(5 * S, then, 2), after = sample(7 * S, now, 2);
+
+	(void)state;
+	before.cycles = 100;
+	after.cycles = 300;
+	before.migrations = 10;
+	after.migrations = 16;
+	before.balancer_cpu_ns = 1000000;
+	after.balancer_cpu_ns = 3000000;
+	live_compare(&before, &after);
+	assert_near(after.interval_s, 2);
+	assert_near(now[0].share, 1);
+	assert_near(now[1].share, 0.5);
+	assert_near(now[0].wait_share, 0.5);
+	assert_near(after.cycles_per_s, 100);
+	assert_near(after.migrations_per_s, 3);
+	assert_near(after.balancer_share, 0.001);
+	assert_true(isnan(now[0].updates_per_s));
+	assert_true(isnan(after.iteration_rate) && isnan(after.moves_per_s));
+	/* Of all the time: threads since they were met. */
+	now[0].since_ns = 4 * S;
+	live_compare(NULL, &after);
+	assert_near(after.interval_s, 6);
+	assert_near(now[0].share, 1);
+	assert_near(now[1].share, 0.5);
+	assert_near(after.cycles_per_s, 50);
+}
+
+static void test_threads_come_and_go(void **state)
+{
+	struct live_thread then[] = {thread(11, 1 * S), thread(12, 2 * S), thread(14, 2 * S)};
+	struct live_thread now[] = {thread(12, 3 * S), thread(13, 1 * S), thread(14, 1 * S)};
+	struct live_sample before = sample(5 * S, then, 3), after = sample(7 * S, now, 3);
+
+	(void)state;
+	now[1].since_ns = 6 * S;
+	now[2].since_ns = 6 * S; /* another, to which the number came */
+	live_compare(&before, &after);
+	assert_near(now[0].share, 0.5);
+	assert_near(now[1].share, 1);
+	assert_near(now[2].share, 1);
+}
+
+static void test_counters_go_back(void **state)
+{
+	struct live_thread then[] = {thread(11, 3 * S)}, now[] = {thread(11, 2 * S)};
+	struct live_sample before = sample(5 * S, then, 1), after = sample(7 * S, now, 1);
+
+	(void)state;
+	before.cycles = 2;
+	after.cycles = 1;
+	live_compare(&before, &after);
+	assert_true(isnan(now[0].share) && isnan(now[0].wait_share));
+	assert_true(isnan(after.cycles_per_s));
+	/* No time between them, or less. */
+	after.now_ns = before.now_ns;
+	live_compare(&before, &after);
+	assert_true(isnan(after.interval_s) && isnan(now[0].share));
+	after.now_ns = 1;
+	live_compare(&before, &after);
+	assert_true(isnan(after.interval_s) && isnan(after.migrations_per_s));
+}
+
+static void test_leads(void **state)
+{
+	struct live_thread now[] = {thread(11, 4 * S), thread(12, 2 * S), thread(13, 30 * S),
+		thread(14, 90 * S), thread(15, 31 * S)};
+	struct live_sample after = sample(7 * S, now, COUNT(now));
+
+	(void)state;
+	now[2].domain = now[4].domain = 1;
+	now[3].compute = false;
+	live_compare(NULL, &after);
+	assert_near(now[0].lead_s, 1);
+	assert_near(now[1].lead_s, -1);
+	assert_near(now[2].lead_s, -0.5);
+	assert_true(isnan(now[3].lead_s));
+	assert_near(after.thread_spread_s, 2);
+	/* None: nothing to tell. */
+	after.threads = 0;
+	live_compare(NULL, &after);
+	assert_true(isnan(after.thread_spread_s));
+}
+
+/* ---- Processes that publish ---- */
+
+#define PLACES 4
+
+struct published {
+	struct progress_worker_view worker[2];
+	struct progress_subdomain_view subdomain[PLACES];
+	double rate[PLACES];
+	struct live_process process;
+};
+
+static void publish(struct published *p, uint64_t updates, uint64_t moves)
+{
+	p->process = (struct live_process){.pid = 10,
+		.rank = -1,
+		.workers = 2,
+		.subdomains = PLACES,
+		.worker = p->worker,
+		.subdomain = p->subdomain,
+		.updates_per_s = p->rate,
+		.updates = updates,
+		.held = 2,
+		.moves = moves,
+		.created_ns = 3 * S};
+}
+
+static void test_rates_of_subdomains(void **state)
+{
+	struct published then = {.subdomain = {HELD(10), HELD(20), EMPTY, HELD(40)}};
+	struct published now = {.subdomain = {HELD(30), EMPTY, HELD(99), HELD(39)}};
+	struct live_sample before = {.now_ns = 5 * S, .processes = 1, .process = &then.process};
+	struct live_sample after = {.now_ns = 7 * S, .processes = 1, .process = &now.process};
+
+	(void)state;
+	publish(&then, 100, 5);
+	publish(&now, 500, 9);
+	live_compare(&before, &after);
+	assert_near(now.process.iteration_rate, 100);
+	assert_near(now.process.moves_per_s, 2);
+	assert_near(now.rate[0], 10);
+	assert_true(isnan(now.rate[1])); /* it went */
+	assert_true(isnan(now.rate[2])); /* it came, with what it had done elsewhere */
+	assert_true(isnan(now.rate[3])); /* another is there now */
+	assert_near(after.iteration_rate, 100);
+	assert_near(after.moves_per_s, 2);
+	live_compare(NULL, &after);
+	assert_near(now.process.iteration_rate, 62.5);
+	assert_near(now.rate[0], 7.5);
+	assert_true(isnan(now.rate[1]));
+}
+
+/* A segment that was closed and made anew, or by another process with this pid. */
+static void test_segments_made_anew(void **state)
+{
+	struct published then = {.subdomain = {HELD(1), HELD(1), HELD(1), HELD(1)}}, now = then;
+	struct live_sample before = {.now_ns = 5 * S, .processes = 1, .process = &then.process};
+	struct live_sample after = {.now_ns = 7 * S, .processes = 1, .process = &now.process};
+
+	(void)state;
+	publish(&then, 1000, 5);
+	publish(&now, 40, 2);
+	now.process.created_ns = 6 * S;
+	live_compare(&before, &after);
+	assert_near(now.process.iteration_rate, 20);
+	assert_near(now.process.moves_per_s, 2);
+	assert_near(now.rate[0], 1);
+	/* With fewer places: those of before are not looked at. */
+	publish(&then, 10, 1);
+	publish(&now, 40, 2);
+	then.process.subdomains = 1;
+	live_compare(&before, &after);
+	assert_near(now.process.iteration_rate, 5);
+	/* It could not be read then. */
+	then.process = (struct live_process){.pid = 10, .error = -EBADMSG, .created_ns = 3 * S};
+	live_compare(&before, &after);
+	assert_near(now.process.iteration_rate, 5);
+}
+
+/* What cannot be read has no rates, and the others count. */
+static void test_processes_that_fail(void **state)
+{
+	struct published good = {.subdomain = {HELD(8), HELD(8), HELD(8), HELD(8)}};
+	struct live_process process[2] = {{.pid = 9, .error = -EPROTO}};
+	struct live_sample after = {.now_ns = 7 * S, .processes = 2, .process = process};
+
+	(void)state;
+	publish(&good, 40, 8);
+	process[1] = good.process;
+	live_compare(NULL, &after);
+	assert_true(isnan(process[0].iteration_rate) && isnan(process[0].moves_per_s));
+	assert_near(process[1].iteration_rate, 5);
+	assert_near(after.iteration_rate, 5);
+	assert_near(after.moves_per_s, 2);
+	after.processes = 1;
+	live_compare(NULL, &after);
+	assert_true(isnan(after.iteration_rate) && isnan(after.moves_per_s));
+}
+
+static void test_workers(void **state)
+{
+	struct published p = {.subdomain = {EMPTY, EMPTY, EMPTY, EMPTY}};
+	struct live_thread then[] = {thread(11, 0), thread(12, 0), thread(13, 0)}, now[3];
+	struct live_sample before = sample(5 * S, then, 3), after = sample(7 * S, now, 3);
+
+	(void)state;
+	publish(&p, 0, 0);
+	before.process = after.process = &p.process;
+	before.processes = after.processes = 1;
+	memcpy(now, then, sizeof now);
+	now[0].process = now[1].process = now[2].process = 0;
+	then[0].worker = now[0].worker = 0;
+	then[0].updates = 10;
+	now[0].updates = 30;
+	now[1].worker = 1; /* since a moment ago */
+	now[1].updates = 30;
+	live_compare(&before, &after);
+	assert_near(now[0].updates_per_s, 10);
+	assert_true(isnan(now[1].updates_per_s));
+	assert_true(isnan(now[2].updates_per_s));
+	/* Of all the time that the segment is there. */
+	live_compare(NULL, &after);
+	assert_near(now[0].updates_per_s, 7.5);
+}
+
+/* The time to compare many threads, of one process or each of its own. */
+static double seconds_to_compare(bool together)
+{
+	enum { THREADS = 16000 };
+	struct live_thread *now = malloc(THREADS * sizeof *now);
+	struct live_sample after = sample(7 * S, now, THREADS);
+	double best_s = 1e9;
+
+	assert_non_null(now);
+	after.process = calloc(THREADS, sizeof *after.process);
+	assert_non_null(after.process);
+	after.wrapped = false;
+	after.processes = together ? 1 : THREADS;
+	for (int32_t i = 0; i < THREADS; i++) {
+		after.process[i] =
+			(struct live_process){.pid = i + 1, .error = -EBADMSG, .rank = -1};
+		now[i] = thread(i + 1, 5 * S);
+		now[i].process = together ? 0 : THREADS - 1 - i;
+	}
+	for (int tries = 0; tries < 3; tries++) {
+		uint64_t begin_ns = live_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+		live_compare(&after, &after);
+		double s = (double)(live_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - begin_ns) * 1e-9;
+		best_s = s < best_s ? s : best_s;
+	}
+	if (together)
+		assert_near(after.thread_spread_s, 0);
+	else /* each alone */
+		assert_true(isnan(after.thread_spread_s));
+	free(now);
+	free(after.process);
+	return best_s;
+}
+
+static void test_many_processes(void **state)
+{
+	(void)state;
+	assert_true(seconds_to_compare(false) < 20 * seconds_to_compare(true));
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_text),
+		cmocka_unit_test(test_text_that_is_not_utf8),
+		cmocka_unit_test(test_text_that_is_too_long),
+		cmocka_unit_test(test_text_of_noise),
+		cmocka_unit_test(test_rates_of_threads),
+		cmocka_unit_test(test_threads_come_and_go),
+		cmocka_unit_test(test_counters_go_back),
+		cmocka_unit_test(test_leads),
+		cmocka_unit_test(test_rates_of_subdomains),
+		cmocka_unit_test(test_segments_made_anew),
+		cmocka_unit_test(test_processes_that_fail),
+		cmocka_unit_test(test_workers),
+		cmocka_unit_test(test_many_processes),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,300 @@
+/* SPDX-License-Identifier: MIT */
+/* The equations of the Juggle paper: the values that its text gives, and what must hold for all. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#undef NDEBUG
+#include "tools/theory/theory.h"
+
+#include <math.h>
+
+#define EPSILON 1e-12
+
+static struct theory_case threads_on(uint32_t threads, uint32_t cpus)
+{
+	return (struct theory_case){
+		.threads = threads, .cpus = cpus, .phase = 1, .period = 1e-6, .phases = 1};
+}
+
+static void assert_near(double value, double expected)
+{
+	if (!(fabs(value - expected) <= EPSILON * fabs(expected)))
+		fail_msg("%.17g, not %.17g", value, expected);
+}
+
+/* a <= b, but for rounding */
+static void assert_at_most(double a, double b)
+{
+	if (!(a <= b * (1 + EPSILON)))
+		fail_msg("%.17g above %.17g", a, b);
+}
+
+static double perfect_speedup(uint32_t threads, uint32_t cpus)
+{
+	const struct theory_case c = threads_on(threads, cpus);
+
+	return theory_speedup(&c, theory_perfect(&c));
+}
+
+/* Sections 5.1, 5.3 and 6. */
+static void test_ideal_speedups(void **unused)
+{
+	(void)unused;
+	assert_near(perfect_speedup(16, 12), 1.5);
+	assert_near(perfect_speedup(13, 12), 2 / (13 / 12.0));
+	assert_float_equal(perfect_speedup(13, 12), 1.85, 0.005);
+	assert_float_equal(perfect_speedup(25, 24), 1.92, 0.005);
+	struct theory_case c = threads_on(8, 7);
+	assert_near(theory_perfect(&c), 8 / 7.0);
+	c = threads_on(4, 3);
+	assert_near(theory_perfect(&c), 4 / 3.0);
+	/* Fig. 10: what there is to gain falls as more threads share a CPU. */
+	for (uint32_t m = 2; m < 40; m++)
+		for (uint32_t n = m + 1; n < 10 * m; n += m)
+			assert_true(perfect_speedup(n, m) > perfect_speedup(n + m, m));
+}
+
+/* Table 4, its column e ceil(n/m): the work is fixed, so that e is 68 s for 8 threads. */
+static void test_static(void **unused)
+{
+	static const struct {
+		uint32_t n, m;
+		double time;
+	} row[] = {{8, 8, 68}, {16, 8, 68}, {32, 8, 68}, {8, 7, 136}, {16, 7, 102}, {32, 7, 85}};
+	(void)unused;
+
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct theory_case c = threads_on(row[i].n, row[i].m);
+		c.phase = 68 * 8.0 / row[i].n;
+		assert_near(theory_static(&c), row[i].time);
+		c.phases = 3; /* Eq. 16 */
+		assert_near(theory_static(&c), 3 * row[i].time);
+	}
+}
+
+/* Eq. 2 and Theorem 1: 5 on 2, so 3 and 2; and where Eq. 2 ends. */
+static void test_lag(void **unused)
+{
+	struct theory_case c = threads_on(5, 2);
+	(void)unused;
+
+	c.period = 0.6;
+	assert_near(theory_lag(&c), 0.1);
+	assert_near(theory_lag_bound(&c), 2.1);
+	assert_near(theory_juggle(&c), 2.5); /* Eq. 14 is larger */
+	c.period = 2.999;
+	assert_near(theory_lag_bound(&c), 2 + 2.999 / 6);
+	c.period = 3;
+	assert_true(isnan(theory_lag_bound(&c)));
+	c = threads_on(8, 7);
+	c.period = 1;
+	assert_near(theory_lag_bound(&c), 1.5);
+	assert_near(theory_juggle(&c), 1.5);
+	assert_near(theory_juggle_bound(&c), 1.5);
+	c.phases = 10;
+	assert_near(theory_juggle(&c), 15); /* Eq. 25 */
+	assert_near(theory_juggle_bound(&c), 1.5 + 9 * 8 / 7.0);
+}
+
+/* Theorem 2, by hand: 8 on 7 have 2 slow threads and 6 fast ones. */
+static void test_balanced_once(void **unused)
+{
+	struct theory_case c = threads_on(8, 7);
+	(void)unused;
+
+	assert_near(theory_balanced_once(&c), 4 / 3.0);
+	assert_near(theory_best_point(&c), 2 / 3.0);
+	c = threads_on(4, 3); /* as many fast as slow */
+	assert_near(theory_balanced_once(&c), 4 / 3.0);
+	c = threads_on(5, 3); /* 4 slow, 1 fast: Section 3.2.1 */
+	assert_near(theory_balanced_once(&c), 2);
+	c = threads_on(9, 4); /* 3 slow, 6 fast */
+	c.phase = 10;
+	assert_near(theory_balanced_once(&c), 24);
+	assert_near(theory_best_point(&c), 12);
+	/* Eqs. 20 and 22 meet there. */
+	assert_near(3 * c.phase - 12 / 2.0, 24);
+	assert_near(2 * c.phase + 12 / 3.0, 24);
+	assert_near(theory_balanced_once_mean(&c), 27.5); /* Eq. 27 */
+	c = threads_on(29, 10); /* 2.9 e: the average can't be shorter */
+	assert_near(theory_balanced_once_mean(&c), 2.9);
+}
+
+/* Eqs. 17 and 26: 8 on 7, at most every third phase has a point. */
+static void test_long_period(void **unused)
+{
+	struct theory_case c = threads_on(8, 7);
+	(void)unused;
+
+	c.period = 6;
+	c.phases = 12;
+	assert_near(theory_balanced_phases(&c), 4);
+	assert_near(theory_juggle_bound(&c), 8 * 2 + 4 * 4 / 3.0);
+	assert_near(theory_juggle(&c), 8 * 2 + 4 * 1.75);
+	c.phases = 2; /* over before the first point */
+	assert_near(theory_balanced_phases(&c), 0);
+	assert_near(theory_juggle(&c), 4);
+	assert_near(theory_speedup_bound(&c), 1);
+	c.period = 2; /* the limit: a phase with a point each, but for the first */
+	c.phases = 5;
+	assert_near(theory_balanced_phases(&c), 4);
+	c.phases = 1;
+	assert_near(theory_balanced_phases(&c), 0);
+	/* More slow than fast: Theorem 2 is no bound then. */
+	c = threads_on(3, 2);
+	c.period = 4;
+	c.phases = 4;
+	assert_near(theory_juggle_bound(&c), 2 * 2 + 2 * 1.5);
+}
+
+/* Eq. 30 in whole numbers: 2^k (2 m - n) >= m. */
+static double eq_30(uint32_t n, uint32_t m)
+{
+	unsigned k = 0;
+
+	while (((uint64_t)(2 * m - n) << k) < m)
+		k++;
+	return 2 - 1 / (double)(UINT64_C(1) << k);
+}
+
+static void test_reactive(void **unused)
+{
+	struct theory_case c;
+	(void)unused;
+
+	for (uint32_t n = 2; n <= 128; n++)
+		for (uint32_t m = n / 2 + 1; m < n; m++) {
+			c = threads_on(n, m);
+			assert_near(theory_reactive(&c), eq_30(n, m));
+		}
+	/* Where the logarithm is whole, Fig. 9: 12 on 8, 14 on 8, 15 on 8. */
+	c = threads_on(12, 8);
+	assert_near(theory_reactive(&c), 1.5);
+	c = threads_on(14, 8);
+	assert_near(theory_reactive(&c), 1.75);
+	c = threads_on(15, 8);
+	assert_near(theory_reactive(&c), 1.875);
+	c = threads_on(16, 12);
+	assert_near(theory_reactive(&c), 1.5);
+	/* By hand: 5 on 2 are 3 and 2. At 2 the two have done all, the three 2/3: then 2 and 1. At 2 1/3
+	 * the one is done, the two have a sixth left, on a CPU each. */
+	c = threads_on(5, 2);
+	assert_near(theory_reactive(&c), 2.5);
+	/* 7 on 2: 4 and 3. At 3 four have 1/4 left, two on each CPU. */
+	c = threads_on(7, 2);
+	assert_near(theory_reactive(&c), 3.5);
+	/* 8 on 3: 3, 3 and 2. At 2 six have 1/3 left. */
+	c = threads_on(8, 3);
+	assert_near(theory_reactive(&c), 2 + 2 / 3.0);
+	c.phases = 7;
+	c.phase = 3;
+	assert_near(theory_reactive(&c), 56);
+	/* The most steps that there are, or so. */
+	c = threads_on(999999, 1000);
+	assert_true(theory_reactive(&c) > 999.999 - 1e-6 && theory_reactive(&c) < 1000);
+}
+
+/* A multiple of the CPUs, or fewer threads: nothing makes a difference. */
+static void test_balanced(void **unused)
+{
+	static const uint32_t pair[][2] = {{1, 1}, {1, 4}, {3, 4}, {4, 4}, {8, 4}, {12, 4}, {9, 1}};
+	(void)unused;
+
+	for (size_t i = 0; i < sizeof pair / sizeof *pair; i++)
+		for (double period = 0.01; period < 100; period *= 3) {
+			struct theory_case c = threads_on(pair[i][0], pair[i][1]);
+			c.period = period;
+			c.phases = 5;
+			assert_false(theory_unbalanced(&c));
+			double each = c.threads > c.cpus ? c.threads / c.cpus : 1;
+			assert_near(theory_static(&c), 5 * each);
+			assert_near(theory_perfect(&c), 5 * each);
+			assert_near(theory_reactive(&c), 5 * each);
+			assert_near(theory_juggle(&c), 5 * each);
+			assert_near(theory_juggle_bound(&c), 5 * each);
+			assert_near(theory_lag_bound(&c), each);
+			assert_near(theory_balanced_once(&c), each);
+			assert_near(theory_balanced_once_mean(&c), each);
+			assert_near(theory_speedup_bound(&c), 1);
+			assert_true(theory_lag(&c) == 0 && theory_best_point(&c) == 0);
+			assert_true(theory_balanced_phases(&c) == 0);
+		}
+}
+
+/* Which of the times is never longer than which. */
+static void check_order(const struct theory_case *c)
+{
+	assert_at_most(theory_perfect(c), theory_juggle_bound(c));
+	assert_at_most(theory_juggle_bound(c), theory_juggle(c));
+	assert_at_most(theory_juggle(c), theory_static(c));
+	assert_at_most(theory_perfect(c), theory_reactive(c));
+	assert_at_most(theory_reactive(c), theory_static(c));
+	assert_at_most(1, theory_speedup_bound(c));
+	assert_at_most(theory_balanced_phases(c), c->phases);
+}
+
+/* Times scale with their unit. */
+static void check_unit(struct theory_case c)
+{
+	const double juggle = theory_juggle(&c), bound = theory_juggle_bound(&c);
+
+	c.phase *= 1024;
+	c.period *= 1024;
+	assert_near(theory_juggle(&c), 1024 * juggle);
+	assert_near(theory_juggle_bound(&c), 1024 * bound);
+}
+
+/* l phases take l times as long, but for points that only every so many have. */
+static void check_phases(struct theory_case c)
+{
+	struct theory_case one = c;
+
+	one.phases = 1;
+	assert_near(theory_static(&c), c.phases * theory_static(&one));
+	assert_near(theory_perfect(&c), c.phases * theory_perfect(&one));
+	assert_near(theory_reactive(&c), c.phases * theory_reactive(&one));
+	if (!isnan(theory_lag_bound(&c)))
+		assert_near(theory_juggle(&c), c.phases * theory_juggle(&one));
+	assert_at_most(theory_juggle_bound(&c), c.phases * theory_juggle_bound(&one));
+}
+
+static void test_properties(void **unused)
+{
+	(void)unused;
+	for (uint32_t n = 1; n <= 48; n++)
+		for (uint32_t m = 1; m <= 50; m++)
+			for (double phases = 1; phases < 2000; phases *= 11) {
+				struct theory_case c = threads_on(n, m);
+				double bound = 0;
+				c.phase = 0.3;
+				c.phases = phases;
+				for (c.period = 0.002; c.period < 900; c.period *= 1.7) {
+					check_order(&c);
+					check_unit(c);
+					check_phases(c);
+					/* The longer the period, the later the end. */
+					assert_at_most(bound, theory_juggle_bound(&c));
+					bound = theory_juggle_bound(&c);
+				}
+			}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_ideal_speedups),
+		cmocka_unit_test(test_static),
+		cmocka_unit_test(test_lag),
+		cmocka_unit_test(test_balanced_once),
+		cmocka_unit_test(test_long_period),
+		cmocka_unit_test(test_reactive),
+		cmocka_unit_test(test_balanced),
+		cmocka_unit_test(test_properties),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT */
+/* What the files of this folder share. */
+#ifndef LIVE_INTERNAL_H
+#define LIVE_INTERNAL_H
+
+#include <errno.h>
+#include <time.h>
+
+#include "daemon/telemetry/reader.h"
+#include "tools/live/live.h"
+
+static inline uint64_t live_clock_ns(clockid_t clock)
+{
+	struct timespec t = {0};
+
+	clock_gettime(clock, &t);
+	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
+}
+
+/* How long the machine was suspended since it booted: what the clock of births counts and that of
+ * segments does not. */
+static inline uint64_t live_asleep_ns(void)
+{
+	uint64_t awake_ns = live_clock_ns(CLOCK_MONOTONIC); /* first, so that it is the smaller */
+
+	return live_clock_ns(CLOCK_BOOTTIME) - awake_ns;
+}
+
+/* Does an error tell of the caller, and nothing of what it looked at? */
+static inline bool live_lacks_resources(int error)
+{
+	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
+}
+
+/* ---- text.c ---- */
+
+/* Copy text of at most `bytes` bytes, which may end earlier by a NUL, for printing: what is not UTF-8,
+ * and control characters, become '?'. Cut between characters where it does not fit. */
+void live_text(char *out, size_t out_bytes, const char *text, size_t bytes);
+
+/* The command line of a process, its words separated by blanks; "" when it can't be read. */
+void live_command(pid_t pid, char *out, size_t out_bytes);
+
+/* The command of a wrapped job; with juggle -p that of the process. */
+void live_job_command(const struct telemetry *t, char *out, size_t out_bytes);
+
+/* The number that mpirun or a batch system gave a process; -1: none, or it can't be read. */
+int32_t live_rank(pid_t pid);
+/* The same of a process whose segment tells `told`, 0 if the program left it out. */
+int32_t live_rank_of(pid_t pid, int32_t told);
+
+/* ---- process.c ---- */
+
+/* Has that process gone, or, with created_ns (not 0), did it begin after that moment, and has so
+ * taken the pid of another? A process of which only the zombie is left has gone. */
+bool live_process_gone(pid_t pid, uint64_t created_ns);
+
+/* Is that process the juggle whose segment has this inode? It is if it maps it or, where that isn't told
+ * (to users other than its own, and of a juggle with capabilities), by its name. */
+bool live_is_juggle(pid_t pid, uint64_t inode);
+
+/* The parent; 0 when there is none, or it is not known. */
+pid_t live_parent(pid_t pid);
+
+enum { LIVE_DEPTH = 256 }; /* of processes below each other: /proc is not read at one moment */
+
+/* The process itself and those above it, nearest first. Returns how many. */
+size_t live_ancestors(pid_t pid, pid_t above[LIVE_DEPTH]);
+
+/* Is `above` the process itself or one above it? */
+bool live_is_below(pid_t pid, pid_t above);
+
+/* ---- choice.c ---- */
+
+/* The process that all of a job stand below, and which is of it. */
+pid_t live_job_top(const struct live_entry *job);
+
+/* Fill in which job each process belongs to. Jobs come first. */
+void live_belong(struct live_entry *entry, size_t n);
+
+/* Can the i-th be opened, and is it no part of one before it? */
+bool live_is_choice(const struct live_entry *entry, size_t i);
+
+/* ---- job.c ---- */
+
+/* A process that publishes, as long as it is watched. */
+struct live_member {
+	pid_t pid;
+	struct progress_reader *reader; /* NULL: see error */
+	int error;
+	int32_t rank;
+	char command[LIVE_COMMAND_BYTES];
+};
+
+struct live_rank_of {
+	pid_t pid;
+	int32_t rank;
+	bool asked; /* for, since others were forgotten */
+};
+
+struct live_job {
+	uid_t uid;
+	pid_t pid; /* of juggle; 0: not wrapped */
+	struct telemetry_reader *reader; /* NULL: not wrapped */
+	char command[LIVE_COMMAND_BYTES];
+	pid_t parent; /* not wrapped: of all members, if they are ranks; else 0 */
+	uint64_t looked_ns; /* for members, last */
+	struct live_member *member; /* by pid */
+	size_t members;
+	struct live_rank_of *rank; /* what is known already, by pid */
+	size_t ranks;
+};
+
+/* Begin to watch a process that publishes, unless it is watched. 0 or -ENOMEM. */
+int live_job_watch(struct live_job *job, pid_t pid);
+/* The rank of a process of the job, read once. */
+int32_t live_job_rank(struct live_job *job, pid_t pid);
+/* Forget those that were not asked for since the last time: they have ended, and others may get their
+ * pids. */
+void live_job_forget_ranks(struct live_job *job);
+/* Add those that have come and drop those that have gone. `pid`: those that juggle tells of. 0 or
+ * -ENOMEM. */
+int live_job_update(struct live_job *job, const pid_t *pid, size_t n, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Subdomains on workers on ranks, in virtual time: PLB within ranks and DPLB between them (plb.h,
+ * dplb.h: the code that juggle, libprogress and jacobi run). Discrete events; the same seed gives the
+ * same run. A rank is a node; with one rank this is PLB alone.
+ *
+ * A worker updates the subdomains that it holds in turn; an update takes its cost, by the speed
+ * of the worker and its noise. With a field (field.h) each update is the real one, in the order of
+ * virtual time, so that the time to solution is exact; without one only counts are kept.
+ */
+#ifndef SIM_CLUSTER_H
+#define SIM_CLUSTER_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libprogress/policy/dplb.h"
+#include "libprogress/policy/plb.h"
+
+struct field;
+
+enum cluster_mode {
+	CLUSTER_SYNC, /* a barrier over all ranks after each iteration */
+	CLUSTER_SSYNC, /* halos at most so many iterations older than the reader */
+	CLUSTER_ASYNC,
+};
+
+enum cluster_dplb {
+	CLUSTER_DPLB_NONE,
+	CLUSTER_DPLB_GLOBAL,
+	CLUSTER_DPLB_NEIGHBOURS,
+	CLUSTER_DPLB_RANDOM
+};
+
+struct cluster_params {
+	uint32_t ranks, workers, sockets; /* workers of each rank, on so many sockets (domains) */
+	uint32_t each; /* subdomains of each worker at first */
+	/* Which subdomains are neighbours: cut as by jacobi --cut=1d, else as by --cut=2d. A field has a
+	 * cut of its own. */
+	bool strips;
+	enum cluster_mode mode;
+	uint32_t bound; /* CLUSTER_SSYNC */
+	/* Costs. An update of one subdomain takes update_ns on a worker of speed 1. */
+	double update_ns;
+	double jitter; /* random variation of each update's cost, a share */
+	double foreign; /* an update costs so much more where the subdomain is not at home: its first socket */
+	/* speed[rank * workers + worker]; NULL: all 1. Not owned, copied. */
+	const double *speed;
+	uint64_t latency_ns; /* of a halo, a message or a view between ranks */
+	uint64_t send_ns; /* for which a subdomain between ranks is not updated */
+	/* PLB on each rank. */
+	bool plb;
+	struct policy_plb_params plb_params;
+	uint64_t plb_period_ns;
+	double plb_point_ns; /* what a point costs the worker whose turn it is, for each subdomain */
+	/* DPLB. */
+	enum cluster_dplb dplb;
+	struct policy_dplb_params dplb_params; /* threshold in updates; 0: worked out, see dplb.h */
+	uint64_t dplb_period_ns;
+	uint32_t reach; /* CLUSTER_DPLB_NEIGHBOURS */
+	uint32_t room; /* subdomains that a rank takes at most; 0: twice those at first */
+	uint64_t look_ns; /* between the looks of a rank at others; 0: 2 ms, as jacobi has it */
+	uint64_t seed;
+};
+
+struct cluster_result {
+	uint64_t now_ns;
+	uint64_t updates;
+	double rate; /* updates of all workers / workers / seconds: PLB, Section 3.1 */
+	uint64_t spread; /* of updates over all subdomains, now */
+	/* The most stale halo encountered, in iterations, and the mean over updates of the oldest
+	 * halo. Of several ranks in CLUSTER_ASYNC without a field, where ranks are run one after
+	 * the other, a sample: each look, of a sixteenth of the ranks, and without latency. */
+	uint64_t staleness;
+	double staleness_mean;
+	uint64_t plb_points, plb_moves, dplb_points, dplb_moves, dplb_refused;
+	uint64_t messages; /* between ranks for knowledge and moves, not for halos */
+	uint64_t messages_rank_max; /* of the rank with the most */
+	uint32_t subdomains_rank_min, subdomains_rank_max;
+};
+
+struct cluster;
+
+/* field: NULL, or the cells, not owned, with a subdomain for each of this cluster. Returns 0, -ENOMEM,
+ * or -EINVAL: nothing of something, a cost, speed or time out of range, PLB or DPLB in CLUSTER_SYNC, less
+ * room than subdomains at first, or more subdomains than there are numbers for. */
+int cluster_new(struct cluster **out, const struct cluster_params *params, struct field *field);
+/* Accepts NULL. */
+void cluster_free(struct cluster *cluster);
+/* Go on until that moment of virtual time, 2^62 ns at most, and with what ends right then. How a run is cut into
+ * calls changes nothing. */
+void cluster_run(struct cluster *cluster, uint64_t until_ns);
+uint64_t cluster_subdomains(const struct cluster *cluster);
+/* Updates of each subdomain so far, into an array for all: for pictures of the braid. */
+void cluster_updates(const struct cluster *cluster, uint64_t *updates);
+void cluster_get(const struct cluster *cluster, struct cluster_result *result);
+
+#endif
