@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/balancer.h"
+#include "daemon/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -10,7 +11,6 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "daemon/job/roster.h"
@@ -35,7 +35,7 @@ struct scanner {
 	struct topology topology;
 	struct team_exchange exchange; /* the teams */
 	struct proc_watch watch; /* for new threads, while the job is starting */
-	struct act_mask usable; /* CPUs of -c that are online and in the cpuset now */
+	struct cpuset usable; /* CPUs of -c that are online and in the cpuset now */
 	struct published published; /* what threads tell of themselves */
 	struct progress_finder finder;
 	struct sampler *sampler; /* attaches slots */
@@ -48,14 +48,6 @@ struct scanner {
 	bool warned_full;
 	bool untraceable; /* the trace could not be begun */
 };
-
-static uint64_t now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 static void warn(const struct scanner *s, const char *text, int error)
 {
@@ -124,13 +116,13 @@ static const struct worker *confined_relative(
 static int record_original(
 	struct scanner *s, const struct proc_thread *thread, struct worker *worker)
 {
-	struct act_mask mask;
+	struct cpuset mask;
 	bool inherited = false;
-	int r = act_get_mask(thread->tid, &mask);
+	int r = cpuset_of_thread(thread->tid, &mask);
 
 	if (r < 0)
 		return r;
-	if (act_mask_count(&mask) == 1 && act_mask_has(&s->usable, act_mask_first(&mask))) {
+	if (cpuset_count(&mask) == 1 && cpuset_has(&s->usable, cpuset_nth(&mask, 0))) {
 		const struct worker *relative = confined_relative(s, thread);
 		if (relative != NULL) {
 			ledger_mask(s->setup->ledger, relative->ledger, &mask);
@@ -170,7 +162,7 @@ static void list_thread(struct scanner *s, const struct proc_thread *thread, str
 	telemetry_set(&shown->wait_ns, 0);
 	telemetry_set(&shown->migrations, 0);
 	atomic_store_explicit(&shown->balance_ns, 0, memory_order_relaxed);
-	shown->met_ns = now_ns();
+	shown->met_ns = clock_monotonic_ns();
 	atomic_store_explicit(&shown->os_cpu, -1, memory_order_relaxed);
 	atomic_store_explicit(&shown->flags, TELEMETRY_THREAD_USED, memory_order_release);
 }
@@ -199,7 +191,7 @@ static struct worker *meet(struct scanner *s, const struct proc_thread *thread)
 	}
 	worker_apply_idle_rule(worker, s->setup->options, thread->comm);
 	worker->idle.idle = !worker->compute_by_rule;
-	worker->met_ns = now_ns();
+	worker->met_ns = clock_monotonic_ns();
 	if (thread->pid == thread->tid) {
 		s->young_until_ns = worker->met_ns + YOUNG_FOR_NS;
 		progress_finder_hurry(&s->finder);
@@ -218,13 +210,13 @@ static void scan(struct scanner *s)
 {
 	const struct proc_thread *thread;
 	size_t n, ours = 0;
-	uint64_t begin = now_ns();
+	uint64_t begin = clock_monotonic_ns();
 
 	collect_ended(s);
 	if (proc_scan_run(s->scan, &thread, &n) < 0)
 		return;
 	/* Without the time of meeting threads, which is spent once for each. */
-	uint64_t end = now_ns();
+	uint64_t end = clock_monotonic_ns();
 	s->next_scan_ns = end + (end - begin) * SCAN_SHARE;
 	s->next_eager_ns = end + (end - begin) * EAGER_SHARE;
 	for (size_t i = 0; i < n; i++) {
@@ -354,7 +346,7 @@ static void trace_cpus(struct scanner *s)
 		used += (size_t)snprintf(list + used, sizeof list - used, " %d:%d",
 			s->topology.cpu[i].os_cpu, s->topology.cpu[i].domain);
 	trace_begin(s->context.trace);
-	trace_line(s->context.trace, "cpus %llu%s", (unsigned long long)now_ns(), list);
+	trace_line(s->context.trace, "cpus %llu%s", (unsigned long long)clock_monotonic_ns(), list);
 	trace_end(s->context.trace);
 }
 
@@ -362,11 +354,11 @@ static void trace_cpus(struct scanner *s)
  * can be used. The kernel shows by the mask of this very thread, which asked for all. */
 static int check_cpus(struct scanner *s)
 {
-	struct act_mask usable;
+	struct cpuset usable;
 	struct worker *workers;
 
-	s->last_cpus_ns = now_ns();
-	if (act_get_mask(0, &usable) < 0 || act_mask_count(&usable) == 0 ||
+	s->last_cpus_ns = clock_monotonic_ns();
+	if (cpuset_of_thread(0, &usable) < 0 || cpuset_count(&usable) == 0 ||
 		memcmp(&usable, &s->usable, sizeof usable) == 0)
 		return 0;
 	stop_teams(s, &workers);
@@ -422,7 +414,7 @@ static int set_up(struct scanner *s)
 		.except = options->pid != 0 ? s->setup->keeper : getpid(),
 	};
 
-	s->started_ns = now_ns();
+	s->started_ns = clock_monotonic_ns();
 	s->foreign = options->pid != 0 && act_may_set_mask(options->pid) == -EPERM;
 	proc_watch_init(&s->watch);
 	pthread_mutex_init(&s->exchange.lock, NULL);
@@ -439,7 +431,7 @@ static int set_up(struct scanner *s)
 		return -errno;
 	int r = act_set_mask(0, &options->cpus);
 	if (r == 0)
-		r = act_get_mask(0, &s->usable);
+		r = cpuset_of_thread(0, &s->usable);
 	if (r == 0)
 		r = sampler_new(&s->sampler, options->sampler);
 	if (r < 0)
@@ -506,7 +498,7 @@ static int run(struct scanner *s)
 	bool wanted = true;
 
 	for (;;) {
-		uint64_t now = now_ns();
+		uint64_t now = clock_monotonic_ns();
 		bool eager = now - s->started_ns < EAGER_FOR_NS;
 		if ((eager && proc_watch_changed(&s->watch)) ||
 			now >= s->next_scan_ns + SCAN_ANYWAY_NS)
@@ -516,7 +508,7 @@ static int run(struct scanner *s)
 			if (s->deserted)
 				return 0;
 			wanted = !proc_scan_settled(s->scan);
-			now = now_ns();
+			now = clock_monotonic_ns();
 		}
 		look_for_progress(s, now);
 		if (now - s->last_cpus_ns >= CPUS_CHECK_NS) {

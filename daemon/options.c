@@ -5,10 +5,11 @@
 #include <argz.h>
 #include <errno.h>
 #include <fnmatch.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "daemon/base/parse.h"
 
 /* Defaults, once: they are parsed like options, and stand in the help text. */
 #define DEFAULT_PERIOD "auto"
@@ -21,6 +22,7 @@
 #define DEFAULT_MARGIN "500us"
 
 #define PERIOD_LEAST_NS UINT64_C(100000)
+#define LONGEST_NS UINT64_C(3600000000000)
 #define AUTO_PERIOD_NS UINT64_C(2000000)
 
 /* Keys of the options without a short name. */
@@ -91,75 +93,12 @@ const char *options_policy_name(enum policy_name policy)
 	return names[policy];
 }
 
-int options_parse_time(const char *text, uint64_t *ns)
-{
-	static const struct {
-		const char *unit;
-		double ns;
-	} units[] = {{"ns", 1}, {"us", 1e3}, {"ms", 1e6}, {"s", 1e9}};
-	char *end;
-
-	/* strtod() reads more than is meant: blanks, signs, hexadecimals, exponents. */
-	size_t length = strspn(text, "0123456789.");
-	double value = strtod(text, &end);
-	if (length == 0 || end != text + length)
-		return -EINVAL;
-	for (size_t i = 0; i < sizeof units / sizeof units[0]; i++)
-		if (strcmp(end, units[i].unit) == 0) {
-			if (value * units[i].ns > 3600e9)
-				return -ERANGE;
-			*ns = (uint64_t)llround(value * units[i].ns);
-			return 0;
-		}
-	return -EINVAL;
-}
-
-static int parse_number(const char **text, long most, long *out)
-{
-	char *end;
-
-	if (**text < '0' || **text > '9')
-		return -EINVAL;
-	errno = 0;
-	*out = strtol(*text, &end, 10);
-	if (errno != 0 || *out > most)
-		return -ERANGE;
-	*text = end;
-	return 0;
-}
-
-int options_parse_cpus(const char *text, struct act_mask *out)
-{
-	memset(out, 0, sizeof *out);
-	for (;;) {
-		long first, last;
-		int r = parse_number(&text, ACT_CPUS_MAX - 1, &first);
-		if (r < 0)
-			return r;
-		last = first;
-		if (*text == '-') {
-			text++;
-			r = parse_number(&text, ACT_CPUS_MAX - 1, &last);
-			if (r < 0)
-				return r;
-			if (last < first)
-				return -EINVAL;
-		}
-		for (long cpu = first; cpu <= last; cpu++)
-			act_mask_add(out, (int)cpu);
-		if (*text == '\0')
-			return 0;
-		if (*text++ != ',')
-			return -EINVAL;
-	}
-}
-
 static void parse_cpus(struct argp_state *state, struct options *o, const char *arg)
 {
-	int r = options_parse_cpus(arg, &o->cpus);
+	int r = cpuset_parse(arg, &o->cpus);
 
 	if (r == -ERANGE)
-		argp_error(state, "-c %s: CPU numbers end at %d", arg, ACT_CPUS_MAX - 1);
+		argp_error(state, "-c %s: CPU numbers end at %d", arg, CPUSET_CPUS_MAX - 1);
 	else if (r < 0)
 		argp_error(state, "-c '%s': expected a list of CPUs such as 0-5,8", arg);
 	o->cpus_given = true;
@@ -168,9 +107,9 @@ static void parse_cpus(struct argp_state *state, struct options *o, const char *
 static uint64_t parse_time(struct argp_state *state, const char *name, const char *arg)
 {
 	uint64_t ns = 0;
+	int r = parse_time_ns(arg, &ns);
 
-	int r = options_parse_time(arg, &ns);
-	if (r == -ERANGE)
+	if (r == -ERANGE || ns > LONGEST_NS)
 		argp_error(state, "%s %s: the longest time is one hour", name, arg);
 	else if (r < 0)
 		argp_error(
@@ -178,15 +117,14 @@ static uint64_t parse_time(struct argp_state *state, const char *name, const cha
 	return ns;
 }
 
-static long parse_integer(
-	struct argp_state *state, const char *name, const char *arg, long least, long most)
+static int64_t parse_number(
+	struct argp_state *state, const char *name, const char *arg, int64_t least, int64_t most)
 {
-	const char *text = arg;
-	long value = 0;
+	int64_t value = 0;
 
-	if (parse_number(&text, most, &value) < 0 || *text != '\0' || value < least)
-		argp_error(state, "%s '%s': expected a number from %ld to %ld", name, arg, least,
-			most);
+	if (parse_integer(arg, least, most, &value) < 0)
+		argp_error(state, "%s '%s': expected a number from %lld to %lld", name, arg,
+			(long long)least, (long long)most);
 	return value;
 }
 
@@ -280,10 +218,10 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		parse_cpus(state, o, arg);
 		return 0;
 	case 'p':
-		o->pid = (pid_t)parse_integer(state, "-p", arg, 1, INT32_MAX);
+		o->pid = (pid_t)parse_number(state, "-p", arg, 1, INT32_MAX);
 		return 0;
 	case 'n':
-		o->threads = (uint32_t)parse_integer(state, "-n", arg, 1, 1000000);
+		o->threads = (uint32_t)parse_number(state, "-n", arg, 1, 1000000);
 		return 0;
 	case 'i':
 		o->period_auto = strcmp(arg, "auto") == 0;
@@ -292,7 +230,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 			argp_error(state, "-i %s: the least period is 100us", arg);
 		return 0;
 	case KEY_JITTER:
-		o->jitter = (double)parse_integer(state, "--jitter", arg, 0, 90) / 100;
+		o->jitter = (double)parse_number(state, "--jitter", arg, 0, 90) / 100;
 		return 0;
 	case 'P':
 		o->policy = (enum policy_name)parse_word(state, "-P", arg, policies);

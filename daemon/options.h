@@ -22,7 +22,7 @@ enum policy_name { POLICY_NAME_JUGGLE, POLICY_NAME_STATIC, POLICY_NAME_OBSERVE }
 enum { IDLE_AUTO = 1, IDLE_MAIN = 2, IDLE_COMM = 4 }; /* none: 0 */
 
 struct options {
-	struct act_mask cpus; /* what to use: -c, else the caller's mask */
+	struct cpuset cpus; /* what to use: -c, else the caller's mask */
 	bool cpus_given;
 	uint32_t threads; /* compute threads to expect; 0: find out */
 	uint64_t period_ns;
@@ -52,13 +52,6 @@ void options_parse(struct options *options, int argc, char **argv);
 void options_deinit(struct options *options);
 
 const char *options_policy_name(enum policy_name policy);
-
-/* "100ms", "0.01s", "500us", "20ns"; a number needs its unit. Returns 0, -EINVAL, or
- * -ERANGE beyond one hour. */
-int options_parse_time(const char *text, uint64_t *ns);
-/* "0-5,8". Returns 0, -EINVAL for what is not a list (or an empty one), -ERANGE for a
- * CPU number beyond ACT_CPUS_MAX. */
-int options_parse_cpus(const char *text, struct act_mask *out);
 
 /* Does --idle name a thread by its comm? */
 bool options_idle_comm(const struct options *options, const char *comm);

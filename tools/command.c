@@ -258,7 +258,7 @@ void command_trace_warnings(const char *program, const struct trace_file *trace)
 
 int command_print_json(const char *program, json_t *object)
 {
-	int r = report_write("-", object);
+	int r = json_file_write("-", object);
 
 	return r < 0 ? command_fail(program, "cannot write: %s", strerror(-r)) : 0;
 }
@@ -283,8 +283,8 @@ int command_flush(const char *program)
 void command_progress_begin(
 	struct command_progress *progress, const struct command_options *options)
 {
-	*progress = (struct command_progress){
-		.wanted = !options->quiet && isatty(STDERR_FILENO), .begin_ns = clock_wall_ns()};
+	*progress = (struct command_progress){.wanted = !options->quiet && isatty(STDERR_FILENO),
+		.begin_ns = clock_monotonic_ns()};
 }
 
 void command_progress(struct command_progress *progress, double done)
@@ -293,7 +293,7 @@ void command_progress(struct command_progress *progress, double done)
 
 	if (!progress->wanted)
 		return;
-	uint64_t now = clock_wall_ns();
+	uint64_t now = clock_monotonic_ns();
 	if (now - progress->begin_ns < PROGRESS_AFTER_NS ||
 		now - progress->last_ns < PROGRESS_EVERY_NS)
 		return;

@@ -289,7 +289,7 @@ static int run(const struct options *options, const struct grid *grid, uint32_t 
 		.pin = options->pin ? &mask : NULL,
 		.pin_first = place->local_rank * threads,
 	};
-	int status, rc = cpuset_of_caller(&mask);
+	int status, rc = cpuset_of_thread(0, &mask);
 
 	if (task.transport)
 		task.slots = ranks_slots(options, grid, threads);

@@ -62,12 +62,12 @@ static void judge(struct solver *solver)
 
 	solver->residual = meeting_norm(solver, &estimated);
 	solver->verifications++;
-	estimate_learn(
-		&solver->estimate, estimated, solver->residual, solver->end_ns, clock_wall_ns());
+	estimate_learn(&solver->estimate, estimated, solver->residual, solver->end_ns,
+		clock_monotonic_ns());
 	if (solver_is_solved(solver)) {
 		solver->over = true;
 		if (!(solver->why & CALL_LIMIT))
-			solver->end_ns = clock_wall_ns();
+			solver->end_ns = clock_monotonic_ns();
 	} else if (solver->why & (CALL_LIMIT | CALL_SIGNAL)) {
 		solver->over = true;
 	}
@@ -85,7 +85,7 @@ static void convene(struct solver *solver)
 	solver->meets = why & ~(unsigned)CALL_REWIRE;
 	if (!solver->meets)
 		return;
-	solver->end_ns = clock_wall_ns();
+	solver->end_ns = clock_monotonic_ns();
 	solver->estimated = meeting_squared(solver);
 	solver->why = solver->ranks ? ranks_settle(solver->ranks) : why;
 }

@@ -61,7 +61,7 @@ void monitor_begin(struct monitor *monitor, uint32_t subdomains)
 		fprintf(monitor->trace,
 			"# time_ns, then the updates of subdomains 0 to %" PRIu32 "\n",
 			subdomains - 1);
-	monitor->begin_ns = clock_wall_ns();
+	monitor->begin_ns = clock_monotonic_ns();
 }
 
 void monitor_end(struct monitor *monitor)
@@ -92,7 +92,7 @@ static void look(struct monitor *monitor, const struct progress *progress, uint3
 
 void monitor_poll(struct monitor *monitor, const struct progress *progress, uint32_t subdomains)
 {
-	uint64_t now_ns = clock_wall_ns();
+	uint64_t now_ns = clock_monotonic_ns();
 
 	if (monitor->trace && now_ns >= monitor->trace_due_ns) {
 		monitor->trace_due_ns = now_ns + TRACE_NS;

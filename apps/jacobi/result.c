@@ -179,5 +179,5 @@ int result_write(const struct solve_task *task, const struct solve_outcome *outc
 	}
 	json_decref(found);
 	json_decref(ranks);
-	return report_write(options->json, object);
+	return json_file_write(options->json, object);
 }

@@ -3,6 +3,7 @@
  * The workers; see solve.h.
  */
 #include "apps/jacobi/solver.h"
+#include "apps/pin.h"
 
 #include "daemon/base/clock.h"
 
@@ -19,7 +20,7 @@ static bool seems_converged(struct solver *solver)
 {
 	double norm = sqrt(meeting_squared(solver));
 
-	return estimate_exact(&solver->estimate, norm, clock_wall_ns()) <=
+	return estimate_exact(&solver->estimate, norm, clock_monotonic_ns()) <=
 	       solver->task->options->residual;
 }
 
@@ -232,8 +233,7 @@ static int prepare(struct solver *solver, uint32_t w)
 	const struct solve_task *task = solver->task;
 	uint32_t rank = task->transport ? transport_rank(task->transport) : 0;
 	bool lockstep = task->options->mode == MODE_SYNC;
-	int rc = task->pin ? cpuset_pin_caller(cpuset_nth(task->pin, (int)(task->pin_first + w)))
-			   : 0;
+	int rc = task->pin ? pin_caller(cpuset_nth(task->pin, (int)(task->pin_first + w))) : 0;
 
 	if (rc == 0)
 		rc = progress_register(solver->progress, w);

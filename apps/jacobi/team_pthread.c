@@ -32,7 +32,7 @@ uint32_t team_threads_default(void)
 {
 	struct cpuset mask;
 
-	if (cpuset_of_caller(&mask) < 0)
+	if (cpuset_of_thread(0, &mask) < 0)
 		return 1;
 	return (uint32_t)cpuset_count(&mask);
 }

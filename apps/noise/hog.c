@@ -4,6 +4,7 @@
  */
 #include "apps/noise/hog.h"
 
+#include "apps/pin.h"
 #include "daemon/base/clock.h"
 #include "daemon/base/cpuset.h"
 
@@ -81,7 +82,7 @@ static void compute(int steps)
 static void run_plb(struct hog *hog)
 {
 	while (!stopped(hog)) {
-		sleep_until(hog, clock_wall_ns() + PLB_SLEEP_NS);
+		sleep_until(hog, clock_monotonic_ns() + PLB_SLEEP_NS);
 		if (!stopped(hog))
 			compute(PLB_STEPS);
 	}
@@ -89,7 +90,7 @@ static void run_plb(struct hog *hog)
 
 static void run_duty(struct hog *hog)
 {
-	uint64_t period_start_ns = clock_wall_ns();
+	uint64_t period_start_ns = clock_monotonic_ns();
 
 	while (!stopped(hog)) {
 		uint64_t until_ns = clock_thread_ns() + hog->busy_ns;
@@ -97,7 +98,7 @@ static void run_duty(struct hog *hog)
 		while (!stopped(hog) && clock_thread_ns() < until_ns)
 			compute(SLICE_STEPS);
 
-		uint64_t now_ns = clock_wall_ns();
+		uint64_t now_ns = clock_monotonic_ns();
 		uint64_t periods = (now_ns - period_start_ns) / hog->period_ns;
 
 		/* Busy all the time is allowed too, and must not sleep a period away. */
@@ -125,14 +126,14 @@ static uint64_t random_ns(struct hog *hog, double min_s, double max_s)
 static void run_hogs(struct hog *hog)
 {
 	/* Times add up from the start, so that late wakeups don't shift the schedule. */
-	uint64_t wall_ns = clock_wall_ns();
+	uint64_t wall_ns = clock_monotonic_ns();
 
 	hog->random = hog->seed;
 	while (!stopped(hog)) {
 		wall_ns += random_ns(hog, 0, HOGS_SLEEP_MAX_S);
 		sleep_until(hog, wall_ns);
 		wall_ns += random_ns(hog, HOGS_BUSY_MIN_S, HOGS_BUSY_MAX_S);
-		while (!stopped(hog) && clock_wall_ns() < wall_ns)
+		while (!stopped(hog) && clock_monotonic_ns() < wall_ns)
 			compute(SLICE_STEPS);
 	}
 }
@@ -141,7 +142,7 @@ int hog_prepare(struct hog *hog, const char **what)
 {
 	if (hog->os_cpu >= 0) {
 		*what = "pinning";
-		int rc = cpuset_pin_caller(hog->os_cpu);
+		int rc = pin_caller(hog->os_cpu);
 		if (rc < 0)
 			return rc;
 	}

@@ -80,7 +80,7 @@ static struct hog hog_of(const struct options *options, int index, int own_nice)
 static void wait_for_end(const sigset_t *signals, uint64_t end_ns)
 {
 	for (;;) {
-		uint64_t now_ns = clock_wall_ns();
+		uint64_t now_ns = clock_monotonic_ns();
 		int signal;
 
 		if (end_ns && now_ns >= end_ns)
@@ -122,7 +122,7 @@ static int report(const struct noise *noise, uint64_t elapsed_ns)
 				      "cpu_s", hog_s, "share", hog_s / elapsed_s));
 	}
 
-	int rc = report_write(options->json,
+	int rc = json_file_write(options->json,
 		json_pack("{s:s, s:s, s:s, s:I, s:f, s:f, s:f, s:o}", "program", "noise", "version",
 			JUGGLE_VERSION, "pattern", hog_pattern_name(options->pattern), "seed",
 			(json_int_t)options->seed, "elapsed_s", elapsed_s, "cpu_s", cpu_s, "share",
@@ -291,13 +291,13 @@ int main(int argc, char **argv)
 	if (status)
 		return status;
 
-	uint64_t begin_ns = clock_wall_ns();
+	uint64_t begin_ns = clock_monotonic_ns();
 	bool failed = atomic_load(&noise.failed);
 	if (!failed)
 		wait_for_end(&signals, options.time_ns ? begin_ns + options.time_ns : 0);
 	stop(&noise);
 
-	uint64_t elapsed_ns = clock_wall_ns() - begin_ns;
+	uint64_t elapsed_ns = clock_monotonic_ns() - begin_ns;
 	status = failed ? 1 : report(&noise, elapsed_ns ? elapsed_ns : 1);
 	clean(&noise);
 	return status;

@@ -204,7 +204,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 static int complete(struct options *out)
 {
 	if (out->command && !out->pinned) {
-		int rc = cpuset_of_caller(&out->cpus);
+		int rc = cpuset_of_thread(0, &out->cpus);
 
 		if (rc < 0) {
 			fprintf(stderr, "noise: affinity mask: %s\n", strerror(-rc));

@@ -41,7 +41,7 @@ static double ideal_s(const struct result *result, const struct options *options
 
 static int write_object(const char *program, const char *path, json_t *object)
 {
-	int rc = report_write(path, object);
+	int rc = json_file_write(path, object);
 
 	if (rc < 0)
 		fprintf(stderr, "%s: %s: %s\n", program, path, strerror(-rc));

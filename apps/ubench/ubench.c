@@ -64,7 +64,7 @@ int main(int argc, char **argv)
 
 	if (rc)
 		return rc < 0 ? 2 : 0;
-	rc = cpuset_of_caller(&mask);
+	rc = cpuset_of_thread(0, &mask);
 	if (rc < 0)
 		return setup_failed(model.program, "reading the affinity mask", rc);
 

@@ -4,6 +4,7 @@
  * are processes, and they wait inside the MPI library, which polls: a balancer has to
  * find them and gets no hint from the kernel.
  */
+#include "apps/pin.h"
 #include "apps/ubench/options.h"
 #include "apps/ubench/result.h"
 #include "apps/ubench/setup.h"
@@ -38,7 +39,7 @@ static void place_init(struct place *place)
 
 	/* mpirun may have bound each rank to a CPU of its own: only the union tells what
 	 * the job has. A mask that can't be read adds nothing. */
-	(void)cpuset_of_caller(&mine);
+	(void)cpuset_of_thread(0, &mine);
 	MPI_Allreduce(mine.word, place->cpus.word, CPUSET_WORDS, MPI_UINT64_T, MPI_BOR, node);
 
 	int cpus = place->node_rank == 0 ? cpuset_count(&place->cpus) : 0;
@@ -86,7 +87,7 @@ static int run(const struct model *model, const struct options *options, const s
 	}
 	/* Pinning counts the ranks of this machine, work those of the job. */
 	if (rc == 0 && job.pin)
-		rc = cpuset_pin_caller(cpuset_nth(job.pin, place->node_rank));
+		rc = pin_caller(cpuset_nth(job.pin, place->node_rank));
 	job.pin = NULL;
 	if (rc == 0)
 		rc = worker_init(&worker, place->rank, phase_ns, &job);

@@ -62,7 +62,7 @@ int main(int argc, char **argv)
 			model.program);
 		return 2;
 	}
-	rc = cpuset_of_caller(&mask);
+	rc = cpuset_of_thread(0, &mask);
 	if (rc < 0)
 		return setup_failed(model.program, "reading the affinity mask", rc);
 

@@ -3,6 +3,7 @@
  * One thread of the benchmark; see worker.h.
  */
 #include "apps/ubench/worker.h"
+#include "apps/pin.h"
 
 #include "daemon/base/clock.h"
 
@@ -15,7 +16,7 @@ int worker_init(struct worker *worker, int index, uint64_t *phase_ns, struct job
 	*worker = (struct worker){.index = index, .phase_ns = phase_ns};
 	/* Pin first: the memory belongs where the thread will be. */
 	if (job->pin)
-		rc = cpuset_pin_caller(cpuset_nth(job->pin, index));
+		rc = pin_caller(cpuset_nth(job->pin, index));
 	if (rc == 0)
 		rc = work_init(&worker->work, index, job->memory_bytes);
 	if (rc < 0)
@@ -42,16 +43,16 @@ void worker_run(struct worker *worker, struct job *job)
 	if (atomic_load(&job->error))
 		return;
 
-	uint64_t last_ns = clock_wall_ns();
+	uint64_t last_ns = clock_monotonic_ns();
 	worker->started_ns = last_ns;
 	for (uint64_t phase = 0; phase < job->phases; phase++) {
 		work_run(&worker->work, steps);
 		job->wait(job->wait_arg);
 		if (phase < times) {
-			uint64_t now_ns = clock_wall_ns();
+			uint64_t now_ns = clock_monotonic_ns();
 			worker->phase_ns[phase] = now_ns - last_ns;
 			last_ns = now_ns;
 		}
 	}
-	worker->ended_ns = clock_wall_ns();
+	worker->ended_ns = clock_monotonic_ns();
 }

@@ -19,9 +19,9 @@ static int set_words(pid_t tid, size_t words, const uint64_t *word)
 	return syscall(SYS_sched_setaffinity, tid, words * sizeof *word, word) < 0 ? -errno : 0;
 }
 
-int act_set_mask(pid_t tid, const struct act_mask *mask)
+int act_set_mask(pid_t tid, const struct cpuset *mask)
 {
-	return set_words(tid, ACT_MASK_WORDS, mask->word);
+	return set_words(tid, CPUSET_WORDS, mask->word);
 }
 
 int act_may_set_mask(pid_t tid)
@@ -39,13 +39,13 @@ int act_may_set_mask(pid_t tid)
 
 int act_pin(pid_t tid, int os_cpu)
 {
-	struct act_mask mask;
+	struct cpuset mask;
 
-	if (os_cpu < 0 || os_cpu >= ACT_CPUS_MAX)
+	if (os_cpu < 0 || os_cpu >= CPUSET_CPUS_MAX)
 		return -EINVAL;
 	size_t words = (size_t)os_cpu / 64 + 1;
 	memset(mask.word, 0, words * sizeof *mask.word);
-	act_mask_add(&mask, os_cpu);
+	cpuset_add(&mask, os_cpu);
 	return set_words(tid, words, mask.word);
 }
 

@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "daemon/act/mask.h"
+#include "daemon/base/cpuset.h"
 
 /* Give a thread a mask. Returns 0; -ESRCH when it is gone; -EINVAL when none of the
  * CPUs can be used now (offline, or outside the cpuset); -EPERM for another user's. */
-int act_set_mask(pid_t tid, const struct act_mask *mask);
+int act_set_mask(pid_t tid, const struct cpuset *mask);
 /* May we set a thread's mask? Asks the kernel, and changes nothing. Returns 0; -EPERM (another
  * user's); -ESRCH when it is gone. Of the kernel's own threads some pass that cannot be moved. */
 int act_may_set_mask(pid_t tid);

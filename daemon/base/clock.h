@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * The two clocks that workloads read, in nanoseconds.
- */
-#ifndef APPS_CLOCK_H
-#define APPS_CLOCK_H
+/* Reading the kernel's clocks, in nanoseconds. */
+#ifndef BASE_CLOCK_H
+#define BASE_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
@@ -19,7 +17,7 @@ static inline uint64_t clock_read_ns(clockid_t clock)
 }
 
 /* Wall time since some fixed point; the same for all threads of a machine. */
-static inline uint64_t clock_wall_ns(void)
+static inline uint64_t clock_monotonic_ns(void)
 {
 	return clock_read_ns(CLOCK_MONOTONIC);
 }

@@ -3,8 +3,8 @@
  * What the command lines of the workloads have in common. argp's own --help and --version are
  * replaced, because they end the process, and an MPI rank must not end without MPI_Finalize().
  */
-#ifndef APPS_COMMAND_LINE_H
-#define APPS_COMMAND_LINE_H
+#ifndef BASE_COMMAND_LINE_H
+#define BASE_COMMAND_LINE_H
 
 #include <argp.h>
 #include <stdint.h>

@@ -1,22 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/*
- * Sets of CPUs for the workloads; see cpuset.h for why they have their own.
- */
 #include "daemon/base/cpuset.h"
 
 #include <errno.h>
-#include <sched.h>
-#include <stdbool.h>
-
-bool cpuset_has(const struct cpuset *set, int os_cpu)
-{
-	return os_cpu >= 0 && os_cpu < CPUSET_CPUS_MAX && set->word[os_cpu / 64] >> os_cpu % 64 & 1;
-}
-
-static void cpuset_add(struct cpuset *set, int os_cpu)
-{
-	set->word[os_cpu / 64] |= UINT64_C(1) << (os_cpu % 64);
-}
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 /* Digits up to CPUSET_CPUS_MAX; moves *text behind them. */
 static int scan_number(const char **text, int *out)
@@ -84,6 +73,32 @@ int cpuset_parse(const char *text, struct cpuset *out)
 	return 0;
 }
 
+void cpuset_format(const struct cpuset *set, char *out, size_t bytes)
+{
+	static const char cut[] = ",...";
+	size_t at = 0;
+
+	out[0] = '\0';
+	for (int cpu = 0; cpu < CPUSET_CPUS_MAX; cpu++) {
+		char range[32];
+		int last = cpu;
+		if (!cpuset_has(set, cpu))
+			continue;
+		while (cpuset_has(set, last + 1))
+			last++;
+		const char *comma = at > 0 ? "," : "";
+		size_t length = (size_t)snprintf(
+			range, sizeof range, last > cpu ? "%s%d-%d" : "%s%d", comma, cpu, last);
+		if (at + length + sizeof cut > bytes) {
+			snprintf(out + at, bytes - at, "%s", at > 0 ? cut : cut + 1);
+			return;
+		}
+		memcpy(out + at, range, length + 1);
+		at += length;
+		cpu = last;
+	}
+}
+
 int cpuset_count(const struct cpuset *set)
 {
 	int count = 0;
@@ -106,26 +121,12 @@ int cpuset_nth(const struct cpuset *set, int nth)
 	return -1;
 }
 
-/* glibc's masks are arrays of long with CPU 0 in the lowest bit of the first: on a
- * little-endian or a 64-bit machine that is our layout too. */
-int cpuset_of_caller(struct cpuset *out)
+/* The raw system call, because glibc's wrapper fills what the kernel leaves with zeros only in sets
+ * of its own type. */
+int cpuset_of_thread(pid_t tid, struct cpuset *out)
 {
-	struct cpuset set = {0};
-
-	if (sched_getaffinity(0, sizeof(set), (cpu_set_t *)(void *)&set) < 0)
-		return -errno;
-	*out = set;
-	return 0;
-}
-
-int cpuset_pin_caller(int os_cpu)
-{
-	struct cpuset set = {0};
-
-	if (os_cpu < 0 || os_cpu >= CPUSET_CPUS_MAX)
-		return -EINVAL;
-	cpuset_add(&set, os_cpu);
-	if (sched_setaffinity(0, sizeof(set), (const cpu_set_t *)(const void *)&set) < 0)
+	memset(out, 0, sizeof *out);
+	if (syscall(SYS_sched_getaffinity, tid, sizeof *out, out) < 0)
 		return -errno;
 	return 0;
 }

@@ -1,16 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sets of CPUs for the workloads: read from a list, from the kernel, and given to it.
+ * Sets of CPUs by their OS numbers: as a list that people type, and as the kernel has them.
  *
- * Here because glibc's cpu_set_t ends at 1,024 CPUs, and because a static baseline is
- * only as good as its pinning: the same code places the threads of every workload.
- * The daemon has its own (daemon/act): the workloads must not depend on what they test.
+ * Here because glibc's cpu_set_t ends at 1,024 CPUs. The layout is that of the masks of
+ * sched_getaffinity(2). Nothing here sets the affinity of a thread: see daemon/act. All functions
+ * are thread-safe.
  */
-#ifndef APPS_CPUSET_H
-#define APPS_CPUSET_H
+#ifndef BASE_CPUSET_H
+#define BASE_CPUSET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #define CPUSET_CPUS_MAX 8192 /* the largest NR_CPUS of any Linux */
 #define CPUSET_WORDS (CPUSET_CPUS_MAX / 64)
@@ -19,26 +21,37 @@ struct cpuset {
 	uint64_t word[CPUSET_WORDS];
 };
 
+/* Is that CPU in the set? Of numbers that no CPU can have, none is. */
+static inline bool cpuset_has(const struct cpuset *set, int os_cpu)
+{
+	return os_cpu >= 0 && os_cpu < CPUSET_CPUS_MAX &&
+	       (set->word[os_cpu / 64] >> (os_cpu % 64) & 1);
+}
+
+/* Numbers that no CPU can have are ignored. */
+static inline void cpuset_add(struct cpuset *set, int os_cpu)
+{
+	if (os_cpu >= 0 && os_cpu < CPUSET_CPUS_MAX)
+		set->word[os_cpu / 64] |= UINT64_C(1) << (os_cpu % 64);
+}
+
 /* A list as taskset(1) has it: "0-5,8", "0-10:2" (every second). Order and repetition do
- * not matter. Pure. Returns 0, -EINVAL (not a list, an empty one, a range that runs
- * backwards) or -ERANGE (a number that no CPU can have); then *out is untouched. */
+ * not matter. Returns 0, -EINVAL (not a list, an empty one, a range that runs backwards) or
+ * -ERANGE (a number that no CPU can have); then *out is untouched. */
 int cpuset_parse(const char *text, struct cpuset *out);
 
-/* How many CPUs the set holds. Pure. */
+/* The reverse: "0-5,8", or "" for an empty set. A list that does not fit ends in "...". bytes has
+ * to be at least 8. */
+void cpuset_format(const struct cpuset *set, char *out, size_t bytes);
+
+/* How many CPUs the set holds. */
 int cpuset_count(const struct cpuset *set);
 
-/* Does the set hold that CPU? Of other numbers it has none. Pure. */
-bool cpuset_has(const struct cpuset *set, int os_cpu);
-
-/* The OS number of the nth CPU of the set, from 0, modulo its size; -1 when the set is
- * empty or nth is negative. Pure. */
+/* The OS number of the nth CPU of the set, counted from 0, modulo its size; -1 when the set is
+ * empty or nth is negative. */
 int cpuset_nth(const struct cpuset *set, int nth);
 
-/* The affinity mask of the calling thread. Returns 0 or a negative errno. */
-int cpuset_of_caller(struct cpuset *out);
-
-/* Pin the calling thread to one CPU. Returns 0, -EINVAL when the CPU isn't there or not
- * allowed, or another negative errno. */
-int cpuset_pin_caller(int os_cpu);
+/* The affinity mask of a thread (0: the caller). Returns 0, -ESRCH or -EPERM. */
+int cpuset_of_thread(pid_t tid, struct cpuset *out);
 
 #endif

@@ -21,7 +21,7 @@ static int finish(FILE *stream)
 	return rc;
 }
 
-int report_write(const char *path, json_t *object)
+int json_file_write(const char *path, json_t *object)
 {
 	FILE *stream = stdout;
 	int rc = 0;

@@ -2,8 +2,8 @@
 /*
  * Handing out a workload's result: one JSON object, to a file or standard output.
  */
-#ifndef APPS_REPORT_H
-#define APPS_REPORT_H
+#ifndef BASE_JSON_FILE_H
+#define BASE_JSON_FILE_H
 
 #include <jansson.h>
 
@@ -11,6 +11,6 @@
  * Takes over the reference to object. Returns 0, -ENOMEM when object is NULL (so that a
  * failed json_pack can be passed straight on), or the negative errno of the write: a
  * full disk and a closed pipe are noticed. */
-int report_write(const char *path, json_t *object);
+int json_file_write(const char *path, json_t *object);
 
 #endif

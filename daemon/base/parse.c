@@ -14,7 +14,7 @@ struct unit {
 	uint64_t factor;
 };
 
-/* digits [ "." digits ]: the value is mantissa / divisor. */
+/* [ digits ] [ "." digits ]: the value is mantissa / divisor. */
 struct decimal {
 	uint64_t mantissa;
 	uint64_t divisor;
@@ -31,7 +31,7 @@ static int decimal_scan(const char *text, struct decimal *out)
 	const char *p = text;
 	uint64_t mantissa = 0, divisor = 1;
 
-	if (!is_digit(*p))
+	if (!is_digit(*p) && *p != '.')
 		return -EINVAL;
 	for (; is_digit(*p); p++) {
 		if (mantissa > (INT64_MAX - 9) / 10)

@@ -7,8 +7,8 @@
  * whole text must be the number, with no blanks, no hexadecimal, no exponent, no locale.
  * All are pure. On an error *out is untouched.
  */
-#ifndef APPS_PARSE_H
-#define APPS_PARSE_H
+#ifndef BASE_PARSE_H
+#define BASE_PARSE_H
 
 #include <stdint.h>
 

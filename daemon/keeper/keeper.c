@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/keeper/keeper.h"
+#include "daemon/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +13,6 @@
 #include <sys/signalfd.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "daemon/balancer.h"
@@ -38,14 +38,6 @@ struct keeper {
 	int status; /* of the command, as waitpid() has it */
 	bool detach; /* -p: a signal asks to let go, or nothing of ours is left there */
 };
-
-static double now_s(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
-}
 
 /* ---- The two processes ---- */
 
@@ -255,12 +247,12 @@ static void mind(struct keeper *k)
 static void finish_balancer(struct keeper *k)
 {
 	struct pollfd fd = {.fd = k->signal_fd, .events = POLLIN};
-	double until = now_s() + FINISH_MS / 1000.0;
+	uint64_t until_ns = clock_monotonic_ns() + FINISH_MS * UINT64_C(1000000);
 
 	close(k->control_fd);
 	bool killed = false;
 	while (k->balancer != 0) {
-		int left_ms = (int)((until - now_s()) * 1000);
+		int left_ms = (int)((int64_t)(until_ns - clock_monotonic_ns()) / 1000000);
 		if (left_ms <= 0 && killed) { /* frozen, perhaps; it will do nothing more */
 			balancer_ended(k, SIGKILL);
 			break;
@@ -269,7 +261,7 @@ static void finish_balancer(struct keeper *k)
 			kill(k->balancer, SIGKILL);
 			killed = true;
 			left_ms = KILLED_MS;
-			until = now_s() + KILLED_MS / 1000.0;
+			until_ns = clock_monotonic_ns() + KILLED_MS * UINT64_C(1000000);
 		}
 		if (poll(&fd, 1, left_ms) < 0 && errno != EINTR)
 			break;
@@ -292,30 +284,13 @@ static void hold_standard_streams(void)
 		close(fd);
 }
 
-static void format_cpus(const struct act_mask *mask, char *out, size_t bytes)
-{
-	size_t used = 0;
-
-	out[0] = '\0';
-	for (int cpu = 0; cpu < ACT_CPUS_MAX && used + 24 < bytes; cpu++) {
-		if (!act_mask_has(mask, cpu))
-			continue;
-		int last = cpu;
-		while (act_mask_has(mask, last + 1))
-			last++;
-		used += (size_t)snprintf(out + used, bytes - used, last > cpu ? "%s%d-%d" : "%s%d",
-			used > 0 ? "," : "", cpu, last);
-		cpu = last;
-	}
-}
-
 /* Which CPUs can be used? -c beyond them is an error, so that nobody measures less than
  * was asked for. */
 static int check_cpus(struct options *options)
 {
-	struct act_mask mine, can;
+	struct cpuset mine, can;
 	char list[256];
-	int r = act_get_mask(0, &mine);
+	int r = cpuset_of_thread(0, &mine);
 
 	if (r < 0)
 		return r;
@@ -324,18 +299,18 @@ static int check_cpus(struct options *options)
 		return 0;
 	}
 	/* The cpuset may be larger than our own mask: what does the kernel leave of it? */
-	can = (struct act_mask){{0}};
+	can = (struct cpuset){{0}};
 	if (act_set_mask(0, &options->cpus) == 0)
-		(void)act_get_mask(0, &can);
+		(void)cpuset_of_thread(0, &can);
 	(void)act_set_mask(0, &mine);
 	if (memcmp(&can, &options->cpus, sizeof can) == 0)
 		return 0;
-	struct act_mask all;
+	struct cpuset all;
 	memset(&all, 0xff, sizeof all);
 	if (act_set_mask(0, &all) == 0)
-		(void)act_get_mask(0, &all);
+		(void)cpuset_of_thread(0, &all);
 	(void)act_set_mask(0, &mine);
-	format_cpus(&all, list, sizeof list);
+	cpuset_format(&all, list, sizeof list);
 	fprintf(stderr, "juggle: -c names CPUs that cannot be used here; choose from %s\n", list);
 	return -EINVAL;
 }
@@ -361,8 +336,8 @@ static int check_sampler(const struct options *options, enum sampler_kind *kind)
  * asking does not: for the kernel's own threads. */
 static int check_thread(pid_t tid)
 {
-	struct act_mask mask;
-	int r = act_get_mask(tid, &mask);
+	struct cpuset mask;
+	int r = cpuset_of_thread(tid, &mask);
 
 	return r == 0 ? act_set_mask(tid, &mask) : r;
 }
@@ -527,7 +502,7 @@ int keeper_run(const struct options *options)
 {
 	struct options checked = *options;
 	struct keeper k = {.options = &checked, .signal_fd = -1, .control_fd = -1, .job_fd = -1};
-	double start = now_s();
+	uint64_t start_ns = clock_monotonic_ns();
 	int status = EXIT_JUGGLE_FAILED;
 
 	hold_standard_streams();
@@ -547,7 +522,7 @@ int keeper_run(const struct options *options)
 		status = command_failed(&k, r);
 	}
 	finish_balancer(&k);
-	double elapsed = now_s() - start;
+	double elapsed = (double)(clock_monotonic_ns() - start_ns) * 1e-9;
 	telemetry_unlink(k.telemetry);
 	if (r == 0 && options->report != NULL) {
 		int failed = report_write(options->report, k.telemetry, status, elapsed);

@@ -34,8 +34,8 @@ int ledger_new(struct ledger **out)
 
 	if (ledger == NULL)
 		return -ENOMEM;
-	/* CPU numbers can have gaps, so leave room; ACT_MASK_WORDS is the kernel's limit. */
-	ledger->words = cpus > 0 && cpus <= 512 ? 16 : ACT_MASK_WORDS;
+	/* CPU numbers can have gaps, so leave room; CPUSET_WORDS is the kernel's limit. */
+	ledger->words = cpus > 0 && cpus <= 512 ? 16 : CPUSET_WORDS;
 	size_t masks = ENTRIES * ledger->words * sizeof(uint64_t);
 	ledger->bytes = sizeof(uint64_t) + ENTRIES * sizeof(struct entry) + masks;
 	char *memory = mmap(NULL, ledger->bytes, PROT_READ | PROT_WRITE,
@@ -60,7 +60,7 @@ void ledger_free(struct ledger *ledger)
 }
 
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
-	const struct act_mask *mask)
+	const struct cpuset *mask)
 {
 	for (uint32_t tries = 0; tries < ENTRIES; tries++) {
 		uint32_t i = ledger->search++ % ENTRIES;
@@ -85,29 +85,29 @@ void ledger_confined(struct ledger *ledger, int entry)
 	atomic_store_explicit(&ledger->entry[entry].confined, true, memory_order_relaxed);
 }
 
-void ledger_mask(const struct ledger *ledger, int entry, struct act_mask *out)
+void ledger_mask(const struct ledger *ledger, int entry, struct cpuset *out)
 {
 	memset(out, 0, sizeof *out);
 	memcpy(out->word, ledger->mask + (size_t)entry * ledger->words,
 		ledger->words * sizeof(uint64_t));
 }
 
-static void cut_down(struct act_mask *mask, const struct act_mask *within)
+static void cut_down(struct cpuset *mask, const struct cpuset *within)
 {
 	uint64_t left = 0;
 
-	for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+	for (size_t i = 0; i < CPUSET_WORDS; i++)
 		left |= mask->word[i] & within->word[i];
-	for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+	for (size_t i = 0; i < CPUSET_WORDS; i++)
 		mask->word[i] = left != 0 ? mask->word[i] & within->word[i] : within->word[i];
 }
 
-int ledger_restore(const struct ledger *ledger, int i, const struct act_mask *within)
+int ledger_restore(const struct ledger *ledger, int i, const struct cpuset *within)
 {
 	struct entry *entry = &ledger->entry[i];
 	pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
 	struct proc_thread now;
-	struct act_mask mask;
+	struct cpuset mask;
 
 	if (tid == 0)
 		return -ESRCH;
@@ -183,15 +183,15 @@ void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
 		if (proc_scan_run(scan, &thread, &n) < 0)
 			return;
 		for (size_t i = 0; i < n; i++) {
-			struct act_mask mask;
-			if (act_get_mask(thread[i].tid, &mask) < 0 || act_mask_count(&mask) != 1)
+			struct cpuset mask;
+			if (cpuset_of_thread(thread[i].tid, &mask) < 0 || cpuset_count(&mask) != 1)
 				continue;
 			int heritage = find_heritage(ledger, &thread[i]);
 			if (heritage < 0)
 				continue;
 			ledger_mask(ledger, heritage, &mask);
 			int r = act_set_mask(thread[i].tid, &mask);
-			again = again || (r == 0 && act_mask_count(&mask) > 1);
+			again = again || (r == 0 && cpuset_count(&mask) > 1);
 		}
 	}
 }

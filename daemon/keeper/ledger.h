@@ -27,18 +27,18 @@ void ledger_free(struct ledger *ledger);
 /* Write down what a thread has, before the first change to it. Returns the entry's number,
  * or -ENOSPC when the ledger is full: such a thread must be left alone. Not thread-safe. */
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
-	const struct act_mask *mask);
+	const struct cpuset *mask);
 
 /* The thread has one CPU, for now, and what is born of it inherits that. */
 void ledger_confined(struct ledger *ledger, int entry);
 
 /* The mask that was written down. */
-void ledger_mask(const struct ledger *ledger, int entry, struct act_mask *out);
+void ledger_mask(const struct ledger *ledger, int entry, struct cpuset *out);
 
 /* Give a thread back what it had; the entry stays. With `within` (else NULL) the mask is cut down
  * to those CPUs (to all of them where nothing would be left). Returns 0, -ESRCH when the thread is gone (or
  * its tid is another's now), or a negative errno. Thread-safe for distinct entries. */
-int ledger_restore(const struct ledger *ledger, int entry, const struct act_mask *within);
+int ledger_restore(const struct ledger *ledger, int entry, const struct cpuset *within);
 /* The thread ended: free its entry. Not thread-safe. */
 void ledger_forget(struct ledger *ledger, int entry);
 /* Restore all that is written down. Returns how many threads there were. */

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/progress/finder.h"
+#include "daemon/base/clock.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -21,14 +22,6 @@ struct progress_found {
 	bool told; /* what is wrong with its segment */
 	struct progress_segment *segment; /* NULL: it cannot be used */
 };
-
-static uint64_t clock_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void progress_finder_init(struct progress_finder *finder, const struct progress_host_setup *setup)
 {
@@ -140,7 +133,7 @@ void progress_finder_look(
 	free(old);
 	finder->found = all;
 	finder->found_count = count;
-	uint64_t end_ns = clock_ns();
+	uint64_t end_ns = clock_monotonic_ns();
 	finder->next_ns = end_ns + (end_ns - now_ns) * LOOK_SHARE;
 	finder->anyway_ns = end_ns + ANYWAY_NS;
 }

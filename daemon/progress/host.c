@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/progress/host.h"
+#include "daemon/base/clock.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -7,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "daemon/act/act.h"
@@ -36,14 +36,6 @@ struct progress_host {
 	struct progress_segment *segments;
 	bool changed; /* workers came or went: the table of threads is to be replaced */
 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 void progress_host_tell(const struct options *options, pid_t pid, int error, uint32_t version)
 {
@@ -300,7 +292,7 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 static void drop(struct progress_host *host, struct progress_segment *segment, int error)
 {
 	if (error == 0 || error == -ESTALE) {
-		(void)look_at_subdomains(segment, clock_ns(CLOCK_MONOTONIC), true);
+		(void)look_at_subdomains(segment, clock_monotonic_ns(), true);
 	} else {
 		progress_host_tell(host->setup.options, segment->pid, error, 0);
 		segment->damaged = true;
@@ -347,17 +339,17 @@ static void *host_main(void *argument)
 	prctl(PR_SET_NAME, "juggle/plb");
 	prctl(PR_SET_TIMERSLACK, 1);
 	(void)act_set_own_slice(SLICE_NS); /* at the worst, without */
-	uint64_t used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t used_ns = clock_thread_ns();
 	for (;;) {
 		uint32_t seen = atomic_load_explicit(&host->signal, memory_order_acquire);
 		if (atomic_load_explicit(&host->stop, memory_order_acquire))
 			break;
-		uint64_t now = clock_ns(CLOCK_MONOTONIC);
+		uint64_t now = clock_monotonic_ns();
 		if (take_incoming(host) || now >= until_ns) {
 			uint64_t due_ns = visit_all(host, now);
 			/* Waking up and looking at the clock count, too. */
 			uint64_t before_ns = used_ns;
-			used_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+			used_ns = clock_thread_ns();
 			until_ns = progress_host_pace(&mean_ns, used_ns - before_ns, now, due_ns);
 		}
 		futex_wait_until(&host->signal, seen, until_ns);

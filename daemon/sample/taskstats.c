@@ -8,6 +8,7 @@
  * is one sendmsg, kept ready from the start, and its replies are a few recvmmsg. The
  * kernel answers within the sendmsg, so receive does not wait unless something is wrong.
  */
+#include "daemon/base/clock.h"
 #include "daemon/sample/back_end.h"
 
 #include <errno.h>
@@ -72,13 +73,6 @@ static int from_libnl(int error)
 	default:
 		return -EIO;
 	}
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
 static void prepare_buffers(struct taskstats_state *state)
@@ -203,7 +197,7 @@ static int read_batch(struct taskstats_state *state, struct sampler_slot *const 
 		int received = receive(state, n - answered);
 		for (int m = 0; m < received; m++)
 			answered += deliver(state, (size_t)m, slots, n);
-		if (received == -EAGAIN || (answered < n && now_ns() > deadline_ns))
+		if (received == -EAGAIN || (answered < n && clock_monotonic_ns() > deadline_ns))
 			error = -ETIMEDOUT;
 		else if (received < 0 && received != -EINTR)
 			error = received;
@@ -218,7 +212,7 @@ static int read_batch(struct taskstats_state *state, struct sampler_slot *const 
 static void taskstats_read(void *opaque, struct sampler_slot *const *slots, size_t n)
 {
 	struct taskstats_state *state = opaque;
-	uint64_t deadline_ns = now_ns() + TIMEOUT_NS;
+	uint64_t deadline_ns = clock_monotonic_ns() + TIMEOUT_NS;
 	int error = 0;
 
 	for (size_t done = 0; done < n; done += BATCH) {

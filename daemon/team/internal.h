@@ -98,6 +98,4 @@ void show_point(struct team *team, uint64_t now_ns, uint64_t elapsed_ns);
 void show_flags(const struct worker *worker, uint32_t flags);
 void show_cpu(const struct worker *worker, int32_t os_cpu);
 
-uint64_t team_now_ns(void);
-
 #endif

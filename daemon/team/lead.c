@@ -3,6 +3,7 @@
  * One balancing point, as the leader of a team sees it: who is there, how far they have
  * come, whether to balance at all, and which threads change places.
  */
+#include "daemon/base/clock.h"
 #include "daemon/team/internal.h"
 
 #include <errno.h>
@@ -579,7 +580,7 @@ static uint64_t next_period_ns(struct team *team, uint64_t now)
 void lead(struct team *team, struct balancer *leader)
 {
 	const struct options *options = options_of(team);
-	uint64_t now = team_now_ns();
+	uint64_t now = clock_monotonic_ns();
 	uint64_t elapsed_ns = now - team->last_ns;
 
 	uint64_t slow =

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "daemon/base/clock.h"
 #include "daemon/team/internal.h"
 
 #include <assert.h>
@@ -8,7 +9,6 @@
 #include <stdlib.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "daemon/base/futex.h"
@@ -19,19 +19,6 @@
 #define BALANCER_SLICE_NS 100000
 /* A quarter of the tick of kernels with HZ=250, and as much as those with HZ=1000 have. */
 #define TICK_NS 1000000
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
-
-uint64_t team_now_ns(void)
-{
-	return clock_ns(CLOCK_MONOTONIC);
-}
 
 static void signal_balancer(struct balancer *balancer)
 {
@@ -115,7 +102,7 @@ static bool wait_for_next(struct balancer *balancer)
 			return false;
 		if (atomic_exchange_explicit(&balancer->work, false, memory_order_acquire))
 			push(balancer);
-		uint64_t now = team_now_ns();
+		uint64_t now = clock_monotonic_ns();
 		uint64_t until;
 		if (atomic_load_explicit(&team->done, memory_order_acquire) == balancer->cycle) {
 			uint64_t deadline =
@@ -170,7 +157,7 @@ static void *balancer_main(void *argument)
 
 	set_up_balancer(balancer);
 	while (wait_for_next(balancer)) {
-		uint64_t before = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		uint64_t before = clock_thread_ns();
 		sample(balancer);
 		balancer->cycle++;
 		if (atomic_fetch_add_explicit(&team->arrived, 1, memory_order_acq_rel) + 1 ==
@@ -179,8 +166,8 @@ static void *balancer_main(void *argument)
 			lead(team, balancer);
 			hand_out_moves(balancer);
 		}
-		atomic_fetch_add_explicit(&team->cost_ns,
-			clock_ns(CLOCK_THREAD_CPUTIME_ID) - before, memory_order_relaxed);
+		atomic_fetch_add_explicit(
+			&team->cost_ns, clock_thread_ns() - before, memory_order_relaxed);
 	}
 	return NULL;
 }
@@ -299,7 +286,7 @@ int team_new(struct team **out, const struct team_context *context, const struct
 	}
 	team->regime = POLICY_ASIDE;
 	policy_regime_init(&team->chooser, options->always);
-	team->last_ns = team_now_ns();
+	team->last_ns = clock_monotonic_ns();
 	team->random = (unsigned)team->last_ns;
 	atomic_store(&team->period_ns, options->period_ns);
 	atomic_store(&team->deadline_ns, team->last_ns + options->period_ns);

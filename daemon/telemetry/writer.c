@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Making a segment of telemetry, and handing out its slots; see telemetry_writer.h. */
 #include "daemon/telemetry/writer.h"
+#include "daemon/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -8,7 +9,6 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #define TOTAL_BYTES                                                                                \
@@ -19,14 +19,6 @@
 static void segment_name(pid_t pid, char *out, size_t bytes)
 {
 	snprintf(out, bytes, "/juggle.%u.%d", (unsigned)getuid(), (int)pid);
-}
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec t;
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
 /* A named segment with all its memory reserved, since writing to a page that a full
@@ -86,8 +78,8 @@ int telemetry_create(struct telemetry **out, int *why_not)
 	t->progress_bytes = sizeof(struct telemetry_progress);
 	t->progress_capacity = TELEMETRY_PROGRESS;
 	t->pid = getpid();
-	t->start_realtime_ns = clock_ns(CLOCK_REALTIME);
-	t->start_ns = clock_ns(CLOCK_MONOTONIC);
+	t->start_realtime_ns = clock_read_ns(CLOCK_REALTIME);
+	t->start_ns = clock_monotonic_ns();
 	atomic_thread_fence(memory_order_release);
 	t->magic = TELEMETRY_MAGIC;
 	*out = t;

@@ -63,9 +63,9 @@ static hwloc_topology_t load(void)
 	return NULL;
 }
 
-int topology_init(struct topology *topology, const struct act_mask *cpus, int joint)
+int topology_init(struct topology *topology, const struct cpuset *cpus, int joint)
 {
-	int count = act_mask_count(cpus);
+	int count = cpuset_count(cpus);
 
 	*topology = (struct topology){0};
 	if (count == 0)
@@ -75,8 +75,8 @@ int topology_init(struct topology *topology, const struct act_mask *cpus, int jo
 		return -ENOMEM;
 	/* Without hwloc's answer all CPUs are one domain: balancing goes on. */
 	hwloc_topology_t machine = joint ? NULL : load();
-	for (int os_cpu = 0; os_cpu < ACT_CPUS_MAX; os_cpu++)
-		if (act_mask_has(cpus, os_cpu))
+	for (int os_cpu = 0; os_cpu < CPUSET_CPUS_MAX; os_cpu++)
+		if (cpuset_has(cpus, os_cpu))
 			topology->cpu[topology->cpus++] = (struct topology_cpu){.os_cpu = os_cpu,
 				.domain = machine != NULL ? node_of(machine, os_cpu) : 0};
 	if (machine != NULL)

@@ -6,7 +6,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/act/mask.h"
+#include "daemon/base/cpuset.h"
 
 struct topology_cpu {
 	int32_t os_cpu;
@@ -22,7 +22,7 @@ struct topology {
 /* Sort the CPUs of a mask into domains. joint puts all into one. CPUs that hwloc does
  * not know form a domain of their own. Takes some milliseconds. Returns 0, -EINVAL for
  * an empty mask, or -ENOMEM. Free with topology_deinit(). */
-int topology_init(struct topology *topology, const struct act_mask *cpus, int joint);
+int topology_init(struct topology *topology, const struct cpuset *cpus, int joint);
 /* Accepts a zeroed object. */
 void topology_deinit(struct topology *topology);
 

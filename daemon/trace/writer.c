@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/trace/writer.h"
+#include "daemon/base/file.h"
 
 #include "daemon/telemetry/writer.h"
 
@@ -33,20 +34,6 @@ struct trace {
 	struct buffer drain;
 };
 
-static int write_all(int fd, const char *text, size_t bytes)
-{
-	while (bytes > 0) {
-		ssize_t n = write(fd, text, bytes);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		bytes -= (size_t)n;
-	}
-	return 0;
-}
-
 static int write_header(int fd, const struct telemetry *t)
 {
 	/* The command can hold any bytes, JSON strings cannot. */
@@ -66,11 +53,11 @@ static int write_header(int fd, const struct telemetry *t)
 	json_decref(header);
 	if (text == NULL)
 		return -ENOMEM;
-	int r = write_all(fd, "# juggle trace 1 ", 17);
+	int r = file_write_all(fd, "# juggle trace 1 ", 17);
 	if (r == 0)
-		r = write_all(fd, text, strlen(text));
+		r = file_write_all(fd, text, strlen(text));
 	if (r == 0)
-		r = write_all(fd, "\n", 1);
+		r = file_write_all(fd, "\n", 1);
 	free(text);
 	return r;
 }
@@ -176,7 +163,7 @@ int trace_flush(struct trace *trace)
 	trace->fill.bytes = 0;
 	pthread_mutex_unlock(&trace->lock);
 	if (!trace->failed) {
-		r = write_all(trace->fd, trace->drain.text, trace->drain.bytes);
+		r = file_write_all(trace->fd, trace->drain.text, trace->drain.bytes);
 		trace->failed = r < 0;
 	}
 	pthread_mutex_unlock(&trace->write_lock);

@@ -28,13 +28,13 @@ static void read_program(const uint8_t *data, size_t bytes)
 
 static void read_text(const char *text)
 {
-	struct act_mask mask;
+	struct cpuset mask;
 	struct doctor_version version;
 	char out[64];
 	uint64_t number;
 
 	if (doctor_parse_cpus(text, &mask) == 0)
-		doctor_print_cpus(&mask, out, sizeof(out));
+		cpuset_format(&mask, out, sizeof(out));
 	(void)doctor_parse_version(text, &version);
 	(void)doctor_parse_status(text, "Seccomp", 10, &number);
 	(void)doctor_parse_cgroup(text, "cpu", out, sizeof(out));

@@ -28,8 +28,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'c':
-		if (doctor_parse_cpus(arg, &system->cpus) != 0 ||
-			act_mask_count(&system->cpus) == 0)
+		if (doctor_parse_cpus(arg, &system->cpus) != 0 || cpuset_count(&system->cpus) == 0)
 			return command_line_refuse(
 				state, "--cpus", arg, "numbers and ranges of CPUs, as 0-5,8");
 		system->cpus_given = true;

@@ -44,20 +44,20 @@ static void widen(struct doctor_range *range, int64_t value)
 }
 
 /* Those of a mask that are the first of their core. What doesn't tell is a core. */
-static void read_cores(const char *root, const struct act_mask *mask, struct act_mask *first)
+static void read_cores(const char *root, const struct cpuset *mask, struct cpuset *first)
 {
-	for (int cpu = 0; cpu < ACT_CPUS_MAX; cpu++) {
-		struct act_mask siblings;
+	for (int cpu = 0; cpu < CPUSET_CPUS_MAX; cpu++) {
+		struct cpuset siblings;
 		char path[128];
-		bool is_first = act_mask_has(mask, cpu);
+		bool is_first = cpuset_has(mask, cpu);
 		if (!is_first)
 			continue;
 		snprintf(path, sizeof(path), CPUS "cpu%d/topology/thread_siblings_list", cpu);
 		doctor_read_cpus(root, path, &siblings);
 		for (int i = 0; i < cpu && is_first; i++)
-			is_first = !act_mask_has(&siblings, i) || !act_mask_has(mask, i);
+			is_first = !cpuset_has(&siblings, i) || !cpuset_has(mask, i);
 		if (is_first)
-			act_mask_add(first, cpu);
+			cpuset_add(first, cpu);
 	}
 }
 
@@ -85,7 +85,7 @@ static void read_speed(struct doctor_system *system, const char *root, int cpu)
 
 static void read_cpus(struct doctor_system *system, const char *root)
 {
-	struct act_mask available;
+	struct cpuset available;
 
 	doctor_read_cpus(root, CPUS "online", &system->online);
 	available = system->online;
@@ -95,12 +95,12 @@ static void read_cpus(struct doctor_system *system, const char *root)
 	doctor_read_cpus(root, "/sys/devices/cpu_core/cpus", &system->kind[0]);
 	doctor_read_cpus(root, "/sys/devices/cpu_atom/cpus", &system->kind[1]);
 	read_cores(root, &system->cpus, &system->first);
-	if (act_mask_count(&system->cpuset) > 0)
-		for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+	if (cpuset_count(&system->cpuset) > 0)
+		for (size_t i = 0; i < CPUSET_WORDS; i++)
 			available.word[i] &= system->cpuset.word[i];
 	read_cores(root, &available, &system->cores);
-	for (int cpu = 0; cpu < ACT_CPUS_MAX; cpu++)
-		if (act_mask_has(&system->cpus, cpu))
+	for (int cpu = 0; cpu < CPUSET_CPUS_MAX; cpu++)
+		if (cpuset_has(&system->cpus, cpu))
 			read_speed(system, root, cpu);
 }
 
@@ -153,7 +153,7 @@ static void read_cpuset(struct doctor_system *system, const char *root, const ch
 
 	snprintf(folder, sizeof(folder), "%s%s", mount, path);
 	size_t top = strlen(mount);
-	while (act_mask_count(&system->cpuset) == 0) {
+	while (cpuset_count(&system->cpuset) == 0) {
 		snprintf(name, sizeof(name), "%s/%s", folder, file);
 		doctor_read_cpus(root, name, &system->cpuset);
 		char *slash = strrchr(folder, '/');

@@ -27,7 +27,7 @@ void doctor_advise(struct doctor_finding *out, const char *format, ...)
 enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t n, const char *what,
 	struct doctor_finding *out)
 {
-	uint32_t m = (uint32_t)act_mask_count(&system->cpus);
+	uint32_t m = (uint32_t)cpuset_count(&system->cpus);
 
 	if (n == 0 || m <= 1)
 		return DOCTOR_NONE; /* another rule says that one CPU is too few */

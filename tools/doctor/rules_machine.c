@@ -13,20 +13,20 @@ enum { LIST_BYTES = 80 };
 #define LONG_TICK_NS 5000000 /* CONFIG_HZ 250 is usual */
 #define FEW_FILES 256
 
-static struct act_mask both(const struct act_mask *a, const struct act_mask *b)
+static struct cpuset both(const struct cpuset *a, const struct cpuset *b)
 {
-	struct act_mask result;
+	struct cpuset result;
 
-	for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+	for (size_t i = 0; i < CPUSET_WORDS; i++)
 		result.word[i] = a->word[i] & b->word[i];
 	return result;
 }
 
-static struct act_mask without(const struct act_mask *a, const struct act_mask *b)
+static struct cpuset without(const struct cpuset *a, const struct cpuset *b)
 {
-	struct act_mask result;
+	struct cpuset result;
 
-	for (size_t i = 0; i < ACT_MASK_WORDS; i++)
+	for (size_t i = 0; i < CPUSET_WORDS; i++)
 		result.word[i] = a->word[i] & ~b->word[i];
 	return result;
 }
@@ -47,9 +47,9 @@ static enum doctor_level judge_affinity(const struct doctor_system *s, struct do
 static enum doctor_level judge_count(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
-	int count = act_mask_count(&s->cpus);
+	int count = cpuset_count(&s->cpus);
 
-	doctor_print_cpus(&s->cpus, list, sizeof(list));
+	cpuset_format(&s->cpus, list, sizeof(list));
 	if (count >= 2) {
 		doctor_say(out, "juggle would use %d CPUs: %s.", count, list);
 		return DOCTOR_GOOD;
@@ -68,20 +68,20 @@ static enum doctor_level judge_count(const struct doctor_system *s, struct docto
 static enum doctor_level judge_given(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
-	struct act_mask missing = without(&s->cpus, &s->online);
+	struct cpuset missing = without(&s->cpus, &s->online);
 	const char *why = "offline, or not there";
 
-	if (!s->cpus_given || act_mask_count(&s->online) == 0)
+	if (!s->cpus_given || cpuset_count(&s->online) == 0)
 		return DOCTOR_NONE;
-	if (act_mask_count(&missing) == 0 && act_mask_count(&s->cpuset) > 0) {
+	if (cpuset_count(&missing) == 0 && cpuset_count(&s->cpuset) > 0) {
 		missing = without(&s->cpus, &s->cpuset);
 		why = "outside the cpuset";
 	}
-	if (act_mask_count(&missing) == 0)
+	if (cpuset_count(&missing) == 0)
 		return DOCTOR_NONE;
-	doctor_print_cpus(&missing, list, sizeof(list));
+	cpuset_format(&missing, list, sizeof(list));
 	doctor_say(out, "Of the CPUs given by -c, %s %s %s: juggle refuses them.", list,
-		act_mask_count(&missing) == 1 ? "is" : "are", why);
+		cpuset_count(&missing) == 1 ? "is" : "are", why);
 	doctor_advise(out, "Leave them out, or ask for a larger allocation.");
 	return DOCTOR_PROBLEM;
 }
@@ -90,15 +90,15 @@ static enum doctor_level judge_given(const struct doctor_system *s, struct docto
 static enum doctor_level judge_mask(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
-	const struct act_mask *may = act_mask_count(&s->cpuset) > 0 ? &s->cpuset : &s->online;
-	struct act_mask unused = without(may, &s->mask);
-	int n = act_mask_count(&unused);
+	const struct cpuset *may = cpuset_count(&s->cpuset) > 0 ? &s->cpuset : &s->online;
+	struct cpuset unused = without(may, &s->mask);
+	int n = cpuset_count(&unused);
 
 	if (s->cpus_given || s->affinity_error != 0 || n == 0)
 		return DOCTOR_NONE;
-	doctor_print_cpus(may, list, sizeof(list));
+	cpuset_format(may, list, sizeof(list));
 	doctor_say(out, "The affinity mask leaves out %d of the %d CPUs that could be used (%s).",
-		n, act_mask_count(may), list);
+		n, cpuset_count(may), list);
 	doctor_advise(out,
 		"If it is not meant to (`taskset`, or binding by MPI, OpenMP, the batch system), "
 		"`juggle -c LIST` takes others; but don't take those of other jobs.");
@@ -109,14 +109,14 @@ static enum doctor_level judge_cpuset(const struct doctor_system *s, struct doct
 {
 	char list[LIST_BYTES];
 
-	if (act_mask_count(&s->cpuset) == 0)
+	if (cpuset_count(&s->cpuset) == 0)
 		return DOCTOR_NONE;
-	struct act_mask others = without(&s->online, &s->cpuset);
-	if (act_mask_count(&others) == 0)
+	struct cpuset others = without(&s->online, &s->cpuset);
+	if (cpuset_count(&others) == 0)
 		return DOCTOR_NONE;
-	doctor_print_cpus(&s->cpuset, list, sizeof(list));
+	cpuset_format(&s->cpuset, list, sizeof(list));
 	doctor_say(out, "A cpuset limits this session to CPUs %s, %d of %d.", list,
-		act_mask_count(&s->cpuset), act_mask_count(&s->online));
+		cpuset_count(&s->cpuset), cpuset_count(&s->online));
 	doctor_advise(out,
 		"juggle keeps to it. More must come from the batch system or the container "
 		"(`docker --cpuset-cpus`).");
@@ -125,7 +125,7 @@ static enum doctor_level judge_cpuset(const struct doctor_system *s, struct doct
 
 static enum doctor_level judge_quota(const struct doctor_system *s, struct doctor_finding *out)
 {
-	int count = act_mask_count(&s->cpus);
+	int count = cpuset_count(&s->cpus);
 
 	if (!isfinite(s->quota_cpus))
 		return DOCTOR_NONE;
@@ -152,11 +152,11 @@ static enum doctor_level judge_quota(const struct doctor_system *s, struct docto
 static enum doctor_level judge_isolated(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
-	struct act_mask mask = both(&s->cpus, &s->isolated);
+	struct cpuset mask = both(&s->cpus, &s->isolated);
 
-	if (act_mask_count(&mask) == 0)
+	if (cpuset_count(&mask) == 0)
 		return DOCTOR_NONE;
-	doctor_print_cpus(&mask, list, sizeof(list));
+	cpuset_format(&mask, list, sizeof(list));
 	doctor_say(out,
 		"Isolated (isolcpus): %s. Linux does not spread threads over such CPUs, so that "
 		"they "
@@ -169,11 +169,11 @@ static enum doctor_level judge_isolated(const struct doctor_system *s, struct do
 static enum doctor_level judge_nohz_full(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
-	struct act_mask mask = both(&s->cpus, &s->nohz_full);
+	struct cpuset mask = both(&s->cpus, &s->nohz_full);
 
-	if (act_mask_count(&mask) == 0)
+	if (cpuset_count(&mask) == 0)
 		return DOCTOR_NONE;
-	doctor_print_cpus(&mask, list, sizeof(list));
+	cpuset_format(&mask, list, sizeof(list));
 	doctor_say(out,
 		"Without ticks while a single thread runs there (nohz_full): CPUs %s. The CPU time "
 		"of that thread may be out of date when it is read.",
@@ -186,9 +186,9 @@ static enum doctor_level judge_offline(const struct doctor_system *s, struct doc
 {
 	char list[LIST_BYTES];
 
-	if (act_mask_count(&s->offline) == 0)
+	if (cpuset_count(&s->offline) == 0)
 		return DOCTOR_NONE;
-	doctor_print_cpus(&s->offline, list, sizeof(list));
+	cpuset_format(&s->offline, list, sizeof(list));
 	doctor_say(out, "Offline: CPUs %s.", list);
 	doctor_advise(out,
 		"juggle takes a CPU up again that goes offline meanwhile and comes back, "
@@ -199,11 +199,11 @@ static enum doctor_level judge_offline(const struct doctor_system *s, struct doc
 static enum doctor_level judge_smt(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
-	int cpus = act_mask_count(&s->cpus), cores = act_mask_count(&s->first);
+	int cpus = cpuset_count(&s->cpus), cores = cpuset_count(&s->first);
 
 	if (cores == 0 || cores == cpus)
 		return DOCTOR_NONE;
-	doctor_print_cpus(&s->first, list, sizeof(list));
+	cpuset_format(&s->first, list, sizeof(list));
 	doctor_say(out,
 		"%d CPUs are hardware threads of %d cores: two that share a core slow each other "
 		"down, which CPU time does not show.",
@@ -223,11 +223,11 @@ static bool differ(const struct doctor_range *range)
 static enum doctor_level judge_speeds(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char fast[LIST_BYTES], small[LIST_BYTES];
-	struct act_mask a = both(&s->cpus, &s->kind[0]), b = both(&s->cpus, &s->kind[1]);
+	struct cpuset a = both(&s->cpus, &s->kind[0]), b = both(&s->cpus, &s->kind[1]);
 
-	if (act_mask_count(&a) > 0 && act_mask_count(&b) > 0) {
-		doctor_print_cpus(&a, fast, sizeof(fast));
-		doctor_print_cpus(&b, small, sizeof(small));
+	if (cpuset_count(&a) > 0 && cpuset_count(&b) > 0) {
+		cpuset_format(&a, fast, sizeof(fast));
+		cpuset_format(&b, small, sizeof(small));
 		doctor_say(out,
 			"There are two kinds of cores, fast ones (%s) and small ones (%s): equal "
 			"CPU "
@@ -275,10 +275,10 @@ static enum doctor_level judge_governor(const struct doctor_system *s, struct do
 
 static enum doctor_level judge_domains(const struct doctor_system *s, struct doctor_finding *out)
 {
-	struct act_mask missing = without(&s->cpus, &s->online);
+	struct cpuset missing = without(&s->cpus, &s->online);
 
 	/* What isn't there has no domain. */
-	if (s->domains == 0 || (s->cpus_given && act_mask_count(&missing) > 0))
+	if (s->domains == 0 || (s->cpus_given && cpuset_count(&missing) > 0))
 		return DOCTOR_NONE;
 	if (s->domains == 1) {
 		doctor_say(out, "The CPUs are in one NUMA domain.");
@@ -396,7 +396,7 @@ static enum doctor_level judge_seccomp(const struct doctor_system *s, struct doc
 	doctor_advise(out,
 		"Common profiles let it pass. `taskset -c %d true` fails where it is "
 		"forbidden; have it allowed then.",
-		act_mask_first(&s->cpus) < 0 ? 0 : act_mask_first(&s->cpus));
+		cpuset_nth(&s->cpus, 0) < 0 ? 0 : cpuset_nth(&s->cpus, 0));
 	return DOCTOR_NOTE;
 }
 

@@ -327,7 +327,7 @@ static enum doctor_level judge_omp_threads(
 		doctor_advise(out,
 			"Set it, as `export OMP_NUM_THREADS=%d`, where the program gains "
 			"by more threads than CPUs.",
-			2 * act_mask_count(&s->cpus) - 1);
+			2 * cpuset_count(&s->cpus) - 1);
 		return DOCTOR_NOTE;
 	}
 	if ((uint64_t)threads * ranks > UINT32_MAX)
@@ -382,7 +382,7 @@ static enum doctor_level say_unbound(struct doctor_finding *out, const char *why
 /* How many ranks Open MPI takes by itself: it heeds the cpuset, but not the affinity mask. */
 static uint32_t slots(const struct doctor_system *s)
 {
-	return (uint32_t)act_mask_count(s->launcher.hardware_threads ? &s->online : &s->cores);
+	return (uint32_t)cpuset_count(s->launcher.hardware_threads ? &s->online : &s->cores);
 }
 
 static enum doctor_level judge_open_mpi(const struct doctor_system *s, struct doctor_finding *out)

@@ -82,7 +82,7 @@ static enum doctor_level judge_batch(const struct doctor_system *s, struct docto
 			continue;
 		const char *bind = doctor_env(s, "SLURM_CPU_BIND");
 		doctor_say(out, "This is job %.40s of %s, with %d CPUs here%s%.60s.", job,
-			systems[i].name, act_mask_count(&s->mask),
+			systems[i].name, cpuset_count(&s->mask),
 			bind != NULL ? "; SLURM_CPU_BIND is " : "", bind != NULL ? bind : "");
 		doctor_advise(out, "Put options into JUGGLE_OPTIONS in the job script; for several "
 				   "nodes see juggle-batch(7).");

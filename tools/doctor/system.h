@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "daemon/act/mask.h"
+#include "daemon/base/cpuset.h"
 #include "daemon/sample/sampler.h"
 
 enum {
@@ -71,19 +71,19 @@ struct doctor_launcher {
 struct doctor_system {
 	/* CPUs */
 	int affinity_error; /* of reading the affinity mask: 0 or a negative errno */
-	struct act_mask cpus; /* what juggle would use: -c, else the mask */
+	struct cpuset cpus; /* what juggle would use: -c, else the mask */
 	bool cpus_given; /* -c */
-	struct act_mask mask; /* of affinity */
-	struct act_mask online;
-	struct act_mask offline;
-	struct act_mask cpuset; /* of the cgroup; empty: not known */
-	struct act_mask isolated;
-	struct act_mask nohz_full;
-	struct act_mask first; /* of those of `cpus` on one core, the first */
-	struct act_mask cores; /* the same of those online, in the cpuset */
+	struct cpuset mask; /* of affinity */
+	struct cpuset online;
+	struct cpuset offline;
+	struct cpuset cpuset; /* of the cgroup; empty: not known */
+	struct cpuset isolated;
+	struct cpuset nohz_full;
+	struct cpuset first; /* of those of `cpus` on one core, the first */
+	struct cpuset cores; /* the same of those online, in the cpuset */
 	struct doctor_range capacity; /* of those of `cpus`, by the kernel */
 	struct doctor_range max_khz;
-	struct act_mask kind[2]; /* cores for speed, and to save power; empty: there is one kind */
+	struct cpuset kind[2]; /* cores for speed, and to save power; empty: there is one kind */
 	char governor[32]; /* "": none; "several" */
 	char driver[32]; /* of the first CPU; "": none */
 	size_t domains; /* 0: not known */

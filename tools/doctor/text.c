@@ -51,7 +51,7 @@ int doctor_read_number(const char *root, const char *path, int64_t *out)
 	return 0;
 }
 
-int doctor_read_cpus(const char *root, const char *path, struct act_mask *out)
+int doctor_read_cpus(const char *root, const char *path, struct cpuset *out)
 {
 	char text[16384];
 	int error = doctor_read_file(root, path, text, sizeof(text));
@@ -62,66 +62,12 @@ int doctor_read_cpus(const char *root, const char *path, struct act_mask *out)
 	return error;
 }
 
-static int parse_cpu(const char **text, unsigned long *out)
+int doctor_parse_cpus(const char *text, struct cpuset *out)
 {
-	char *end;
-
-	if (**text < '0' || **text > '9')
-		return -EBADMSG;
-	*out = strtoul(*text, &end, 10);
-	*text = end;
-	return 0;
-}
-
-int doctor_parse_cpus(const char *text, struct act_mask *out)
-{
-	unsigned long first, last;
-
 	memset(out, 0, sizeof(*out));
 	if (*text == '\0' || strcmp(text, "(null)") == 0)
 		return 0;
-	for (;; text++) {
-		bool read = parse_cpu(&text, &first) == 0;
-		last = first;
-		if (read && *text == '-') {
-			text++;
-			read = parse_cpu(&text, &last) == 0;
-		}
-		if (!read || (*text != ',' && *text != '\0')) {
-			memset(out, 0, sizeof(*out));
-			return -EBADMSG;
-		}
-		for (unsigned long cpu = first; cpu <= last && cpu < ACT_CPUS_MAX; cpu++)
-			act_mask_add(out, (int)cpu);
-		if (*text == '\0')
-			return 0;
-	}
-}
-
-void doctor_print_cpus(const struct act_mask *mask, char *out, size_t bytes)
-{
-	size_t at = 0;
-
-	out[0] = '\0';
-	for (int cpu = 0; cpu < ACT_CPUS_MAX; cpu++) {
-		char part[32];
-		int last = cpu;
-		if (!act_mask_has(mask, cpu))
-			continue;
-		while (act_mask_has(mask, last + 1))
-			last++;
-		const char *comma = at > 0 ? "," : "";
-		int length = last > cpu ? snprintf(part, sizeof(part), "%s%d-%d", comma, cpu, last)
-					: snprintf(part, sizeof(part), "%s%d", comma, cpu);
-		/* Leave room for the mark that something is missing. */
-		if (at + (size_t)length + 5 > bytes) {
-			snprintf(out + at, bytes - at, ",...");
-			return;
-		}
-		memcpy(out + at, part, (size_t)length + 1);
-		at += (size_t)length;
-		cpu = last;
-	}
+	return cpuset_parse(text, out) < 0 ? -EBADMSG : 0;
 }
 
 int doctor_parse_version(const char *text, struct doctor_version *out)

@@ -7,7 +7,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/act/mask.h"
+#include "daemon/base/cpuset.h"
 #include "tools/doctor/system.h"
 
 /* Read the beginning of a file below root into out, without the newline at its end. Returns 0 or a
@@ -16,13 +16,11 @@ int doctor_read_file(const char *root, const char *path, char *out, size_t bytes
 /* The same, of a number. */
 int doctor_read_number(const char *root, const char *path, int64_t *out);
 /* The same, of a list of CPUs; also empty ones. On an error out is empty. */
-int doctor_read_cpus(const char *root, const char *path, struct act_mask *out);
+int doctor_read_cpus(const char *root, const char *path, struct cpuset *out);
 
-/* "0-3,8"; "" and "(null)", as kernels have it, are empty. CPUs beyond ACT_CPUS_MAX are left out.
- * Returns 0, or -EBADMSG; then out is empty. */
-int doctor_parse_cpus(const char *text, struct act_mask *out);
-/* The reverse, cut to fit with "..." at its end. */
-void doctor_print_cpus(const struct act_mask *mask, char *out, size_t bytes);
+/* "0-3,8"; "" and "(null)", as kernels have it, are empty. Returns 0, or -EBADMSG; then
+ * out is empty. */
+int doctor_parse_cpus(const char *text, struct cpuset *out);
 
 /* "6.12.63-generic"; "6.18" is 6.18.0. Returns 0 or -EBADMSG. */
 int doctor_parse_version(const char *text, struct doctor_version *out);

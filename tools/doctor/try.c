@@ -83,7 +83,7 @@ static void try_cpus(struct doctor_system *system)
 {
 	struct topology topology;
 
-	system->affinity_error = act_get_mask(0, &system->mask);
+	system->affinity_error = cpuset_of_thread(0, &system->mask);
 	if (!system->cpus_given)
 		system->cpus = system->mask;
 	if (topology_init(&topology, &system->cpus, 0) == 0) {

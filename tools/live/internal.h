@@ -4,26 +4,18 @@
 #define LIVE_INTERNAL_H
 
 #include <errno.h>
-#include <time.h>
 
+#include "daemon/base/clock.h"
 #include "daemon/telemetry/reader.h"
 #include "tools/live/live.h"
-
-static inline uint64_t live_clock_ns(clockid_t clock)
-{
-	struct timespec t = {0};
-
-	clock_gettime(clock, &t);
-	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
-}
 
 /* How long the machine was suspended since it booted: what the clock of births counts and that of
  * segments does not. */
 static inline uint64_t live_asleep_ns(void)
 {
-	uint64_t awake_ns = live_clock_ns(CLOCK_MONOTONIC); /* first, so that it is the smaller */
+	uint64_t awake_ns = clock_monotonic_ns(); /* first, so that it is the smaller */
 
-	return live_clock_ns(CLOCK_BOOTTIME) - awake_ns;
+	return clock_read_ns(CLOCK_BOOTTIME) - awake_ns;
 }
 
 /* Does an error tell of the caller, and nothing of what it looked at? */

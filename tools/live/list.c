@@ -102,7 +102,7 @@ static int look_for_users(struct live_entry *entry)
 
 static double age_s(uint64_t created_ns)
 {
-	uint64_t now = live_clock_ns(CLOCK_MONOTONIC);
+	uint64_t now = clock_monotonic_ns();
 
 	return created_ns > now || created_ns == 0 ? NAN : (double)(now - created_ns) * 1e-9;
 }

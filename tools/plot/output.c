@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/plot/output.h"
+#include "daemon/base/file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -23,20 +24,6 @@ int output_scratch(void)
 	int r = fd < 0 ? -errno : fd;
 	fclose(file);
 	return r;
-}
-
-static int write_all(int fd, const char *text, size_t bytes)
-{
-	while (bytes > 0) {
-		ssize_t n = write(fd, text, bytes);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		text += n;
-		bytes -= (size_t)n;
-	}
-	return 0;
 }
 
 /* Of the signals that end us, those that people send. */
@@ -78,7 +65,7 @@ static int copy(int from, int to, uint64_t *bytes)
 			r = n < 0 ? -errno : 0;
 			break;
 		}
-		r = write_all(to, buffer, (size_t)n);
+		r = file_write_all(to, buffer, (size_t)n);
 		*bytes += (uint64_t)n;
 	}
 	free(buffer);

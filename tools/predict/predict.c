@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl predict: whether juggle helps n threads on m CPUs, by theory; and beside it what a real
  * run took. */
-#include "daemon/act/mask.h"
+#include "daemon/base/cpuset.h"
 #include "tools/command.h"
 
 #include "tools/predict/advice.h"
@@ -84,14 +84,14 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 
 static int default_cpus(const char *program, uint32_t *cpus)
 {
-	struct act_mask mask;
-	int r = act_get_mask(0, &mask);
+	struct cpuset mask;
+	int r = cpuset_of_thread(0, &mask);
 
 	if (r < 0)
 		return command_fail(program,
 			"can't read the affinity mask (%s): give -m, the number of CPUs",
 			strerror(-r));
-	*cpus = (uint32_t)act_mask_count(&mask);
+	*cpus = (uint32_t)cpuset_count(&mask);
 	return 0;
 }
 

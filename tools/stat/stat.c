@@ -35,7 +35,7 @@ struct watch {
 
 static int64_t unix_time_ms(const struct live_sample *sample)
 {
-	double ago_ns = (double)clock_wall_ns() - (double)sample->now_ns;
+	double ago_ns = (double)clock_monotonic_ns() - (double)sample->now_ns;
 
 	return (int64_t)(((double)clock_read_ns(CLOCK_REALTIME) - ago_ns) * 1e-6);
 }
@@ -163,7 +163,7 @@ static bool seems_over(const struct live_sample *sample)
  * or what live_take() does. */
 static int wait_until(struct watch *watch, uint64_t deadline_ns)
 {
-	for (uint64_t now; (now = clock_wall_ns()) < deadline_ns;) {
+	for (uint64_t now; (now = clock_monotonic_ns()) < deadline_ns;) {
 		uint64_t until =
 			deadline_ns - now > CLOCK_NS_PER_S ? now + CLOCK_NS_PER_S : deadline_ns;
 		struct timespec time = clock_timespec(until);
@@ -207,12 +207,13 @@ static int stat_again(struct watch *watch)
 {
 	uint64_t interval_ns = watch->options.interval_ns;
 	int status = 0, r = live_take(watch->job, &watch->before);
-	uint64_t deadline_ns = clock_wall_ns();
+	uint64_t deadline_ns = clock_monotonic_ns();
 
 	for (uint32_t i = 0; r == 0 && status == 0; i++) {
 		if (watch->options.count > 0 && i == watch->options.count)
 			return 0;
-		deadline_ns += ((clock_wall_ns() - deadline_ns) / interval_ns + 1) * interval_ns;
+		deadline_ns +=
+			((clock_monotonic_ns() - deadline_ns) / interval_ns + 1) * interval_ns;
 		r = wait_until(watch, deadline_ns);
 		if (r == 0)
 			r = live_take(watch->job, &watch->sample);

@@ -196,7 +196,7 @@ static int loop(struct top *top)
 	uint32_t left = top->options->count;
 
 	for (;;) {
-		uint64_t looked_ns = clock_wall_ns();
+		uint64_t looked_ns = clock_monotonic_ns();
 		int r = wait_and_draw(top, looked_ns);
 		if (r <= 0)
 			return r;

@@ -380,7 +380,7 @@ static bool next_key(uint32_t *out)
 
 static int left_ms(uint64_t until_ns)
 {
-	uint64_t now = clock_wall_ns();
+	uint64_t now = clock_monotonic_ns();
 
 	if (now >= until_ns)
 		return 0;

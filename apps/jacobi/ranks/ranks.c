@@ -170,7 +170,7 @@ static void pump(struct ranks *ranks, uint64_t now_ns)
  * quarter, solutions took 1.3 to 1.8 times as long over TCP. */
 static void set_pace(struct ranks *ranks, uint64_t begin_ns)
 {
-	uint64_t now_ns = clock_wall_ns(), cost_ns = now_ns - begin_ns;
+	uint64_t now_ns = clock_monotonic_ns(), cost_ns = now_ns - begin_ns;
 
 	if (cost_ns > PUMP_COST_MAX_NS)
 		cost_ns = PUMP_COST_MAX_NS;
@@ -183,7 +183,7 @@ static void set_pace(struct ranks *ranks, uint64_t begin_ns)
 
 unsigned ranks_pump(struct ranks *ranks, bool idle)
 {
-	uint64_t now_ns = clock_wall_ns();
+	uint64_t now_ns = clock_monotonic_ns();
 	unsigned why = 0;
 
 	if ((!idle && now_ns < atomic_load_explicit(&ranks->pump_due_ns, memory_order_relaxed)) ||
@@ -416,7 +416,7 @@ int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 	for (uint64_t id = 0; id < grid_subdomains(setup->grid); id++)
 		ranks->hash += mix(id);
 	ranks->policy.random = options->seed * transport_ranks(setup->transport) + ranks->site.rank;
-	ranks->balance_due_ns = clock_wall_ns() + options->dplb_period_ns;
+	ranks->balance_due_ns = clock_monotonic_ns() + options->dplb_period_ns;
 	survey_init(&ranks->survey, &ranks->site, options->residual, options->check,
 		options->dplb == DPLB_NEIGHBOURS ? options->dplb_reach : 0);
 	halos_connect_all(&ranks->halos);

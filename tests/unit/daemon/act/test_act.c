@@ -94,28 +94,28 @@ static pid_t dead_pid(void)
 static void test_masks(void **state)
 {
 	static const int cpus[] = {8191, 64, 63, 4096, 0, 64};
-	struct act_mask mask = {{0}};
+	struct cpuset mask = {{0}};
 	(void)state;
 
-	assert_int_equal(act_mask_count(&mask), 0);
-	assert_int_equal(act_mask_first(&mask), -1);
-	act_mask_add(&mask, -1);
-	act_mask_add(&mask, ACT_CPUS_MAX);
-	act_mask_add(&mask, INT32_MIN);
-	act_mask_add(&mask, INT32_MAX);
-	assert_int_equal(act_mask_count(&mask), 0);
+	assert_int_equal(cpuset_count(&mask), 0);
+	assert_int_equal(cpuset_nth(&mask, 0), -1);
+	cpuset_add(&mask, -1);
+	cpuset_add(&mask, CPUSET_CPUS_MAX);
+	cpuset_add(&mask, INT32_MIN);
+	cpuset_add(&mask, INT32_MAX);
+	assert_int_equal(cpuset_count(&mask), 0);
 	for (size_t i = 0; i < sizeof cpus / sizeof cpus[0]; i++)
-		act_mask_add(&mask, cpus[i]);
-	assert_int_equal(act_mask_count(&mask), 5);
-	assert_int_equal(act_mask_first(&mask), 0);
-	for (int cpu = -70; cpu < ACT_CPUS_MAX + 70; cpu++)
-		assert_true(act_mask_has(&mask, cpu) ==
+		cpuset_add(&mask, cpus[i]);
+	assert_int_equal(cpuset_count(&mask), 5);
+	assert_int_equal(cpuset_nth(&mask, 0), 0);
+	for (int cpu = -70; cpu < CPUSET_CPUS_MAX + 70; cpu++)
+		assert_true(cpuset_has(&mask, cpu) ==
 			    (cpu == 0 || cpu == 63 || cpu == 64 || cpu == 4096 || cpu == 8191));
-	for (int cpu = 0; cpu < ACT_CPUS_MAX; cpu++) {
-		struct act_mask one = {{0}};
-		act_mask_add(&one, cpu);
-		assert_int_equal(act_mask_first(&one), cpu);
-		assert_int_equal(act_mask_count(&one), 1);
+	for (int cpu = 0; cpu < CPUSET_CPUS_MAX; cpu++) {
+		struct cpuset one = {{0}};
+		cpuset_add(&one, cpu);
+		assert_int_equal(cpuset_nth(&one, 0), cpu);
+		assert_int_equal(cpuset_count(&one), 1);
 	}
 }
 
@@ -123,49 +123,49 @@ static void test_masks(void **state)
 
 static void test_get_mask(void **state)
 {
-	struct act_mask mask;
+	struct cpuset mask;
 	cpu_set_t set;
 	(void)state;
 
 	if (sched_getaffinity(0, sizeof set, &set) < 0)
 		SKIP("more CPUs than cpu_set_t has room for\n");
 	memset(&mask, 0xff, sizeof mask);
-	assert_int_equal(act_get_mask(0, &mask), 0);
-	assert_int_equal(act_mask_count(&mask), CPU_COUNT(&set));
+	assert_int_equal(cpuset_of_thread(0, &mask), 0);
+	assert_int_equal(cpuset_count(&mask), CPU_COUNT(&set));
 	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++)
-		assert_true(act_mask_has(&mask, cpu) == (CPU_ISSET(cpu, &set) != 0));
-	assert_int_equal(act_get_mask(dead_pid(), &mask), -ESRCH);
+		assert_true(cpuset_has(&mask, cpu) == (CPU_ISSET(cpu, &set) != 0));
+	assert_int_equal(cpuset_of_thread(dead_pid(), &mask), -ESRCH);
 }
 
 static void test_pin(void **state)
 {
-	struct act_mask all, mask;
+	struct cpuset all, mask;
 	struct sleeper s;
 	(void)state;
 
-	assert_int_equal(act_get_mask(0, &all), 0);
+	assert_int_equal(cpuset_of_thread(0, &all), 0);
 	begin(&s);
-	for (int cpu = 0; cpu < ACT_CPUS_MAX; cpu++) {
-		if (!act_mask_has(&all, cpu))
+	for (int cpu = 0; cpu < CPUSET_CPUS_MAX; cpu++) {
+		if (!cpuset_has(&all, cpu))
 			continue;
 		assert_int_equal(act_pin(s.tid, cpu), 0);
-		assert_int_equal(act_get_mask(s.tid, &mask), 0);
-		assert_int_equal(act_mask_count(&mask), 1);
-		assert_int_equal(act_mask_first(&mask), cpu);
+		assert_int_equal(cpuset_of_thread(s.tid, &mask), 0);
+		assert_int_equal(cpuset_count(&mask), 1);
+		assert_int_equal(cpuset_nth(&mask, 0), cpu);
 		ask(&s);
 		assert_int_equal(s.os_cpu, cpu);
 	}
 	assert_int_equal(act_set_mask(s.tid, &all), 0);
-	assert_int_equal(act_get_mask(s.tid, &mask), 0);
+	assert_int_equal(cpuset_of_thread(s.tid, &mask), 0);
 	assert_memory_equal(&mask, &all, sizeof mask);
-	assert_int_equal(act_get_mask(0, &mask), 0); /* ours is as it was */
+	assert_int_equal(cpuset_of_thread(0, &mask), 0); /* ours is as it was */
 	assert_memory_equal(&mask, &all, sizeof mask);
 	finish(&s);
 }
 
 static void test_absent_cpus(void **state)
 {
-	struct act_mask all, mask, absent = {{0}};
+	struct cpuset all, mask, absent = {{0}};
 	struct sleeper s;
 	(void)state;
 
@@ -173,36 +173,36 @@ static void test_absent_cpus(void **state)
 	if (configured < 1 || configured > 4096)
 		SKIP("no number that is surely not a CPU's\n");
 	begin(&s);
-	assert_int_equal(act_get_mask(s.tid, &all), 0);
+	assert_int_equal(cpuset_of_thread(s.tid, &all), 0);
 	assert_int_equal(act_pin(s.tid, -1), -EINVAL);
-	assert_int_equal(act_pin(s.tid, ACT_CPUS_MAX), -EINVAL);
+	assert_int_equal(act_pin(s.tid, CPUSET_CPUS_MAX), -EINVAL);
 	assert_int_equal(act_pin(s.tid, INT32_MAX), -EINVAL);
-	assert_int_equal(act_pin(s.tid, ACT_CPUS_MAX - 1), -EINVAL);
+	assert_int_equal(act_pin(s.tid, CPUSET_CPUS_MAX - 1), -EINVAL);
 	assert_int_equal(act_set_mask(s.tid, &absent), -EINVAL);
-	act_mask_add(&absent, ACT_CPUS_MAX - 1);
-	act_mask_add(&absent, ACT_CPUS_MAX - 100);
+	cpuset_add(&absent, CPUSET_CPUS_MAX - 1);
+	cpuset_add(&absent, CPUSET_CPUS_MAX - 100);
 	assert_int_equal(act_set_mask(s.tid, &absent), -EINVAL);
-	assert_int_equal(act_get_mask(s.tid, &mask), 0);
+	assert_int_equal(cpuset_of_thread(s.tid, &mask), 0);
 	assert_memory_equal(&mask, &all, sizeof mask);
 
 	/* With one that is there, that one is what is left. */
-	act_mask_add(&absent, act_mask_first(&all));
+	cpuset_add(&absent, cpuset_nth(&all, 0));
 	assert_int_equal(act_set_mask(s.tid, &absent), 0);
-	assert_int_equal(act_get_mask(s.tid, &mask), 0);
-	assert_int_equal(act_mask_count(&mask), 1);
-	assert_int_equal(act_mask_first(&mask), act_mask_first(&all));
+	assert_int_equal(cpuset_of_thread(s.tid, &mask), 0);
+	assert_int_equal(cpuset_count(&mask), 1);
+	assert_int_equal(cpuset_nth(&mask, 0), cpuset_nth(&all, 0));
 	finish(&s);
 }
 
 static void test_gone(void **state)
 {
-	struct act_mask mask;
+	struct cpuset mask;
 	(void)state;
 
 	pid_t pid = dead_pid();
-	assert_int_equal(act_get_mask(0, &mask), 0);
+	assert_int_equal(cpuset_of_thread(0, &mask), 0);
 	assert_int_equal(act_set_mask(pid, &mask), -ESRCH);
-	assert_int_equal(act_pin(pid, act_mask_first(&mask)), -ESRCH);
+	assert_int_equal(act_pin(pid, cpuset_nth(&mask, 0)), -ESRCH);
 
 	struct sleeper s; /* a thread of a process that lives on */
 	begin(&s);
@@ -210,7 +210,7 @@ static void test_gone(void **state)
 	/* Joined is not quite gone: the kernel tells first. */
 	int r = 0;
 	for (int tries = 0; tries < 1000 && r != -ESRCH; tries++) {
-		r = act_pin(s.tid, act_mask_first(&mask));
+		r = act_pin(s.tid, cpuset_nth(&mask, 0));
 		usleep(1000);
 	}
 	assert_int_equal(r, -ESRCH);
@@ -218,13 +218,13 @@ static void test_gone(void **state)
 
 static void test_may_set_mask(void **state)
 {
-	struct act_mask before, after;
+	struct cpuset before, after;
 	int status;
 	(void)state;
 
-	assert_int_equal(act_get_mask(0, &before), 0);
+	assert_int_equal(cpuset_of_thread(0, &before), 0);
 	assert_int_equal(act_may_set_mask(0), 0);
-	assert_int_equal(act_get_mask(0, &after), 0);
+	assert_int_equal(cpuset_of_thread(0, &after), 0);
 	assert_memory_equal(&before, &after, sizeof before);
 	assert_int_equal(act_may_set_mask(dead_pid()), -ESRCH);
 	if (geteuid() != 0)

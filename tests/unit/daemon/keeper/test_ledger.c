@@ -38,7 +38,7 @@ struct sleeper {
 	sem_t begun, end;
 	pid_t pid, tid;
 	uint64_t start_ticks;
-	struct act_mask mask; /* that it began with */
+	struct cpuset mask; /* that it began with */
 };
 
 static void *sleep_until_told(void *argument)
@@ -70,7 +70,7 @@ static void begin(struct sleeper *s)
 		;
 	s->pid = getpid();
 	s->start_ticks = start_ticks(s->pid, s->tid);
-	assert_int_equal(act_get_mask(s->tid, &s->mask), 0);
+	assert_int_equal(cpuset_of_thread(s->tid, &s->mask), 0);
 }
 
 static void finish(struct sleeper *s)
@@ -90,29 +90,29 @@ static struct ledger *new_ledger(void)
 	return ledger;
 }
 
-static void assert_mask(pid_t tid, const struct act_mask *expected)
+static void assert_mask(pid_t tid, const struct cpuset *expected)
 {
-	struct act_mask mask;
+	struct cpuset mask;
 
-	assert_int_equal(act_get_mask(tid, &mask), 0);
+	assert_int_equal(cpuset_of_thread(tid, &mask), 0);
 	assert_memory_equal(&mask, expected, sizeof mask);
 }
 
-static struct act_mask mask_of(int a, int b)
+static struct cpuset mask_of(int a, int b)
 {
-	struct act_mask mask = {{0}};
+	struct cpuset mask = {{0}};
 
-	act_mask_add(&mask, a);
-	act_mask_add(&mask, b);
+	cpuset_add(&mask, a);
+	cpuset_add(&mask, b);
 	return mask;
 }
 
 /* The last CPU of a mask: pinning to it changes most. */
-static int last_cpu(const struct act_mask *mask)
+static int last_cpu(const struct cpuset *mask)
 {
-	int cpu = ACT_CPUS_MAX - 1;
+	int cpu = CPUSET_CPUS_MAX - 1;
 
-	while (!act_mask_has(mask, cpu))
+	while (!cpuset_has(mask, cpu))
 		cpu--;
 	return cpu;
 }
@@ -128,7 +128,7 @@ static int record(struct ledger *ledger, const struct sleeper *s)
 static void test_restore(void **state)
 {
 	struct ledger *ledger = new_ledger();
-	struct act_mask mask;
+	struct cpuset mask;
 	struct sleeper s;
 	(void)state;
 
@@ -150,7 +150,7 @@ static void test_restore(void **state)
 static void test_restore_within(void **state)
 {
 	struct ledger *ledger = new_ledger();
-	struct act_mask within, one = {{0}};
+	struct cpuset within, one = {{0}};
 	struct sleeper s;
 	(void)state;
 
@@ -159,10 +159,10 @@ static void test_restore_within(void **state)
 		SKIP("CPU 1000 may be there\n");
 	}
 	begin(&s);
-	int here = act_mask_first(&s.mask);
-	act_mask_add(&one, here);
+	int here = cpuset_nth(&s.mask, 0);
+	cpuset_add(&one, here);
 
-	struct act_mask had = mask_of(here, 1000);
+	struct cpuset had = mask_of(here, 1000);
 	int entry = ledger_record(ledger, s.pid, s.tid, s.start_ticks, &had);
 	within = mask_of(here, 1001);
 	assert_int_equal(ledger_restore(ledger, entry, &within), 0);
@@ -174,13 +174,13 @@ static void test_restore_within(void **state)
 	assert_int_equal(ledger_restore(ledger, entry, &within), 0);
 	assert_mask(s.tid, &one);
 	/* What was written down is as it was. */
-	struct act_mask mask;
+	struct cpuset mask;
 	ledger_mask(ledger, entry, &mask);
 	assert_memory_equal(&mask, &had, sizeof mask);
 
-	if (act_mask_count(&s.mask) > 1) {
+	if (cpuset_count(&s.mask) > 1) {
 		entry = record(ledger, &s);
-		struct act_mask last = mask_of(last_cpu(&s.mask), 1000);
+		struct cpuset last = mask_of(last_cpu(&s.mask), 1000);
 		assert_int_equal(ledger_restore(ledger, entry, &last), 0);
 		last = mask_of(last_cpu(&s.mask), -1);
 		assert_mask(s.tid, &last);
@@ -193,12 +193,12 @@ static void test_restore_within(void **state)
 static void test_reused_tid(void **state)
 {
 	struct ledger *ledger = new_ledger();
-	struct act_mask one = {{0}};
+	struct cpuset one = {{0}};
 	struct sleeper s;
 	(void)state;
 
 	begin(&s);
-	act_mask_add(&one, last_cpu(&s.mask));
+	cpuset_add(&one, last_cpu(&s.mask));
 	int older = ledger_record(ledger, s.pid, s.tid, s.start_ticks - 1, &s.mask);
 	int newer = ledger_record(ledger, s.pid, s.tid, s.start_ticks + 1, &s.mask);
 	assert_int_equal(act_pin(s.tid, last_cpu(&s.mask)), 0);
@@ -226,7 +226,7 @@ static void test_restore_all(void **state)
 	ledger_forget(ledger, entry[1]);
 	assert_int_equal(ledger_restore(ledger, entry[1], NULL), -ESRCH);
 	assert_int_equal(ledger_restore_all(ledger), 2);
-	struct act_mask one = mask_of(last_cpu(&s[1].mask), -1);
+	struct cpuset one = mask_of(last_cpu(&s[1].mask), -1);
 	assert_mask(s[0].tid, &s[0].mask);
 	assert_mask(s[1].tid, &one);
 	assert_mask(s[2].tid, &s[2].mask);
@@ -246,7 +246,7 @@ static void test_full(void **state)
 {
 	struct ledger *ledger = new_ledger();
 	static const int forgotten[] = {65535, 0, 30000};
-	struct act_mask mask, back;
+	struct cpuset mask, back;
 	(void)state;
 
 	for (int i = 0; i < ENTRIES; i++) {
@@ -295,7 +295,7 @@ static void test_survives_the_writer(void **state)
 	assert_int_equal(waitpid(balancer, &status, 0), balancer);
 	assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
 	for (int i = 0; i < 2; i++) {
-		struct act_mask one = mask_of(last_cpu(&s[i].mask), -1);
+		struct cpuset one = mask_of(last_cpu(&s[i].mask), -1);
 		assert_mask(s[i].tid, &one);
 	}
 	assert_int_equal(ledger_restore_all(ledger), 2);

@@ -24,12 +24,12 @@
 
 #include <cmocka.h>
 
-static struct act_mask mask_of(const int *cpus, size_t count)
+static struct cpuset mask_of(const int *cpus, size_t count)
 {
-	struct act_mask mask = {{0}};
+	struct cpuset mask = {{0}};
 
 	for (size_t i = 0; i < count; i++)
-		act_mask_add(&mask, cpus[i]);
+		cpuset_add(&mask, cpus[i]);
 	return mask;
 }
 
@@ -38,10 +38,10 @@ static void assert_domains(const char *machine, int joint, const struct topology
 	size_t count, size_t domains)
 {
 	struct topology topology;
-	struct act_mask mask = {{0}};
+	struct cpuset mask = {{0}};
 
 	for (size_t i = 0; i < count; i++)
-		act_mask_add(&mask, expected[i].os_cpu);
+		cpuset_add(&mask, expected[i].os_cpu);
 	if (machine != NULL)
 		setenv("HWLOC_SYNTHETIC", machine, 1);
 	else
@@ -123,7 +123,7 @@ static void test_unknown(void **state)
 static void test_no_answer(void **state)
 {
 	struct topology topology;
-	struct act_mask mask = mask_of((int[]){0, 1}, 2);
+	struct cpuset mask = mask_of((int[]){0, 1}, 2);
 	(void)state;
 
 	setenv("HWLOC_XMLFILE", "/nonexistent/machine.xml", 1);
@@ -138,17 +138,17 @@ static void test_no_answer(void **state)
 static void test_this_machine(void **state)
 {
 	struct topology topology;
-	struct act_mask mask;
+	struct cpuset mask;
 	(void)state;
 
 	unsetenv("HWLOC_SYNTHETIC");
-	assert_int_equal(act_get_mask(0, &mask), 0);
+	assert_int_equal(cpuset_of_thread(0, &mask), 0);
 	assert_int_equal(topology_init(&topology, &mask, 0), 0);
-	assert_int_equal(topology.cpus, act_mask_count(&mask));
+	assert_int_equal(topology.cpus, cpuset_count(&mask));
 	assert_true(topology.domains >= 1 && topology.domains <= topology.cpus);
 	assert_int_equal(topology.cpu[0].domain, 0);
 	for (size_t i = 0; i < topology.cpus; i++) {
-		assert_true(act_mask_has(&mask, topology.cpu[i].os_cpu));
+		assert_true(cpuset_has(&mask, topology.cpu[i].os_cpu));
 		if (i == 0)
 			continue;
 		const struct topology_cpu *cpu = &topology.cpu[i];
@@ -162,7 +162,7 @@ static void test_this_machine(void **state)
 static void test_empty(void **state)
 {
 	struct topology topology;
-	struct act_mask mask = {{0}};
+	struct cpuset mask = {{0}};
 	(void)state;
 
 	for (int joint = 0; joint < 2; joint++) {
@@ -191,14 +191,14 @@ static int forbid_binding(void)
 /* A balancer that binds itself to each CPU in turn waits in turn behind what runs there. */
 static void test_no_binding(void **state)
 {
-	struct act_mask mask;
+	struct cpuset mask;
 	int status;
 	(void)state;
 
 #if HWLOC_API_VERSION < 0x00020500
 	skip(); /* hwloc cannot be told */
 #endif
-	assert_int_equal(act_get_mask(0, &mask), 0);
+	assert_int_equal(cpuset_of_thread(0, &mask), 0);
 	pid_t pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0) {

@@ -15,9 +15,9 @@
 
 enum { FINDINGS = 128 };
 
-static inline struct act_mask mask_of(const char *list)
+static inline struct cpuset mask_of(const char *list)
 {
-	struct act_mask mask;
+	struct cpuset mask;
 
 	assert_int_equal(doctor_parse_cpus(list, &mask), 0);
 	return mask;

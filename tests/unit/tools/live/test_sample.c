@@ -74,7 +74,7 @@ static struct content *new_content(void)
 	assert_non_null(c);
 	memset(c, 0, sizeof *c);
 	telemetry_make_acceptable(&c->t, getpid());
-	c->t.start_ns = live_clock_ns(CLOCK_MONOTONIC);
+	c->t.start_ns = clock_monotonic_ns();
 	c->t.state = TELEMETRY_RUNNING;
 	return c;
 }
