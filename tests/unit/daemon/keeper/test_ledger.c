@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <sched.h>
 #include <semaphore.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -73,10 +74,15 @@ static void begin(struct sleeper *s)
 	assert_int_equal(cpuset_of_thread(s->tid, &s->mask), 0);
 }
 
+/* The kernel lets pthread_join() return a moment before the thread is gone. */
 static void finish(struct sleeper *s)
 {
+	struct proc_thread thread;
+
 	sem_post(&s->end);
 	assert_int_equal(pthread_join(s->thread, NULL), 0);
+	while (proc_read_thread(s->pid, s->tid, &thread) == 0)
+		sched_yield();
 	sem_destroy(&s->begun);
 	sem_destroy(&s->end);
 }
