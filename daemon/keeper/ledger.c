@@ -8,14 +8,16 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* More than the default pid_max of 32768; pages that are not used cost nothing. */
+#include "daemon/act/act.h"
+
+/* Twice the default pid_max. Pages that are never written to cost no memory. */
 #define ENTRIES 65536
 
 struct entry {
 	_Atomic int32_t tid; /* 0: free; stored last, with release */
 	int32_t pid;
 	uint64_t start_ticks;
-	_Atomic bool confined; /* at some time */
+	_Atomic bool confined; /* now, or at some time before */
 };
 
 struct ledger {
@@ -34,7 +36,7 @@ int ledger_new(struct ledger **out)
 
 	if (ledger == NULL)
 		return -ENOMEM;
-	/* CPU numbers can have gaps, so leave room; CPUSET_WORDS is the kernel's limit. */
+	/* The numbers of CPUs can have gaps: leave room for them. */
 	ledger->words = cpus > 0 && cpus <= 512 ? 16 : CPUSET_WORDS;
 	size_t masks = ENTRIES * ledger->words * sizeof(uint64_t);
 	ledger->bytes = sizeof(uint64_t) + ENTRIES * sizeof(struct entry) + masks;
@@ -82,7 +84,7 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 
 void ledger_confined(struct ledger *ledger, int entry)
 {
-	atomic_store_explicit(&ledger->entry[entry].confined, true, memory_order_relaxed);
+	atomic_store_explicit(&ledger->entry[entry].confined, true, memory_order_release);
 }
 
 void ledger_mask(const struct ledger *ledger, int entry, struct cpuset *out)
@@ -140,14 +142,12 @@ size_t ledger_restore_all(const struct ledger *ledger)
 	return count;
 }
 
-/* The entry that tells what a thread should have instead of its one CPU: that of a confined
- * thread of its process, or, when that is new, of its parent, or, when that is not known
- * either, of any. -1: there is none, or the thread was met itself. */
-static int find_heritage(const struct ledger *ledger, const struct proc_thread *thread)
+/* Which entry's mask does the thread inherit? -1: none. */
+static int inherited_entry(const struct ledger *ledger, const struct proc_thread *thread)
 {
 	uint32_t used = atomic_load_explicit(ledger->used, memory_order_relaxed);
-	bool own_met = false, parent_met = false;
-	int own = -1, parent = -1, any = -1;
+	bool process_recorded = false, parent_recorded = false;
+	int process = -1, parent = -1, any = -1; /* the last confined thread of each */
 
 	for (uint32_t i = 0; i < used; i++) {
 		const struct entry *entry = &ledger->entry[i];
@@ -156,19 +156,30 @@ static int find_heritage(const struct ledger *ledger, const struct proc_thread *
 			continue;
 		if (tid == thread->tid && entry->start_ticks == thread->start_ticks)
 			return -1;
-		bool confined = atomic_load_explicit(&entry->confined, memory_order_relaxed);
+		bool confined = atomic_load_explicit(&entry->confined, memory_order_acquire);
 		if (entry->pid == thread->pid) {
-			own_met = true;
-			own = confined ? (int)i : own;
+			process_recorded = true;
+			process = confined ? (int)i : process;
 		} else if (entry->pid == thread->ppid) {
-			parent_met = true;
+			parent_recorded = true;
 			parent = confined ? (int)i : parent;
 		}
 		any = confined ? (int)i : any;
 	}
-	if (own_met)
-		return own;
-	return parent_met ? parent : any;
+	if (process_recorded)
+		return process;
+	return parent_recorded ? parent : any;
+}
+
+int ledger_inherited(
+	const struct ledger *ledger, const struct proc_thread *thread, struct cpuset *out)
+{
+	int entry = inherited_entry(ledger, thread);
+
+	if (entry < 0)
+		return -ENOENT;
+	ledger_mask(ledger, entry, out);
+	return 0;
 }
 
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
@@ -177,7 +188,7 @@ void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
 	bool again = true;
 	size_t n;
 
-	/* They may have had children themselves, which the scan that found them did not. */
+	/* The threads that a scan finds may have had children after it: look again. */
 	for (int round = 0; round < 4 && again; round++) {
 		again = false;
 		if (proc_scan_run(scan, &thread, &n) < 0)
@@ -186,10 +197,8 @@ void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
 			struct cpuset mask;
 			if (cpuset_of_thread(thread[i].tid, &mask) < 0 || cpuset_count(&mask) != 1)
 				continue;
-			int heritage = find_heritage(ledger, &thread[i]);
-			if (heritage < 0)
+			if (ledger_inherited(ledger, &thread[i], &mask) < 0)
 				continue;
-			ledger_mask(ledger, heritage, &mask);
 			int r = act_set_mask(thread[i].tid, &mask);
 			again = again || (r == 0 && cpuset_count(&mask) > 1);
 		}

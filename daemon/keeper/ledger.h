@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What threads had before juggle touched them: affinity masks.
+ * The affinity masks that threads had before juggle changed them.
  *
- * The ledger lies in memory that the keeper (the process the user started) and the
- * balancer share, so that whichever of the two is killed, the other can put everything
- * back. One process writes; entries become visible to the other only when complete.
+ * The ledger lies in memory that the keeper (the process that the user started) and the
+ * balancer share. Whichever of the two is killed, the other can give all masks back. One
+ * process writes. The other sees an entry only when it is complete.
  */
 #ifndef JUGGLE_LEDGER_H
 #define JUGGLE_LEDGER_H
@@ -14,39 +14,58 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "daemon/act/act.h"
+#include "daemon/base/cpuset.h"
 #include "daemon/proc/proc.h"
 
 struct ledger;
 
-/* Make a ledger in memory that children made by fork() share. Returns 0 or -ENOMEM. */
+/* Make a ledger in memory that later children of this process share. Returns 0 or -ENOMEM. */
 int ledger_new(struct ledger **out);
-/* Unmaps; restores nothing. Accepts NULL. */
+/* Free the memory; restores nothing. Accepts NULL. */
 void ledger_free(struct ledger *ledger);
 
-/* Write down what a thread has, before the first change to it. Returns the entry's number,
+/* Record the mask of a thread, before the first change to it. Returns the number of its entry,
  * or -ENOSPC when the ledger is full: such a thread must be left alone. Not thread-safe. */
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
 	const struct cpuset *mask);
 
-/* The thread has one CPU, for now, and what is born of it inherits that. */
+/* Note that the thread is about to be confined to one CPU, and that what is born of it from
+ * then on inherits that. Call it before the thread is confined. Thread-safe for distinct
+ * entries. */
 void ledger_confined(struct ledger *ledger, int entry);
 
-/* The mask that was written down. */
+/* The mask that was recorded. */
 void ledger_mask(const struct ledger *ledger, int entry, struct cpuset *out);
 
-/* Give a thread back what it had; the entry stays. With `within` (else NULL) the mask is cut down
- * to those CPUs (to all of them where nothing would be left). Returns 0, -ESRCH when the thread is gone (or
- * its tid is another's now), or a negative errno. Thread-safe for distinct entries. */
+/*
+ * The mask that a newborn thread should have instead of the one CPU that it inherited from a
+ * confined thread. Nothing tells which thread that was, so the rule is:
+ * - when threads of its own process are recorded: the mask of a confined one of them;
+ * - else, when threads of its parent process are: the mask of a confined one of those;
+ * - else that of any confined thread, since the parent was never recorded, or has ended.
+ * Where several threads qualify, the last entry counts. Where a process is recorded and none
+ * of its threads was confined, the one CPU is the program's own choice: there is no inherited
+ * mask. Neither is there for a thread that is recorded itself.
+ *
+ * The caller looks whether the thread has one CPU. Returns 0, or -ENOENT when there is no
+ * inherited mask. Safe beside ledger_confined(), but not beside ledger_record() and
+ * ledger_forget().
+ */
+int ledger_inherited(
+	const struct ledger *ledger, const struct proc_thread *thread, struct cpuset *out);
+
+/* Give a thread its recorded mask back; the entry stays. With `within` (NULL: without limit)
+ * the mask is cut down to those CPUs, or is all of them when nothing would be left. Returns 0,
+ * -ESRCH when the thread is gone (or its tid is another's now), or a negative errno.
+ * Thread-safe for distinct entries. */
 int ledger_restore(const struct ledger *ledger, int entry, const struct cpuset *within);
-/* The thread ended: free its entry. Not thread-safe. */
+/* The thread has ended: free its entry. Not thread-safe. */
 void ledger_forget(struct ledger *ledger, int entry);
-/* Restore all that is written down. Returns how many threads there were. */
+/* Restore all that is recorded. Returns how many threads that is. */
 size_t ledger_restore_all(const struct ledger *ledger);
-/* Threads that were born of confined ones, but not met before those were restored, are left
- * with one CPU: give them what their process had, or else its parent, or, when neither was
- * met, any confined thread. Call it after ledger_restore_all(): what is born from then on
- * inherits the right mask. */
+/* Give threads that were born of confined ones, and are not in the ledger, their inherited
+ * masks. Call it after ledger_restore_all(): what is born from then on inherits the right
+ * mask. */
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan);
 
 #endif

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
  * The ledger: threads get back what they had, also when the process that wrote it down was
- * killed, and no thread gets what was another's. CPUs 1000 and 1001 are numbers that a mask
- * may hold, not CPUs that are used; what they show needs a second CPU otherwise.
+ * killed, and no thread gets what was another's. Newborn threads get what they would have
+ * inherited. CPUs 1000 and 1001 are numbers that a mask may hold, not CPUs that are used; what
+ * they show needs a second CPU otherwise.
  */
 #undef NDEBUG
 #include "daemon/keeper/ledger.h"
@@ -17,12 +18,14 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
 
+#include "daemon/act/act.h"
 #include "daemon/proc/proc.h"
 
 #define SKIP(...)                                                                                  \
@@ -312,6 +315,174 @@ static void test_survives_the_writer(void **state)
 	ledger_free(ledger);
 }
 
+/* ---- The inherited mask ---- */
+
+/* An entry as a line of a table. Its mask is one CPU, by which the test knows it. */
+struct line {
+	pid_t pid, tid;
+	bool confined;
+	int os_cpu;
+};
+
+enum { CHILD = 30, PARENT = 20, OTHER = 10, TICKS = 5 };
+
+static struct ledger *ledger_of(const struct line *line)
+{
+	struct ledger *ledger = new_ledger();
+
+	for (; line->pid != 0; line++) {
+		struct cpuset mask = mask_of(line->os_cpu, -1);
+		int entry = ledger_record(ledger, line->pid, line->tid, TICKS, &mask);
+		assert_true(entry >= 0);
+		if (line->confined)
+			ledger_confined(ledger, entry);
+	}
+	return ledger;
+}
+
+/* Which CPU is in the mask that the thread inherits? -1: there is no such mask. */
+static int inherited_cpu(const struct ledger *ledger, const struct proc_thread *thread)
+{
+	struct cpuset mask, before;
+
+	memset(&mask, 0x5a, sizeof mask);
+	before = mask;
+	int r = ledger_inherited(ledger, thread, &mask);
+	if (r < 0) {
+		assert_int_equal(r, -ENOENT);
+		assert_memory_equal(&mask, &before, sizeof mask);
+		return -1;
+	}
+	assert_int_equal(r, 0);
+	assert_int_equal(cpuset_count(&mask), 1);
+	return cpuset_nth(&mask, 0);
+}
+
+static void test_inherited(void **state)
+{
+	static const struct {
+		const char *name;
+		struct line line[5];
+		int expected;
+	} cases[] = {
+		{"nothing is recorded", {{0}}, -1},
+		{"of its process", {{CHILD, 31, true, 1}}, 1},
+		{"its process, not the parent",
+			{{CHILD, 31, true, 1}, {PARENT, 20, true, 2}, {OTHER, 10, true, 3}}, 1},
+		{"the same in another order",
+			{{OTHER, 10, true, 3}, {PARENT, 20, true, 2}, {CHILD, 31, true, 1}}, 1},
+		{"a confined one of its process",
+			{{CHILD, 31, false, 1}, {CHILD, 32, true, 2}, {CHILD, 33, false, 3}}, 2},
+		{"the last of several", {{CHILD, 31, true, 1}, {CHILD, 32, true, 2}}, 2},
+		{"its process chose that CPU",
+			{{CHILD, 31, false, 1}, {PARENT, 20, true, 2}, {OTHER, 10, true, 3}}, -1},
+		{"of its parent", {{PARENT, 20, true, 2}, {OTHER, 10, true, 3}}, 2},
+		{"of its parent, whichever thread", {{PARENT, 21, true, 2}, {PARENT, 20, false, 1}},
+			2},
+		{"its parent chose that CPU", {{PARENT, 20, false, 2}, {OTHER, 10, true, 3}}, -1},
+		{"of an ancestor", {{OTHER, 11, false, 1}, {OTHER, 10, true, 3}}, 3},
+		{"nobody was confined", {{OTHER, 11, false, 1}, {OTHER, 10, false, 3}}, -1},
+		{"it is recorded itself", {{CHILD, 30, true, 1}, {PARENT, 20, true, 2}}, -1},
+		{"and with others of its process", {{CHILD, 31, true, 1}, {CHILD, 30, false, 2}},
+			-1},
+	};
+	const struct proc_thread thread = {
+		.pid = CHILD, .tid = CHILD, .ppid = PARENT, .start_ticks = TICKS};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+		struct ledger *ledger = ledger_of(cases[i].line);
+		int cpu = inherited_cpu(ledger, &thread);
+		ledger_free(ledger);
+		if (cpu != cases[i].expected)
+			fail_msg("%s: CPU %d", cases[i].name, cpu);
+	}
+}
+
+/* An earlier thread with the same tid is another thread; one that has ended counts no more. */
+static void test_inherited_of_others(void **state)
+{
+	const struct line lines[] = {{CHILD, CHILD, true, 1}, {PARENT, PARENT, true, 2}, {0}};
+	struct proc_thread thread = {
+		.pid = CHILD, .tid = CHILD, .ppid = PARENT, .start_ticks = TICKS};
+	struct ledger *ledger = ledger_of(lines);
+	(void)state;
+
+	assert_int_equal(inherited_cpu(ledger, &thread), -1);
+	thread.start_ticks++;
+	assert_int_equal(inherited_cpu(ledger, &thread), 1);
+	ledger_forget(ledger, 0);
+	assert_int_equal(inherited_cpu(ledger, &thread), 2);
+	ledger_forget(ledger, 1);
+	assert_int_equal(inherited_cpu(ledger, &thread), -1);
+
+	/* The entry that is used again does not stay confined. */
+	while (ledger_record(ledger, OTHER, OTHER, TICKS, &(struct cpuset){{4}}) != 0)
+		;
+	assert_int_equal(inherited_cpu(ledger, &thread), -1);
+	ledger_free(ledger);
+}
+
+/* A child that sleeps until it is killed, and was born with the caller's mask. */
+static pid_t fork_sleeper(void)
+{
+	pid_t parent = getpid(), pid = fork();
+
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL); /* when the test fails */
+		while (getppid() == parent)
+			pause();
+		_exit(0);
+	}
+	return pid;
+}
+
+static void end_sleeper(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
+/* Children of a confined thread that nobody has recorded get its mask; others keep theirs. */
+static void test_restore_born(void **state)
+{
+	struct ledger *ledger = new_ledger();
+	struct proc_scan_options what = {.root = getpid()};
+	struct proc_scan *scan;
+	struct cpuset mask, two = {{0}};
+	(void)state;
+
+	assert_int_equal(cpuset_of_thread(0, &mask), 0);
+	if (cpuset_count(&mask) < 2) {
+		ledger_free(ledger);
+		SKIP("needs two CPUs\n");
+	}
+	cpuset_add(&two, cpuset_nth(&mask, 0));
+	cpuset_add(&two, cpuset_nth(&mask, 1));
+	struct cpuset first = mask_of(cpuset_nth(&mask, 0), -1);
+	pid_t self = getpid();
+	int entry = ledger_record(ledger, self, self, start_ticks(self, self), &two);
+	ledger_confined(ledger, entry);
+	assert_int_equal(act_set_mask(0, &first), 0);
+	pid_t born = fork_sleeper(), recorded = fork_sleeper();
+	assert_int_equal(act_set_mask(0, &mask), 0);
+	pid_t free_one = fork_sleeper();
+	entry = ledger_record(ledger, recorded, recorded, start_ticks(recorded, recorded), &first);
+	assert_true(entry >= 0);
+
+	assert_int_equal(proc_scan_new(&scan, &what), 0);
+	ledger_restore_born(ledger, scan);
+	proc_scan_free(scan);
+	assert_mask(born, &two);
+	assert_mask(recorded, &first);
+	assert_mask(free_one, &mask);
+	end_sleeper(born);
+	end_sleeper(recorded);
+	end_sleeper(free_one);
+	ledger_free(ledger);
+}
+
 static void test_free_null(void **state)
 {
 	(void)state;
@@ -327,6 +498,9 @@ int main(void)
 		cmocka_unit_test(test_restore_all),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_survives_the_writer),
+		cmocka_unit_test(test_inherited),
+		cmocka_unit_test(test_inherited_of_others),
+		cmocka_unit_test(test_restore_born),
 		cmocka_unit_test(test_free_null),
 	};
 
