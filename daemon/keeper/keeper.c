@@ -525,7 +525,8 @@ int keeper_run(const struct options *options)
 	double elapsed = (double)(clock_monotonic_ns() - start_ns) * 1e-9;
 	telemetry_unlink(k.telemetry);
 	if (r == 0 && options->report != NULL) {
-		int failed = report_write(options->report, k.telemetry, status, elapsed);
+		int failed =
+			report_write(options->report, report_build(k.telemetry, status, elapsed));
 		if (failed < 0)
 			fprintf(stderr, "juggle: --report %s: %s\n", options->report,
 				strerror(-failed));

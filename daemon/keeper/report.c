@@ -2,26 +2,37 @@
 #include "daemon/keeper/report.h"
 
 #include <errno.h>
-#include <fcntl.h>
-#include <jansson.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "daemon/policy/policy.h"
 #include "daemon/telemetry/writer.h"
 #include "libprogress/reader/reader.h"
 
-static const char *regime_text(const struct telemetry *t)
+/* What the report and the summary have in common. */
+struct facts {
+	double elapsed_s, period_s, balanced_s, balancer_cpu_s;
+	double median_us, p99_us, max_us; /* of what a balancing point cost */
+	uint32_t threads, idle_threads;
+	uint32_t cpus, slots, progress_slots; /* elements of the arrays */
+	uint64_t cycles, migrations, regime_changes, unlisted;
+	const char *balancer, *regime, *reason;
+};
+
+/* ---- Gathering ---- */
+
+static uint32_t at_most(const _Atomic uint32_t *field, uint32_t most)
 {
-	return telemetry_get32(&t->regime) == POLICY_BALANCE ? "balance" : "aside";
+	uint32_t value = telemetry_get32(field);
+
+	return value < most ? value : most;
 }
 
-static const char *reason_text(const struct telemetry *t)
+static double seconds(const _Atomic uint64_t *ns)
 {
-	return policy_reason_text((enum policy_reason)telemetry_get32(&t->reason));
+	return (double)telemetry_get(ns) * 1e-9;
 }
 
-static const char *state_text(const struct telemetry *t)
+static const char *balancer_text(const struct telemetry *t)
 {
 	static const char *const text[] = {"starting", "running", "ended", "lost"};
 	uint32_t state = telemetry_get32(&t->state);
@@ -29,23 +40,66 @@ static const char *state_text(const struct telemetry *t)
 	return state < sizeof text / sizeof text[0] ? text[state] : "unknown";
 }
 
-static json_t *cpu_list(const struct telemetry *t)
+/* The histogram gives the middle of a bucket, which can be larger than all that it counted. */
+static double cycle_us(const struct telemetry *t, double share)
+{
+	uint64_t ns = telemetry_quantile_ns(t, share), max_ns = telemetry_get(&t->cycle_max_ns);
+
+	return (double)(ns < max_ns ? ns : max_ns) * 1e-3;
+}
+
+static struct facts gather(const struct telemetry *t, double elapsed_s)
+{
+	return (struct facts){
+		.elapsed_s = elapsed_s,
+		.period_s = seconds(&t->period_ns),
+		.balanced_s = seconds(&t->balanced_ns),
+		.balancer_cpu_s = seconds(&t->balancer_cpu_ns),
+		.median_us = cycle_us(t, 0.5),
+		.p99_us = cycle_us(t, 0.99),
+		.max_us = (double)telemetry_get(&t->cycle_max_ns) * 1e-3,
+		.threads = telemetry_get32(&t->threads_most),
+		.idle_threads = telemetry_get32(&t->idle_then),
+		.cpus = at_most(&t->cpus, TELEMETRY_CPUS),
+		.slots = at_most(&t->slots, TELEMETRY_THREADS),
+		.progress_slots = at_most(&t->progress_slots, TELEMETRY_PROGRESS),
+		.cycles = telemetry_get(&t->cycles),
+		.migrations = telemetry_get(&t->migrations),
+		.regime_changes = telemetry_get(&t->regime_changes),
+		.unlisted = telemetry_get(&t->unlisted),
+		.balancer = balancer_text(t),
+		.regime = telemetry_get32(&t->regime) == POLICY_BALANCE ? "balance" : "aside",
+		.reason = policy_reason_text((enum policy_reason)telemetry_get32(&t->reason)),
+	};
+}
+
+/* ---- The report ---- */
+
+/* The command and the names of threads can hold any bytes, JSON strings cannot. */
+static json_t *text(const char *bytes)
+{
+	json_t *string = json_string(bytes);
+
+	return string != NULL ? string : json_string("?");
+}
+
+static json_t *cpu_list(const struct telemetry *t, uint32_t cpus)
 {
 	const struct telemetry_cpu *cpu = telemetry_cpus(t);
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < telemetry_get32(&t->cpus); i++)
+	for (uint32_t i = 0; i < cpus; i++)
 		json_array_append_new(list, json_integer(cpu[i].os_cpu));
 	return list;
 }
 
 /* CPUs are sorted by domain. */
-static json_t *domain_list(const struct telemetry *t)
+static json_t *domain_list(const struct telemetry *t, uint32_t cpus)
 {
 	const struct telemetry_cpu *cpu = telemetry_cpus(t);
 	json_t *domains = json_array(), *domain = NULL;
 
-	for (uint32_t i = 0; i < telemetry_get32(&t->cpus); i++) {
+	for (uint32_t i = 0; i < cpus; i++) {
 		if (i == 0 || cpu[i].domain != cpu[i - 1].domain) {
 			domain = json_array();
 			json_array_append_new(domains, domain);
@@ -55,28 +109,27 @@ static json_t *domain_list(const struct telemetry *t)
 	return domains;
 }
 
-static json_t *thread_list(const struct telemetry *t)
+static json_t *thread_list(const struct telemetry *t, uint32_t slots)
 {
 	const struct telemetry_thread *thread = telemetry_threads(t);
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < telemetry_get32(&t->slots); i++) {
-		json_array_append_new(list,
-			json_pack("{s:i, s:i, s:s, s:f, s:f, s:I}", "tid", thread[i].tid, "pid",
-				thread[i].pid, "comm", thread[i].comm, "progress_s",
-				(double)telemetry_get(&thread[i].progress_ns) * 1e-9, "wait_s",
-				(double)telemetry_get(&thread[i].wait_ns) * 1e-9, "migrations",
-				(json_int_t)telemetry_get(&thread[i].migrations)));
-	}
+	for (uint32_t i = 0; i < slots; i++)
+		json_array_append_new(
+			list, json_pack("{s:i, s:i, s:o, s:f, s:f, s:I}", "tid", thread[i].tid,
+				      "pid", thread[i].pid, "comm", text(thread[i].comm),
+				      "progress_s", seconds(&thread[i].progress_ns), "wait_s",
+				      seconds(&thread[i].wait_ns), "migrations",
+				      (json_int_t)telemetry_get(&thread[i].migrations)));
 	return list;
 }
 
-static json_t *progress_list(const struct telemetry *t)
+static json_t *progress_list(const struct telemetry *t, uint32_t slots)
 {
 	const struct telemetry_progress *progress = telemetry_progress(t);
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < telemetry_get32(&t->progress_slots); i++)
+	for (uint32_t i = 0; i < slots; i++)
 		json_array_append_new(
 			list, json_pack("{s:i, s:i, s:I, s:I, s:s, s:I, s:I, s:I}", "pid",
 				      progress[i].pid, "rank", progress[i].rank, "workers",
@@ -89,54 +142,31 @@ static json_t *progress_list(const struct telemetry *t)
 	return list;
 }
 
-/* The histogram gives the middle of a bucket, which may lie beyond all that it counted. */
-static double cycle_us(const struct telemetry *t, double share)
+json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_s)
 {
-	uint64_t ns = telemetry_quantile_ns(t, share), max_ns = telemetry_get(&t->cycle_max_ns);
-
-	return (double)(ns < max_ns ? ns : max_ns) * 1e-3;
-}
-
-static json_t *cycle_costs(const struct telemetry *t)
-{
-	return json_pack("{s:f, s:f, s:f}", "median", cycle_us(t, 0.5), "p99", cycle_us(t, 0.99),
-		"max", (double)telemetry_get(&t->cycle_max_ns) * 1e-3);
-}
-
-static json_t *build(const struct telemetry *t, int exit_status, double elapsed_s)
-{
-	/* The command can hold any bytes, JSON strings cannot. */
-	json_t *command = json_string(t->command);
+	struct facts f = gather(t, elapsed_s);
 
 	return json_pack("{s:s, s:o, s:i, s:f, s:s, s:s, s:f, s:s, s:o, s:o, s:I, s:I, s:I, s:I, "
-			 "s:f, s:o, s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:o}",
-		"version", JUGGLE_VERSION, "command", command != NULL ? command : json_string("?"),
-		"exit_status", exit_status, "elapsed_s", elapsed_s, "policy", t->policy, "sampler",
-		t->sampler, "period_s", (double)telemetry_get(&t->period_ns) * 1e-9, "balancers",
-		t->balancers, "cpus", cpu_list(t), "domains", domain_list(t), "threads",
-		(json_int_t)telemetry_get32(&t->threads_most), "idle_threads",
-		(json_int_t)telemetry_get32(&t->idle_then), "cycles",
-		(json_int_t)telemetry_get(&t->cycles), "migrations",
-		(json_int_t)telemetry_get(&t->migrations), "balancer_cpu_s",
-		(double)telemetry_get(&t->balancer_cpu_ns) * 1e-9, "cycle_us", cycle_costs(t),
-		"balancer", state_text(t), "regime", regime_text(t), "reason", reason_text(t),
-		"balanced_s", (double)telemetry_get(&t->balanced_ns) * 1e-9, "regime_changes",
-		(json_int_t)telemetry_get(&t->regime_changes), "threads_unlisted",
-		(json_int_t)telemetry_get(&t->unlisted), "thread", thread_list(t), "progress",
-		progress_list(t));
+			 "s:f, s:{s:f, s:f, s:f}, s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:o}",
+		"version", JUGGLE_VERSION, "command", text(t->command), "exit_status", exit_status,
+		"elapsed_s", f.elapsed_s, "policy", t->policy, "sampler", t->sampler, "period_s",
+		f.period_s, "balancers", t->balancers, "cpus", cpu_list(t, f.cpus), "domains",
+		domain_list(t, f.cpus), "threads", (json_int_t)f.threads, "idle_threads",
+		(json_int_t)f.idle_threads, "cycles", (json_int_t)f.cycles, "migrations",
+		(json_int_t)f.migrations, "balancer_cpu_s", f.balancer_cpu_s, "cycle_us", "median",
+		f.median_us, "p99", f.p99_us, "max", f.max_us, "balancer", f.balancer, "regime",
+		f.regime, "reason", f.reason, "balanced_s", f.balanced_s, "regime_changes",
+		(json_int_t)f.regime_changes, "threads_unlisted", (json_int_t)f.unlisted, "thread",
+		thread_list(t, f.slots), "progress", progress_list(t, f.progress_slots));
 }
 
-int report_write(
-	const char *path, const struct telemetry *telemetry, int exit_status, double elapsed_s)
+int report_write(const char *path, json_t *report)
 {
-	json_t *report = build(telemetry, exit_status, elapsed_s);
-	FILE *file = strcmp(path, "-") == 0 ? stderr : fopen(path, "we");
-	int r = 0;
-
 	if (report == NULL)
-		r = -ENOMEM;
-	else if (file == NULL)
-		r = -errno;
+		return -ENOMEM;
+	FILE *file = strcmp(path, "-") == 0 ? stderr : fopen(path, "we");
+	int r = file != NULL ? 0 : -errno;
+	errno = 0;
 	if (r == 0 && (json_dumpf(report, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0 ||
 			      fputc('\n', file) == EOF || fflush(file) == EOF))
 		r = errno != 0 ? -errno : -EIO;
@@ -146,11 +176,12 @@ int report_write(
 	return r;
 }
 
-/* Only for programs that publish their progress. */
-static void summarize_progress(FILE *out, const struct telemetry *t)
+/* ---- The summary ---- */
+
+/* A line for programs that publish their progress; for others there is none. */
+static void summarize_progress(FILE *out, const struct telemetry *t, uint32_t slots)
 {
 	const struct telemetry_progress *progress = telemetry_progress(t);
-	uint32_t slots = telemetry_get32(&t->progress_slots);
 	uint64_t workers = 0, subdomains = 0, points = 0, moves = 0, spread = 0;
 
 	for (uint32_t i = 0; i < slots; i++) {
@@ -170,26 +201,28 @@ static void summarize_progress(FILE *out, const struct telemetry *t)
 			(unsigned long long)spread);
 }
 
+static double percent(double part, double whole)
+{
+	return whole > 0 ? 100 * part / whole : 0;
+}
+
 void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 {
-	double balanced_s = (double)telemetry_get(&t->balanced_ns) * 1e-9;
-	double cpu_s = (double)telemetry_get(&t->balancer_cpu_ns) * 1e-9;
-	uint64_t cycles = telemetry_get(&t->cycles);
+	struct facts f = gather(t, elapsed_s);
 
 	fprintf(out, "juggle: %s\n", t->command);
-	fprintf(out, "  elapsed      %.3f s, %.0f %% of it balanced; balancer %s\n", elapsed_s,
-		elapsed_s > 0 ? 100 * balanced_s / elapsed_s : 0, state_text(t));
-	fprintf(out, "  threads      %u compute, %u idle, on %u CPUs\n",
-		telemetry_get32(&t->threads_most), telemetry_get32(&t->idle_then),
-		telemetry_get32(&t->cpus));
+	fprintf(out, "  elapsed      %.3f s, %.0f %% of it balanced; balancer %s\n", f.elapsed_s,
+		percent(f.balanced_s, f.elapsed_s), f.balancer);
+	fprintf(out, "  threads      %u compute, %u idle, on %u CPUs\n", f.threads, f.idle_threads,
+		f.cpus);
 	fprintf(out, "  policy       %s, period %.3g ms, sampler %s, a balancer for each %s\n",
-		t->policy, (double)telemetry_get(&t->period_ns) * 1e-6, t->sampler,
+		t->policy, f.period_s * 1e3, t->sampler,
 		strcmp(t->balancers, "cpu") == 0 ? "CPU" : "domain");
-	fprintf(out, "  at the end   %s (%s)\n", regime_text(t), reason_text(t));
+	fprintf(out, "  at the end   %s (%s)\n", f.regime, f.reason);
 	fprintf(out, "  migrations   %llu in %llu balancing points\n",
-		(unsigned long long)telemetry_get(&t->migrations), (unsigned long long)cycles);
-	summarize_progress(out, t);
+		(unsigned long long)f.migrations, (unsigned long long)f.cycles);
+	summarize_progress(out, t, f.progress_slots);
 	fprintf(out,
 		"  its cost     %.3f s of CPU (%.2f %% of one CPU), %.1f us a point (median)\n",
-		cpu_s, elapsed_s > 0 ? 100 * cpu_s / elapsed_s : 0, cycle_us(t, 0.5));
+		f.balancer_cpu_s, percent(f.balancer_cpu_s, f.elapsed_s), f.median_us);
 }

@@ -1,0 +1,544 @@
+// SPDX-License-Identifier: MIT
+/*
+ * The report and the summary, from telemetry that is filled in memory: all keys with their
+ * types and values, and what must not break them (odd bytes, zero times, counts that are
+ * larger than the arrays).
+ */
+#undef NDEBUG
+#include "daemon/keeper/report.h"
+
+#include <errno.h>
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "daemon/policy/policy.h"
+#include "daemon/telemetry/writer.h"
+#include "libprogress/progress.h"
+
+#define COUNT(array) (sizeof(array) / sizeof((array)[0]))
+
+/* ---- Telemetry ---- */
+
+static struct telemetry *new_telemetry(void)
+{
+	struct telemetry *t = NULL;
+	int why_not;
+
+	assert_int_equal(telemetry_create(&t, &why_not), 0);
+	telemetry_unlink(t);
+	return t;
+}
+
+static void add_thread(struct telemetry *t, pid_t pid, pid_t tid, const char *comm)
+{
+	uint32_t search = 0;
+	struct telemetry_thread *thread = telemetry_slot(t, &search);
+
+	thread->pid = pid;
+	thread->tid = tid;
+	snprintf(thread->comm, sizeof thread->comm, "%s", comm);
+	telemetry_set(&thread->progress_ns, 2000000000 + (uint64_t)tid);
+	telemetry_set(&thread->wait_ns, 1500000000);
+	telemetry_set(&thread->migrations, 10 * (uint64_t)tid);
+	telemetry_set32(&thread->flags, TELEMETRY_THREAD_USED);
+}
+
+static void add_progress(struct telemetry *t, pid_t pid, uint64_t moves, uint64_t spread)
+{
+	struct telemetry_progress *progress = telemetry_progress_slot(t);
+
+	progress->pid = pid;
+	progress->rank = 3;
+	progress->workers = 2;
+	progress->subdomains = 8;
+	progress->balancing = PROGRESS_BALANCE_JOINT;
+	telemetry_set(&progress->points, 40);
+	telemetry_set(&progress->moves, moves);
+	telemetry_set(&progress->spread, spread);
+	telemetry_set32(&progress->flags, TELEMETRY_PROGRESS_USED);
+}
+
+static void set_cpus(struct telemetry *t, const struct telemetry_cpu *cpu, uint32_t count)
+{
+	memcpy(telemetry_cpus(t), cpu, count * sizeof *cpu);
+	telemetry_set32(&t->cpus, count);
+}
+
+/* A run of 4 s with every field set to something else. */
+static struct telemetry *telemetry_of_run(void)
+{
+	static const struct telemetry_cpu cpus[] = {{0, 0}, {2, 0}, {5, 1}, {1, 2}, {7, 2}};
+	struct telemetry *t = new_telemetry();
+
+	snprintf(t->command, sizeof t->command, "./app -n 3 \"two words\"");
+	snprintf(t->policy, sizeof t->policy, "juggle");
+	snprintf(t->sampler, sizeof t->sampler, "schedstat");
+	snprintf(t->balancers, sizeof t->balancers, "domain");
+	set_cpus(t, cpus, COUNT(cpus));
+	telemetry_set32(&t->state, TELEMETRY_ENDED);
+	telemetry_set32(&t->regime, POLICY_BALANCE);
+	telemetry_set32(&t->reason, POLICY_REASON_FASTER);
+	telemetry_set(&t->period_ns, 20000000);
+	telemetry_set32(&t->threads, 1); /* now; the report has the most */
+	telemetry_set32(&t->threads_most, 6);
+	telemetry_set32(&t->idle_then, 2);
+	telemetry_set(&t->unlisted, 4);
+	telemetry_set(&t->cycles, 100);
+	telemetry_set(&t->migrations, 37);
+	telemetry_set(&t->regime_changes, 5);
+	telemetry_set(&t->balanced_ns, 3000000000);
+	telemetry_set(&t->balancer_cpu_ns, 50000000);
+	telemetry_add(&t->cycle_bucket[telemetry_bucket(10000)], 98);
+	telemetry_add(&t->cycle_bucket[telemetry_bucket(80000)], 2);
+	telemetry_set(&t->cycle_max_ns, 81000);
+	add_thread(t, 100, 100, "app");
+	add_thread(t, 100, 101, "app/worker");
+	add_progress(t, 100, 7, 12);
+	return t;
+}
+
+/* ---- Reading a report ---- */
+
+static json_t *at(const json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+
+	if (value == NULL)
+		fail_msg("there is no %s", key);
+	return value;
+}
+
+static const char *text_at(const json_t *object, const char *key)
+{
+	json_t *value = at(object, key);
+
+	assert_true(json_is_string(value));
+	return json_string_value(value);
+}
+
+static json_int_t integer_at(const json_t *object, const char *key)
+{
+	json_t *value = at(object, key);
+
+	assert_true(json_is_integer(value));
+	return json_integer_value(value);
+}
+
+static void assert_real(const json_t *object, const char *key, double expected, double tolerance)
+{
+	json_t *value = at(object, key);
+
+	assert_true(json_is_real(value));
+	if (!(fabs(json_real_value(value) - expected) <= tolerance))
+		fail_msg("%s is %.12g, not %.12g", key, json_real_value(value), expected);
+}
+
+static void assert_json(const json_t *value, const char *expected)
+{
+	json_t *parsed = json_loads(expected, 0, NULL);
+
+	assert_non_null(parsed);
+	if (!json_equal(value, parsed))
+		fail_msg("%s, not %s", json_dumps(value, JSON_COMPACT), expected);
+	json_decref(parsed);
+}
+
+static json_t *build(const struct telemetry *t)
+{
+	json_t *report = report_build(t, 0, 4);
+
+	assert_non_null(report);
+	return report;
+}
+
+/* ---- The report ---- */
+
+/* The contract with those who read reports. Keys may be added, none renamed. */
+static void test_keys(void **state)
+{
+	static const struct {
+		const char *key;
+		json_type type;
+	} keys[] = {
+		{"version", JSON_STRING},
+		{"command", JSON_STRING},
+		{"exit_status", JSON_INTEGER},
+		{"elapsed_s", JSON_REAL},
+		{"policy", JSON_STRING},
+		{"sampler", JSON_STRING},
+		{"period_s", JSON_REAL},
+		{"balancers", JSON_STRING},
+		{"cpus", JSON_ARRAY},
+		{"domains", JSON_ARRAY},
+		{"threads", JSON_INTEGER},
+		{"idle_threads", JSON_INTEGER},
+		{"cycles", JSON_INTEGER},
+		{"migrations", JSON_INTEGER},
+		{"balancer_cpu_s", JSON_REAL},
+		{"cycle_us", JSON_OBJECT},
+		{"balancer", JSON_STRING},
+		{"regime", JSON_STRING},
+		{"reason", JSON_STRING},
+		{"balanced_s", JSON_REAL},
+		{"regime_changes", JSON_INTEGER},
+		{"threads_unlisted", JSON_INTEGER},
+		{"thread", JSON_ARRAY},
+		{"progress", JSON_ARRAY},
+	};
+	struct telemetry *empty = new_telemetry(), *full = telemetry_of_run();
+	(void)state;
+
+	for (int i = 0; i < 2; i++) {
+		json_t *report = build(i == 0 ? empty : full);
+		for (size_t k = 0; k < COUNT(keys); k++)
+			if (json_typeof(at(report, keys[k].key)) != keys[k].type)
+				fail_msg("%s has another type", keys[k].key);
+		json_decref(report);
+	}
+	telemetry_unmap(empty);
+	telemetry_unmap(full);
+}
+
+static void test_values(void **state)
+{
+	struct telemetry *t = telemetry_of_run();
+	json_t *report = report_build(t, 137, 4.25);
+	(void)state;
+
+	assert_non_null(report);
+	assert_string_equal(text_at(report, "version"), JUGGLE_VERSION);
+	assert_string_equal(text_at(report, "command"), "./app -n 3 \"two words\"");
+	assert_int_equal(integer_at(report, "exit_status"), 137);
+	assert_real(report, "elapsed_s", 4.25, 0);
+	assert_string_equal(text_at(report, "policy"), "juggle");
+	assert_string_equal(text_at(report, "sampler"), "schedstat");
+	assert_real(report, "period_s", 0.02, 1e-12);
+	assert_string_equal(text_at(report, "balancers"), "domain");
+	assert_json(at(report, "cpus"), "[0, 2, 5, 1, 7]");
+	assert_json(at(report, "domains"), "[[0, 2], [5], [1, 7]]");
+	assert_int_equal(integer_at(report, "threads"), 6);
+	assert_int_equal(integer_at(report, "idle_threads"), 2);
+	assert_int_equal(integer_at(report, "cycles"), 100);
+	assert_int_equal(integer_at(report, "migrations"), 37);
+	assert_real(report, "balancer_cpu_s", 0.05, 1e-12);
+	assert_string_equal(text_at(report, "balancer"), "ended");
+	assert_string_equal(text_at(report, "regime"), "balance");
+	assert_string_equal(text_at(report, "reason"), policy_reason_text(POLICY_REASON_FASTER));
+	assert_real(report, "balanced_s", 3, 1e-9);
+	assert_int_equal(integer_at(report, "regime_changes"), 5);
+	assert_int_equal(integer_at(report, "threads_unlisted"), 4);
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
+/* What a balancing point cost: from a histogram, so within 1/16 but never beyond the largest. */
+static void test_cycle_costs(void **state)
+{
+	struct telemetry *t = telemetry_of_run();
+	json_t *report = build(t), *costs = at(report, "cycle_us");
+	(void)state;
+
+	assert_int_equal(json_object_size(costs), 3);
+	assert_real(costs, "median", 10, 10.0 / 16);
+	assert_real(costs, "p99", 80, 80.0 / 16);
+	assert_real(costs, "max", 81, 1e-9);
+	json_decref(report);
+
+	telemetry_set(&t->cycle_max_ns, 9800); /* below the middle of its bucket */
+	report = build(t);
+	costs = at(report, "cycle_us");
+	assert_real(costs, "median", 9.8, 1e-9);
+	assert_real(costs, "p99", 9.8, 1e-9);
+	assert_real(costs, "max", 9.8, 1e-9);
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
+static void test_threads(void **state)
+{
+	struct telemetry *t = telemetry_of_run();
+	json_t *report = build(t), *list = at(report, "thread");
+	(void)state;
+
+	assert_int_equal(json_array_size(list), 2);
+	const json_t *thread = json_array_get(list, 1);
+	assert_int_equal(integer_at(thread, "tid"), 101);
+	assert_int_equal(integer_at(thread, "pid"), 100);
+	assert_string_equal(text_at(thread, "comm"), "app/worker");
+	assert_real(thread, "progress_s", 2.000000101, 1e-12);
+	assert_real(thread, "wait_s", 1.5, 1e-12);
+	assert_int_equal(integer_at(thread, "migrations"), 1010);
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
+static void test_progress(void **state)
+{
+	struct telemetry *t = telemetry_of_run();
+	json_t *report = build(t), *list = at(report, "progress");
+	(void)state;
+
+	assert_int_equal(json_array_size(list), 1);
+	const json_t *progress = json_array_get(list, 0);
+	assert_int_equal(integer_at(progress, "pid"), 100);
+	assert_int_equal(integer_at(progress, "rank"), 3);
+	assert_int_equal(integer_at(progress, "workers"), 2);
+	assert_int_equal(integer_at(progress, "subdomains"), 8);
+	assert_string_equal(text_at(progress, "balancing"), "joint");
+	assert_int_equal(integer_at(progress, "points"), 40);
+	assert_int_equal(integer_at(progress, "moves"), 7);
+	assert_int_equal(integer_at(progress, "spread"), 12);
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
+static void test_domains(void **state)
+{
+	static const struct {
+		struct telemetry_cpu cpu[4];
+		uint32_t count;
+		const char *cpus, *domains;
+	} cases[] = {
+		{{{0, 0}}, 0, "[]", "[]"},
+		{{{9, 0}}, 1, "[9]", "[[9]]"},
+		{{{3, 0}, {1, 0}, {2, 0}}, 3, "[3, 1, 2]", "[[3, 1, 2]]"},
+		{{{0, 0}, {4, 1}, {1, 2}, {5, 3}}, 4, "[0, 4, 1, 5]", "[[0], [4], [1], [5]]"},
+		{{{0, 4}, {1, 4}, {6, 7}}, 3, "[0, 1, 6]", "[[0, 1], [6]]"},
+	};
+	struct telemetry *t = new_telemetry();
+	(void)state;
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		set_cpus(t, cases[i].cpu, cases[i].count);
+		json_t *report = build(t);
+		assert_json(at(report, "cpus"), cases[i].cpus);
+		assert_json(at(report, "domains"), cases[i].domains);
+		json_decref(report);
+	}
+	telemetry_unmap(t);
+}
+
+static void test_words(void **state)
+{
+	static const struct {
+		uint32_t balancer, regime;
+		const char *balancer_text, *regime_text;
+	} cases[] = {
+		{TELEMETRY_STARTING, POLICY_ASIDE, "starting", "aside"},
+		{TELEMETRY_RUNNING, POLICY_BALANCE, "running", "balance"},
+		{TELEMETRY_ENDED, POLICY_BALANCE, "ended", "balance"},
+		{TELEMETRY_LOST, POLICY_ASIDE, "lost", "aside"},
+		{TELEMETRY_LOST + 1, POLICY_ASIDE, "unknown", "aside"},
+		{UINT32_MAX, UINT32_MAX, "unknown", "aside"},
+	};
+	struct telemetry *t = new_telemetry();
+	(void)state;
+
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		telemetry_set32(&t->state, cases[i].balancer);
+		telemetry_set32(&t->regime, cases[i].regime);
+		json_t *report = build(t);
+		assert_string_equal(text_at(report, "balancer"), cases[i].balancer_text);
+		assert_string_equal(text_at(report, "regime"), cases[i].regime_text);
+		json_decref(report);
+	}
+	snprintf(t->balancers, sizeof t->balancers, "cpu");
+	json_t *report = build(t);
+	assert_string_equal(text_at(report, "balancers"), "cpu");
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
+/* Commands and names of threads hold any bytes, JSON does not. */
+static void test_odd_bytes(void **state)
+{
+	static const struct {
+		const char *command, *expected;
+	} cases[] = {
+		{"", ""}, {"sh -c 'echo \"$1\"\n\t\x01\\'", "sh -c 'echo \"$1\"\n\t\x01\\'"},
+		{"caf\xc3\xa9", "caf\xc3\xa9"}, {"true \xff\xfe", "?"},
+		{"caf\xc3", "?"}, /* cut off within a character */
+	};
+	struct telemetry *t = new_telemetry();
+	(void)state;
+
+	add_thread(t, 5, 6, "\xff\xfe");
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		snprintf(t->command, sizeof t->command, "%s", cases[i].command);
+		json_t *report = build(t);
+		assert_string_equal(text_at(report, "command"), cases[i].expected);
+		const json_t *thread = json_array_get(at(report, "thread"), 0);
+		assert_string_equal(text_at(thread, "comm"), "?");
+		assert_int_equal(integer_at(thread, "tid"), 6);
+		json_decref(report);
+	}
+	memset(t->command, 'x', sizeof t->command - 1);
+	json_t *report = build(t);
+	assert_int_equal(strlen(text_at(report, "command")), sizeof t->command - 1);
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
+/* Nothing happened, and no time passed. */
+static void test_zeros(void **state)
+{
+	struct telemetry *t = new_telemetry();
+	json_t *report = report_build(t, 0, 0);
+	(void)state;
+
+	assert_non_null(report);
+	assert_real(report, "elapsed_s", 0, 0);
+	assert_real(report, "period_s", 0, 0);
+	assert_real(report, "balanced_s", 0, 0);
+	assert_json(at(report, "cycle_us"), "{\"median\": 0.0, \"p99\": 0.0, \"max\": 0.0}");
+	assert_json(at(report, "thread"), "[]");
+	assert_json(at(report, "progress"), "[]");
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
+/* Counts are clipped to the arrays, whatever they are. */
+static void test_beyond_the_capacity(void **state)
+{
+	static const uint32_t beyond[] = {1, 1000000, UINT32_MAX - TELEMETRY_THREADS};
+	struct telemetry *t = new_telemetry();
+	(void)state;
+
+	for (int32_t i = 0; i < TELEMETRY_CPUS; i++)
+		telemetry_cpus(t)[i] = (struct telemetry_cpu){.os_cpu = i, .domain = i / 512};
+	for (size_t i = 0; i < COUNT(beyond); i++) {
+		telemetry_set32(&t->cpus, TELEMETRY_CPUS + beyond[i]);
+		telemetry_set32(&t->slots, TELEMETRY_THREADS + beyond[i]);
+		telemetry_set32(&t->progress_slots, TELEMETRY_PROGRESS + beyond[i]);
+		json_t *report = build(t);
+		assert_int_equal(json_array_size(at(report, "cpus")), TELEMETRY_CPUS);
+		assert_int_equal(json_array_size(at(report, "domains")), 2);
+		assert_int_equal(json_array_size(at(report, "thread")), TELEMETRY_THREADS);
+		assert_int_equal(json_array_size(at(report, "progress")), TELEMETRY_PROGRESS);
+		json_decref(report);
+	}
+	telemetry_unmap(t);
+}
+
+/* ---- Writing it ---- */
+
+static void test_write(void **state)
+{
+	char folder[] = "/tmp/test_report.XXXXXX", path[64];
+	struct telemetry *t = telemetry_of_run();
+	json_t *report = build(t);
+	(void)state;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/report.json", folder);
+	/* A longer file is there already. */
+	FILE *file = fopen(path, "w");
+	for (int i = 0; i < 100000; i++)
+		fputc('x', file);
+	fclose(file);
+	assert_int_equal(report_write(path, json_incref(report)), 0);
+	json_t *back = json_load_file(path, 0, NULL);
+	assert_non_null(back);
+	assert_int_equal(json_object_size(back), json_object_size(report));
+	assert_json(at(back, "domains"), "[[0, 2], [5], [1, 7]]");
+	assert_real(back, "elapsed_s", 4, 1e-9);
+	json_decref(back);
+
+	assert_int_equal(report_write(folder, json_incref(report)), -EISDIR);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+	assert_int_equal(report_write(path, json_incref(report)), -ENOENT);
+	assert_int_equal(report_write("/dev/full", json_incref(report)), -ENOSPC);
+	assert_int_equal(report_write(path, NULL), -ENOMEM);
+	assert_int_equal(report->refcount, 1);
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
+/* ---- The summary ---- */
+
+static char *summary(const struct telemetry *t, double elapsed_s)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	report_summary(out, t, elapsed_s);
+	assert_int_equal(fclose(out), 0);
+	return text;
+}
+
+static void assert_shows(const char *text, const char *line)
+{
+	if (strstr(text, line) == NULL)
+		fail_msg("'%s' is not in:\n%s", line, text);
+}
+
+static void test_summary(void **state)
+{
+	struct telemetry *t = telemetry_of_run();
+	(void)state;
+
+	add_progress(t, 200, 5, 30);
+	char *text = summary(t, 4);
+	assert_shows(text, "juggle: ./app -n 3 \"two words\"\n");
+	assert_shows(text, "elapsed      4.000 s, 75 % of it balanced; balancer ended\n");
+	assert_shows(text, "threads      6 compute, 2 idle, on 5 CPUs\n");
+	assert_shows(text, "policy       juggle, period 20 ms, sampler schedstat, a balancer for "
+			   "each domain\n");
+	assert_shows(text, "at the end   balance (");
+	assert_shows(text, "migrations   37 in 100 balancing points\n");
+	assert_shows(text, "subdomains   16 of 4 workers, 12 moves in 80 points, spread 30\n");
+	assert_shows(text, "its cost     0.050 s of CPU (1.25 % of one CPU), ");
+	free(text);
+	telemetry_unmap(t);
+}
+
+static void test_summary_of_nothing(void **state)
+{
+	struct telemetry *t = new_telemetry();
+	(void)state;
+
+	snprintf(t->balancers, sizeof t->balancers, "cpu");
+	telemetry_set32(&t->cpus, UINT32_MAX);
+	telemetry_set32(&t->state, TELEMETRY_LOST);
+	char *text = summary(t, 0);
+	assert_shows(text, "elapsed      0.000 s, 0 % of it balanced; balancer lost\n");
+	assert_shows(text, "on 1024 CPUs\n");
+	assert_shows(text, "a balancer for each CPU\n");
+	assert_shows(text, "0.000 s of CPU (0.00 % of one CPU), 0.0 us a point (median)\n");
+	assert_null(strstr(text, "subdomains"));
+	free(text);
+	telemetry_unmap(t);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_keys),
+		cmocka_unit_test(test_values),
+		cmocka_unit_test(test_cycle_costs),
+		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_progress),
+		cmocka_unit_test(test_domains),
+		cmocka_unit_test(test_words),
+		cmocka_unit_test(test_odd_bytes),
+		cmocka_unit_test(test_zeros),
+		cmocka_unit_test(test_beyond_the_capacity),
+		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_summary_of_nothing),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
