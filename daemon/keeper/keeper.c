@@ -11,11 +11,11 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "daemon/balancer.h"
+#include "daemon/keeper/checks.h"
 #include "daemon/keeper/report.h"
 #include "daemon/policy/policy.h"
 #include "daemon/proc/proc.h"
@@ -284,127 +284,6 @@ static void hold_standard_streams(void)
 		close(fd);
 }
 
-/* Which CPUs can be used? -c beyond them is an error, so that nobody measures less than
- * was asked for. */
-static int check_cpus(struct options *options)
-{
-	struct cpuset mine, can;
-	char list[256];
-	int r = cpuset_of_thread(0, &mine);
-
-	if (r < 0)
-		return r;
-	if (!options->cpus_given) {
-		options->cpus = mine;
-		return 0;
-	}
-	/* The cpuset may be larger than our own mask: what does the kernel leave of it? */
-	can = (struct cpuset){{0}};
-	if (act_set_mask(0, &options->cpus) == 0)
-		(void)cpuset_of_thread(0, &can);
-	(void)act_set_mask(0, &mine);
-	if (memcmp(&can, &options->cpus, sizeof can) == 0)
-		return 0;
-	struct cpuset all;
-	memset(&all, 0xff, sizeof all);
-	if (act_set_mask(0, &all) == 0)
-		(void)cpuset_of_thread(0, &all);
-	(void)act_set_mask(0, &mine);
-	cpuset_format(&all, list, sizeof list);
-	fprintf(stderr, "juggle: -c names CPUs that cannot be used here; choose from %s\n", list);
-	return -EINVAL;
-}
-
-static int check_sampler(const struct options *options, enum sampler_kind *kind)
-{
-	struct sampler *sampler = NULL;
-	int r = sampler_new(&sampler, options->sampler);
-
-	if (r < 0) {
-		const char *advice = sampler_advice(options->sampler, r);
-		fprintf(stderr, "juggle: sampler %s does not work here (%s)%s%s\n",
-			sampler_kind_name(options->sampler), strerror(-r), advice ? ": " : "",
-			advice ? advice : "");
-		return r;
-	}
-	*kind = sampler_kind(sampler);
-	sampler_free(sampler);
-	return 0;
-}
-
-/* May we move a thread? Setting a mask to what it is changes nothing else, and fails where
- * asking does not: for the kernel's own threads. */
-static int check_thread(pid_t tid)
-{
-	struct cpuset mask;
-	int r = cpuset_of_thread(tid, &mask);
-
-	return r == 0 ? act_set_mask(tid, &mask) : r;
-}
-
-/* Is anything below another user's process ours to move? Returns 0 or -EPERM. */
-static int check_below(pid_t pid)
-{
-	struct proc_scan_options what = {.root = pid, .except = getpid()};
-	const struct proc_thread *thread;
-	struct proc_scan *scan;
-	size_t n = 0;
-	int r = proc_scan_new(&scan, &what);
-
-	if (r < 0)
-		return r;
-	r = proc_scan_run(scan, &thread, &n);
-	if (r == 0)
-		r = -EPERM;
-	for (size_t i = 0; r == -EPERM && i < n; i++)
-		if (act_may_set_mask(thread[i].tid) == 0 && check_thread(thread[i].tid) == 0)
-			r = 0;
-	proc_scan_free(scan);
-	return r;
-}
-
-static int check_pid(struct keeper *k)
-{
-	pid_t pid = k->options->pid;
-	int r = check_thread(pid);
-
-	if (r == -EPERM)
-		r = check_below(pid);
-	if (r == 0) {
-		k->job_fd = (int)syscall(SYS_pidfd_open, pid, 0u);
-		if (k->job_fd < 0)
-			r = -errno;
-	}
-	if (r == -ESRCH)
-		fprintf(stderr, "juggle: there is no process %d\n", (int)pid);
-	else if (r == -EPERM)
-		fprintf(stderr,
-			"juggle: process %d is another user's, and no process below it is yours; "
-			"only that user or root can balance it\n",
-			(int)pid);
-	else if (r == -EINVAL || r == -ENOENT) /* ENOENT since Linux 6.16 */
-		fprintf(stderr, "juggle: %d is a thread, not a process\n", (int)pid);
-	else if (r < 0)
-		fprintf(stderr, "juggle: cannot attach to process %d: %s\n", (int)pid,
-			strerror(-r));
-	return r;
-}
-
-/* Can the file be written? Found out before the command runs, not after. */
-static int check_output(const char *path, const char *option)
-{
-	if (path == NULL)
-		return 0;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
-	if (fd < 0) {
-		int r = -errno;
-		fprintf(stderr, "juggle: %s %s: %s\n", option, path, strerror(-r));
-		return r;
-	}
-	close(fd);
-	return 0;
-}
-
 /* ---- Telemetry ---- */
 
 static void describe(struct keeper *k, enum sampler_kind sampler)
@@ -453,21 +332,12 @@ static int exit_status(const struct keeper *k)
 
 static int set_up(struct keeper *k, struct options *options)
 {
-	enum sampler_kind sampler;
+	struct check_results checked;
 	int why_not;
 	sigset_t all;
 
-	int r = check_cpus(options);
-	if (r == 0)
-		r = check_sampler(options, &sampler);
-	if (r == 0 && options->pid != 0)
-		r = check_pid(k);
-	if (r == 0)
-		r = options->report == NULL || strcmp(options->report, "-") == 0
-			    ? 0
-			    : check_output(options->report, "--report");
-	if (r == 0)
-		r = check_output(options->trace, "--trace");
+	int r = checks_run(options, &checked);
+	k->job_fd = checked.process_fd;
 	if (r < 0)
 		return r;
 	r = ledger_new(&k->ledger);
@@ -481,7 +351,7 @@ static int set_up(struct keeper *k, struct options *options)
 		fprintf(stderr,
 			"juggle: no telemetry for jugglectl, since /dev/shm cannot be used (%s)\n",
 			strerror(why_not));
-	describe(k, sampler);
+	describe(k, checked.sampler);
 	/* A caller that ignores SIGCHLD would have us never hear of the command's end. */
 	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &k->inherited_sigchld);
 	sigfillset(&all);
