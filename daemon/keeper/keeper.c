@@ -14,8 +14,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "daemon/balancer.h"
 #include "daemon/keeper/checks.h"
+#include "daemon/keeper/children.h"
 #include "daemon/keeper/report.h"
 #include "daemon/policy/policy.h"
 #include "daemon/proc/proc.h"
@@ -28,8 +28,7 @@ struct keeper {
 	const struct options *options;
 	struct telemetry *telemetry;
 	struct ledger *ledger;
-	sigset_t inherited_mask; /* what the command gets */
-	struct sigaction inherited_sigchld; /* likewise */
+	struct caller_signals caller_signals; /* what the command gets */
 	int signal_fd;
 	int control_fd; /* write end: tells the balancer to finish; it ends with us */
 	int job_fd; /* -p: pidfd of the process */
@@ -38,83 +37,6 @@ struct keeper {
 	int status; /* of the command, as waitpid() has it */
 	bool detach; /* -p: a signal asks to let go, or nothing of ours is left there */
 };
-
-/* ---- The two processes ---- */
-
-static int start_balancer(struct keeper *k)
-{
-	int control[2];
-
-	if (pipe2(control, O_CLOEXEC) < 0)
-		return -errno;
-	pid_t keeper = getpid();
-	pid_t pid = fork();
-	if (pid < 0) {
-		int r = -errno;
-		close(control[0]);
-		close(control[1]);
-		return r;
-	}
-	if (pid == 0) {
-		struct balancer_setup setup = {
-			.options = k->options,
-			.telemetry = k->telemetry,
-			.ledger = k->ledger,
-			.keeper = keeper,
-			.control_fd = control[0],
-		};
-		close(control[1]); /* so that the keeper's death closes the last one */
-		close(k->signal_fd);
-		int status = balancer_run(&setup);
-		/* The keeper does so, too, if it still lives; that cannot be told for sure. */
-		telemetry_unlink(k->telemetry);
-		_exit(status);
-	}
-	close(control[0]);
-	k->control_fd = control[1];
-	k->balancer = pid;
-	return 0;
-}
-
-/* Run the command. Returns 0, or the errno of execvp() as a negative number. */
-static int start_command(struct keeper *k)
-{
-	char **command = k->options->command;
-	int failure[2], error = 0;
-
-	if (pipe2(failure, O_CLOEXEC) < 0)
-		return -errno;
-	pid_t pid = fork();
-	if (pid < 0) {
-		error = errno;
-		close(failure[0]);
-		close(failure[1]);
-		return -error;
-	}
-	if (pid == 0) {
-		if (k->options->cpus_given)
-			(void)act_set_mask(0, &k->options->cpus); /* was checked before */
-		sigaction(SIGCHLD, &k->inherited_sigchld, NULL);
-		sigprocmask(SIG_SETMASK, &k->inherited_mask, NULL);
-		execvp(command[0], command);
-		error = errno;
-		ssize_t written = write(failure[1], &error, sizeof error);
-		_exit(written == sizeof error ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
-	}
-	close(failure[1]);
-	ssize_t n;
-	do
-		n = read(failure[0], &error, sizeof error);
-	while (n < 0 && errno == EINTR);
-	close(failure[0]);
-	if (n == sizeof error) {
-		waitpid(pid, NULL, 0);
-		return -error;
-	}
-	k->command = pid;
-	atomic_store(&k->telemetry->job_pid, pid);
-	return 0;
-}
 
 /* ---- Minding them ---- */
 
@@ -353,9 +275,9 @@ static int set_up(struct keeper *k, struct options *options)
 			strerror(why_not));
 	describe(k, checked.sampler);
 	/* A caller that ignores SIGCHLD would have us never hear of the command's end. */
-	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &k->inherited_sigchld);
+	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &k->caller_signals.sigchld);
 	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &k->inherited_mask);
+	sigprocmask(SIG_BLOCK, &all, &k->caller_signals.blocked);
 	k->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (k->signal_fd < 0) {
 		r = -errno;
@@ -378,13 +300,26 @@ int keeper_run(const struct options *options)
 	hold_standard_streams();
 	if (set_up(&k, &checked) < 0)
 		return EXIT_JUGGLE_FAILED;
-	int r = start_balancer(&k);
+	struct balancer_start start = {
+		.options = &checked,
+		.telemetry = k.telemetry,
+		.ledger = k.ledger,
+		.signal_fd = k.signal_fd,
+	};
+	int r = k.balancer = children_start_balancer(&start, &k.control_fd);
 	if (r < 0) {
 		fprintf(stderr, "juggle: cannot start the balancer: %s\n", strerror(-r));
 		telemetry_unlink(k.telemetry);
 		return EXIT_JUGGLE_FAILED;
 	}
-	r = options->pid == 0 ? start_command(&k) : 0;
+	r = 0;
+	if (options->pid == 0) {
+		pid_t command = children_start_command(&checked, &k.caller_signals);
+		if (command < 0)
+			r = command;
+		else
+			atomic_store(&k.telemetry->job_pid, k.command = command);
+	}
 	if (r == 0) {
 		mind(&k);
 		status = exit_status(&k);

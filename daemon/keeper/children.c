@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/keeper/children.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "daemon/act/act.h"
+#include "daemon/balancer.h"
+#include "daemon/telemetry/writer.h"
+
+/* A pipe, and a process that has it, too. Returns 0 in the child, its pid in the parent, or a
+ * negative errno, with the pipe closed. */
+static pid_t fork_with_pipe(int pipe_fd[2])
+{
+	if (pipe2(pipe_fd, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t pid = fork();
+	if (pid < 0) {
+		pid = -errno;
+		close(pipe_fd[0]);
+		close(pipe_fd[1]);
+	}
+	return pid;
+}
+
+/* ---- The balancer ---- */
+
+_Noreturn static void run_balancer(const struct balancer_start *start, pid_t keeper, int control_fd)
+{
+	struct balancer_setup setup = {
+		.options = start->options,
+		.telemetry = start->telemetry,
+		.ledger = start->ledger,
+		.keeper = keeper,
+		.control_fd = control_fd,
+	};
+
+	close(start->signal_fd);
+	int status = balancer_run(&setup);
+	/* The keeper removes the name, too, but may have been killed. */
+	telemetry_unlink(start->telemetry);
+	_exit(status);
+}
+
+pid_t children_start_balancer(const struct balancer_start *start, int *control_fd)
+{
+	pid_t keeper = getpid();
+	int control[2];
+	pid_t pid = fork_with_pipe(control);
+
+	if (pid < 0)
+		return pid;
+	if (pid == 0) {
+		close(control[1]); /* the keeper's is the only one: its death closes the pipe */
+		run_balancer(start, keeper, control[0]);
+	}
+	close(control[0]);
+	*control_fd = control[1];
+	return pid;
+}
+
+/* ---- The command ---- */
+
+/* Become the command. Where that fails, the errno goes into failure_fd, which execvp() closes
+ * otherwise. */
+_Noreturn static void execute(
+	const struct options *options, const struct caller_signals *caller, int failure_fd)
+{
+	if (options->cpus_given)
+		(void)act_set_mask(0, &options->cpus); /* the checks have tried it */
+	sigaction(SIGCHLD, &caller->sigchld, NULL);
+	sigprocmask(SIG_SETMASK, &caller->blocked, NULL);
+	execvp(options->command[0], options->command);
+	int error = errno;
+	ssize_t written = write(failure_fd, &error, sizeof error);
+	_exit(written == sizeof error ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
+}
+
+pid_t children_start_command(const struct options *options, const struct caller_signals *caller)
+{
+	int failure[2], error;
+	pid_t pid = fork_with_pipe(failure);
+	ssize_t n;
+
+	if (pid < 0)
+		return pid;
+	if (pid == 0)
+		execute(options, caller, failure[1]);
+	close(failure[1]);
+	do
+		n = read(failure[0], &error, sizeof error);
+	while (n < 0 && errno == EINTR);
+	close(failure[0]);
+	if (n == sizeof error) {
+		waitpid(pid, NULL, 0);
+		return -error;
+	}
+	return pid;
+}

@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The two processes that the keeper starts: the balancer and the command.
+ */
+#ifndef JUGGLE_CHILDREN_H
+#define JUGGLE_CHILDREN_H
+
+#include <signal.h>
+#include <sys/types.h>
+
+#include "daemon/keeper/ledger.h"
+#include "daemon/options.h"
+#include "daemon/telemetry/telemetry.h"
+
+/* What the balancer shares with the keeper. */
+struct balancer_start {
+	const struct options *options;
+	struct telemetry *telemetry;
+	struct ledger *ledger;
+	int signal_fd; /* the keeper's alone: closed in the balancer */
+};
+
+/* The caller's settings, which the keeper changes for itself and the command gets. */
+struct caller_signals {
+	sigset_t blocked;
+	struct sigaction sigchld;
+};
+
+/* Start the balancer. Returns its pid, or a negative errno. *control_fd becomes the write end
+ * of a pipe: closing it makes the balancer finish, and so does the keeper's death. */
+pid_t children_start_balancer(const struct balancer_start *start, int *control_fd);
+
+/* Start the command, and wait until it is executed. Returns its pid, or a negative errno, which
+ * is that of execvp() when all else worked: then no process is left. */
+pid_t children_start_command(const struct options *options, const struct caller_signals *caller);
+
+#endif
