@@ -7,7 +7,6 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -17,12 +16,10 @@
 #include "daemon/keeper/checks.h"
 #include "daemon/keeper/children.h"
 #include "daemon/keeper/report.h"
+#include "daemon/keeper/state.h"
 #include "daemon/policy/policy.h"
 #include "daemon/proc/proc.h"
 #include "daemon/telemetry/writer.h"
-
-#define FINISH_MS 3000 /* how long the balancer may take to let go of the job */
-#define KILLED_MS 1000 /* and to die, when it has not */
 
 struct keeper {
 	const struct options *options;
@@ -30,18 +27,22 @@ struct keeper {
 	struct ledger *ledger;
 	struct caller_signals caller_signals; /* what the command gets */
 	int signal_fd;
-	int control_fd; /* write end: tells the balancer to finish; it ends with us */
-	int job_fd; /* -p: pidfd of the process */
-	pid_t balancer; /* 0: it has ended */
-	pid_t command; /* 0: it has ended, or -p */
-	int status; /* of the command, as waitpid() has it */
-	bool detach; /* -p: a signal asks to let go, or nothing of ours is left there */
+	int control_fd; /* to the balancer */
+	int process_fd; /* -p: pidfd of the process */
+	struct keeper_state state;
 };
 
-/* ---- Minding them ---- */
+/* ---- Carrying out what the state machine says ---- */
 
-/* What the balancer would have done at its end. */
-static size_t restore(const struct keeper *k)
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+/* What the balancer would have done at its end. Returns how many threads there were. */
+static size_t restore_masks(const struct keeper *k)
 {
 	bool attached = k->options->pid != 0;
 	struct proc_scan_options what = {
@@ -56,80 +57,54 @@ static size_t restore(const struct keeper *k)
 	return count;
 }
 
-static void balancer_ended(struct keeper *k, int status)
+/* A balancer that fails has said so itself; one that is killed cannot. */
+static void balancer_lost(struct keeper *k, int signal)
 {
-	k->balancer = 0;
-	if (WIFEXITED(status) && WEXITSTATUS(status) == 0) {
-		k->detach = true; /* it has finished, told to or not */
-		return;
-	}
-	size_t count = restore(k);
+	size_t count = restore_masks(k);
+
 	telemetry_set32(&k->telemetry->state, TELEMETRY_LOST);
 	telemetry_set32(&k->telemetry->regime, POLICY_ASIDE);
-	if (WIFSIGNALED(status) && !k->options->quiet)
+	if (signal != 0 && !k->options->quiet)
 		fprintf(stderr,
 			"juggle: the balancer was killed (%s); the job runs on, its %zu threads "
 			"with the affinity that they had\n",
-			strsignal(WTERMSIG(status)), count);
+			strsignal(signal), count);
 }
 
-/* The command stopped (Ctrl-Z, or by itself): stop too, so that the shell sees it. */
-static void follow_stop(void)
+/* Take an event through the state machine and carry the actions out. Returns whether children
+ * are to be reaped: that is left to the caller, since each of them is an event, too. */
+static bool handle(struct keeper *k, struct keeper_event event)
 {
-	raise(SIGSTOP);
+	event.now_ns = clock_monotonic_ns();
+	struct keeper_actions actions = keeper_state_step(&k->state, &event);
+	if (actions.pass_on != 0)
+		kill(k->state.command, actions.pass_on);
+	if (actions.stop)
+		raise(SIGSTOP);
+	if (actions.close_control)
+		close_fd(&k->control_fd);
+	if (actions.kill_balancer)
+		kill(k->state.balancer, SIGKILL);
+	if (actions.restore)
+		balancer_lost(k, actions.balancer_signal);
+	return actions.reap;
 }
 
-/* Reap whatever ended: the command, the balancer, and orphans of the job, whose parent
- * we are as a subreaper. */
+/* ---- Watching ---- */
+
 static void reap(struct keeper *k)
 {
-	int status;
-	pid_t pid;
+	struct keeper_event event = {.kind = KEEPER_EVENT_CHILD};
 
-	while ((pid = waitpid(-1, &status, WNOHANG | WUNTRACED)) > 0) {
-		if (pid == k->command && WIFSTOPPED(status)) {
-			/* SIGSTOP is somebody's who stops the command alone, and will continue it
-			 * alone; the terminal's signals are for both. */
-			if (WSTOPSIG(status) != SIGSTOP)
-				follow_stop();
-		} else if (pid == k->command && !WIFSTOPPED(status)) {
-			k->command = 0;
-			k->status = status;
-		} else if (pid == k->balancer && !WIFSTOPPED(status)) {
-			balancer_ended(k, status);
-		}
-	}
+	while ((event.pid = waitpid(-1, &event.wait_status, WNOHANG | WUNTRACED)) > 0)
+		handle(k, event);
 }
 
-/* Blocked signals arrive even where the caller (nohup, a shell's &) ignores them. */
-static bool is_ignored(int number)
+static bool is_ignored(int signal)
 {
 	struct sigaction action;
 
-	return sigaction(number, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
-}
-
-/* Signals that reach juggle are the command's. What the terminal sends goes to the whole
- * foreground group, and so has reached the command already; what the command itself
- * sends to its group, too. What comes of our own doing (SIGPIPE: nobody reads our
- * messages) is not meant for it. */
-static void pass_on(struct keeper *k, const struct signalfd_siginfo *info)
-{
-	int number = (int)info->ssi_signo;
-
-	if (k->options->pid != 0) {
-		if (is_ignored(number))
-			return;
-		if (number == SIGINT || number == SIGTERM || number == SIGHUP || number == SIGQUIT)
-			k->detach = true;
-		else if (number == SIGTSTP || number == SIGTTIN || number == SIGTTOU)
-			follow_stop();
-		return;
-	}
-	if (k->command == 0 || info->ssi_code == SI_KERNEL || (pid_t)info->ssi_pid == k->command ||
-		(pid_t)info->ssi_pid == getpid())
-		return;
-	kill(k->command, number);
+	return sigaction(signal, NULL, &action) == 0 && action.sa_handler == SIG_IGN;
 }
 
 static void read_signals(struct keeper *k)
@@ -137,64 +112,46 @@ static void read_signals(struct keeper *k)
 	struct signalfd_siginfo info;
 
 	while (read(k->signal_fd, &info, sizeof info) == (ssize_t)sizeof info) {
-		if (info.ssi_signo == SIGCHLD)
+		struct keeper_event event = {
+			.kind = KEEPER_EVENT_SIGNAL,
+			.pid = (pid_t)info.ssi_pid,
+			.signal = (int)info.ssi_signo,
+			.code = info.ssi_code,
+			.ignored = is_ignored((int)info.ssi_signo),
+		};
+		if (handle(k, event))
 			reap(k);
-		else
-			pass_on(k, &info);
 	}
 }
 
-static bool job_runs(struct keeper *k, const struct pollfd *job)
-{
-	if (k->options->pid != 0)
-		return !k->detach && job->revents == 0;
-	return k->command != 0;
-}
-
-static void mind(struct keeper *k)
+/* Wait until the job is over and the balancer has ended. Signals come first: a juggle that was
+ * stopped for long finds out that the balancer has finished before it finds that its time is
+ * over. Returns 0, or the negative errno of poll(). */
+static int watch(struct keeper *k)
 {
 	struct pollfd fds[2] = {
 		{.fd = k->signal_fd, .events = POLLIN},
-		{.fd = k->job_fd, .events = POLLIN},
+		{.fd = k->process_fd, .events = POLLIN},
 	};
 
-	while (job_runs(k, &fds[1])) {
-		if (poll(fds, 2, -1) < 0 && errno != EINTR)
-			break;
+	while (k->state.phase != KEEPER_OVER) {
+		int wait_ms = keeper_state_wait_ms(&k->state, clock_monotonic_ns());
+		if (poll(fds, 2, wait_ms) < 0 && errno != EINTR)
+			return -errno;
 		read_signals(k);
+		if (fds[1].revents != 0) {
+			fds[1] = (struct pollfd){.fd = -1};
+			handle(k, (struct keeper_event){.kind = KEEPER_EVENT_NO_JOB});
+		}
+		handle(k, (struct keeper_event){.kind = KEEPER_EVENT_TIME});
 	}
+	return 0;
 }
 
-/* Let the balancer put everything back; do it here if it does not manage. */
-static void finish_balancer(struct keeper *k)
-{
-	struct pollfd fd = {.fd = k->signal_fd, .events = POLLIN};
-	uint64_t until_ns = clock_monotonic_ns() + FINISH_MS * UINT64_C(1000000);
+/* ---- Before the start ---- */
 
-	close(k->control_fd);
-	bool killed = false;
-	while (k->balancer != 0) {
-		int left_ms = (int)((int64_t)(until_ns - clock_monotonic_ns()) / 1000000);
-		if (left_ms <= 0 && killed) { /* frozen, perhaps; it will do nothing more */
-			balancer_ended(k, SIGKILL);
-			break;
-		}
-		if (left_ms <= 0) {
-			kill(k->balancer, SIGKILL);
-			killed = true;
-			left_ms = KILLED_MS;
-			until_ns = clock_monotonic_ns() + KILLED_MS * UINT64_C(1000000);
-		}
-		if (poll(&fd, 1, left_ms) < 0 && errno != EINTR)
-			break;
-		read_signals(k);
-	}
-}
-
-/* ---- Checks before anything starts ---- */
-
-/* No descriptor of ours may get the number of a standard stream that the caller closed:
- * the balancer replaces its own, and messages go to 2. The command finds them closed. */
+/* Descriptors of ours must not get the numbers of standard streams that the caller closed: the
+ * balancer replaces its own, and messages go to 2. The command finds them closed. */
 static void hold_standard_streams(void)
 {
 	int fd;
@@ -206,9 +163,8 @@ static void hold_standard_streams(void)
 		close(fd);
 }
 
-/* ---- Telemetry ---- */
-
-static void describe(struct keeper *k, enum sampler_kind sampler)
+/* The part of telemetry that stays as it is. */
+static void describe_run(struct keeper *k, enum sampler_kind sampler)
 {
 	const struct options *o = k->options;
 	struct telemetry *t = k->telemetry;
@@ -232,10 +188,64 @@ static void describe(struct keeper *k, enum sampler_kind sampler)
 	telemetry_set(&t->period_ns, o->period_ns);
 }
 
-static int command_failed(const struct keeper *k, int error)
+/* What the keeper shares with the balancer. */
+static int share_memory(struct keeper *k)
 {
-	const char *command = k->options->command[0];
+	int why_not = 0;
+	int r = ledger_new(&k->ledger);
 
+	if (r == 0)
+		r = telemetry_create(&k->telemetry, &why_not);
+	if (r < 0)
+		fprintf(stderr, "juggle: %s\n", strerror(-r));
+	else if (why_not != 0 && !k->options->quiet)
+		fprintf(stderr,
+			"juggle: no telemetry for jugglectl, since /dev/shm cannot be used (%s)\n",
+			strerror(why_not));
+	return r;
+}
+
+/* From here on signals wait until they are read. */
+static int block_signals(struct keeper *k)
+{
+	const struct sigaction by_default = {.sa_handler = SIG_DFL};
+	sigset_t all;
+
+	/* A caller that ignores SIGCHLD would keep the ends of our children from us. */
+	sigaction(SIGCHLD, &by_default, &k->caller_signals.sigchld);
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &k->caller_signals.blocked);
+	k->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (k->signal_fd >= 0)
+		return 0;
+	int r = -errno;
+	fprintf(stderr, "juggle: signalfd: %s\n", strerror(-r));
+	return r;
+}
+
+static int set_up(struct keeper *k, struct options *options)
+{
+	struct check_results checked;
+	int r = checks_run(options, &checked);
+
+	k->process_fd = checked.process_fd;
+	if (r == 0)
+		r = share_memory(k);
+	if (r < 0)
+		return r;
+	describe_run(k, checked.sampler);
+	r = block_signals(k);
+	/* Children whose parent ends become ours, and so stay below us and are found. */
+	if (r == 0 && options->pid == 0)
+		prctl(PR_SET_CHILD_SUBREAPER, 1);
+	return r;
+}
+
+/* ---- Running ---- */
+
+/* Say why the command did not start. Returns the exit status for that. */
+static int explain_command(const char *command, int error)
+{
 	if (error == -ENOENT) {
 		fprintf(stderr, "juggle: %s: command not found\n", command);
 		return EXIT_NOT_FOUND;
@@ -245,100 +255,103 @@ static int command_failed(const struct keeper *k, int error)
 									: EXIT_CANNOT_EXECUTE;
 }
 
-static int exit_status(const struct keeper *k)
+static int start_balancer(struct keeper *k)
 {
-	if (k->options->pid != 0)
-		return 0;
-	return WIFSIGNALED(k->status) ? 128 + WTERMSIG(k->status) : WEXITSTATUS(k->status);
+	const struct balancer_start start = {
+		.options = k->options,
+		.telemetry = k->telemetry,
+		.ledger = k->ledger,
+		.signal_fd = k->signal_fd,
+	};
+	pid_t pid = children_start_balancer(&start, &k->control_fd);
+
+	if (pid < 0) {
+		fprintf(stderr, "juggle: cannot start the balancer: %s\n", strerror(-pid));
+		return pid;
+	}
+	k->state.balancer = pid;
+	return 0;
 }
 
-static int set_up(struct keeper *k, struct options *options)
+/* Returns 0, or a negative errno, with *status set. */
+static int start_command(struct keeper *k, int *status)
 {
-	struct check_results checked;
-	int why_not;
-	sigset_t all;
+	pid_t pid = children_start_command(k->options, &k->caller_signals);
 
-	int r = checks_run(options, &checked);
-	k->job_fd = checked.process_fd;
+	if (pid < 0) {
+		*status = explain_command(k->options->command[0], pid);
+		return pid;
+	}
+	k->state.command = pid;
+	atomic_store(&k->telemetry->job_pid, pid);
+	return 0;
+}
+
+/* Start both processes and wait for them. Returns 0 when the job has run, with *status set to
+ * the exit status of juggle; else a negative errno after a message, with *status set where it
+ * is not EXIT_JUGGLE_FAILED. */
+static int run(struct keeper *k, int *status)
+{
+	int r = start_balancer(k);
+
 	if (r < 0)
 		return r;
-	r = ledger_new(&k->ledger);
-	if (r == 0)
-		r = telemetry_create(&k->telemetry, &why_not);
-	if (r < 0) {
-		fprintf(stderr, "juggle: %s\n", strerror(-r));
-		return r;
+	if (!k->state.attached)
+		r = start_command(k, status);
+	if (r < 0)
+		handle(k, (struct keeper_event){.kind = KEEPER_EVENT_NO_JOB});
+	int failed = watch(k);
+	if (failed < 0)
+		fprintf(stderr, "juggle: poll: %s\n", strerror(-failed));
+	else if (r == 0)
+		*status = keeper_state_exit_status(&k->state);
+	return r == 0 ? failed : r;
+}
+
+static void report(const struct keeper *k, int status, double elapsed_s)
+{
+	const char *path = k->options->report;
+
+	if (path != NULL) {
+		int r = report_write(path, report_build(k->telemetry, status, elapsed_s));
+		if (r < 0)
+			fprintf(stderr, "juggle: --report %s: %s\n", path, strerror(-r));
 	}
-	if (why_not != 0 && !options->quiet)
-		fprintf(stderr,
-			"juggle: no telemetry for jugglectl, since /dev/shm cannot be used (%s)\n",
-			strerror(why_not));
-	describe(k, checked.sampler);
-	/* A caller that ignores SIGCHLD would have us never hear of the command's end. */
-	sigaction(SIGCHLD, &(struct sigaction){.sa_handler = SIG_DFL}, &k->caller_signals.sigchld);
-	sigfillset(&all);
-	sigprocmask(SIG_BLOCK, &all, &k->caller_signals.blocked);
-	k->signal_fd = signalfd(-1, &all, SFD_CLOEXEC | SFD_NONBLOCK);
-	if (k->signal_fd < 0) {
-		r = -errno;
-		fprintf(stderr, "juggle: signalfd: %s\n", strerror(-r));
-		return r;
-	}
-	/* Children whose parent ends become ours, and so stay below us and are found. */
-	if (options->pid == 0)
-		prctl(PR_SET_CHILD_SUBREAPER, 1);
-	return 0;
+	if (k->options->verbose > 0)
+		report_summary(stderr, k->telemetry, elapsed_s);
+}
+
+static void tear_down(struct keeper *k)
+{
+	close_fd(&k->control_fd);
+	close_fd(&k->process_fd);
+	close_fd(&k->signal_fd);
+	if (k->telemetry != NULL)
+		telemetry_unmap(k->telemetry);
+	ledger_free(k->ledger);
 }
 
 int keeper_run(const struct options *options)
 {
 	struct options checked = *options;
-	struct keeper k = {.options = &checked, .signal_fd = -1, .control_fd = -1, .job_fd = -1};
+	struct keeper k = {
+		.options = &checked,
+		.signal_fd = -1,
+		.control_fd = -1,
+		.process_fd = -1,
+		.state = {.keeper = getpid(), .attached = options->pid != 0},
+	};
 	uint64_t start_ns = clock_monotonic_ns();
 	int status = EXIT_JUGGLE_FAILED;
 
 	hold_standard_streams();
 	if (set_up(&k, &checked) < 0)
 		return EXIT_JUGGLE_FAILED;
-	struct balancer_start start = {
-		.options = &checked,
-		.telemetry = k.telemetry,
-		.ledger = k.ledger,
-		.signal_fd = k.signal_fd,
-	};
-	int r = k.balancer = children_start_balancer(&start, &k.control_fd);
-	if (r < 0) {
-		fprintf(stderr, "juggle: cannot start the balancer: %s\n", strerror(-r));
-		telemetry_unlink(k.telemetry);
-		return EXIT_JUGGLE_FAILED;
-	}
-	r = 0;
-	if (options->pid == 0) {
-		pid_t command = children_start_command(&checked, &k.caller_signals);
-		if (command < 0)
-			r = command;
-		else
-			atomic_store(&k.telemetry->job_pid, k.command = command);
-	}
-	if (r == 0) {
-		mind(&k);
-		status = exit_status(&k);
-	} else {
-		status = command_failed(&k, r);
-	}
-	finish_balancer(&k);
-	double elapsed = (double)(clock_monotonic_ns() - start_ns) * 1e-9;
+	int r = run(&k, &status);
+	double elapsed_s = (double)(clock_monotonic_ns() - start_ns) * 1e-9;
 	telemetry_unlink(k.telemetry);
-	if (r == 0 && options->report != NULL) {
-		int failed =
-			report_write(options->report, report_build(k.telemetry, status, elapsed));
-		if (failed < 0)
-			fprintf(stderr, "juggle: --report %s: %s\n", options->report,
-				strerror(-failed));
-	}
-	if (r == 0 && options->verbose > 0)
-		report_summary(stderr, k.telemetry, elapsed);
-	telemetry_unmap(k.telemetry);
-	ledger_free(k.ledger);
+	if (r == 0)
+		report(&k, status, elapsed_s);
+	tear_down(&k);
 	return status;
 }

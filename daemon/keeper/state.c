@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/keeper/state.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+#define MS_NS UINT64_C(1000000)
+
+/* ---- The end ---- */
+
+/* The job is over, or juggle detaches from it. */
+static void finish(struct keeper_state *state, uint64_t now_ns, struct keeper_actions *actions)
+{
+	if (state->phase != KEEPER_WATCHING)
+		return;
+	actions->close_control = true;
+	state->phase = state->balancer != 0 ? KEEPER_FINISHING : KEEPER_OVER;
+	state->deadline_ns = now_ns + KEEPER_FINISH_MS * MS_NS;
+}
+
+static void lose_balancer(struct keeper_state *state, int signal, struct keeper_actions *actions)
+{
+	state->balancer = 0;
+	actions->restore = true;
+	actions->balancer_signal = signal;
+	if (state->phase != KEEPER_WATCHING)
+		state->phase = KEEPER_OVER;
+}
+
+/* A balancer that was killed may be frozen, or wait for a device: it is given up then, since it
+ * can do nothing more either. */
+static void pass_time(struct keeper_state *state, uint64_t now_ns, struct keeper_actions *actions)
+{
+	if (now_ns < state->deadline_ns)
+		return;
+	if (state->phase == KEEPER_FINISHING) {
+		actions->kill_balancer = true;
+		state->phase = KEEPER_KILLING;
+		state->deadline_ns = now_ns + KEEPER_KILL_MS * MS_NS;
+	} else if (state->phase == KEEPER_KILLING) {
+		lose_balancer(state, SIGKILL, actions);
+	}
+}
+
+/* ---- Children ---- */
+
+/* With -p, a balancer that ends in good order has found nothing of ours left to balance. A
+ * command runs on without one. */
+static void balancer_changed(struct keeper_state *state, const struct keeper_event *event,
+	struct keeper_actions *actions)
+{
+	int status = event->wait_status;
+
+	if (WIFSIGNALED(status)) {
+		lose_balancer(state, WTERMSIG(status), actions);
+	} else if (WIFEXITED(status) && WEXITSTATUS(status) != 0) {
+		lose_balancer(state, 0, actions);
+	} else if (WIFEXITED(status)) {
+		state->balancer = 0;
+		if (state->phase != KEEPER_WATCHING)
+			state->phase = KEEPER_OVER;
+		else if (state->attached)
+			finish(state, event->now_ns, actions);
+	}
+}
+
+/* When the command stops, juggle stops, too, so that the shell sees it. SIGSTOP is different:
+ * somebody stops the command alone, and will continue it alone. */
+static void command_changed(struct keeper_state *state, const struct keeper_event *event,
+	struct keeper_actions *actions)
+{
+	int status = event->wait_status;
+
+	if (WIFSTOPPED(status)) {
+		actions->stop = WSTOPSIG(status) != SIGSTOP;
+	} else if (WIFEXITED(status) || WIFSIGNALED(status)) {
+		state->command = 0;
+		state->command_status = status;
+		finish(state, event->now_ns, actions);
+	}
+}
+
+/* Other children are orphans of the job, which come to the keeper as their subreaper. */
+static void child_changed(struct keeper_state *state, const struct keeper_event *event,
+	struct keeper_actions *actions)
+{
+	if (event->pid <= 0)
+		return;
+	if (event->pid == state->command)
+		command_changed(state, event, actions);
+	else if (event->pid == state->balancer)
+		balancer_changed(state, event, actions);
+}
+
+/* ---- Signals ---- */
+
+/* With -p, signals are for juggle itself. All of them are blocked and read, so those that the
+ * caller (nohup, a shell's &) has made juggle ignore arrive, too. */
+static void take_signal(struct keeper_state *state, const struct keeper_event *event,
+	struct keeper_actions *actions)
+{
+	if (event->ignored)
+		return;
+	switch (event->signal) {
+	case SIGINT:
+	case SIGTERM:
+	case SIGHUP:
+	case SIGQUIT:
+		finish(state, event->now_ns, actions);
+		break;
+	case SIGTSTP:
+	case SIGTTIN:
+	case SIGTTOU:
+		actions->stop = true;
+		break;
+	default:
+		break;
+	}
+}
+
+/* Has the command got the signal already, or is it not meant for it? The terminal sends its
+ * signals to the whole foreground group, and the command may send one to its group: both reach
+ * the command without us. A signal that we cause ourselves is ours: SIGPIPE, when nobody reads
+ * our messages. */
+static bool is_for_command(const struct keeper_state *state, const struct keeper_event *event)
+{
+	return event->code != SI_KERNEL && event->pid != state->command &&
+	       event->pid != state->keeper;
+}
+
+static void signal_arrived(struct keeper_state *state, const struct keeper_event *event,
+	struct keeper_actions *actions)
+{
+	if (event->signal == SIGCHLD)
+		actions->reap = true;
+	else if (state->attached)
+		take_signal(state, event, actions);
+	else if (state->command != 0 && is_for_command(state, event))
+		actions->pass_on = event->signal;
+}
+
+/* ---- All of it ---- */
+
+struct keeper_actions keeper_state_step(
+	struct keeper_state *state, const struct keeper_event *event)
+{
+	struct keeper_actions actions = {0};
+
+	switch (event->kind) {
+	case KEEPER_EVENT_CHILD:
+		child_changed(state, event, &actions);
+		break;
+	case KEEPER_EVENT_SIGNAL:
+		signal_arrived(state, event, &actions);
+		break;
+	case KEEPER_EVENT_NO_JOB:
+		finish(state, event->now_ns, &actions);
+		break;
+	case KEEPER_EVENT_TIME:
+		pass_time(state, event->now_ns, &actions);
+		break;
+	}
+	return actions;
+}
+
+int keeper_state_wait_ms(const struct keeper_state *state, uint64_t now_ns)
+{
+	if (state->phase == KEEPER_WATCHING)
+		return -1;
+	if (state->phase == KEEPER_OVER || now_ns >= state->deadline_ns)
+		return 0;
+	return (int)((state->deadline_ns - now_ns + MS_NS - 1) / MS_NS);
+}
+
+int keeper_state_exit_status(const struct keeper_state *state)
+{
+	int status = state->command_status;
+
+	if (state->attached)
+		return 0;
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}

@@ -1,0 +1,76 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * What the keeper does about its children and signals: a state machine.
+ *
+ * An event goes in, the actions come out. It makes no system call, reads no clock and allocates
+ * nothing, so that any history can be tested. keeper.c feeds it and carries the actions out.
+ */
+#ifndef JUGGLE_KEEPER_STATE_H
+#define JUGGLE_KEEPER_STATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#define KEEPER_FINISH_MS 3000 /* for the balancer to finish, when it is asked to */
+#define KEEPER_KILL_MS 1000 /* for it to end, when it was killed */
+
+enum keeper_phase {
+	KEEPER_WATCHING, /* the job runs */
+	KEEPER_FINISHING, /* the job is over, or juggle detaches: the balancer is to finish */
+	KEEPER_KILLING, /* the balancer did not finish in time, and was killed */
+	KEEPER_OVER, /* there is nothing left to wait for */
+};
+
+struct keeper_state {
+	/* Set by the caller at the start. */
+	pid_t keeper; /* this process */
+	pid_t balancer; /* 0: it has ended, or was given up */
+	pid_t command; /* 0: it has ended, or there is none */
+	bool attached; /* -p */
+	/* Zero at the start. */
+	enum keeper_phase phase;
+	int command_status; /* as waitpid() has it; valid when the command has ended */
+	uint64_t deadline_ns; /* of the phases with a limit */
+};
+
+enum keeper_event_kind {
+	KEEPER_EVENT_CHILD, /* waitpid() has told of a child: pid, wait_status */
+	KEEPER_EVENT_SIGNAL, /* a signal has reached juggle: signal, code, pid, ignored */
+	KEEPER_EVENT_NO_JOB, /* the process of -p has ended, or the command could not start */
+	KEEPER_EVENT_TIME, /* time has passed */
+};
+
+struct keeper_event {
+	enum keeper_event_kind kind;
+	uint64_t now_ns; /* CLOCK_MONOTONIC, in all events */
+	pid_t pid; /* the child; the sender of the signal */
+	int wait_status;
+	int signal;
+	int code; /* si_code */
+	bool ignored; /* the caller has made juggle ignore that signal */
+};
+
+struct keeper_actions {
+	bool reap; /* call waitpid() until no child has news: each is an event */
+	int pass_on; /* send this signal to the command; 0: none */
+	bool stop; /* stop this process, until somebody continues it */
+	bool close_control; /* make the balancer finish */
+	bool kill_balancer;
+	bool restore; /* the balancer is lost: give the threads their masks back */
+	int balancer_signal; /* with restore: the signal that killed it; 0: it has failed */
+};
+
+/* Take an event. Returns what to do at once, before the next event. */
+struct keeper_actions keeper_state_step(
+	struct keeper_state *state, const struct keeper_event *event);
+
+/* How long to wait for the next event, in ms as poll(2) has it: -1 without limit, 0 in
+ * KEEPER_OVER. Afterwards KEEPER_EVENT_TIME is due. */
+int keeper_state_wait_ms(const struct keeper_state *state, uint64_t now_ns);
+
+/* The exit status of juggle, once the job is over: the command's own, 128+N when signal N
+ * killed it, 0 with -p. */
+int keeper_state_exit_status(const struct keeper_state *state);
+
+#endif
