@@ -345,11 +345,13 @@ int keeper_run(const struct options *options)
 	int status = EXIT_JUGGLE_FAILED;
 
 	hold_standard_streams();
-	if (set_up(&k, &checked) < 0)
-		return EXIT_JUGGLE_FAILED;
-	int r = run(&k, &status);
+	int r = set_up(&k, &checked);
+	if (r == 0)
+		r = run(&k, &status);
 	double elapsed_s = (double)(clock_monotonic_ns() - start_ns) * 1e-9;
-	telemetry_unlink(k.telemetry);
+	/* However the run ended, the segment's name must not stay behind. */
+	if (k.telemetry != NULL)
+		telemetry_unlink(k.telemetry);
 	if (r == 0)
 		report(&k, status, elapsed_s);
 	tear_down(&k);
