@@ -74,6 +74,7 @@ _Noreturn static void execute(
 	sigprocmask(SIG_SETMASK, &caller->blocked, NULL);
 	execvp(options->command[0], options->command);
 	int error = errno;
+	/* The exit status counts only when the keeper has not read the error. */
 	ssize_t written = write(failure_fd, &error, sizeof error);
 	_exit(written == sizeof error ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
 }

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT */
+/*
+ * The order of a run, and the loop in it. First come the checks, the memory that is shared, and
+ * the signals; then the balancer and the command; at the end the segment's name is removed and
+ * the report written. What to do meanwhile is decided in state.c and carried out here.
+ */
 #include "daemon/keeper/keeper.h"
-#include "daemon/base/clock.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -13,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "daemon/base/clock.h"
 #include "daemon/keeper/checks.h"
 #include "daemon/keeper/children.h"
 #include "daemon/keeper/report.h"
@@ -41,7 +46,7 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* What the balancer would have done at its end. Returns how many threads there were. */
+/* What the balancer would have done at its end. Returns how many threads it had in the ledger. */
 static size_t restore_masks(const struct keeper *k)
 {
 	bool attached = k->options->pid != 0;

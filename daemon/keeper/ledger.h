@@ -29,8 +29,8 @@ void ledger_free(struct ledger *ledger);
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
 	const struct cpuset *mask);
 
-/* Note that the thread is about to be confined to one CPU, and that what is born of it from
- * then on inherits that. Call it before the thread is confined. Thread-safe for distinct
+/* Note that the thread is confined to one CPU, by juggle or from birth, and that what is born
+ * of it inherits that. To be called before juggle confines the thread. Thread-safe for distinct
  * entries. */
 void ledger_confined(struct ledger *ledger, int entry);
 

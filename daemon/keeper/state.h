@@ -35,8 +35,8 @@ struct keeper_state {
 };
 
 enum keeper_event_kind {
-	KEEPER_EVENT_CHILD, /* waitpid() has told of a child: pid, wait_status */
-	KEEPER_EVENT_SIGNAL, /* a signal has reached juggle: signal, code, pid, ignored */
+	KEEPER_EVENT_CHILD, /* waitpid() has returned a child: pid, wait_status */
+	KEEPER_EVENT_SIGNAL, /* juggle has got a signal: signal, code, pid, ignored */
 	KEEPER_EVENT_NO_JOB, /* the process of -p has ended, or the command could not start */
 	KEEPER_EVENT_TIME, /* time has passed */
 };
