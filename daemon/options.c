@@ -18,20 +18,18 @@
 #define DEFAULT_DOMAINS "split"
 #define DEFAULT_IDLE "auto"
 #define DEFAULT_SAMPLER "auto"
-#define DEFAULT_BALANCERS "domain"
 #define DEFAULT_MARGIN "500us"
 
 #define PERIOD_LEAST_NS UINT64_C(100000)
 #define LONGEST_NS UINT64_C(3600000000000)
-#define AUTO_PERIOD_NS UINT64_C(2000000)
 
-/* Keys of the options without a short name. */
+/* Keys of options without a short name, and of one whose help is made. */
 enum {
+	KEY_POLICY = 'P',
 	KEY_JITTER = 256,
 	KEY_DOMAINS,
 	KEY_IDLE,
 	KEY_SAMPLER,
-	KEY_BALANCERS,
 	KEY_MARGIN,
 	KEY_REPORT,
 	KEY_TRACE,
@@ -53,10 +51,7 @@ static const struct argp_option table[] = {
 		2},
 	{"jitter", KEY_JITTER, "PCT", 0,
 		"random variation of each period, in percent (default: " DEFAULT_JITTER ")", 2},
-	{"policy", 'P', "NAME", 0,
-		"juggle, static (distribute once, never move) or observe (touch nothing) "
-		"(default: " DEFAULT_POLICY ")",
-		2},
+	{"policy", KEY_POLICY, "NAME", 0, "", 2}, /* see filter_help() */
 	{"always", KEY_ALWAYS, 0, 0,
 		"balance whenever there are threads for it, without trials whether it pays", 2},
 	{"domains", KEY_DOMAINS, "MODE", 0,
@@ -69,10 +64,6 @@ static const struct argp_option table[] = {
 		2},
 	{"sampler", KEY_SAMPLER, "NAME", 0,
 		"auto, schedstat, taskstats or perf (default: " DEFAULT_SAMPLER ")", 2},
-	{"balancers", KEY_BALANCERS, "HOW", 0,
-		"domain (one balancer thread a domain) or cpu (one on each CPU) "
-		"(default: " DEFAULT_BALANCERS ")",
-		2},
 	{"margin", KEY_MARGIN, "TIME", 0,
 		"error margin of the ahead/behind test (default: " DEFAULT_MARGIN ")", 2},
 	{"report", KEY_REPORT, "FILE", 0,
@@ -85,13 +76,6 @@ static const struct argp_option table[] = {
 
 /* argp takes --version on only when it finds this, which -fvisibility=hidden would prevent. */
 __attribute__((visibility("default"))) const char *argp_program_version = "juggle " JUGGLE_VERSION;
-
-const char *options_policy_name(enum policy_name policy)
-{
-	static const char *const names[] = {"juggle", "static", "observe"};
-
-	return names[policy];
-}
 
 static void parse_cpus(struct argp_state *state, struct options *o, const char *arg)
 {
@@ -206,11 +190,45 @@ static int parse_word(
 	return 0;
 }
 
+/* All names of the table of policies, with their summaries if wanted: "a (...), b or c (...)". */
+static void list_policies(char *out, size_t bytes, bool summaries)
+{
+	size_t used = 0;
+	const struct policy_kind *kind;
+
+	for (size_t i = 0; (kind = policy_kind_at(i)) != NULL && used < bytes; i++) {
+		const char *before = i == 0 ? "" : policy_kind_at(i + 1) != NULL ? ", " : " or ";
+		used += (size_t)snprintf(out + used, bytes - used, summaries ? "%s%s (%s)" : "%s%s",
+			before, kind->name, kind->summary);
+	}
+}
+
+static const struct policy_kind *parse_policy(struct argp_state *state, const char *arg)
+{
+	const struct policy_kind *kind = policy_kind_find(arg);
+	char list[256];
+
+	list_policies(list, sizeof list, false);
+	if (kind == NULL)
+		argp_error(state, "-P '%s': expected %s", arg, list);
+	return kind;
+}
+
+/* The help of -P comes from the table of policies. What is returned is argp's to free. */
+static char *filter_help(int key, const char *text, void *input)
+{
+	char list[512], *help;
+
+	(void)input;
+	if (key != KEY_POLICY)
+		return (char *)text;
+	list_policies(list, sizeof list, true);
+	return asprintf(&help, "%s (default: " DEFAULT_POLICY ")", list) < 0 ? (char *)text : help;
+}
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	static const char *const policies[] = {"juggle", "static", "observe", NULL};
 	static const char *const domains[] = {"split", "joint", NULL};
-	static const char *const balancers[] = {"domain", "cpu", NULL};
 	struct options *o = state->input;
 
 	switch (key) {
@@ -225,15 +243,15 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'i':
 		o->period_auto = strcmp(arg, "auto") == 0;
-		o->period_ns = o->period_auto ? AUTO_PERIOD_NS : parse_time(state, "-i", arg);
+		o->period_ns = o->period_auto ? POLICY_AUTO_PERIOD_NS : parse_time(state, "-i", arg);
 		if (o->period_ns < PERIOD_LEAST_NS)
 			argp_error(state, "-i %s: the least period is 100us", arg);
 		return 0;
 	case KEY_JITTER:
 		o->jitter = (double)parse_number(state, "--jitter", arg, 0, 90) / 100;
 		return 0;
-	case 'P':
-		o->policy = (enum policy_name)parse_word(state, "-P", arg, policies);
+	case KEY_POLICY:
+		o->policy = parse_policy(state, arg);
 		return 0;
 	case KEY_ALWAYS:
 		o->always = true;
@@ -248,9 +266,6 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		if (sampler_kind_parse(arg, &o->sampler) < 0)
 			argp_error(state,
 				"--sampler '%s': expected auto, schedstat, taskstats or perf", arg);
-		return 0;
-	case KEY_BALANCERS:
-		o->balancer_per_cpu = parse_word(state, "--balancers", arg, balancers) == 1;
 		return 0;
 	case KEY_MARGIN:
 		o->margin_ns = (int64_t)parse_time(state, "--margin", arg);
@@ -278,6 +293,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 static const struct argp parser = {
 	.options = table,
 	.parser = parse_option,
+	.help_filter = filter_help,
 	.args_doc = "COMMAND [ARG...]\n-p PID",
 	.doc = "Run a parallel program and keep all its threads progressing at the same rate, by "
 	       "moving them between CPUs.\v"
@@ -324,8 +340,7 @@ void options_parse(struct options *options, int argc, char **argv)
 {
 	char *defaults[] = {argv[0], "-i" DEFAULT_PERIOD, "--jitter=" DEFAULT_JITTER,
 		"-P" DEFAULT_POLICY, "--domains=" DEFAULT_DOMAINS, "--idle=" DEFAULT_IDLE,
-		"--sampler=" DEFAULT_SAMPLER, "--balancers=" DEFAULT_BALANCERS,
-		"--margin=" DEFAULT_MARGIN, NULL};
+		"--sampler=" DEFAULT_SAMPLER, "--margin=" DEFAULT_MARGIN, NULL};
 
 	*options = (struct options){0};
 	argp_err_exit_status = EXIT_JUGGLE_FAILED;

@@ -9,7 +9,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "daemon/act/act.h"
+#include "daemon/base/cpuset.h"
+#include "daemon/policy/kind.h"
 #include "daemon/sample/sampler.h"
 
 enum { /* exit statuses of juggle itself, as timeout(1) and env(1) have them */
@@ -18,7 +19,6 @@ enum { /* exit statuses of juggle itself, as timeout(1) and env(1) have them */
 	EXIT_NOT_FOUND = 127,
 };
 
-enum policy_name { POLICY_NAME_JUGGLE, POLICY_NAME_STATIC, POLICY_NAME_OBSERVE };
 enum { IDLE_AUTO = 1, IDLE_MAIN = 2, IDLE_COMM = 4 }; /* none: 0 */
 
 struct options {
@@ -28,13 +28,12 @@ struct options {
 	uint64_t period_ns;
 	bool period_auto;
 	double jitter; /* share of the period */
-	enum policy_name policy;
+	const struct policy_kind *policy;
 	bool always; /* balance without trials */
 	bool joint; /* one pool instead of a domain per NUMA node */
 	unsigned idle; /* what --idle names */
 	const char *idle_list; /* its text, for the globs in it */
 	enum sampler_kind sampler;
-	bool balancer_per_cpu;
 	int64_t margin_ns;
 	const char *report; /* path, "-" for standard error, NULL for none */
 	const char *trace;
@@ -50,8 +49,6 @@ struct options {
  * What it returns points into argv, and has to be given to options_deinit(). */
 void options_parse(struct options *options, int argc, char **argv);
 void options_deinit(struct options *options);
-
-const char *options_policy_name(enum policy_name policy);
 
 /* Does --idle name a thread by its comm? */
 bool options_idle_comm(const struct options *options, const char *comm);

@@ -31,10 +31,10 @@ bool roster_has(const struct roster *roster, const struct proc_thread *thread)
 	size_t i = find(roster, thread->tid);
 
 	return i < roster->count && roster->entry[i].tid == thread->tid &&
-	       roster->entry[i].worker->start_ticks == thread->start_ticks;
+	       roster->entry[i].thread->start_ticks == thread->start_ticks;
 }
 
-int roster_add(struct roster *roster, struct worker *worker)
+int roster_add(struct roster *roster, struct job_thread *thread)
 {
 	if (roster->count == roster->capacity) {
 		size_t capacity = roster->capacity * 2 + 64;
@@ -44,21 +44,21 @@ int roster_add(struct roster *roster, struct worker *worker)
 		roster->entry = entry;
 		roster->capacity = capacity;
 	}
-	size_t i = find(roster, worker->slot.tid);
+	size_t i = find(roster, thread->slot.tid);
 	memmove(&roster->entry[i + 1], &roster->entry[i],
 		(roster->count - i) * sizeof *roster->entry);
-	roster->entry[i] = (struct roster_entry){.tid = worker->slot.tid, .worker = worker};
+	roster->entry[i] = (struct roster_entry){.tid = thread->slot.tid, .thread = thread};
 	roster->count++;
 	return 0;
 }
 
-void roster_remove(struct roster *roster, const struct worker *worker)
+void roster_remove(struct roster *roster, const struct job_thread *thread)
 {
-	size_t i = find(roster, worker->slot.tid);
+	size_t i = find(roster, thread->slot.tid);
 
 	/* A tid may be there twice, when it was reused before its first owner was noticed to
 	 * be gone. */
-	while (i < roster->count && roster->entry[i].worker != worker)
+	while (i < roster->count && roster->entry[i].thread != thread)
 		i++;
 	if (i < roster->count) {
 		roster->count--;
@@ -83,7 +83,7 @@ size_t roster_processes(const struct roster *roster, pid_t **out)
 	if (pid == NULL)
 		return 0;
 	for (size_t i = 0; i < roster->count; i++)
-		pid[i] = roster->entry[i].worker->slot.pid;
+		pid[i] = roster->entry[i].thread->slot.pid;
 	qsort(pid, roster->count, sizeof *pid, compare_pids);
 	for (size_t i = 0; i < roster->count; i++)
 		if (i == 0 || pid[i] != pid[i - 1])

@@ -6,13 +6,13 @@
 #ifndef JUGGLE_ROSTER_H
 #define JUGGLE_ROSTER_H
 
-#include "daemon/job/worker.h"
+#include "daemon/job/thread.h"
 #include "daemon/proc/proc.h"
 
 struct roster {
 	struct roster_entry {
 		pid_t tid;
-		struct worker *worker;
+		struct job_thread *thread;
 	} * entry;
 	size_t count, capacity;
 };
@@ -22,8 +22,8 @@ void roster_deinit(struct roster *roster);
 
 bool roster_has(const struct roster *roster, const struct proc_thread *thread);
 /* Returns 0 or -ENOMEM. */
-int roster_add(struct roster *roster, struct worker *worker);
-void roster_remove(struct roster *roster, const struct worker *worker);
+int roster_add(struct roster *roster, struct job_thread *thread);
+void roster_remove(struct roster *roster, const struct job_thread *thread);
 
 /* The processes that the threads belong to, ascending, none twice. Sets *out to memory for the
  * caller to free, NULL for none or without memory. Returns how many there are. */

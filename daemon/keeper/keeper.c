@@ -184,9 +184,9 @@ static void describe_run(struct keeper *k, enum sampler_kind sampler)
 	}
 	if (o->pid != 0)
 		snprintf(t->command, sizeof t->command, "-p %d", (int)o->pid);
-	snprintf(t->policy, sizeof t->policy, "%s", options_policy_name(o->policy));
+	snprintf(t->policy, sizeof t->policy, "%s", o->policy->name);
 	snprintf(t->sampler, sizeof t->sampler, "%s", sampler_kind_name(sampler));
-	snprintf(t->balancers, sizeof t->balancers, "%s", o->balancer_per_cpu ? "cpu" : "domain");
+	snprintf(t->balancers, sizeof t->balancers, "domain");
 	snprintf(t->domains, sizeof t->domains, "%s", o->joint ? "joint" : "split");
 	t->attached = o->pid != 0;
 	atomic_store(&t->job_pid, o->pid);

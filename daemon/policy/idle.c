@@ -3,7 +3,7 @@
  * Which threads do no work of their own. A launcher that waits in join(), mpirun, or a
  * progress thread must not be counted, or the distribution is uneven from the start.
  */
-#include "daemon/policy/policy.h"
+#include "daemon/policy/idle.h"
 
 #define WINDOW_NS UINT64_C(50000000)
 #define SLEEPY 0.01

@@ -1,12 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Decisions of the balancer: pure functions on plain structs.
+ * The decisions of the balancer: an observation goes in, a decision comes out.
  *
- * Nothing here does I/O, reads a clock, allocates or keeps state of its own: data and
- * times come in, decisions go out, so that the daemon, a simulator and a replayed trace
- * run the very same code. All times are nanoseconds. Every function is thread-safe on
- * distinct objects. Section and equation numbers are those of Hofmeyr et al. (2012),
- * "Juggle: addressing extrinsic load imbalances in SPMD applications".
+ * A struct policy decides for the threads and CPUs of one domain. In each interval its caller looks at
+ * the threads that the last decision asked for, hands what it saw to policy_step(), and carries out
+ * what comes back. Nothing in policy_step() does I/O, reads a clock, allocates, or keeps anything outside
+ * the struct. So the daemon, the simulator and a replayed trace run the very same code, and equal
+ * observations give equal decisions everywhere.
+ *
+ * All times are nanoseconds; moments are those of the caller's clock, which has to be monotonic. CPUs
+ * are named by their index in the domain, threads by their row: the caller numbers the threads that it
+ * knows from 0, new ones at the end, and calls policy_remove() when one goes.
+ *
+ * Functions are thread-safe on distinct objects. Section and equation numbers are those of Hofmeyr et
+ * al. (2012), "Juggle: addressing extrinsic load imbalances in SPMD applications".
  */
 #ifndef JUGGLE_POLICY_H
 #define JUGGLE_POLICY_H
@@ -15,194 +22,218 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define POLICY_NO_CPU (-1)
+#include "daemon/policy/idle.h"
+#include "daemon/policy/regime.h"
 
-/* One CPU of a domain. Its index in the domain's array is what threads name. */
+#define POLICY_NO_CPU (-1)
+#define POLICY_AUTO_PERIOD_NS UINT64_C(2000000) /* period_ns where the period is left to the policy */
+
+/* ---- What is asked for ---- */
+
+struct policy_kind; /* what -P names: see kind.h */
+
+struct policy_params {
+	const struct policy_kind *kind;
+	uint64_t period_ns; /* lambda; with period_auto the shortest */
+	bool period_auto;
+	double jitter; /* random variation of each period, as a share of it: 0 to 0.9 */
+	int64_t margin_ns; /* xi: the error margin of the ahead/behind test */
+	bool always; /* balance whenever there are threads for it, without trials */
+	uint32_t expected; /* compute threads, of all domains, before the first placement; 0: any */
+	bool by_work; /* policy_sight.work does not count ns: instructions, say */
+	uint32_t domain; /* whose CPUs these are: index into policy_observation.domain ... */
+	uint32_t domains; /* ... which has so many: at least 1 */
+	uint64_t start_ns; /* when the job began */
+	uint64_t begin_ns; /* when balancing of this domain begins */
+	uint64_t seed; /* of the jitter */
+};
+
+/* ---- What was seen ---- */
+
+/* What a decision can ask to be looked at, and an observation can have seen, of a thread. */
+enum policy_news {
+	POLICY_TIMES = 1, /* run_ns, wait_ns, slices, work */
+	POLICY_SLEEPS = 2, /* sleeps */
+	POLICY_UPDATES = 4, /* updates: of workers of libprogress only */
+	POLICY_END = 8, /* the thread has ended (only seen, never asked for) */
+};
+
+/* What the user wants a thread to be. */
+enum policy_rule {
+	POLICY_RULE_NONE, /* found out by watching it */
+	POLICY_RULE_IDLE,
+	POLICY_RULE_COMPUTE,
+};
+
+/* What a thread is by what its process publishes through libprogress. */
+enum policy_role {
+	POLICY_ROLE_UNKNOWN, /* its process publishes nothing */
+	POLICY_ROLE_OTHER, /* its process has workers, and this is none */
+	POLICY_ROLE_WORKER,
+	POLICY_ROLE_BALANCED, /* a worker whose subdomains are moved to other workers */
+};
+
+/* One thread, in its row. Totals count from any moment: only their growth matters. */
+struct policy_sight {
+	int32_t tid; /* for traces: decisions don't depend on it */
+	uint8_t news; /* enum policy_news: which of the totals are new */
+	uint8_t rule; /* enum policy_rule */
+	uint8_t role; /* enum policy_role */
+	bool assigned; /* another domain handed it over: it computes here from the start */
+	int32_t cpu; /* index of the CPU that it is confined to, or POLICY_NO_CPU */
+	uint64_t run_ns; /* time on a CPU */
+	uint64_t wait_ns; /* time runnable without a CPU */
+	uint64_t slices; /* times it was put on a CPU */
+	uint64_t work; /* as run_ns, or what by_work says */
+	uint64_t moved_run_ns; /* run_ns at its last move, once that was seen; 0 before */
+	uint64_t sleeps; /* times it went to sleep */
+	uint64_t updates; /* of its subdomains, by it */
+};
+
+/* A domain's compute threads (those handed over to it included) and CPUs. */
+struct policy_domain {
+	uint32_t threads, cpus;
+};
+
+struct policy_observation {
+	uint64_t now_ns; /* not before the last one */
+	const struct policy_sight *thread; /* by row */
+	size_t threads; /* at most what policy_reserve() made room for */
+	const struct policy_domain *domain; /* all of them, this one included */
+	bool may_hand_over; /* else new threads stay in this domain */
+};
+
+/* ---- What is decided ---- */
+
+/* A thread whose CPU changes; each is there once at most, in the order of rows. From
+ * POLICY_NO_CPU: confine it. To POLICY_NO_CPU: give it back the mask that it had. */
+struct policy_move {
+	uint32_t thread; /* row */
+	int32_t from, to;
+};
+
+/* A thread that begins to compute, for another domain: hand it over, and remove its row. */
+struct policy_handover {
+	uint32_t thread; /* row */
+	uint32_t domain;
+};
+
+struct policy_decision {
+	uint64_t elapsed_ns; /* since the interval before */
+	enum policy_regime regime;
+	enum policy_reason reason;
+	bool changed; /* the regime is another than before */
+	const struct policy_move *move;
+	size_t moves;
+	const struct policy_handover *handover;
+	size_t handovers;
+	uint64_t period_ns; /* until the next interval, before jitter ... */
+	uint64_t wait_ns; /* ... and with it */
+	bool members; /* this interval looked at members: new threads, names, roles */
+	bool members_next; /* the next one is to do so */
+	uint32_t computing, idle; /* threads of this domain, now */
+	const struct policy_domain *domain; /* the observation's, with what is decided now */
+	/* See also policy.thread[].look and policy.cpu[].tick. */
+};
+
+/* ---- What is kept ---- */
+
+/* One CPU of the domain. */
 struct policy_cpu {
 	int32_t os_cpu;
-	/* Worked out by policy_juggle(): */
-	uint32_t threads; /* placed here */
-	double idle_ns; /* of a period */
-	double speed; /* mean progress of its threads in a period, idle time discounted */
+	uint32_t threads; /* confined to it */
+	bool tick; /* decided: threads that spin should take turns there more often */
+	/* Of the last balancing point (Section 2): */
+	double speed; /* mean progress of its threads in the period, idle time discounted */
 	double mean_progress; /* total progress, mean over its threads */
-	uint32_t fast_slots; /* ahead threads here that a behind thread may replace */
+	uint32_t fast_slots; /* ahead threads there that a behind thread may replace */
 	bool fast;
-	double runnable; /* share of a period in which one of its threads could run */
-	/* Kept from call to call, 0 at first: means over some periods, as shares of their length. */
+	double runnable; /* share of the period in which one of its threads could run */
+	/* Means over some periods, as shares of their length: */
 	double ran, gained;
 	uint32_t periods;
 };
 
-/* One compute thread of a domain. */
+/* One thread, in its row. */
 struct policy_thread {
-	int32_t cpu; /* index of its CPU, or POLICY_NO_CPU */
-	int64_t progress_ns; /* since the balancer met it: P in the paper */
-	uint64_t gain_ns; /* progress in the last period: Delta P */
-	uint64_t run_ns; /* time on a CPU in the last period; often the same */
-	uint64_t wait_ns; /* time in the last period spent waiting for a CPU */
+	bool computes; /* else it is idle, and left alone */
+	bool assigned; /* handed over to this domain, which counts it, to compute here soon */
+	bool ended;
+	uint8_t rule, role; /* as last seen */
+	bool fresh; /* the row is new */
+	bool renewed; /* it is, or rule or role are other than before */
+	uint8_t look; /* decided: enum policy_news to look at before the next step */
+	int32_t cpu; /* that it is confined to, or POLICY_NO_CPU */
+	int32_t cpu_before; /* the same, before this step */
+	/* Of the interval that ended: */
+	uint64_t run_ns, wait_ns, slices, work;
+	uint64_t gain_ns; /* progress: Delta P of the paper; often the same as run_ns */
 	uint64_t left_ns; /* of run_ns, what it ran before its last move, on ... */
 	int32_t left_cpu; /* ... the CPU with this index */
-	bool behind; /* worked out by policy_juggle() */
+	int64_t updates; /* of its subdomains; -1: not known */
+	/* Of the balancing points: */
+	int64_t progress_ns; /* since it joined the others: P of the paper */
+	bool behind;
 	bool moved; /* this balancing point moves it */
-	/* Kept from call to call, 0 at first: the share of time in which it wanted to run. */
-	double runnable;
+	double runnable; /* share of time in which it wanted to run, over some periods */
 	uint32_t periods;
+	/* Totals when it was last looked at: */
+	bool seen;
+	uint64_t seen_ns; /* when that was */
+	uint64_t total_run_ns, total_wait_ns, total_slices, total_work;
+	bool counted; /* the next is valid */
+	uint64_t total_updates;
+	uint64_t total_sleeps; /* when the window of this number began: */
+	uint64_t sleeps_window;
+	struct policy_idle idle;
 };
 
-struct policy_move {
-	uint32_t thread; /* index of the thread */
-	int32_t from, to; /* indices of CPUs */
+struct policy {
+	struct policy_params params;
+	struct policy_cpu *cpu;
+	size_t m;
+	struct policy_thread *thread; /* by row */
+	size_t n, capacity;
+	struct policy_decision decision;
+	struct policy_domain *domain; /* params.domains of them */
+	struct policy_move *move; /* room for capacity */
+	struct policy_handover *handover; /* the same */
+	uint32_t *order; /* scratch, room for 2 * m */
+	uint64_t random;
+	uint64_t last_ns; /* the interval before */
+	uint64_t members_ns; /* the last one that looked at members */
+	bool complete; /* all expected threads were there once */
+	enum policy_regime regime;
+	struct policy_chooser chooser;
+	struct {
+		bool open; /* else one may begin at start_ns */
+		bool due; /* it begins or ends in the next interval */
+		uint64_t start_ns, run_ns, wait_ns;
+		uint64_t number;
+	} window; /* of what the chooser takes in */
+	uint64_t switches, switches_from_ns; /* of compute threads, and since when */
+	uint64_t yielded_ns; /* when threads were last seen to yield */
+	uint32_t quiet_points; /* since the last move */
+	double update_run_ns, update_count; /* what updates take: over some periods */
 };
 
-/* ---- Placement (Section 2: "distributes them uniformly ... never more than one") ---- */
+/* For CPUs with these OS numbers; count > 0. Keeps a copy of params. Returns 0 or -ENOMEM. */
+int policy_init(struct policy *policy, const struct policy_params *params, const int32_t *os_cpu,
+	size_t count);
+/* Accepts a zeroed one. */
+void policy_deinit(struct policy *policy);
+/* Make room for so many rows. Returns 0, or -ENOMEM with everything as it was. */
+int policy_reserve(struct policy *policy, size_t threads);
 
-/* Put every thread without a CPU on the CPU with the fewest threads, the lowest index
- * first. Threads that have a CPU keep it. Writes a move (from POLICY_NO_CPU) for each.
- * moves has room for n. Returns how many moves there are. */
-size_t policy_place(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m,
-	struct policy_move *moves);
+/* Decide. The first interval looks at members. What is returned, and what it points to, holds until the
+ * next call for this object. O(threads * moves + CPUs^2). */
+const struct policy_decision *policy_step(
+	struct policy *policy, const struct policy_observation *observation);
 
-/* Threads ended: move as few as needed from the fullest CPUs to the emptiest, until no
- * two differ by more than one. Those that are furthest behind move first, because they
- * gain. moves has room for n. Returns how many moves there are. */
-size_t policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m,
-	struct policy_move *moves);
+/* Forget a row. The last row takes its number. */
+void policy_remove(struct policy *policy, size_t row);
 
-/* Which domain a new thread goes to, so that domains hold threads in proportion to their CPUs and,
- * for domains of one size, never differ by more than one (Section 2.4). threads[d] and
- * cpus[d] count what domain d has. Returns the index of the domain; domains > 0. */
-size_t policy_pick_domain(const uint32_t *threads, const uint32_t *cpus, size_t domains);
-
-/* ---- One balancing point (Sections 2.1 to 2.3) ---- */
-
-struct policy_juggle_params {
-	int64_t margin_ns; /* xi: the error margin of the ahead/behind test */
-	/* By how much (relative) a CPU has to be above the mean to be fast, and the fastest above the
-	 * middle between it and the slowest for any to be. */
-	double speed_margin;
-	int64_t forget_periods; /* in each, this part of a lead or lag is forgotten; 0: nothing */
-	uint32_t speed_periods; /* over which the speed of a CPU is smoothed; 0 or 1: the last */
-};
-
-/* With these the daemon runs, and so does whoever wants to know what it would do. The margin is the
- * user's choice. */
-static inline struct policy_juggle_params policy_juggle_defaults(int64_t margin_ns)
-{
-	return (struct policy_juggle_params){.margin_ns = margin_ns,
-		.speed_margin = 0.02,
-		.forget_periods = 16,
-		.speed_periods = 64};
-}
-
-/* Classify CPUs as fast or slow and threads as ahead or behind, and swap behind threads
- * on slow CPUs with ahead threads on fast ones (Fig. 3): slowest CPU first, fastest CPU
- * first, cyclically. Swaps only, so that the number of threads of every CPU stays.
- *
- * elapsed_ns is the length of the period that gain_ns, run_ns and wait_ns cover. order is scratch
- * for 2 * m indices; moves has room for n. Threads without a CPU are left alone. Updates threads[].cpu
- * to the new placement. Returns the number of moves (always even); O(n * swaps + m^2).
- *
- * Beyond the paper: where few of many CPUs are slow, the others are hardly faster than the mean and
- * their threads hardly ahead of it, so that margins give way. Leads and lags are forgotten by and by,
- * because a thread that once did serial work would otherwise count as ahead for the rest of the run,
- * whoever comes first to a barrier. What share of a CPU the job gets is smoothed over speed_periods,
- * because the kernel brings the times of running threads up to date only at its ticks, which can be
- * longer than a period. */
-size_t policy_juggle(const struct policy_juggle_params *params, uint64_t elapsed_ns,
-	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order,
-	struct policy_move *moves);
-
-/* ---- Idle threads (Section 2: "regard a particular thread as idle") ---- */
-
-/* Judge from CPU use alone whether a thread does work of its own. */
-struct policy_idle {
-	uint64_t window_run_ns;
-	uint64_t window_ns;
-	bool idle;
-};
-
-/* Take in what a thread ran during elapsed_ns. Over windows of 50 ms: under 1 % of a CPU
- * makes a thread idle, over 5 % makes it a compute thread again. Returns whether
- * the verdict changed. */
-bool policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elapsed_ns);
-
-/* ---- Whether moving threads pays (beyond the paper) ---- */
-
-enum policy_regime {
-	POLICY_ASIDE, /* the threads are left to the kernel, with the masks they had */
-	POLICY_BALANCE, /* the balancer places and moves them */
-};
-
-/* Why the regime is what it is: for reports. */
-enum policy_reason {
-	POLICY_REASON_START, /* nothing known yet */
-	POLICY_REASON_FEW, /* fewer compute threads than CPUs */
-	POLICY_REASON_NO_CONTEST, /* a CPU for each, and nobody waits for one */
-	POLICY_REASON_NEVER_IDLE, /* the threads do not block: no CPU time to lose */
-	POLICY_REASON_LONG, /* they sleep, but seldom: the kernel shares out long phases well */
-	POLICY_REASON_TRIAL, /* a trial of the other regime */
-	POLICY_REASON_BUSY, /* they sleep, but no CPU is idle */
-	POLICY_REASON_SLOWER, /* trials: balancing does not keep the CPUs busier */
-	POLICY_REASON_FASTER, /* trials: balancing keeps the CPUs busier */
-	POLICY_REASON_OPTION, /* the user wants it so */
-	POLICY_REASON_SUBDOMAINS, /* work moves between the threads, a CPU each: they stay */
-	POLICY_REASON_UNTRIED, /* they sleep; trials will tell */
-};
-const char *policy_reason_text(enum policy_reason reason);
-
-/* What the job did during one window. */
-struct policy_window {
-	uint64_t elapsed_ns;
-	uint64_t run_ns; /* of all compute threads */
-	uint64_t wait_ns; /* of all compute threads, for a CPU */
-	uint64_t since_yield_ns; /* since threads last switched so often as only yielding does */
-	double blocks; /* times a compute thread went to sleep, mean over the threads */
-	uint32_t threads; /* compute threads */
-	uint32_t cpus;
-};
-
-/* What is known of one regime. */
-struct policy_arm {
-	double busy; /* share of the CPUs' time that the job used, smoothed */
-	double variance; /* of one window's share, smoothed */
-	double weight; /* windows that the two above stand for */
-};
-
-struct policy_chooser {
-	bool always;
-	/* Set by the caller: all compute threads are workers of programs whose subdomains are
-	 * balanced (plb.h). With a CPU for each they are placed, and not to be moved. */
-	bool subdomains;
-	struct policy_arm arm[2]; /* by enum policy_regime */
-	enum policy_regime regime; /* now */
-	enum policy_regime settled; /* between trials */
-	enum policy_reason reason;
-	uint32_t wait; /* windows until the next trial */
-	uint32_t gap; /* the wait that the next decision begins with */
-	uint32_t trial; /* windows left of the trial under way, 0: none */
-	double sleep_rate; /* sleeps a second and thread, smoothed over ... */
-	uint32_t sleep_windows; /* ... so many windows, at most */
-	bool yields; /* no thread sleeps, and they yield at barriers ... */
-	bool spins; /* ... or do not yield, so that they may spin there */
-	double block_rate; /* of the window before, to notice a new part of the program */
-};
-
-/* With `always` the chooser balances whenever there is a thread for each CPU, and only
- * finds out whether they sleep. Threads are not to be moved for POLICY_REASON_SUBDOMAINS. */
-void policy_regime_init(struct policy_chooser *chooser, bool always);
-
-/* Take in how many compute threads there are, at any time, for what need not wait for a
- * window to end. Returns true when the regime changed. */
-bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus);
-
-/* Take in a window that ran under chooser->regime and choose the regime of the next.
- *
- * A job whose threads never sleep (barriers that spin or yield) leaves no CPU idle, and is
- * balanced. One whose threads sleep seldom has long phases behind barriers that block; these
- * the kernel balances by itself, and is left to it. For one whose threads block, the share of the
- * CPUs' time that the job uses is its speed, so short trials of both regimes decide; the gap between
- * trials grows while their outcome is clear. Windows should be 20 to 200 ms long and leave out the
- * first moments after a change. Returns true when the regime changed. */
-bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);
+/* Would the present regime move threads from interval to interval? */
+bool policy_swaps(const struct policy *policy);
 
 #endif

@@ -5,7 +5,7 @@
  */
 #include <math.h>
 
-#include "daemon/policy/policy.h"
+#include "daemon/policy/regime.h"
 
 #define WAIT_SHARE 0.02 /* of their time that threads wait, that makes a contest */
 #define NEVER_HZ 0.5 /* sleeps a second and thread that count as none */
@@ -149,7 +149,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	if (!chooser->always && window->threads == window->cpus &&
 		(double)window->wait_ns < WAIT_SHARE * elapsed * window->threads)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_NO_CONTEST);
-	double rate = window->blocks / elapsed * 1e9;
+	double rate = window->sleeps / elapsed * 1e9;
 	if (chooser->sleep_windows < SLEEP_WINDOWS)
 		chooser->sleep_windows++;
 	chooser->sleep_rate += (rate - chooser->sleep_rate) / chooser->sleep_windows;
@@ -166,14 +166,14 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_LONG);
 
 	/* Another part of the program: what was learnt may not hold, look again soon. */
-	if (chooser->trial == 0 && chooser->block_rate > 0 &&
-		(rate > 4 * chooser->block_rate || rate < chooser->block_rate / 4)) {
+	if (chooser->trial == 0 && chooser->window_sleep_rate > 0 &&
+		(rate > 4 * chooser->window_sleep_rate || rate < chooser->window_sleep_rate / 4)) {
 		chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
 		chooser->gap = GAP_LEAST;
 		if (chooser->wait > TRIAL_WINDOWS)
 			chooser->wait = TRIAL_WINDOWS;
 	}
-	chooser->block_rate = rate;
+	chooser->window_sleep_rate = rate;
 
 	arm_update(
 		&chooser->arm[chooser->regime], (double)window->run_ns / (elapsed * window->cpus));

@@ -72,7 +72,7 @@ static uid_t owner_of(pid_t pid)
 static bool try_process(
 	struct progress_finder *finder, struct progress_found *found, uint64_t now_ns)
 {
-	bool balance = finder->setup.options->policy == POLICY_NAME_JUGGLE;
+	bool balance = finder->setup.options->policy->balance != NULL;
 	struct progress_reader *reader;
 	uint32_t version = 0;
 	int r = progress_reader_open(found->pid, owner_of(found->pid), balance, &reader, &version);

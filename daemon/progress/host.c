@@ -121,7 +121,7 @@ struct progress_segment *progress_host_add(
 	segment->pid = pid;
 	segment->reader = reader;
 	segment->traced = progress_trace_new(host->setup.trace, pid, info);
-	segment->balance = host->setup.options->policy == POLICY_NAME_JUGGLE &&
+	segment->balance = host->setup.options->policy->balance != NULL &&
 			   info->balancing != PROGRESS_BALANCE_NONE;
 	segment->shown = telemetry_progress_slot(host->setup.telemetry);
 	if (segment->shown != NULL) {

@@ -71,18 +71,17 @@ bool published_any(const struct published *published)
 	return atomic_load_explicit(&published->n, memory_order_relaxed) > 0;
 }
 
-enum published_role published_look(
-	const struct published *published, pid_t pid, pid_t tid, uint64_t *updates, bool *balanced)
+enum policy_role published_look(
+	const struct published *published, pid_t pid, pid_t tid, uint64_t *updates)
 {
 	size_t i = find(published, pid, tid);
 
 	if (is_of(published, i, pid) && published->thread[i].tid == tid) {
 		*updates =
 			atomic_load_explicit(&published->thread[i].updates, memory_order_relaxed);
-		*balanced = published->thread[i].balanced;
-		return PUBLISHED_WORKER;
+		return published->thread[i].balanced ? POLICY_ROLE_BALANCED : POLICY_ROLE_WORKER;
 	}
 	if (is_of(published, i, pid) || (i > 0 && is_of(published, i - 1, pid)))
-		return PUBLISHED_OTHER;
-	return PUBLISHED_NOTHING;
+		return POLICY_ROLE_OTHER;
+	return POLICY_ROLE_UNKNOWN;
 }

@@ -17,6 +17,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/policy/policy.h"
+
 struct published_thread {
 	pid_t pid;
 	pid_t tid;
@@ -33,12 +35,6 @@ struct published {
 	_Atomic uint64_t wanted_until_ns;
 };
 
-enum published_role {
-	PUBLISHED_NOTHING, /* its process has no workers */
-	PUBLISHED_OTHER, /* it is none of the workers of its process */
-	PUBLISHED_WORKER,
-};
-
 void published_init(struct published *published);
 void published_deinit(struct published *published);
 
@@ -51,9 +47,9 @@ struct published_thread *published_entry(struct published *published, pid_t pid,
 
 /* For anybody, without the lock: is there any worker? */
 bool published_any(const struct published *published);
-/* For anybody: what a thread is, and, of a worker, its updates and whether its
- * subdomains move. The caller holds the lock, over as many look-ups as it likes. */
-enum published_role published_look(
-	const struct published *published, pid_t pid, pid_t tid, uint64_t *updates, bool *balanced);
+/* For anybody: what a thread is, and, of a worker, its updates. The caller holds the lock, over as many
+ * look-ups as it likes. */
+enum policy_role published_look(
+	const struct published *published, pid_t pid, pid_t tid, uint64_t *updates);
 
 #endif

@@ -58,9 +58,9 @@ void progress_trace_moves(struct progress_trace *p, struct trace *trace, pid_t p
 	if (moves == 0)
 		return;
 	trace_begin(trace);
-	trace_line(trace, "plb %llu %d %u", (unsigned long long)now_ns, (int)pid, moves);
+	trace_print(trace, "plb %llu %d %u\n", (unsigned long long)now_ns, (int)pid, moves);
 	for (uint32_t i = 0; p != NULL && p->told && i < moves; i++) {
-		trace_line(trace, "give %llu %d %u %u %u", (unsigned long long)now_ns, (int)pid,
+		trace_print(trace, "give %llu %d %u %u %u\n", (unsigned long long)now_ns, (int)pid,
 			move[i].subdomain, move[i].from, move[i].to);
 		p->owner[move[i].subdomain] = move[i].to;
 	}
@@ -104,8 +104,8 @@ static void tell_owners(
 		at = put_number(at, p->owner[s] == UINT32_MAX, p->owner[s]);
 	*at = '\0';
 	trace_begin(p->trace);
-	trace_line(p->trace, "subdomains %llu %d %d %u%s", (unsigned long long)now_ns, (int)p->pid,
-		(int)p->rank, p->workers, p->text);
+	trace_print(p->trace, "subdomains %llu %d %d %u%s\n", (unsigned long long)now_ns,
+		(int)p->pid, (int)p->rank, p->workers, p->text);
 	p->told = trace_end(p->trace);
 }
 
@@ -125,7 +125,8 @@ void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
 				: PROGRESS_TRACE_UPDATES_MAX);
 	*at = '\0';
 	trace_begin(p->trace);
-	trace_line(p->trace, "updates %llu %d%s", (unsigned long long)now_ns, (int)p->pid, p->text);
+	trace_print(
+		p->trace, "updates %llu %d%s\n", (unsigned long long)now_ns, (int)p->pid, p->text);
 	trace_end(p->trace);
 }
 

@@ -1,33 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A team balances one domain: its CPUs, the threads placed on them, and the balancer
- * threads that do it (Section 2 and Fig. 2 of the Juggle paper).
+ * A team balances one domain, in a thread of its own: it looks at the job's threads there, has the
+ * policy decide, carries the decision out, and tells of it (Section 2 and Fig. 2 of the Juggle paper,
+ * with one balancer for all CPUs of a domain: juggle(7) says why).
  */
 #ifndef JUGGLE_TEAM_H
 #define JUGGLE_TEAM_H
 
-#include <pthread.h>
-
-#include "daemon/job/worker.h"
+#include "daemon/job/thread.h"
 #include "daemon/keeper/ledger.h"
 #include "daemon/options.h"
 #include "daemon/progress/published.h"
+#include "daemon/team/exchange.h"
 #include "daemon/telemetry/telemetry.h"
 #include "daemon/topology/topology.h"
 #include "daemon/trace/writer.h"
 
 struct team;
-
-/* Where a thread that begins to compute finds the domain with room for it (Section 2.4:
- * never more than one thread difference between domains). */
-struct team_exchange {
-	pthread_mutex_t lock; /* of what follows */
-	bool open; /* else threads stay in the team that they are in */
-	struct team **team;
-	uint32_t *threads; /* compute threads of each team */
-	uint32_t *cpus; /* CPUs of each team */
-	size_t teams;
-};
 
 /* What all teams share; outlives them. */
 struct team_context {
@@ -37,26 +26,23 @@ struct team_context {
 	struct trace *trace; /* NULL: none */
 	struct published *published;
 	enum sampler_kind sampler; /* never SAMPLER_AUTO */
-	struct team_exchange *exchange;
-	int kick_fd; /* eventfd: written when the scanner has something to do */
+	struct exchange *exchange;
+	int kick_fd; /* eventfd: written when the balancer process has something to look at */
 };
 
-/* Start the balancers of a domain: CPUs cpu[0..count). Returns 0 or a negative errno. */
+/* Start the team of a domain, with CPUs cpu[0..count). Returns 0 or a negative errno. */
 int team_new(struct team **out, const struct team_context *context, const struct topology_cpu *cpu,
 	size_t count);
 
-/* Ask the balancers to end after what they are at; returns at once. Accepts NULL. */
+/* Ask it to end after what it is at; returns at once. Accepts NULL. */
 void team_stop(struct team *team);
-/* Wait for the balancers, give every thread its mask back, and free the team. Returns
- * the list of workers that it had (the ended ones included), for the caller to own. Accepts NULL. */
-struct worker *team_free(struct team *team);
+/* Wait for its end, give every thread its mask back, and free the team. Returns the list of threads
+ * that it had (those included that have ended), for the caller to own. Accepts NULL. */
+struct job_thread *team_free(struct team *team);
 
-/* Hand a new worker (or a list of them) over. Thread-safe. */
-void team_add(struct team *team, struct worker *workers);
-/* Take back the workers whose threads have ended. Thread-safe. */
-struct worker *team_take_ended(struct team *team);
-
-/* Length of its present period, in ns. Thread-safe. */
-uint64_t team_period_ns(const struct team *team);
+/* Hand threads over (a list of them). Thread-safe. */
+void team_add(struct team *team, struct job_thread *threads);
+/* Take back those that have ended. Thread-safe. */
+struct job_thread *team_take_ended(struct team *team);
 
 #endif

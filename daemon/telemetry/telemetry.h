@@ -40,7 +40,6 @@ enum telemetry_state {
 enum { /* struct telemetry_thread, flags */
 	TELEMETRY_THREAD_USED = 1, /* the slot describes a thread */
 	TELEMETRY_THREAD_COMPUTE = 2, /* counted and balanced, else idle */
-	TELEMETRY_THREAD_BEHIND = 4,
 	TELEMETRY_THREAD_ENDED = 8,
 };
 

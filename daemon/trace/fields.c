@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/trace/fields.h"
+#include "daemon/trace/parser.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -18,20 +18,17 @@ int trace_refuse(struct trace_parser *p, const char *format, ...)
 	return -EBADMSG;
 }
 
-void *trace_append(void *array, size_t *count, size_t *room, size_t bytes)
+void *trace_append(struct trace_array *array, size_t bytes)
 {
-	void *base;
-
-	memcpy(&base, array, sizeof(base));
-	if (*count == *room) {
-		size_t more = *room > 0 ? 2 * *room : 16;
-		base = reallocarray(base, more, bytes);
-		if (base == NULL)
+	if (array->count == array->room) {
+		size_t room = array->room > 0 ? 2 * array->room : 16;
+		void *item = reallocarray(array->item, room, bytes);
+		if (item == NULL)
 			return NULL;
-		memcpy(array, &base, sizeof(base));
-		*room = more;
+		array->item = item;
+		array->room = room;
 	}
-	return memset((char *)base + bytes * (*count)++, 0, bytes);
+	return memset((char *)array->item + bytes * array->count++, 0, bytes);
 }
 
 bool trace_next_line(struct trace_parser *p)
@@ -113,6 +110,34 @@ bool trace_take_cpu(struct trace_parser *p, char mark, int32_t *out)
 	if (!trace_take_number(p, mark, TRACE_OS_CPU_MAX, &number))
 		return false;
 	*out = (int32_t)number;
+	return true;
+}
+
+bool trace_take_cpu_or_none(struct trace_parser *p, char mark, int32_t *out)
+{
+	int64_t number;
+
+	if (!trace_take_signed(p, mark, TRACE_OS_CPU_MAX, &number) || number < -1)
+		return false;
+	*out = (int32_t)number;
+	return true;
+}
+
+bool trace_take_named(struct trace_parser *p, const char *name, uint64_t max, uint64_t *out)
+{
+	const char *field = p->field;
+	size_t bytes = strlen(name);
+	int64_t number;
+
+	if ((size_t)(p->stop - field) <= bytes || memcmp(field, name, bytes) != 0 ||
+		field[bytes] != '=' || field[bytes + 1] == '-')
+		return false;
+	p->field += bytes + 1;
+	if (!trace_take_item(p, max, &number)) {
+		p->field = field;
+		return false;
+	}
+	*out = (uint64_t)number;
 	return true;
 }
 

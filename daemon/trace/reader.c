@@ -4,51 +4,32 @@
  * in growing arrays, so that memory follows the size of the text whatever its counts say. Points
  * get their pointers into these arrays at the end, when they do not move any more.
  */
-#include "daemon/trace/fields.h"
+#include "daemon/trace/parser.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#define MAGIC "# juggle trace "
 #define PERIOD_S_MAX 1e9
-#define LATE_NS 100000000 /* CPU time may be told of so late: some ticks, of a loaded machine */
+#define LATE_NS 100000000 /* as read_points.c has it */
 #define READ_BYTES ((size_t)1 << 16)
 
 /* ---- The header ---- */
 
-static int read_cpus(struct trace_parser *p, json_t *cpus)
+static bool plausible(double number, double max)
 {
-	struct trace_memory *memory = p->memory;
-	json_t *pair;
-	size_t i;
-
-	json_array_foreach(cpus, i, pair)
-	{
-		json_int_t os_cpu, domain;
-		struct trace_cpu *cpu;
-
-		if (json_unpack(pair, "[II!]", &os_cpu, &domain) < 0 || os_cpu < 0 ||
-			os_cpu > TRACE_OS_CPU_MAX || domain < 0 || domain >= TRACE_DOMAINS_MAX)
-			return trace_refuse(p, "the header is damaged: cpus");
-		cpu = trace_append(&memory->cpu, &memory->cpus, &memory->cpu_room, sizeof(*cpu));
-		if (cpu == NULL)
-			return -ENOMEM;
-		*cpu = (struct trace_cpu){.os_cpu = (int32_t)os_cpu, .domain = (uint32_t)domain};
-	}
-	return 0;
+	return number >= 0 && number <= max;
 }
 
 static int read_header(struct trace_parser *p)
 {
 	struct trace_file *trace = p->trace;
 	json_error_t error;
-	json_int_t start_ns;
-	json_t *cpus;
+	json_int_t start_ns, margin_ns;
+	int period_auto, always, expected;
 
 	/* What jansson says of bad text would quote it, control characters and all. */
 	json_t *header =
@@ -56,28 +37,40 @@ static int read_header(struct trace_parser *p)
 	p->memory->header = header;
 	if (!json_is_object(header))
 		return trace_refuse(p, "the header is damaged: no JSON object");
-	if (json_unpack_ex(header, &error, 0, "{s:s, s:s, s:s, s:s, s:s, s:I, s:F, s:o}", "version",
+	if (json_unpack_ex(header, &error, 0,
+		    "{s:s, s:s, s:s, s:s, s:s, s:s, s:I, s:F, s:b, s:F, s:I, s:b, s:i}", "version",
 		    &trace->version, "command", &trace->command, "policy", &trace->policy,
-		    "sampler", &trace->sampler, "balancers", &trace->balancers, "start_ns",
-		    &start_ns, "period_s", &trace->period_s, "cpus", &cpus) < 0)
+		    "sampler", &trace->sampler, "balancers", &trace->balancers, "domains",
+		    &trace->domains, "start_ns", &start_ns, "period_s", &trace->period_s,
+		    "period_auto", &period_auto, "jitter", &trace->jitter, "margin_ns", &margin_ns,
+		    "always", &always, "threads", &expected) < 0)
 		return trace_refuse(p, "the header is damaged: %.80s", error.text);
 	if (start_ns < 0 || (uint64_t)start_ns > TRACE_NUMBER_MAX)
 		return trace_refuse(p, "the header is damaged: start_ns");
-	if (!(trace->period_s >= 0 && trace->period_s <= PERIOD_S_MAX))
+	if (!plausible(trace->period_s, PERIOD_S_MAX))
 		return trace_refuse(p, "the header is damaged: period_s");
-	if (!json_is_array(cpus))
-		return trace_refuse(p, "the header is damaged: cpus");
+	if (!plausible(trace->jitter, 1))
+		return trace_refuse(p, "the header is damaged: jitter");
+	if (margin_ns < 0 || (uint64_t)margin_ns > TRACE_NUMBER_MAX)
+		return trace_refuse(p, "the header is damaged: margin_ns");
+	if (expected < 0)
+		return trace_refuse(p, "the header is damaged: threads");
 	trace->start_ns = p->begin_ns = (uint64_t)start_ns;
-	return read_cpus(p, cpus);
+	trace->margin_ns = (uint64_t)margin_ns;
+	trace->period_auto = period_auto;
+	trace->always = always;
+	trace->expected = (uint32_t)expected;
+	return 0;
 }
 
 static int read_first_line(struct trace_parser *p)
 {
-	size_t bytes = (size_t)(p->end - p->at), magic = strlen(MAGIC);
+	size_t bytes = (size_t)(p->end - p->at), magic = strlen(TRACE_MAGIC);
 	uint64_t version;
 
 	p->line = 1;
-	if (bytes < magic ? memcmp(p->at, MAGIC, bytes) != 0 : memcmp(p->at, MAGIC, magic) != 0)
+	if (bytes < magic ? memcmp(p->at, TRACE_MAGIC, bytes) != 0
+			  : memcmp(p->at, TRACE_MAGIC, magic) != 0)
 		return trace_refuse(p, "no trace of juggle --trace");
 	p->line = 0;
 	if (!trace_next_line(p)) {
@@ -88,9 +81,9 @@ static int read_first_line(struct trace_parser *p)
 	p->field += magic;
 	if (!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &version))
 		return trace_refuse(p, "no trace of juggle --trace");
-	if (version != 1) {
-		trace_refuse(p, "version %llu of the format, only 1 is known",
-			(unsigned long long)version);
+	if (version != TRACE_VERSION) {
+		trace_refuse(p, "version %llu of the format, only %d is known",
+			(unsigned long long)version, TRACE_VERSION);
 		return -EPROTO;
 	}
 	return read_header(p);
@@ -109,132 +102,60 @@ static int read_birth(struct trace_parser *p)
 	int r = trace_take_rest(p, &birth.comm);
 	if (r < 0)
 		return r;
-	struct trace_birth *out =
-		trace_append(&memory->birth, &memory->births, &memory->birth_room, sizeof(*out));
+	struct trace_birth *out = trace_append(&memory->birth, sizeof(*out));
 	if (out == NULL)
 		return -ENOMEM;
 	*out = birth;
 	return 0;
 }
 
-static int read_regime(struct trace_parser *p)
+static int read_cpus(struct trace_parser *p)
 {
-	struct trace_memory *memory = p->memory;
-	struct trace_regime regime = {0};
-
-	if (!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &regime.now_ns) ||
-		!trace_take_domain(p, ' ', &regime.domain))
-		return trace_refuse(p, "a damaged regime record");
-	regime.balance = trace_take_word(p, "balance");
-	if (!regime.balance && !trace_take_word(p, "aside"))
-		return trace_refuse(p, "a damaged regime record");
-	int r = trace_take_rest(p, &regime.reason);
-	if (r < 0)
-		return r;
-	struct trace_regime *out =
-		trace_append(&memory->regime, &memory->regimes, &memory->regime_room, sizeof(*out));
-	if (out == NULL)
-		return -ENOMEM;
-	*out = regime;
-	return 0;
-}
-
-static int read_thread(struct trace_parser *p, uint64_t now_ns)
-{
-	struct trace_memory *memory = p->memory;
-	struct trace_thread thread = {0};
-	int64_t os_cpu;
-
-	if (!trace_take_word(p, "thread"))
-		return trace_refuse(p, "a point with fewer threads than it tells");
-	if (!trace_take_tid(p, &thread.tid) ||
-		!trace_take_signed(p, ' ', TRACE_OS_CPU_MAX, &os_cpu) || os_cpu < -1 ||
-		!trace_take_signed(p, ' ', TRACE_NUMBER_MAX, &thread.progress_ns) ||
-		!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &thread.run_ns) ||
-		!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &thread.wait_ns) ||
-		p->stop - p->field != 1 || (*p->field != 'a' && *p->field != 'b'))
-		return trace_refuse(p, "a damaged thread record");
-	if (thread.run_ns > now_ns - p->begin_ns + LATE_NS)
-		return trace_refuse(p, "damaged: more CPU time than has passed");
-	p->run_ns += (double)thread.run_ns;
-	thread.os_cpu = (int32_t)os_cpu;
-	thread.behind = *p->field == 'b';
-	struct trace_thread *out =
-		trace_append(&memory->thread, &memory->threads, &memory->thread_room, sizeof(*out));
-	if (out == NULL)
-		return -ENOMEM;
-	*out = thread;
-	return 0;
-}
-
-static int read_move(struct trace_parser *p)
-{
-	struct trace_memory *memory = p->memory;
-	struct trace_move move;
-
-	if (!trace_take_word(p, "move"))
-		return trace_refuse(p, "a point with fewer moves than it tells");
-	if (!trace_take_tid(p, &move.tid) || !trace_take_cpu(p, ' ', &move.from) ||
-		!trace_take_cpu(p, '\n', &move.to))
-		return trace_refuse(p, "a damaged move record");
-	struct trace_move *out =
-		trace_append(&memory->move, &memory->moves, &memory->move_room, sizeof(*out));
-	if (out == NULL)
-		return -ENOMEM;
-	*out = move;
-	return 0;
-}
-
-/* A point with all its lines. Returns 1 when the text ends within it. */
-static int read_point(struct trace_parser *p)
-{
-	struct trace_memory *memory = p->memory;
-	struct trace_point point = {0};
-	uint64_t threads, moves;
-
-	if (!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &point.now_ns) ||
-		!trace_take_domain(p, ' ', &point.domain) ||
-		!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &point.elapsed_ns) ||
-		!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &threads) ||
-		!trace_take_number(p, '\n', TRACE_NUMBER_MAX, &moves))
-		return trace_refuse(p, "a damaged point record");
-	if (point.now_ns < p->now_ns[point.domain])
-		return trace_refuse(p, "a point that is earlier than the one before");
-	p->now_ns[point.domain] = point.now_ns;
-	p->begin_ns = point.now_ns < p->begin_ns ? point.now_ns : p->begin_ns;
-	p->end_ns = point.now_ns > p->end_ns ? point.now_ns : p->end_ns;
-	for (uint64_t i = 0; i < threads + moves; i++) {
-		if (!trace_next_line(p))
-			return 1; /* what was read of it is no point's */
-		int r = i < threads ? read_thread(p, point.now_ns) : read_move(p);
-		if (r < 0)
-			return r;
-	}
-	point.threads = (size_t)threads;
-	point.moves = (size_t)moves;
-	struct trace_point *out =
-		trace_append(&memory->point, &memory->points, &memory->point_room, sizeof(*out));
-	if (out == NULL)
-		return -ENOMEM;
-	*out = point;
-	return 0;
-}
-
-static int read_cpu_change(struct trace_parser *p)
-{
+	struct trace_array *cpus = &p->memory->cpu;
 	uint64_t now_ns;
-	uint32_t domain;
-	int32_t os_cpu;
 
 	if (!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &now_ns))
 		return trace_refuse(p, "a damaged cpus record");
-	while (p->field < p->stop)
-		if (!trace_take_cpu(p, ':', &os_cpu) ||
-			!trace_take_domain(p,
-				memchr(p->field, ' ', (size_t)(p->stop - p->field)) ? ' ' : '\n',
-				&domain))
+	p->trace->cpu_changes += cpus->count > 0;
+	p->cpus_from = cpus->count;
+	p->cpus = 0;
+	do {
+		struct trace_cpu cpu;
+		bool last = memchr(p->field, ' ', (size_t)(p->stop - p->field)) == NULL;
+		if (!trace_take_cpu(p, ':', &cpu.os_cpu) ||
+			!trace_take_domain(p, last ? '\n' : ' ', &cpu.domain))
 			return trace_refuse(p, "a damaged cpus record");
-	p->trace->cpu_changes++;
+		struct trace_cpu *out = trace_append(cpus, sizeof(*out));
+		if (out == NULL)
+			return -ENOMEM;
+		*out = cpu;
+		p->cpus++;
+	} while (p->field < p->stop);
+	if (p->trace->cpu_changes == 0)
+		p->trace->cpus = p->cpus;
+	return 0;
+}
+
+static int read_team(struct trace_parser *p)
+{
+	struct trace_team team = {
+		.first_cpu = p->cpus_from, .cpus = p->cpus, .first_point = p->memory->point.count};
+	uint64_t domains;
+
+	if (!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &team.now_ns) ||
+		!trace_take_domain(p, ' ', &team.domain) ||
+		!trace_take_number(p, ' ', TRACE_DOMAINS_MAX, &domains) || domains <= team.domain ||
+		!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &team.seed))
+		return trace_refuse(p, "a damaged team record");
+	size_t bytes = (size_t)(p->stop - p->field);
+	team.by_work = bytes == 4 && memcmp(p->field, "work", 4) == 0;
+	if (!team.by_work && !(bytes == 2 && memcmp(p->field, "ns", 2) == 0))
+		return trace_refuse(p, "a damaged team record");
+	team.domains = (uint32_t)domains;
+	struct trace_team *out = trace_append(&p->memory->team, sizeof(*out));
+	if (out == NULL)
+		return -ENOMEM;
+	*out = team;
 	return 0;
 }
 
@@ -267,15 +188,13 @@ static int read_subdomains(struct trace_parser *p)
 		if (!trace_take_item(p, workers - 1, &owner) || owner < -1 ||
 			published.subdomains == TRACE_SUBDOMAINS_MAX)
 			return trace_refuse(p, "a damaged subdomains record");
-		int32_t *next = trace_append(
-			&memory->owner, &memory->owners, &memory->owner_room, sizeof(*next));
+		int32_t *next = trace_append(&memory->owner, sizeof(*next));
 		if (next == NULL)
 			return -ENOMEM;
 		*next = (int32_t)owner;
 		published.subdomains++;
 	} while (p->field < p->stop);
-	struct trace_subdomains *out = trace_append(
-		&memory->published, &memory->publisheds, &memory->published_room, sizeof(*out));
+	struct trace_subdomains *out = trace_append(&memory->published, sizeof(*out));
 	if (out == NULL)
 		return -ENOMEM;
 	*out = published;
@@ -293,8 +212,7 @@ static int read_give(struct trace_parser *p)
 		!trace_take_number(p, ' ', TRACE_WORKERS_MAX - 1, &from) ||
 		!trace_take_number(p, '\n', TRACE_WORKERS_MAX - 1, &to))
 		return trace_refuse(p, "a damaged give record");
-	struct trace_give *out =
-		trace_append(&memory->give, &memory->gives, &memory->give_room, sizeof(*out));
+	struct trace_give *out = trace_append(&memory->give, sizeof(*out));
 	if (out == NULL)
 		return -ENOMEM;
 	*out = (struct trace_give){.now_ns = now_ns,
@@ -318,15 +236,13 @@ static int read_updates(struct trace_parser *p)
 		if (!trace_take_item(p, TRACE_NUMBER_MAX, &count) || count < -1 ||
 			sample.subdomains == TRACE_SUBDOMAINS_MAX)
 			return trace_refuse(p, "a damaged updates record");
-		int64_t *next = trace_append(
-			&memory->count, &memory->counts, &memory->count_room, sizeof(*next));
+		int64_t *next = trace_append(&memory->update, sizeof(*next));
 		if (next == NULL)
 			return -ENOMEM;
 		*next = count;
 		sample.subdomains++;
 	} while (p->field < p->stop);
-	struct trace_updates *out =
-		trace_append(&memory->sample, &memory->samples, &memory->sample_room, sizeof(*out));
+	struct trace_updates *out = trace_append(&memory->sample, sizeof(*out));
 	if (out == NULL)
 		return -ENOMEM;
 	*out = sample;
@@ -342,7 +258,8 @@ static int skip_unknown(struct trace_parser *p)
 		at++;
 	if (at == p->field || (at < p->stop && *at != ' '))
 		return trace_refuse(p, "not a record");
-	if (trace_take_word(p, "thread") || trace_take_word(p, "move"))
+	if (trace_take_word(p, "thread") || trace_take_word(p, "move") ||
+		trace_take_word(p, "decide"))
 		return trace_refuse(p, "a record that belongs to no point");
 	p->trace->unknown++;
 	return 0;
@@ -350,16 +267,16 @@ static int skip_unknown(struct trace_parser *p)
 
 static int read_record(struct trace_parser *p)
 {
-	if (p->last)
+	if (p->ended)
 		return trace_refuse(p, "a record after the last one");
 	if (trace_take_word(p, "point"))
-		return read_point(p);
+		return trace_read_point(p);
 	if (trace_take_word(p, "birth"))
 		return read_birth(p);
-	if (trace_take_word(p, "regime"))
-		return read_regime(p);
 	if (trace_take_word(p, "cpus"))
-		return read_cpu_change(p);
+		return read_cpus(p);
+	if (trace_take_word(p, "team"))
+		return read_team(p);
 	if (trace_take_word(p, "plb"))
 		return read_plb(p);
 	if (trace_take_word(p, "subdomains"))
@@ -369,7 +286,7 @@ static int read_record(struct trace_parser *p)
 	if (trace_take_word(p, "updates"))
 		return read_updates(p);
 	if (trace_take_word(p, "dropped")) {
-		p->last = true;
+		p->ended = true;
 		return trace_take_number(p, '\n', TRACE_NUMBER_MAX, &p->trace->dropped)
 			       ? 0
 			       : trace_refuse(p, "a damaged dropped record");
@@ -381,51 +298,70 @@ static int read_record(struct trace_parser *p)
 
 static void complete_subdomains(struct trace_file *trace, struct trace_memory *memory)
 {
-	const int32_t *owner = memory->owner;
-	const int64_t *count = memory->count;
+	struct trace_subdomains *published = memory->published.item;
+	struct trace_updates *sample = memory->sample.item;
+	const int32_t *owner = memory->owner.item;
+	const int64_t *update = memory->update.item;
 
-	for (size_t i = 0; i < memory->publisheds; i++) {
-		memory->published[i].owner = owner;
-		owner += memory->published[i].subdomains;
+	for (size_t i = 0; i < memory->published.count; i++) {
+		published[i].owner = owner;
+		owner += published[i].subdomains;
 	}
-	for (size_t i = 0; i < memory->samples; i++) {
-		memory->sample[i].updates = count;
-		count += memory->sample[i].subdomains;
+	for (size_t i = 0; i < memory->sample.count; i++) {
+		sample[i].updates = update;
+		update += sample[i].subdomains;
 	}
-	trace->published = memory->published;
-	trace->publisheds = memory->publisheds;
-	trace->give = memory->give;
-	trace->gives = memory->gives;
-	trace->sample = memory->sample;
-	trace->samples = memory->samples;
+	trace->published = published;
+	trace->publisheds = memory->published.count;
+	trace->give = memory->give.item;
+	trace->gives = memory->give.count;
+	trace->sample = sample;
+	trace->samples = memory->sample.count;
+}
+
+/* The next so many items of an array that holds those of all points, in their order. */
+static const void *take(const char **next, size_t count, size_t bytes)
+{
+	const char *items = count > 0 ? *next : NULL;
+
+	if (count > 0)
+		*next += count * bytes;
+	return items;
+}
+
+static void complete_points(struct trace_memory *memory)
+{
+	struct trace_point *point = memory->point.item;
+	const char *thread = memory->thread.item, *other = memory->other.item;
+	const char *newcomer = memory->newcomer.item, *load = memory->load.item;
+	const char *move = memory->move.item, *change = memory->change.item;
+	const char *handover = memory->handover.item;
+
+	for (size_t i = 0; i < memory->point.count; i++, point++) {
+		point->thread = take(&thread, point->threads, sizeof(*point->thread));
+		point->other = take(&other, point->others, sizeof(*point->other));
+		point->newcomer = take(&newcomer, point->newcomers, sizeof(*point->newcomer));
+		point->load = take(&load, point->loads, sizeof(*point->load));
+		point->move = take(&move, point->moves, sizeof(*point->move));
+		point->change = take(&change, point->changes, sizeof(*point->change));
+		point->handover = take(&handover, point->handovers, sizeof(*point->handover));
+	}
 }
 
 /* Arrays have grown to their end: hand them out. */
 static void complete(struct trace_file *trace, struct trace_memory *memory)
 {
-	const struct trace_thread *thread = memory->thread;
-	const struct trace_move *move = memory->move;
-
-	for (size_t i = 0; i < memory->points; i++) {
-		struct trace_point *point = &memory->point[i];
-		if (point->threads > 0) {
-			point->thread = thread;
-			thread += point->threads;
-		}
-		if (point->moves > 0) {
-			point->move = move;
-			move += point->moves;
-		}
-	}
+	complete_points(memory);
 	complete_subdomains(trace, memory);
-	trace->cpu = memory->cpu;
-	trace->cpus = memory->cpus;
-	trace->point = memory->point;
-	trace->points = memory->points;
-	trace->birth = memory->birth;
-	trace->births = memory->births;
-	trace->regime = memory->regime;
-	trace->regimes = memory->regimes;
+	trace->cpu = memory->cpu.item;
+	trace->team = memory->team.item;
+	trace->teams = memory->team.count;
+	trace->point = memory->point.item;
+	trace->points = memory->point.count;
+	trace->birth = memory->birth.item;
+	trace->births = memory->birth.count;
+	trace->regime = memory->regime.item;
+	trace->regimes = memory->regime.count;
 }
 
 /* Records by themselves can be possible, and their sum not. */
@@ -433,9 +369,9 @@ static int check_sum(struct trace_parser *p)
 {
 	const struct trace_memory *memory = p->memory;
 
-	if (memory->points == 0 || memory->cpus == 0 || p->trace->cpu_changes > 0)
+	if (memory->point.count == 0 || memory->cpu.count == 0 || p->trace->cpu_changes > 0)
 		return 0;
-	if (p->run_ns <= (double)(p->end_ns - p->begin_ns + LATE_NS) * (double)memory->cpus)
+	if (p->run_ns <= (double)(p->end_ns - p->begin_ns + LATE_NS) * (double)memory->cpu.count)
 		return 0;
 	p->line = 0;
 	return trace_refuse(p, "damaged: more CPU time than the CPUs had");
@@ -488,17 +424,23 @@ void trace_file_deinit(struct trace_file *trace)
 		memory->texts = next;
 	}
 	json_decref(memory->header);
-	free(memory->cpu);
-	free(memory->thread);
-	free(memory->move);
-	free(memory->point);
-	free(memory->birth);
-	free(memory->regime);
-	free(memory->published);
-	free(memory->give);
-	free(memory->sample);
-	free(memory->owner);
-	free(memory->count);
+	free(memory->cpu.item);
+	free(memory->team.item);
+	free(memory->birth.item);
+	free(memory->regime.item);
+	free(memory->point.item);
+	free(memory->thread.item);
+	free(memory->other.item);
+	free(memory->newcomer.item);
+	free(memory->move.item);
+	free(memory->change.item);
+	free(memory->handover.item);
+	free(memory->load.item);
+	free(memory->published.item);
+	free(memory->give.item);
+	free(memory->sample.item);
+	free(memory->owner.item);
+	free(memory->update.item);
 	free(memory);
 }
 
@@ -521,7 +463,8 @@ static int read_all(int fd, char **text, size_t *bytes)
 		if (n <= 0)
 			return n < 0 ? -errno : 0;
 		*bytes += (size_t)n;
-		if (*bytes >= strlen(MAGIC) && memcmp(*text, MAGIC, strlen(MAGIC)) != 0)
+		if (*bytes >= strlen(TRACE_MAGIC) &&
+			memcmp(*text, TRACE_MAGIC, strlen(TRACE_MAGIC)) != 0)
 			return 0;
 	}
 }

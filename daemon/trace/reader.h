@@ -10,40 +10,82 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Larger numbers of CPUs and domains are taken as damage, so that readers may have tables. */
-enum { TRACE_OS_CPU_MAX = 65535, TRACE_DOMAINS_MAX = 1024 };
-/* Likewise of workers and subdomains: what libprogress takes. */
-enum { TRACE_WORKERS_MAX = 65536, TRACE_SUBDOMAINS_MAX = 1048576 };
+#include "daemon/policy/policy.h"
+#include "daemon/trace/format.h"
 
 struct trace_cpu {
 	int32_t os_cpu;
 	uint32_t domain;
 };
 
-/* A thread at a balancing point. tid is above 0; times are below 2^62. Nothing says that a tid is
- * there only once, that the CPU is one of the header's, or that the times fit the period: the kernel
- * may tell of CPU time late. But no thread runs for longer than has passed since the start, nor all of
- * them together for longer than the CPUs were there; that is damage, but for a tenth of a second. */
+/* A thread in an interval. tid is above 0; times and counts are below 2^62. Nothing says that a tid is
+ * there only once, that the CPU is one of those that are told, or that the times fit the period: the
+ * kernel may tell of CPU time late. But no thread runs for longer than has passed since the start, nor
+ * all of them together for longer than the CPUs were there; that is damage, but for a tenth of a
+ * second. */
 struct trace_thread {
 	int32_t tid;
 	int32_t os_cpu; /* -1: left to the kernel */
-	int64_t progress_ns;
-	uint64_t run_ns, wait_ns;
+	int64_t progress_ns; /* of compute threads */
+	uint64_t run_ns, wait_ns, slices, work; /* since it was last looked at */
+	uint64_t left_ns; /* of run_ns, before its last move */
+	uint64_t sleeps, updates; /* totals */
+	uint8_t news; /* enum policy_news: what was looked at */
+	uint8_t rule, role; /* enum policy_rule, enum policy_role */
 	bool behind;
 };
 
+/* From or to -1: the thread was, or is, left to the kernel. */
 struct trace_move {
 	int32_t tid, from, to; /* os_cpu */
 };
 
+struct trace_handover {
+	int32_t tid;
+	uint32_t domain; /* that gets it */
+};
+
+struct trace_newcomer {
+	int32_t tid;
+	bool assigned; /* another domain handed it over */
+};
+
+/* An interval of a domain: what was seen and decided. */
 struct trace_point {
 	uint64_t now_ns;
-	uint64_t elapsed_ns; /* since the point before */
+	uint64_t elapsed_ns; /* since the interval before */
 	uint32_t domain;
-	const struct trace_thread *thread;
+	bool members; /* all threads were looked at */
+	bool may_hand_over;
+	const uint32_t *load; /* compute threads of each domain; NULL: not told */
+	size_t loads;
+	const struct trace_thread *thread; /* those that compute, all of them */
 	size_t threads;
-	const struct trace_move *move;
+	const struct trace_thread *other; /* others of which there is news */
+	size_t others;
+	const struct trace_newcomer
+		*newcomer; /* threads that the policy had not seen before, in order */
+	size_t newcomers;
+	const struct trace_move *move; /* from CPU to CPU */
 	size_t moves;
+	const struct trace_move *change; /* to or from what the kernel does */
+	size_t changes;
+	const struct trace_handover *handover;
+	size_t handovers;
+	uint64_t period_ns, wait_ns; /* until the next interval, without and with jitter */
+	uint64_t ticks; /* CPUs where threads are to take turns more often */
+	bool balance; /* the regime */
+	const char *reason;
+};
+
+/* A domain begins to be balanced anew: at the start, and when CPUs have changed. */
+struct trace_team {
+	uint64_t now_ns;
+	uint32_t domain, domains;
+	uint64_t seed;
+	bool by_work;
+	size_t first_cpu, cpus; /* in trace->cpu: all CPUs from now on, of all domains */
+	size_t first_point; /* in trace->point: the first that may be its own */
 };
 
 struct trace_birth {
@@ -52,6 +94,7 @@ struct trace_birth {
 	const char *comm;
 };
 
+/* The regime of a domain, or its reason, has changed. */
 struct trace_regime {
 	uint64_t now_ns;
 	uint32_t domain;
@@ -85,11 +128,16 @@ struct trace_updates {
 /* All of a run. */
 struct trace_file {
 	/* Header. Strings are owned by the trace. */
-	const char *version, *command, *policy, *sampler, *balancers;
-	double period_s;
+	const char *version, *command, *policy, *sampler, *balancers, *domains;
+	double period_s, jitter;
+	bool period_auto, always;
+	uint64_t margin_ns;
+	uint32_t expected; /* -n; 0: not given */
 	uint64_t start_ns;
-	const struct trace_cpu *cpu; /* at the start */
-	size_t cpus;
+	const struct trace_cpu *cpu; /* those at the start, then those of later times, see team */
+	size_t cpus; /* at the start */
+	const struct trace_team *team;
+	size_t teams;
 	/* Records, each kind in the order of the file: that of time, for each domain. */
 	const struct trace_point *point;
 	size_t points;
@@ -103,7 +151,7 @@ struct trace_file {
 	size_t gives;
 	const struct trace_updates *sample;
 	size_t samples;
-	uint64_t cpu_changes; /* `cpus` records */
+	uint64_t cpu_changes; /* how often there were other CPUs than before */
 	uint64_t dropped;
 	uint64_t unknown; /* lines of kinds that only later versions of juggle write; skipped */
 	bool cut_short; /* the last record is not whole: what came before is there */

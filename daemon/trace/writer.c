@@ -2,7 +2,7 @@
 #include "daemon/trace/writer.h"
 #include "daemon/base/file.h"
 
-#include "daemon/telemetry/writer.h"
+#include "daemon/trace/format.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -34,35 +34,29 @@ struct trace {
 	struct buffer drain;
 };
 
-static int write_header(int fd, const struct telemetry *t)
+static int write_header(int fd, const struct options *options, const struct telemetry *t)
 {
 	/* The command can hold any bytes, JSON strings cannot. */
 	json_t *command = json_string(t->command);
-	json_t *header = json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:f}", "version", JUGGLE_VERSION,
-		"command", command != NULL ? command : json_string("?"), "start_ns",
+	json_t *header = json_pack(
+		"{s:s, s:o, s:I, s:s, s:s, s:s, s:s, s:f, s:b, s:f, s:I, s:b, s:i}", "version",
+		JUGGLE_VERSION, "command", command != NULL ? command : json_string("?"), "start_ns",
 		(json_int_t)t->start_ns, "policy", t->policy, "sampler", t->sampler, "balancers",
-		t->balancers, "period_s", (double)telemetry_get(&t->period_ns) * 1e-9);
-	json_t *cpus = json_array();
-	const struct telemetry_cpu *cpu = telemetry_cpus(t);
-	uint32_t count = telemetry_get32(&t->cpus);
-
-	for (uint32_t i = 0; i < count && i < TELEMETRY_CPUS; i++)
-		json_array_append_new(cpus, json_pack("[i, i]", cpu[i].os_cpu, cpu[i].domain));
-	json_object_set_new(header, "cpus", cpus);
+		t->balancers, "domains", t->domains, "period_s", (double)options->period_ns * 1e-9,
+		"period_auto", options->period_auto, "jitter", options->jitter, "margin_ns",
+		(json_int_t)options->margin_ns, "always", options->always, "threads",
+		(int)options->threads);
 	char *text = json_dumps(header, JSON_COMPACT);
+
 	json_decref(header);
 	if (text == NULL)
 		return -ENOMEM;
-	int r = file_write_all(fd, "# juggle trace 1 ", 17);
-	if (r == 0)
-		r = file_write_all(fd, text, strlen(text));
-	if (r == 0)
-		r = file_write_all(fd, "\n", 1);
+	int r = dprintf(fd, "%s%d %s\n", TRACE_MAGIC, TRACE_VERSION, text) < 0 ? -errno : 0;
 	free(text);
 	return r;
 }
 
-int trace_new(struct trace **out, const char *path, const struct telemetry *telemetry)
+int trace_new(struct trace **out, const struct options *options, const struct telemetry *telemetry)
 {
 	struct trace *trace = calloc(1, sizeof *trace);
 
@@ -73,8 +67,8 @@ int trace_new(struct trace **out, const char *path, const struct telemetry *tele
 	int r = -ENOMEM;
 	trace->fd = -1;
 	if (trace->fill.text != NULL && trace->drain.text != NULL) {
-		trace->fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		r = trace->fd < 0 ? -errno : write_header(trace->fd, telemetry);
+		trace->fd = open(options->trace, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
+		r = trace->fd < 0 ? -errno : write_header(trace->fd, options, telemetry);
 	}
 	if (r < 0) {
 		if (trace->fd >= 0)
@@ -97,7 +91,7 @@ void trace_free(struct trace *trace)
 	if (trace->dropped > 0) {
 		(void)trace_flush(trace); /* makes room */
 		trace_begin(trace);
-		trace_line(trace, "dropped %llu", (unsigned long long)trace->dropped);
+		trace_print(trace, "dropped %llu\n", (unsigned long long)trace->dropped);
 		trace_end(trace);
 	}
 	(void)trace_flush(trace);
@@ -118,22 +112,27 @@ void trace_begin(struct trace *trace)
 	trace->overflow = false;
 }
 
-void trace_line(struct trace *trace, const char *format, ...)
+static void print(struct trace *trace, const char *format, va_list args)
+{
+	if (trace->overflow)
+		return;
+	size_t room = BUFFER_BYTES - trace->fill.bytes;
+	int n = vsnprintf(trace->fill.text + trace->fill.bytes, room, format, args);
+	if (n < 0 || (size_t)n >= room)
+		trace->overflow = true;
+	else
+		trace->fill.bytes += (size_t)n;
+}
+
+void trace_print(struct trace *trace, const char *format, ...)
 {
 	va_list args;
 
-	if (trace == NULL || trace->overflow)
+	if (trace == NULL)
 		return;
-	size_t room = BUFFER_BYTES - trace->fill.bytes;
 	va_start(args, format);
-	int n = vsnprintf(trace->fill.text + trace->fill.bytes, room, format, args);
+	print(trace, format, args);
 	va_end(args);
-	if (n < 0 || (size_t)n + 1 >= room) {
-		trace->overflow = true;
-		return;
-	}
-	trace->fill.bytes += (size_t)n;
-	trace->fill.text[trace->fill.bytes++] = '\n';
 }
 
 bool trace_end(struct trace *trace)

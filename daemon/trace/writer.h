@@ -13,20 +13,21 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "daemon/policy/policy.h"
+#include "daemon/options.h"
 #include "daemon/telemetry/telemetry.h"
 
 struct trace;
 
-/* Create the file and write the header. Returns 0 or a negative errno. */
-int trace_new(struct trace **out, const char *path, const struct telemetry *telemetry);
+/* Create the file options->trace and write the header. Returns 0 or a negative errno. */
+int trace_new(struct trace **out, const struct options *options, const struct telemetry *telemetry);
 /* Writes what is left. Accepts NULL. */
 void trace_free(struct trace *trace);
 
-/* Append one record made of several lines, all or nothing: begin, lines, end. The last returns
- * whether it was kept; true without a trace. */
+/* Append one record made of one or more lines, all or nothing: begin, text that ends in a newline, end.
+ * The last returns whether it was kept; true without a trace. */
 void trace_begin(struct trace *trace);
-void trace_line(struct trace *trace, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void trace_print(struct trace *trace, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
 bool trace_end(struct trace *trace);
 
 /* Write out what has come together. Returns 0, or a negative errno once when writing

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
-/* A trace through the policy that the daemon runs; see follow.h. */
+/* A trace through the decision step; see follow.h. */
 #include "tools/replay/follow.h"
+
+#include "tools/replay/domain.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -9,189 +11,34 @@
 /* Between two looks at loads: as long as the policy smooths them. */
 #define LOAD_POINTS 64
 #define LOAD_MAX 0.99 /* a CPU that gives nothing would let a simulation never end */
-#define NO_INDEX (-1)
 
-/* A thread at the point before. */
-struct known {
-	int32_t tid;
-	uint32_t periods;
-	double runnable;
-	int32_t left_cpu; /* index of the CPU that the point moved it away from, or NO_INDEX */
-};
-
-/* A domain with what the policy keeps from point to point. */
-struct pool {
-	struct policy_cpu *cpu;
-	size_t *which; /* of each, its index in trace->cpu */
-	size_t m;
-	uint32_t *order;
-	struct known *known; /* threads of the last point, by tid */
-	size_t count, room;
-	bool balance;
-	size_t next_regime; /* in the trace: those before are done, or other domains' */
-	uint64_t points, window_ns; /* where the window under way began */
+/* When loads of a domain were last looked at. */
+struct window {
+	uint64_t points, begin_ns;
 };
 
 struct follower {
 	const struct trace_file *trace;
 	struct replay_follow *out;
-	struct policy_juggle_params params;
-	bool swaps; /* the daemon moved threads, where it balanced */
+	struct replay_settings settings;
 	uint64_t begin_ns;
-	struct pool *pool; /* TRACE_DOMAINS_MAX */
-	int32_t *index; /* of each CPU number, its index in the pool it is in */
-	int32_t *domain; /* of each CPU number, that pool */
-	struct policy_thread *thread; /* scratch, room for each thread of a point */
-	struct policy_move *move;
-	struct trace_move *decided, *recorded; /* the same */
-	size_t room;
+	struct replay_domain *domain; /* TRACE_DOMAINS_MAX */
+	struct window *window; /* the same */
+	size_t next_team; /* in the trace */
 };
 
-static int by_tid(const void *a, const void *b)
+bool replay_recorded_settings(const struct trace_file *trace, struct replay_settings *out)
 {
-	const struct known *one = a, *other = b;
-
-	return (one->tid > other->tid) - (one->tid < other->tid);
+	*out = (struct replay_settings){.kind = policy_kind_find(trace->policy),
+		.period_ns = (uint64_t)(trace->period_s * 1e9 + 0.5),
+		.period_auto = trace->period_auto,
+		.always = trace->always,
+		.jitter = trace->jitter,
+		.margin_ns = (int64_t)trace->margin_ns};
+	return out->kind != NULL;
 }
 
-static int add_cpu(struct follower *f, size_t i)
-{
-	const struct trace_cpu *cpu = &f->trace->cpu[i];
-	struct pool *pool = &f->pool[cpu->domain];
-
-	if (f->index[cpu->os_cpu] != NO_INDEX)
-		return 0;
-	void *grown = reallocarray(pool->cpu, pool->m + 1, sizeof(*pool->cpu));
-	if (grown == NULL)
-		return -ENOMEM;
-	pool->cpu = grown;
-	grown = reallocarray(pool->which, pool->m + 1, sizeof(*pool->which));
-	if (grown == NULL)
-		return -ENOMEM;
-	pool->which = grown;
-	grown = reallocarray(pool->order, pool->m + 1, 2 * sizeof(*pool->order));
-	if (grown == NULL)
-		return -ENOMEM;
-	pool->order = grown;
-	pool->cpu[pool->m] = (struct policy_cpu){.os_cpu = cpu->os_cpu};
-	pool->which[pool->m] = i;
-	f->index[cpu->os_cpu] = (int32_t)pool->m++;
-	f->domain[cpu->os_cpu] = (int32_t)cpu->domain;
-	return 0;
-}
-
-static int reserve(struct follower *f, struct pool *pool, size_t threads)
-{
-	if (threads > f->room) {
-		void *thread = reallocarray(f->thread, threads, sizeof(*f->thread));
-		if (thread != NULL)
-			f->thread = thread;
-		void *move = reallocarray(f->move, threads, sizeof(*f->move));
-		if (move != NULL)
-			f->move = move;
-		void *decided = reallocarray(f->decided, threads, sizeof(*f->decided));
-		if (decided != NULL)
-			f->decided = decided;
-		void *recorded = reallocarray(f->recorded, threads, sizeof(*f->recorded));
-		if (recorded != NULL)
-			f->recorded = recorded;
-		if (thread == NULL || move == NULL || decided == NULL || recorded == NULL)
-			return -ENOMEM;
-		f->room = threads;
-	}
-	if (threads > pool->room) {
-		void *known = reallocarray(pool->known, threads, sizeof(*pool->known));
-		if (known == NULL)
-			return -ENOMEM;
-		pool->known = known;
-		pool->room = threads;
-	}
-	return 0;
-}
-
-static struct known *find_known(const struct pool *pool, int32_t tid)
-{
-	struct known key = {.tid = tid};
-
-	return pool->count > 0 ? bsearch(&key, pool->known, pool->count, sizeof(key), by_tid)
-			       : NULL;
-}
-
-/* How much of its time a thread that was just moved ran before: the trace does not tell, but what
- * is more than the period certainly was. */
-static uint64_t left_ns(const struct trace_thread *thread, uint64_t elapsed_ns)
-{
-	return thread->run_ns > elapsed_ns ? thread->run_ns - elapsed_ns : 0;
-}
-
-/* The threads as the policy got them. The trace has their progress after a part of leads and lags
- * was forgotten, which changes neither their mean nor any order; so the policy, asked not to forget
- * any more, comes to what it came to then. Returns whether all are on CPUs of the domain. */
-static bool set_threads(struct follower *f, struct pool *pool, const struct trace_point *point)
-{
-	for (size_t i = 0; i < point->threads; i++) {
-		const struct trace_thread *thread = &point->thread[i];
-		const struct known *known = find_known(pool, thread->tid);
-
-		if (thread->os_cpu < 0 || f->domain[thread->os_cpu] != (int32_t)point->domain)
-			return false;
-		f->thread[i] = (struct policy_thread){.cpu = f->index[thread->os_cpu],
-			.progress_ns = thread->progress_ns,
-			.gain_ns = thread->run_ns,
-			.run_ns = thread->run_ns,
-			.wait_ns = thread->wait_ns};
-		if (known == NULL)
-			continue;
-		f->thread[i].runnable = known->runnable;
-		f->thread[i].periods = known->periods;
-		if (known->left_cpu != NO_INDEX) {
-			f->thread[i].left_ns = left_ns(thread, point->elapsed_ns);
-			f->thread[i].left_cpu = known->left_cpu;
-		}
-	}
-	return true;
-}
-
-static void keep_threads(struct follower *f, struct pool *pool, const struct trace_point *point)
-{
-	for (size_t i = 0; i < point->threads; i++)
-		pool->known[i] = (struct known){.tid = point->thread[i].tid,
-			.periods = f->thread[i].periods,
-			.runnable = f->thread[i].runnable,
-			.left_cpu = NO_INDEX};
-	pool->count = point->threads;
-	qsort(pool->known, pool->count, sizeof(*pool->known), by_tid);
-	for (size_t k = 0; k < point->moves; k++) {
-		const struct trace_move *move = &point->move[k];
-		struct known *known = find_known(pool, move->tid);
-		if (known != NULL && f->domain[move->from] == (int32_t)point->domain)
-			known->left_cpu = f->index[move->from];
-	}
-}
-
-static int by_thread(const void *a, const void *b)
-{
-	const struct trace_move *one = a, *other = b;
-
-	return (one->tid > other->tid) - (one->tid < other->tid);
-}
-
-/* Are the decisions the recorded moves, in whatever order? */
-static bool same_moves(const struct follower *f, const struct pool *pool,
-	const struct trace_point *point, size_t moves)
-{
-	if (moves != point->moves)
-		return false;
-	for (size_t k = 0; k < moves; k++) {
-		f->decided[k] = (struct trace_move){.tid = point->thread[f->move[k].thread].tid,
-			.from = pool->cpu[f->move[k].from].os_cpu,
-			.to = pool->cpu[f->move[k].to].os_cpu};
-		f->recorded[k] = point->move[k];
-	}
-	qsort(f->decided, moves, sizeof(*f->decided), by_thread);
-	qsort(f->recorded, moves, sizeof(*f->recorded), by_thread);
-	return memcmp(f->decided, f->recorded, moves * sizeof(*f->decided)) == 0;
-}
+/* ---- Loads ---- */
 
 /* The share of a CPU that the job got while it had something to run there; more than 1 where times
  * are counted for a CPU that were used on another. */
@@ -220,149 +67,153 @@ static int add_load(struct replay_load *cpu, uint64_t from_ns, double share)
 
 /* What other work took of the domain's CPUs in the window that ends: what the job did not get. What
  * one got above 1 was got on the others. */
-static int add_loads(struct follower *f, struct pool *pool, uint64_t now_ns)
+static int add_loads(struct follower *f, uint32_t domain, uint64_t now_ns)
 {
-	uint64_t from_ns = pool->window_ns > f->begin_ns ? pool->window_ns - f->begin_ns : 0;
+	struct window *window = &f->window[domain];
+	const struct replay_domain *d = &f->domain[domain];
+	uint64_t from_ns = window->begin_ns > f->begin_ns ? window->begin_ns - f->begin_ns : 0;
 	double lost = 0, above = 0;
 
-	for (size_t j = 0; j < pool->m; j++) {
-		double share = pool->cpu[j].threads > 0 ? got(&pool->cpu[j]) : 1;
+	for (size_t j = 0; j < d->policy.m; j++) {
+		double share = d->policy.cpu[j].threads > 0 ? got(&d->policy.cpu[j]) : 1;
 		if (share > 1)
 			above += share - 1;
 		else
 			lost += 1 - share;
 	}
 	double keep = above < lost ? 1 - above / lost : 0;
-	for (size_t j = 0; j < pool->m; j++) {
-		if (pool->cpu[j].threads == 0)
+	for (size_t j = 0; j < d->policy.m; j++) {
+		const struct policy_cpu *cpu = &d->policy.cpu[j];
+		size_t which = replay_domain_cpu(d, j);
+		/* CPUs that came later have no place in a simulation. */
+		if (cpu->threads == 0 || which >= f->out->cpus)
 			continue;
-		int r = add_load(
-			&f->out->cpu[pool->which[j]], from_ns, keep * (1 - got(&pool->cpu[j])));
+		int r = add_load(&f->out->cpu[which], from_ns, keep * (1 - got(cpu)));
 		if (r < 0)
 			return r;
 	}
-	pool->window_ns = now_ns;
+	window->begin_ns = now_ns;
 	return 0;
 }
 
-static int follow_point(struct follower *f, const struct trace_point *point)
+static int watch_loads(struct follower *f, const struct trace_point *point)
 {
-	struct pool *pool = &f->pool[point->domain];
-	struct replay_decisions *decisions = &f->out->decisions;
+	struct window *window = &f->window[point->domain];
 
-	if (!pool->balance || pool->m == 0 || point->threads == 0 || point->elapsed_ns == 0) {
-		pool->count = 0;
+	if (!policy_swaps(&f->domain[point->domain].policy))
 		return 0;
-	}
-	int r = reserve(f, pool, point->threads);
-	if (r < 0)
-		return r;
-	if (!set_threads(f, pool, point)) {
-		pool->count = 0;
-		return 0;
-	}
-	if (pool->points == 0)
-		pool->window_ns =
+	if (window->points == 0)
+		window->begin_ns =
 			point->now_ns -
 			(point->elapsed_ns < point->now_ns ? point->elapsed_ns : point->now_ns);
-	size_t moves = policy_juggle(&f->params, point->elapsed_ns, f->thread, point->threads,
-		pool->cpu, pool->m, pool->order, f->move);
-	keep_threads(f, pool, point);
-	if (f->swaps && pool->m > 1) {
-		decisions->points++;
-		decisions->same += same_moves(f, pool, point, moves);
-		decisions->recorded_moves += point->moves;
-		decisions->moves += moves;
-	}
-	return ++pool->points % LOAD_POINTS == 0 ? add_loads(f, pool, point->now_ns) : 0;
+	return ++window->points % LOAD_POINTS == 0 ? add_loads(f, point->domain, point->now_ns) : 0;
 }
 
-/* Between domains records are not sorted, within each they are; a regime changes before the point of
- * the same time. Each domain has to go through the list, which is short. */
-static void follow_regimes(struct follower *f, uint32_t domain, uint64_t now_ns)
-{
-	struct pool *pool = &f->pool[domain];
+/* ---- Decisions ---- */
 
-	for (; pool->next_regime < f->trace->regimes; pool->next_regime++) {
-		const struct trace_regime *regime = &f->trace->regime[pool->next_regime];
-		if (regime->domain == domain && regime->now_ns > now_ns)
-			return;
-		if (regime->domain == domain)
-			pool->balance = regime->balance;
+static void part(struct replay_parting *parting, uint64_t now_ns)
+{
+	if (!parting->parted)
+		*parting = (struct replay_parting){.parted = true, .now_ns = now_ns};
+}
+
+static void compare(struct replay_decisions *decisions, const struct replay_domain *domain,
+	const struct trace_point *point)
+{
+	const struct policy_decision *decision = &domain->policy.decision;
+	bool regime = replay_domain_same_regime(domain, point);
+	bool moved = replay_domain_same_moves(domain, point);
+	bool period = replay_domain_same_period(domain, point);
+
+	decisions->points++;
+	decisions->same += regime && moved && period;
+	decisions->recorded_moves += point->moves;
+	for (size_t k = 0; k < decision->moves; k++)
+		decisions->moves += decision->move[k].from != POLICY_NO_CPU &&
+				    decision->move[k].to != POLICY_NO_CPU;
+	if (!regime)
+		part(&decisions->regime, point->now_ns);
+	if (!moved)
+		part(&decisions->moved, point->now_ns);
+	if (!period)
+		part(&decisions->period, point->now_ns);
+}
+
+/* ---- The whole ---- */
+
+/* Domains that begin anew before that point. */
+static int begin_domains(struct follower *f, size_t point)
+{
+	const struct trace_file *trace = f->trace;
+
+	for (; f->next_team < trace->teams && trace->team[f->next_team].first_point <= point;
+		f->next_team++) {
+		const struct trace_team *team = &trace->team[f->next_team];
+		struct replay_domain *domain = &f->domain[team->domain];
+		const struct policy_params params = {.kind = f->settings.kind,
+			.period_ns = f->settings.period_ns,
+			.period_auto = f->settings.period_auto,
+			.jitter = f->settings.jitter,
+			.margin_ns = f->settings.margin_ns,
+			.always = f->settings.always,
+			.expected = trace->expected,
+			.by_work = team->by_work,
+			.domain = team->domain,
+			.domains = team->domains,
+			.start_ns = trace->start_ns,
+			.begin_ns = team->now_ns,
+			.seed = team->seed};
+		replay_domain_deinit(domain);
+		int r = replay_domain_init(domain, trace, team, &params);
+		if (r < 0)
+			return r;
+		f->window[team->domain] = (struct window){0};
 	}
+	return 0;
 }
 
 static int follow(struct follower *f)
 {
 	const struct trace_file *trace = f->trace;
+	int r = 0;
 
-	for (size_t i = 0; i < trace->cpus; i++) {
-		int r = add_cpu(f, i);
+	for (size_t i = 0; i < trace->points && r == 0; i++) {
+		const struct trace_point *point = &trace->point[i];
+		struct replay_domain *domain = &f->domain[point->domain];
+		r = begin_domains(f, i);
+		if (r < 0 || domain->policy.m == 0)
+			continue;
+		r = replay_domain_step(domain, point);
 		if (r < 0)
-			return r;
-	}
-	for (size_t i = 0; i < trace->points; i++) {
-		follow_regimes(f, trace->point[i].domain, trace->point[i].now_ns);
-		int r = follow_point(f, &trace->point[i]);
-		if (r < 0)
-			return r;
+			break;
+		compare(&f->out->decisions, domain, point);
+		r = watch_loads(f, point);
+		replay_domain_forget(domain, point);
 	}
 	/* A short trace has only the window that its end cuts. */
-	for (size_t d = 0; d < TRACE_DOMAINS_MAX; d++)
-		if (f->pool[d].points > 0 && f->pool[d].points < LOAD_POINTS &&
-			add_loads(f, &f->pool[d], 0) < 0)
-			return -ENOMEM;
-	return 0;
-}
-
-static int set_up(struct follower *f)
-{
-	size_t numbers = TRACE_OS_CPU_MAX + 1;
-
-	f->pool = calloc(TRACE_DOMAINS_MAX, sizeof(*f->pool));
-	f->index = malloc(numbers * sizeof(*f->index));
-	f->domain = malloc(numbers * sizeof(*f->domain));
-	f->out->cpu = calloc(f->trace->cpus + 1, sizeof(*f->out->cpu));
-	f->out->cpus = f->trace->cpus;
-	if (f->pool == NULL || f->index == NULL || f->domain == NULL || f->out->cpu == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < numbers; i++)
-		f->index[i] = f->domain[i] = NO_INDEX;
-	return 0;
-}
-
-static void tear_down(struct follower *f)
-{
-	for (size_t d = 0; d < TRACE_DOMAINS_MAX && f->pool != NULL; d++) {
-		free(f->pool[d].cpu);
-		free(f->pool[d].which);
-		free(f->pool[d].order);
-		free(f->pool[d].known);
-	}
-	free(f->pool);
-	free(f->index);
-	free(f->domain);
-	free(f->thread);
-	free(f->move);
-	free(f->decided);
-	free(f->recorded);
+	for (uint32_t d = 0; d < TRACE_DOMAINS_MAX && r == 0; d++)
+		if (f->window[d].points > 0 && f->window[d].points < LOAD_POINTS)
+			r = add_loads(f, d, 0);
+	return r;
 }
 
 int replay_follow_init(struct replay_follow *out, const struct trace_file *trace,
-	const struct policy_juggle_params *params, uint64_t begin_ns)
+	const struct replay_settings *settings, uint64_t begin_ns)
 {
-	struct follower f = {.trace = trace,
-		.out = out,
-		.params = *params,
-		.swaps = strcmp(trace->policy, "juggle") == 0,
-		.begin_ns = begin_ns};
+	struct follower f = {
+		.trace = trace, .out = out, .settings = *settings, .begin_ns = begin_ns};
+	int r = -ENOMEM;
 
-	*out = (struct replay_follow){0};
-	f.params.forget_periods = 0;
-	int r = set_up(&f);
-	if (r == 0)
+	*out = (struct replay_follow){
+		.cpus = trace->cpus, .cpu = calloc(trace->cpus + 1, sizeof(*out->cpu))};
+	f.domain = calloc(TRACE_DOMAINS_MAX, sizeof(*f.domain));
+	f.window = calloc(TRACE_DOMAINS_MAX, sizeof(*f.window));
+	if (out->cpu != NULL && f.domain != NULL && f.window != NULL)
 		r = follow(&f);
-	tear_down(&f);
+	for (size_t d = 0; d < TRACE_DOMAINS_MAX && f.domain != NULL; d++)
+		replay_domain_deinit(&f.domain[d]);
+	free(f.domain);
+	free(f.window);
 	if (r < 0)
 		replay_follow_deinit(out);
 	return r;

@@ -210,6 +210,7 @@ static void take_point(struct reader *r, const struct trace_point *point)
 		model->work_ns += (double)thread->run_ns;
 		r->wait_ns += (double)thread->wait_ns;
 		r->thread_time_ns += (double)point->elapsed_ns;
+		model->idle_auto |= thread->rule == POLICY_RULE_NONE;
 		placed = placed && thread->os_cpu >= 0;
 	}
 	model->points++;

@@ -15,6 +15,7 @@ struct replay_model {
 	double work_ns; /* CPU time that was used in between */
 	double asleep; /* share of the threads' time in which they slept: waited, if at a barrier */
 	double balanced; /* share of the points at which all threads were placed by juggle */
+	bool idle_auto; /* some thread was judged by its CPU use: --idle auto */
 	uint64_t points, migrations;
 	double lag_ns, lag_mean_ns; /* difference in CPU time used, at balancing points */
 	/* The length of a phase in CPU time, from where threads fell asleep; 0: it does not show. */

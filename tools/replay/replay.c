@@ -20,6 +20,7 @@
 enum {
 	KEY_JITTER = 0x100,
 	KEY_MARGIN,
+	KEY_ALWAYS,
 	KEY_DOMAINS,
 	KEY_SLICE,
 	KEY_TICK,
@@ -31,13 +32,14 @@ enum {
 
 static const struct argp_option table[] = {
 	{"policy", 'P', "NAME", 0, "pinned, reactive, ideal or juggle (default: as recorded)", 0},
-	{"period", 'i', "TIME", 0, "Between balancing points, from 1us (default: as recorded)", 0},
-	{"jitter", KEY_JITTER, "PCT", 0, "Random variation of each period, 0 to 90 (default: 10)",
-		0},
+	{"period", 'i', "TIME", 0,
+		"Between balancing points, from 1us, or auto (default: as recorded)", 0},
+	{"jitter", KEY_JITTER, "PCT", 0,
+		"Random variation of each period, 0 to 90 (default: as recorded)", 0},
 	{"margin", KEY_MARGIN, "TIME", 0,
-		"Error margin of the ahead/behind test, for simulations and for the decisions at "
-		"the recorded points (default: 500us)",
-		0},
+		"Error margin of the ahead/behind test (default: as recorded)", 0},
+	{"always", KEY_ALWAYS, 0, 0,
+		"Balance whenever there are threads for it (default: as recorded)", 0},
 	{"domains", KEY_DOMAINS, "MODE", 0, "split, as recorded, or joint (default: split)", 0},
 	{"phase", 'e', "TIME", 0,
 		"Work of a thread between two barriers (default: as found in the trace)", 1},
@@ -56,9 +58,9 @@ static const struct argp_option table[] = {
 
 static const char doc[] =
 	"What another policy or period would have done to a run that juggle --trace recorded.\v"
-	"Two things are done. The recorded points are given to the policy of juggle: how often "
-	"does "
-	"it decide what was recorded? And the run is simulated, with as many threads, as much work "
+	"Two things are done. What juggle saw is given once more to the step that decides: is "
+	"everything decided as it was recorded, and where would what is asked for have parted from "
+	"that? And the run is simulated, with as many threads, as much work "
 	"and the other load that the trace shows: first as it was recorded, which shows how far "
 	"to trust it, then as asked for. Times have a unit: ns, us, ms, s, min.\n\n"
 	"Exit status: 0, 1 when the trace cannot be read or has too little in it, 2 when the "
@@ -73,13 +75,11 @@ struct options {
 
 static error_t read_policy(struct argp_state *state, const char *arg, struct replay_setup *setup)
 {
-	size_t which = 0;
-	error_t error =
-		command_choice(state, "--policy", arg, names_balancer, NAMES_BALANCERS, &which);
+	const char *names[NAMES_BALANCERS_MAX];
+	size_t count = names_balancers(names);
 
-	setup->balancer = (enum threads_balancer)which;
 	setup->policy_given = true;
-	return error;
+	return command_choice(state, "--policy", arg, names, count, &setup->balancer);
 }
 
 static error_t read_barrier(struct argp_state *state, const char *arg, struct replay_setup *setup)
@@ -110,7 +110,18 @@ static error_t read_margin(struct argp_state *state, const char *arg, struct rep
 
 	if (error == 0)
 		setup->margin_ns = (int64_t)ns;
+	setup->margin_given = true;
 	return error;
+}
+
+static error_t read_period(struct argp_state *state, const char *arg, struct replay_setup *setup)
+{
+	setup->period_given = setup->effort_given = true;
+	setup->period_auto = strcmp(arg, "auto") == 0;
+	if (!setup->period_auto)
+		return command_time(state, "--period", arg, PERIOD_MIN_NS, &setup->period_ns);
+	setup->period_ns = POLICY_AUTO_PERIOD_NS;
+	return 0;
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
@@ -122,9 +133,12 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 'P':
 		return read_policy(state, arg, setup);
 	case 'i':
-		setup->period_given = setup->effort_given = true;
-		return command_time(state, "--period", arg, PERIOD_MIN_NS, &setup->period_ns);
+		return read_period(state, arg, setup);
+	case KEY_ALWAYS:
+		setup->always_given = true;
+		return 0;
 	case KEY_JITTER:
+		setup->jitter_given = true;
 		return command_percent(state, "--jitter", arg, 90, &setup->jitter);
 	case KEY_MARGIN:
 		return read_margin(state, arg, setup);
@@ -192,7 +206,10 @@ static int prepare(const char *program, const char *path, struct replay *replay)
 			"%s: no balancing points at which threads computed: a longer run is needed",
 			path);
 	case -ENXIO:
-		return command_fail(program, "%s: the header names no CPUs", path);
+		return command_fail(program, "%s: it names no CPUs", path);
+	case -ENOENT:
+		return command_fail(
+			program, "%s: policy '%s' is not known", path, replay->trace.policy);
 	case -ERANGE:
 		return too_short_phase(program, path, replay);
 	default:
@@ -241,16 +258,6 @@ static int simulate(const char *program, const char *path, struct replay *replay
 
 /* ---- Output ---- */
 
-static enum threads_balancer asked_balancer(const struct replay *r)
-{
-	return r->setup.policy_given ? r->setup.balancer : r->balancer;
-}
-
-static double asked_period_s(const struct replay *r)
-{
-	return (double)(r->setup.period_given ? r->setup.period_ns : r->period_ns) * 1e-9;
-}
-
 /* How much longer the simulation of what was recorded takes than it took, as a share. */
 static double model_error(const struct replay *r)
 {
@@ -287,11 +294,21 @@ static json_t *loads_json(const struct replay *r)
 	return loads;
 }
 
-static json_t *decisions_json(const struct replay_decisions *decisions)
+/* Seconds since the start, or null. */
+static json_t *parting_json(const struct replay *r, const struct replay_parting *parting)
 {
-	return json_pack("{s:I, s:I, s:I, s:I}", "points", (json_int_t)decisions->points, "same",
-		(json_int_t)decisions->same, "moves_recorded",
-		(json_int_t)decisions->recorded_moves, "moves", (json_int_t)decisions->moves);
+	return parting->parted ? json_real((double)(parting->now_ns - r->trace.start_ns) * 1e-9)
+			       : json_null();
+}
+
+static json_t *decisions_json(const struct replay *r, const struct replay_decisions *decisions)
+{
+	return json_pack("{s:I, s:I, s:I, s:I, s:o, s:o, s:o}", "points",
+		(json_int_t)decisions->points, "same", (json_int_t)decisions->same,
+		"moves_recorded", (json_int_t)decisions->recorded_moves, "moves",
+		(json_int_t)decisions->moves, "regime_parts_s", parting_json(r, &decisions->regime),
+		"moves_part_s", parting_json(r, &decisions->moved), "period_parts_s",
+		parting_json(r, &decisions->period));
 }
 
 static int print_json(const char *program, const struct replay *r)
@@ -299,20 +316,24 @@ static int print_json(const char *program, const struct replay *r)
 	return command_print_json(program,
 		json_pack("{s:s, s:s, s:s, s:i, s:i, s:i, s:s, s:f, s:s, s:f, s:s, s:f, s:I, s:f, "
 			  "s:f, "
-			  "s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:b, s:I, s:I}",
+			  "s:o, s:o, s:o, s:f, s:f, s:o, s:o, s:o, s:b, s:I, s:I}",
 			"program", "jugglectl replay", "version", JUGGLE_VERSION, "command",
 			r->trace.command, "threads", (int)r->model.threads, "cpus", (int)r->cpus,
 			"domains", (int)r->domains, "policy_recorded", r->trace.policy,
-			"period_recorded_s", (double)r->period_ns * 1e-9, "policy",
-			names_balancer[asked_balancer(r)], "period_s", asked_period_s(r), "barrier",
+			"period_recorded_s", (double)r->settings.period_ns * 1e-9, "policy",
+			names_balancer(r->asked_balancer), "period_s",
+			(double)r->asked_settings.period_ns * 1e-9, "barrier",
 			names_barrier[r->setup.barrier], "phase_s", (double)r->phase_ns * 1e-9,
 			"phases", (json_int_t)r->phases, "asleep", r->model.asleep, "balanced",
 			r->model.balanced, "recorded", outcome_json(r, &r->recorded), "model",
 			outcome_json(r, &r->simulated), "replayed", outcome_json(r, &r->asked),
 			"model_error", model_error(r), "expected_s", expected_s(r), "decisions",
-			decisions_json(&r->follow.decisions), "load", loads_json(r), "cut_short",
-			r->trace.cut_short, "dropped", (json_int_t)r->trace.dropped, "unknown",
-			(json_int_t)r->trace.unknown));
+			decisions_json(r, &r->follow.decisions), "asked_decisions",
+			r->asked_settings.kind != NULL
+				? decisions_json(r, &r->asked_follow.decisions)
+				: json_null(),
+			"load", loads_json(r), "cut_short", r->trace.cut_short, "dropped",
+			(json_int_t)r->trace.dropped, "unknown", (json_int_t)r->trace.unknown));
 }
 
 static void print_row(
@@ -329,16 +350,18 @@ static void print_row(
 		outcome->busy * 100);
 }
 
-static void print_simulated(const char *what, const struct replay *r,
-	enum threads_balancer balancer, double period_s, const struct replay_outcome *outcome)
+static void print_simulated(const char *what, const struct replay *r, size_t balancer,
+	const struct replay_settings *settings, const struct replay_outcome *outcome)
 {
 	char name[60];
 
-	if (outcome->watched)
-		snprintf(name, sizeof(name), "%s: %s, %.4g ms", what, names_balancer[balancer],
-			period_s * 1e3);
+	if (!outcome->watched)
+		snprintf(name, sizeof(name), "%s: %s", what, names_balancer(balancer));
+	else if (settings->period_auto)
+		snprintf(name, sizeof(name), "%s: %s, auto", what, names_balancer(balancer));
 	else
-		snprintf(name, sizeof(name), "%s: %s", what, names_balancer[balancer]);
+		snprintf(name, sizeof(name), "%s: %s, %.4g ms", what, names_balancer(balancer),
+			(double)settings->period_ns * 1e-6);
 	print_row(name, r, outcome);
 }
 
@@ -347,9 +370,9 @@ static void print_table(const struct replay *r)
 	printf("%-26s %9s %7s %10s %9s %7s %5s\n", "", "time s", "speed", "lag ms", "max ms",
 		"moves", "busy%");
 	print_row("recorded", r, &r->recorded);
-	print_simulated("model", r, r->balancer, (double)r->period_ns * 1e-9, &r->simulated);
+	print_simulated("model", r, r->balancer, &r->settings, &r->simulated);
 	if (r->differs)
-		print_simulated("replay", r, asked_balancer(r), asked_period_s(r), &r->asked);
+		print_simulated("replay", r, r->asked_balancer, &r->asked_settings, &r->asked);
 }
 
 /* What the program is taken for, and from what. */
@@ -374,25 +397,42 @@ static void print_program(const struct replay *r)
 	if (!sleeps && !r->setup.barrier_given)
 		command_sentences("Threads at barriers that yield or spin do not sleep: give "
 				  "--barrier, too.");
-	if (r->balancer == THREADS_REACTIVE)
+	if (r->balancer == NAMES_REACTIVE)
 		command_sentences("Threads were left to the kernel, for which `reactive' stands "
 				  "here; what else ran on the CPUs is not known.");
 }
 
-static void print_decisions(const struct replay_decisions *decisions)
+/* Where decisions part from the recorded ones, as far as they do. */
+static void print_partings(const struct replay *r, const struct replay_decisions *decisions)
 {
-	if (decisions->points == 0) {
-		command_sentences(
-			"Nothing was decided in this run, so that there is nothing to compare.");
-		return;
-	}
+	const struct {
+		const char *what;
+		const struct replay_parting *parting;
+	} parts[] = {{"regime", &decisions->regime}, {"CPUs of threads", &decisions->moved},
+		{"period", &decisions->period}};
+
+	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
+		if (parts[i].parting->parted)
+			command_sentences("The %s would first have been otherwise after %.4g s.",
+				parts[i].what,
+				(double)(parts[i].parting->now_ns - r->trace.start_ns) * 1e-9);
+}
+
+static void print_decisions(const struct replay *r)
+{
+	const struct replay_decisions *decisions = &r->follow.decisions;
+
 	command_sentences("The policy decides the same at %.1f %% of %llu recorded points.",
-		100.0 * (double)decisions->same / (double)decisions->points,
+		decisions->points > 0 ? 100.0 * (double)decisions->same / (double)decisions->points
+				      : 100.0,
 		(unsigned long long)decisions->points);
-	if (decisions->same < decisions->points)
-		command_sentences("It decides %llu moves, where %llu were recorded.",
-			(unsigned long long)decisions->moves,
-			(unsigned long long)decisions->recorded_moves);
+	print_partings(r, decisions);
+	if (!r->differs || r->asked_settings.kind == NULL)
+		return;
+	decisions = &r->asked_follow.decisions;
+	command_sentences("As asked for, it decides the same at %.1f %% of them.",
+		100.0 * (double)decisions->same / (double)decisions->points);
+	print_partings(r, decisions);
 }
 
 static void print_meaning(const struct replay *r)
@@ -419,7 +459,7 @@ static int print_text(const char *program, const struct replay *r)
 	putchar('\n');
 	print_table(r);
 	putchar('\n');
-	print_decisions(&r->follow.decisions);
+	print_decisions(r);
 	print_meaning(r);
 	return command_flush(program);
 }
@@ -427,12 +467,7 @@ static int print_text(const char *program, const struct replay *r)
 int replay_main(int argc, char **argv)
 {
 	struct options options = {
-		.setup = {.jitter = 0.1,
-			.margin_ns = 500000,
-			.slice_ns = 3000000,
-			.tick_ns = 4000000,
-			.runs = 5,
-			.seed = 1},
+		.setup = {.slice_ns = 3000000, .tick_ns = 4000000, .runs = 5, .seed = 1},
 	};
 	const struct argp argp = {
 		.options = table, .parser = read_option, .args_doc = "TRACE", .doc = doc};

@@ -13,13 +13,6 @@
 #define FITS 3 /* simulations to find how much of CPU time was work */
 #define SLICES 50 /* a simulation goes on in such parts of the recorded time */
 
-enum threads_balancer replay_recorded_balancer(const char *policy, double balanced)
-{
-	if (balanced < 0.5)
-		return THREADS_REACTIVE;
-	return strcmp(policy, "static") == 0 ? THREADS_STATIC : THREADS_JUGGLE;
-}
-
 /* ---- Before ---- */
 
 /* CPUs of the header, each once, with domains that are counted from 0 without gaps. */
@@ -65,23 +58,51 @@ static int set_phases(struct replay *r, double work_ns)
 	return 0;
 }
 
+/* What is asked for: the recorded settings but for what the command line gives. */
+static void set_settings(struct replay *r)
+{
+	const struct replay_setup *setup = &r->setup;
+	struct replay_settings *asked = &r->asked_settings;
+
+	*asked = r->settings;
+	r->balancer = names_of_kind(r->settings.kind);
+	r->asked_balancer = setup->policy_given ? setup->balancer : r->balancer;
+	if (setup->policy_given)
+		asked->kind = names_kind(setup->balancer);
+	if (setup->period_given) {
+		asked->period_ns = setup->period_ns;
+		asked->period_auto = setup->period_auto;
+	}
+	if (setup->jitter_given)
+		asked->jitter = setup->jitter;
+	if (setup->margin_given)
+		asked->margin_ns = setup->margin_ns;
+	asked->always |= setup->always_given;
+	r->differs = r->asked_balancer != r->balancer || setup->joint ||
+		     asked->period_ns != r->settings.period_ns ||
+		     asked->period_auto != r->settings.period_auto ||
+		     asked->always != r->settings.always ||
+		     asked->margin_ns != r->settings.margin_ns ||
+		     fabs(asked->jitter - r->settings.jitter) > 1e-9;
+}
+
 int replay_prepare(struct replay *r)
 {
-	const struct policy_juggle_params params = policy_juggle_defaults(r->setup.margin_ns);
+	if (!replay_recorded_settings(&r->trace, &r->settings))
+		return -ENOENT;
+	set_settings(r);
 	int rc = replay_model_init(&r->model, &r->trace);
-
 	if (rc == 0)
-		rc = replay_follow_init(&r->follow, &r->trace, &params, r->model.begin_ns);
+		rc = replay_follow_init(&r->follow, &r->trace, &r->settings, r->model.begin_ns);
+	if (rc == 0 && r->asked_settings.kind != NULL)
+		rc = replay_follow_init(
+			&r->asked_follow, &r->trace, &r->asked_settings, r->model.begin_ns);
 	if (rc == 0)
 		rc = set_cpus(r);
 	if (rc == 0)
 		rc = set_phases(r, r->model.work_ns / r->model.threads);
 	if (rc < 0)
 		return rc;
-	r->balancer = replay_recorded_balancer(r->trace.policy, r->model.balanced);
-	r->period_ns = (uint64_t)(r->trace.period_s * 1e9);
-	if (r->period_ns == 0)
-		r->period_ns = (r->model.end_ns - r->model.begin_ns) / r->model.points + 1;
 	double time_ns = (double)(r->model.end_ns - r->model.begin_ns);
 	r->recorded = (struct replay_outcome){.watched = true,
 		.time_s = time_ns * 1e-9,
@@ -102,8 +123,9 @@ struct counter {
 static struct threads_params params_of(const struct replay *r, bool asked)
 {
 	const struct replay_setup *setup = &r->setup;
-
-	return (struct threads_params){
+	const struct replay_settings *settings = asked ? &r->asked_settings : &r->settings;
+	uint64_t mean_ns = (r->model.end_ns - r->model.begin_ns) / r->model.points + 1;
+	struct threads_params params = {
 		.threads = r->model.threads,
 		.domains = r->domains,
 		.cpu = r->cpu,
@@ -114,13 +136,18 @@ static struct threads_params params_of(const struct replay *r, bool asked)
 		.slice_ns = setup->slice_ns,
 		.tick_ns = setup->tick_ns,
 		.migration_ns = setup->migration_ns,
-		.balancer = asked && setup->policy_given ? setup->balancer : r->balancer,
-		.period_ns = asked && setup->period_given ? setup->period_ns : r->period_ns,
-		.jitter = setup->jitter,
+		.period_ns = settings->period_ns > 0 ? settings->period_ns : mean_ns,
+		.period_auto = settings->period_auto,
+		.jitter = settings->jitter,
 		.point_ns = setup->point_ns,
 		.joint = asked && setup->joint,
-		.margin_ns = setup->margin_ns,
+		.always = settings->always,
+		.idle_auto = r->model.idle_auto,
+		.margin_ns = settings->margin_ns,
 	};
+
+	names_set_balancer(&params, asked ? r->asked_balancer : r->balancer);
+	return params;
 }
 
 /* One simulation to its end. */
@@ -157,7 +184,7 @@ static int simulate(
 	double share = 1.0 / r->setup.runs;
 
 	*out = (struct replay_outcome){0};
-	out->watched = params.balancer == THREADS_IDEAL || params.balancer == THREADS_JUGGLE;
+	out->watched = params.balancer != THREADS_REACTIVE;
 	for (uint32_t k = 0; k < r->setup.runs; k++) {
 		struct threads_result result;
 		params.seed = r->setup.seed + k;
@@ -196,8 +223,6 @@ int replay_simulate(struct replay *r, struct command_progress *progress)
 	const struct replay_setup *setup = &r->setup;
 	bool fit = setup->barrier != THREADS_BLOCK;
 
-	r->differs = (setup->policy_given && setup->balancer != r->balancer) ||
-		     (setup->period_given && setup->period_ns != r->period_ns) || setup->joint;
 	struct counter counter = {.progress = progress,
 		.all = setup->runs * (1 + (fit ? FITS : 0) + (r->differs ? 1 : 0))};
 	double steps = 0;
@@ -219,6 +244,7 @@ int replay_simulate(struct replay *r, struct command_progress *progress)
 void replay_deinit(struct replay *r)
 {
 	replay_follow_deinit(&r->follow);
+	replay_follow_deinit(&r->asked_follow);
 	trace_file_deinit(&r->trace);
 	free(r->cpu);
 	*r = (struct replay){0};

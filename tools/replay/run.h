@@ -4,15 +4,17 @@
 #define REPLAY_RUN_H
 
 #include "tools/command.h"
+#include "tools/names.h"
 #include "tools/replay/follow.h"
 #include "tools/replay/model.h"
 
 /* What the trace does not tell, and what shall be other than in it. */
 struct replay_setup {
-	bool policy_given, period_given, barrier_given;
-	enum threads_balancer balancer;
+	bool policy_given, period_given, jitter_given, margin_given, always_given, barrier_given;
+	size_t balancer; /* by number: names.h */
 	enum threads_barrier barrier;
 	uint64_t period_ns, phase_ns; /* 0: as in the trace */
+	bool period_auto;
 	uint64_t slice_ns, tick_ns, migration_ns, point_ns;
 	double jitter;
 	int64_t margin_ns;
@@ -32,24 +34,21 @@ struct replay {
 	struct replay_setup setup;
 	struct trace_file trace;
 	struct replay_model model;
-	struct replay_follow follow;
+	struct replay_settings settings, asked_settings; /* recorded, and asked for */
+	struct replay_follow follow; /* as recorded */
+	struct replay_follow asked_follow; /* as asked for, if that is a policy of juggle */
 	struct threads_cpu *cpu; /* without those that the header has twice */
 	size_t cpus;
 	uint32_t domains;
-	enum threads_balancer balancer; /* as recorded */
-	uint64_t period_ns; /* as recorded */
+	size_t balancer, asked_balancer; /* as recorded, and asked for */
 	uint64_t phase_ns, phases; /* of each thread */
 	struct replay_outcome recorded, simulated, asked;
 	bool differs; /* something else than recorded was asked for */
 };
 
-/* The policy that the trace was recorded with, as the simulator has it. What was left to the kernel
- * is reactive, which is nearest. */
-enum threads_balancer replay_recorded_balancer(const char *policy, double balanced);
-
 /* From trace and setup make model, follow and the rest that a simulation needs. Returns 0, -ENODATA
- * (as replay_model_init()), -ENXIO (no CPUs), -ERANGE (the phase is too short for so long a run),
- * or -ENOMEM. */
+ * (as replay_model_init()), -ENXIO (no CPUs), -ENOENT (a policy that is not known here), -ERANGE (the
+ * phase is too short for so long a run), or -ENOMEM. */
 int replay_prepare(struct replay *replay);
 /* Simulate what was recorded, then what is asked for. Where threads do not sleep at barriers, how
  * much of their CPU time was work does not show: it is taken such that the simulation of what was

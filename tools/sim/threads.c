@@ -9,7 +9,7 @@
 
 static bool needs_period(enum threads_balancer balancer)
 {
-	return balancer == THREADS_IDEAL || balancer == THREADS_JUGGLE;
+	return balancer != THREADS_REACTIVE;
 }
 
 static bool valid_cpu(const struct threads_cpu *cpu, uint32_t domains)
@@ -31,7 +31,8 @@ static bool valid(const struct threads_params *params)
 		return false;
 	if (!(params->imbalance >= 0 && params->imbalance < 1) ||
 		!(params->jitter >= 0 && params->jitter < 1) ||
-		!(params->remote >= 0 && isfinite(params->remote)))
+		!(params->remote >= 0 && isfinite(params->remote)) ||
+		(params->balancer == THREADS_POLICY && params->kind == NULL))
 		return false;
 	if (needs_period(params->balancer) &&
 		(double)params->point_ns >= (double)params->period_ns * (1 - params->jitter))
@@ -89,22 +90,8 @@ static void begin_phase(struct threads_sim *sim)
 		cpu->computing++;
 	}
 	sim->computing = sim->n;
-	sim->unsettled = sim->params.balancer == THREADS_REACTIVE;
+	sim->unsettled = true;
 	refresh_all(sim);
-}
-
-/* Periods are counted from the start as far as they can, so that sums don't drift. */
-static void set_point(struct threads_sim *sim)
-{
-	double period = (double)sim->params.period_ns;
-
-	sim->period_from = sim->now;
-	if (!needs_period(sim->params.balancer))
-		sim->point = INFINITY;
-	else if (sim->params.jitter > 0)
-		sim->point += period * jitter_next(&sim->period_jitter, sim->params.jitter);
-	else
-		sim->point = period * (double)(sim->points + 1);
 }
 
 static void init_cpus(struct threads_sim *sim)
@@ -150,7 +137,8 @@ int threads_new(struct threads_sim **out, const struct threads_params *params)
 	}
 	begin_phase(sim);
 	sim->unsettled = false;
-	set_point(sim);
+	balancer_begin(sim);
+	refresh_all(sim);
 	*out = sim;
 	return 0;
 }
@@ -188,13 +176,22 @@ static void measure_lag(struct threads_sim *sim)
 		sim->lag = most - least;
 }
 
+static double next_point(const struct threads_sim *sim)
+{
+	double next = INFINITY;
+
+	for (uint32_t p = 0; p < sim->pools; p++)
+		next = fmin(next, sim->pool[p].point);
+	return next;
+}
+
+/* The points of all pools for which it is time. */
 static void balance(struct threads_sim *sim)
 {
 	advance_all(sim);
 	measure_lag(sim);
 	sim->points++;
-	balancer_point(sim);
-	set_point(sim);
+	balancer_points(sim);
 	refresh_all(sim);
 }
 
@@ -222,8 +219,7 @@ static void step_cpu(struct threads_sim *sim, uint32_t cpu)
 	uint32_t arrived = cpu_event(sim, cpu);
 
 	sim->computing -= arrived;
-	if (arrived > 0 && sim->params.balancer == THREADS_REACTIVE &&
-		sim->params.barrier == THREADS_BLOCK)
+	if (arrived > 0 && sim->params.barrier == THREADS_BLOCK)
 		sim->unsettled = true;
 	if (sim->computing == 0)
 		end_phase(sim);
@@ -242,13 +238,14 @@ bool threads_run(struct threads_sim *sim, uint64_t until_ns)
 			settle(sim);
 			continue;
 		}
-		if (next > until && sim->point > until)
+		double point = next_point(sim);
+		if (next > until && point > until)
 			break;
-		if (next <= sim->point + together) {
-			sim->now = next > sim->now ? next : sim->now;
+		if (next <= point + together) {
+			sim->now = fmax(next, sim->now);
 			step_cpu(sim, cpu);
 		} else {
-			sim->now = sim->point > sim->now ? sim->point : sim->now;
+			sim->now = fmax(point, sim->now);
 			balance(sim);
 		}
 	}
@@ -269,13 +266,20 @@ double threads_done(const struct threads_sim *sim)
 
 void threads_get(const struct threads_sim *sim, struct threads_result *result)
 {
-	double used = 0;
+	double used = 0, balanced = 0;
+	uint64_t regime_changes = 0;
 
 	for (uint32_t j = 0; j < sim->m; j++)
 		used += sim->cpu[j].used;
+	for (uint32_t p = 0; p < sim->pools; p++) {
+		balanced += sim->pool[p].balanced / sim->pools;
+		regime_changes += sim->pool[p].regime_changes;
+	}
 	*result = (struct threads_result){.time_ns = (uint64_t)(sim->now + 0.5),
 		.points = sim->points,
 		.migrations = sim->migrations,
+		.regime_changes = regime_changes,
+		.balanced = sim->now > 0 ? balanced / sim->now : 0,
 		.busy = sim->now > 0 ? used / (sim->now * sim->m) : 0,
 		.lag_ns = sim->lag,
 		.lag_mean_ns = sim->points > 0 ? sim->lag_sum / (double)sim->points : 0};

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads on CPUs, in virtual time: a machine on which balancers are tried. Discrete events; the
- * same seed gives the same run. The balancer `juggle` is the daemon's own (policy.h).
+ * same seed gives the same run. Policies are the daemon's own (daemon/policy), with all that they decide:
+ * regimes, trials and periods, too.
  *
  * What a CPU is like is here, too: it shares its time fairly, in slices or infinitely fine, has its
- * own speed, other work that takes a part of it, and a move costs the thread that is moved. What
- * juggle --always would do is what is simulated: nothing here decides whether to balance at all.
+ * own speed, other work that takes a part of it, and a move costs the thread that is moved. Threads that
+ * a policy leaves to the kernel are spread anew at once whenever threads block or wake (Section 4).
  */
 #ifndef SIM_THREADS_H
 #define SIM_THREADS_H
@@ -14,11 +15,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "daemon/policy/kind.h"
+
 enum threads_balancer {
-	THREADS_STATIC, /* placed evenly, never moved */
-	THREADS_REACTIVE, /* spread anew at once when threads block or wake (Section 4) */
+	THREADS_REACTIVE, /* the kernel's: spread anew at once when threads block or wake (Section 4) */
 	THREADS_IDEAL, /* Fig. 4, knowing everything */
-	THREADS_JUGGLE, /* the daemon's policy, from what it can sample */
+	THREADS_POLICY, /* one of the daemon's, from what it can sample */
 };
 
 enum threads_barrier {
@@ -56,15 +58,18 @@ struct threads_params {
 	double remote;
 	/* The balancer. */
 	enum threads_balancer balancer;
-	uint64_t period_ns; /* not 0 for ideal and juggle */
+	const struct policy_kind *kind; /* which policy */
+	uint64_t period_ns; /* not 0 for ideal and policies */
 	double jitter; /* random variation of each period, a share */
 	/* CPU time that a balancing point takes, on the first CPU of each domain (joint: of all). Less
 	 * than the shortest period. */
 	uint64_t point_ns;
 	bool joint; /* one pool instead of domains */
-	/* For juggle: what threads gain is seen as work, as instructions show it (perf), instead of CPU
-	 * time. */
-	bool by_work;
+	/* Of policies: */
+	bool by_work; /* what threads gain is seen as work, as instructions show it (perf) */
+	bool period_auto; /* the policy chooses its period; period_ns is the shortest */
+	bool always; /* as juggle --always */
+	bool idle_auto; /* as juggle --idle auto: who sleeps for long is taken for idle; else nobody is */
 	int64_t margin_ns; /* as juggle --margin */
 	uint64_t seed;
 };
@@ -72,6 +77,8 @@ struct threads_params {
 struct threads_result {
 	uint64_t time_ns; /* when the last thread has completed the last phase */
 	uint64_t points, migrations;
+	uint64_t regime_changes;
+	double balanced; /* share of the time in which a policy had threads placed */
 	double busy; /* share of the CPUs' time that did the program's work, without waiting */
 	double lag_ns,
 		lag_mean_ns; /* largest and mean difference in progress at balancing points */
@@ -83,7 +90,7 @@ double threads_steps(const struct threads_params *params);
 struct threads_sim;
 
 /* Returns 0, -EINVAL (no threads or CPUs, a domain out of range or empty, a speed, phase or period of
- * 0, a share out of range, points that take all of a period) or -ENOMEM. Functions are thread-safe on
+ * 0, a share out of range, points that take all of a period, no policy) or -ENOMEM. Functions are thread-safe on
  * distinct objects. */
 int threads_new(struct threads_sim **out, const struct threads_params *params);
 /* Accepts NULL. */

@@ -1,25 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who decides where threads run on the simulated machine. For `juggle` what the leader of a team does
- * at a balancing point (daemon/lead.c) is done here with what the kernel would have shown.
+ * Where threads run on the simulated machine: pools of CPUs, how the kernel spreads threads, and the
+ * ideal algorithm.
  */
 #include "tools/sim/threads_internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
-#include <string.h>
+
+#include "daemon/policy/distribute.h"
 
 static void pool_deinit(struct sim_pool *pool)
 {
+	pool_policy_deinit(pool);
 	free(pool->thread);
 	free(pool->cpu);
 	deal_deinit(&pool->deal);
 	free(pool->progress);
-	free(pool->policy_thread);
-	free(pool->policy_cpu);
-	free(pool->move);
-	free(pool->order);
-	free(pool->seen);
 }
 
 void balancer_deinit(struct threads_sim *sim)
@@ -37,14 +35,7 @@ static int pool_init(struct sim_pool *pool)
 	pool->thread = calloc(n, sizeof *pool->thread);
 	pool->cpu = calloc(m, sizeof *pool->cpu);
 	pool->progress = calloc(n, sizeof *pool->progress);
-	pool->policy_thread = calloc(n, sizeof *pool->policy_thread);
-	pool->policy_cpu = calloc(m, sizeof *pool->policy_cpu);
-	pool->move = calloc(n, sizeof *pool->move);
-	pool->order = calloc(2 * m, sizeof *pool->order);
-	pool->seen = calloc(n, sizeof *pool->seen);
-	if (pool->thread == NULL || pool->cpu == NULL || pool->progress == NULL ||
-		pool->policy_thread == NULL || pool->policy_cpu == NULL || pool->move == NULL ||
-		pool->order == NULL || pool->seen == NULL)
+	if (pool->thread == NULL || pool->cpu == NULL || pool->progress == NULL)
 		return -ENOMEM;
 	return deal_init(&pool->deal, pool->n, pool->m);
 }
@@ -52,36 +43,31 @@ static int pool_init(struct sim_pool *pool)
 /* Which pool each thread belongs to, one after the other, as when they are born. */
 static int choose_pools(struct threads_sim *sim)
 {
-	uint32_t *count = calloc(2 * (size_t)sim->pools, sizeof *count);
+	struct policy_domain *domain = calloc(sim->pools, sizeof *domain);
 
-	if (count == NULL)
+	if (domain == NULL)
 		return -ENOMEM;
 	for (uint32_t p = 0; p < sim->pools; p++)
-		count[sim->pools + p] = sim->pool[p].m;
+		domain[p].cpus = sim->pool[p].m;
 	for (uint32_t i = 0; i < sim->n; i++) {
-		size_t p = policy_pick_domain(count, count + sim->pools, sim->pools);
+		size_t p = policy_pick_domain(domain, sim->pools);
 		sim->thread[i].pool = (uint32_t)p;
-		count[p]++;
+		domain[p].threads++;
 	}
 	for (uint32_t p = 0; p < sim->pools; p++)
-		sim->pool[p].n = count[p];
-	free(count);
+		sim->pool[p].n = domain[p].threads;
+	free(domain);
 	return 0;
 }
 
 static void place(struct threads_sim *sim, struct sim_pool *pool)
 {
-	if (sim->params.balancer == THREADS_IDEAL) {
+	bool ideal = sim->params.balancer == THREADS_IDEAL;
+
+	if (ideal)
 		deal_threads(&pool->deal, pool->progress, sim->phase, sim->epsilon);
-		for (uint32_t i = 0; i < pool->n; i++)
-			pool->policy_thread[i].cpu = (int32_t)pool->deal.cpu[i];
-	} else {
-		for (uint32_t i = 0; i < pool->n; i++)
-			pool->policy_thread[i].cpu = POLICY_NO_CPU;
-		policy_place(pool->policy_thread, pool->n, pool->policy_cpu, pool->m, pool->move);
-	}
 	for (uint32_t i = 0; i < pool->n; i++) {
-		uint32_t cpu = pool->cpu[pool->policy_thread[i].cpu];
+		uint32_t cpu = pool->cpu[ideal ? pool->deal.cpu[i] : i % pool->m];
 		sim->thread[pool->thread[i]].home = sim->cpu[cpu].domain;
 		cpu_add(sim, cpu, pool->thread[i]);
 	}
@@ -110,42 +96,53 @@ int balancer_init(struct threads_sim *sim)
 		for (uint32_t i = 0; i < sim->n; i++)
 			if (sim->thread[i].pool == p)
 				sim->pool[p].thread[n++] = i;
-	for (uint32_t p = 0; p < sim->pools; p++)
+	for (uint32_t p = 0; p < sim->pools && r == 0; p++) {
 		place(sim, &sim->pool[p]);
-	return 0;
+		if (sim->params.balancer == THREADS_POLICY)
+			r = pool_policy_init(sim, &sim->pool[p]);
+	}
+	return r;
 }
 
-/* ---- Reactive ---- */
+/* ---- The kernel ---- */
 
-/* Of those not at the barrier the last on its CPU, which is anybody: all are equal to a kernel. */
-static uint32_t last_computing(const struct threads_sim *sim, uint32_t cpu)
+/* Of those not at the barrier that it may move the last on its CPU, which is anybody: all are equal to a
+ * kernel. */
+static uint32_t movable(const struct threads_sim *sim, uint32_t cpu)
 {
 	uint32_t last = NOBODY;
 
 	for (uint32_t i = sim->cpu[cpu].first; i != NOBODY; i = sim->thread[i].next)
-		if (!sim->thread[i].waiting)
+		if (!sim->thread[i].waiting && !sim->thread[i].confined)
 			last = i;
 	return last;
 }
 
+/* Move one thread from the CPU with the most that compute to that with the fewest. Returns false when
+ * they are no more than one apart. */
+static bool even_out(struct threads_sim *sim, const struct sim_pool *pool)
+{
+	uint32_t most = NOBODY, least = pool->cpu[0];
+
+	for (uint32_t j = 0; j < pool->m; j++) {
+		uint32_t cpu = pool->cpu[j], count = sim->cpu[cpu].computing;
+		if (count > (most == NOBODY ? 0 : sim->cpu[most].computing) &&
+			movable(sim, cpu) != NOBODY)
+			most = cpu;
+		if (count < sim->cpu[least].computing)
+			least = cpu;
+	}
+	if (most == NOBODY || sim->cpu[most].computing <= sim->cpu[least].computing + 1)
+		return false;
+	cpu_move(sim, movable(sim, most), least);
+	return true;
+}
+
 void balancer_react(struct threads_sim *sim)
 {
-	for (uint32_t p = 0; p < sim->pools; p++) {
-		const struct sim_pool *pool = &sim->pool[p];
-		for (;;) {
-			uint32_t most = pool->cpu[0], least = pool->cpu[0];
-			for (uint32_t j = 1; j < pool->m; j++) {
-				uint32_t cpu = pool->cpu[j];
-				if (sim->cpu[cpu].computing > sim->cpu[most].computing)
-					most = cpu;
-				if (sim->cpu[cpu].computing < sim->cpu[least].computing)
-					least = cpu;
-			}
-			if (sim->cpu[most].computing <= sim->cpu[least].computing + 1)
-				break;
-			cpu_move(sim, last_computing(sim, most), least);
-		}
-	}
+	for (uint32_t p = 0; p < sim->pools && sim->params.balancer != THREADS_IDEAL; p++)
+		while (sim->pool[p].n > 0 && even_out(sim, &sim->pool[p]))
+			;
 }
 
 /* ---- Ideal ---- */
@@ -164,74 +161,44 @@ static void deal(struct threads_sim *sim, struct sim_pool *pool)
 	}
 }
 
-/* ---- Juggle ---- */
+/* ---- Balancing points ---- */
 
-/* As look() of daemon/lead.c. */
-static void look(const struct threads_sim *sim, struct sim_pool *pool, uint32_t i)
+/* Periods are counted from the start as far as they can, so that sums don't drift. */
+static double next_ideal_point(struct threads_sim *sim)
 {
-	uint32_t index = pool->thread[i];
-	const struct sim_thread *thread = &sim->thread[index];
-	struct policy_thread *policy = &pool->policy_thread[i];
-	struct sim_seen *seen = &pool->seen[i];
-	uint64_t run_ns = (uint64_t)cpu_shown_run(sim, index);
-	uint64_t wait_ns = (uint64_t)cpu_shown_wait(sim, index);
-	uint64_t left_run_ns = (uint64_t)thread->left_run;
+	double period = (double)sim->params.period_ns;
 
-	run_ns = run_ns > seen->run_ns ? run_ns : seen->run_ns;
-	wait_ns = wait_ns > seen->wait_ns ? wait_ns : seen->wait_ns;
-	policy->run_ns = policy->gain_ns = run_ns - seen->run_ns;
-	policy->wait_ns = wait_ns - seen->wait_ns;
-	policy->left_ns = 0;
-	if (left_run_ns > seen->run_ns) {
-		policy->left_ns = left_run_ns - seen->run_ns;
-		policy->left_cpu = (int32_t)sim->cpu[thread->left_cpu].place;
-	}
-	if (sim->params.by_work)
-		policy->gain_ns = (uint64_t)(thread->done - seen->done);
-	*seen = (struct sim_seen){.run_ns = run_ns, .wait_ns = wait_ns, .done = thread->done};
+	if (sim->params.jitter > 0)
+		sim->ideal_point += period * jitter_next(&sim->period_jitter, sim->params.jitter);
+	else
+		sim->ideal_point = period * (double)(sim->points + 1);
+	return sim->ideal_point;
 }
 
-/* As scale_instructions() of daemon/gain.c: work as time at the mean rate. */
-static void scale_work(struct sim_pool *pool)
+void balancer_begin(struct threads_sim *sim)
 {
-	double run = 0, gain = 0;
+	bool ideal = sim->params.balancer == THREADS_IDEAL;
+	double point = ideal ? next_ideal_point(sim) : INFINITY;
 
-	for (uint32_t i = 0; i < pool->n; i++) {
-		run += (double)pool->policy_thread[i].run_ns;
-		gain += (double)pool->policy_thread[i].gain_ns;
-	}
-	for (uint32_t i = 0; i < pool->n && gain > 0; i++) {
-		struct policy_thread *thread = &pool->policy_thread[i];
-		thread->gain_ns = (uint64_t)((double)thread->gain_ns * run / gain);
-	}
-}
-
-static void juggle(struct threads_sim *sim, struct sim_pool *pool)
-{
-	struct policy_juggle_params params = policy_juggle_defaults(sim->params.margin_ns);
-
-	for (uint32_t i = 0; i < pool->n; i++)
-		look(sim, pool, i);
-	if (sim->params.by_work)
-		scale_work(pool);
-	for (uint32_t i = 0; i < pool->n; i++)
-		pool->policy_thread[i].progress_ns += (int64_t)pool->policy_thread[i].gain_ns;
-	size_t moves = policy_juggle(&params, (uint64_t)(sim->now - sim->period_from),
-		pool->policy_thread, pool->n, pool->policy_cpu, pool->m, pool->order, pool->move);
-	for (size_t k = 0; k < moves; k++)
-		cpu_move(sim, pool->thread[pool->move[k].thread], pool->cpu[pool->move[k].to]);
-}
-
-void balancer_point(struct threads_sim *sim)
-{
 	for (uint32_t p = 0; p < sim->pools; p++) {
 		struct sim_pool *pool = &sim->pool[p];
-		if (pool->n == 0)
+		bool policy = pool->n > 0 && sim->params.balancer == THREADS_POLICY;
+		pool->point = policy ? pool_policy_step(sim, pool) : point;
+	}
+}
+
+void balancer_points(struct threads_sim *sim)
+{
+	bool ideal = sim->params.balancer == THREADS_IDEAL;
+	double next = ideal ? next_ideal_point(sim) : 0;
+
+	for (uint32_t p = 0; p < sim->pools; p++) {
+		struct sim_pool *pool = &sim->pool[p];
+		if (pool->point > sim->now)
 			continue;
-		if (sim->params.balancer == THREADS_IDEAL)
+		if (ideal && pool->n > 0)
 			deal(sim, pool);
-		else
-			juggle(sim, pool);
+		pool->point = ideal ? next : pool->point + pool_policy_step(sim, pool);
 		sim->cpu[pool->cpu[0]].stolen_until = sim->now + (double)sim->params.point_ns;
 	}
 }

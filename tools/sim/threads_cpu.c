@@ -7,6 +7,10 @@
 
 #include <math.h>
 
+#define YIELDS_PER_NS 1e-4 /* of one who yields to others on its CPU: it is put there so often */
+#define FINE_NS 3e6 /* slices that stand for infinitely fine ones, where switches are counted */
+#define TICK_NS 1e6 /* slices of threads that take turns more often */
+
 /* Who sleeps at the barrier takes no part, and who yields there only among its like. */
 static bool takes_part(
 	const struct threads_sim *sim, const struct sim_cpu *cpu, const struct sim_thread *thread)
@@ -84,6 +88,25 @@ static void keep_turn(const struct threads_sim *sim, struct sim_cpu *cpu)
 		cpu->turn = least;
 }
 
+static double slice(const struct threads_sim *sim, const struct sim_cpu *cpu)
+{
+	double ns = (double)sim->params.slice_ns;
+
+	return cpu->tick && ns > TICK_NS ? TICK_NS : ns;
+}
+
+/* How often a thread was put on the CPU meanwhile, besides what switch_to() counts: by yielding to
+ * others there, or in turns that are too short to be followed. */
+static double switches(const struct threads_sim *sim, const struct sim_cpu *cpu,
+	const struct sim_thread *thread, uint32_t parts, double elapsed)
+{
+	bool others = cpu->first != NOBODY && sim->thread[cpu->first].next != NOBODY;
+
+	if (thread->waiting && sim->params.barrier == THREADS_YIELD && others)
+		return elapsed * YIELDS_PER_NS;
+	return parts > 1 && cpu->running == NOBODY ? elapsed / FINE_NS / parts : 0;
+}
+
 void cpu_advance(struct threads_sim *sim, uint32_t index, double to)
 {
 	struct sim_cpu *cpu = &sim->cpu[index];
@@ -98,6 +121,7 @@ void cpu_advance(struct threads_sim *sim, uint32_t index, double to)
 		bool gets =
 			cpu->running == NOBODY ? takes_part(sim, cpu, thread) : cpu->running == i;
 		double part = gets ? time / parts : 0;
+		thread->switches += switches(sim, cpu, thread, parts, elapsed);
 		if (gets)
 			give(sim, cpu, thread, part);
 		if (runnable(sim, thread))
@@ -129,11 +153,13 @@ static void switch_to(struct threads_sim *sim, struct sim_cpu *cpu, uint32_t to)
 		return;
 	if (cpu->running != NOBODY)
 		sim->thread[cpu->running].wait_shown = sim->thread[cpu->running].wait;
-	if (to != NOBODY)
+	if (to != NOBODY) {
 		sim->thread[to].wait_shown = sim->thread[to].wait;
+		sim->thread[to].switches++;
+	}
 	cpu->running = to;
 	cpu->since = cpu->now;
-	cpu->slice_end = cpu->now + (double)sim->params.slice_ns;
+	cpu->slice_end = cpu->now + slice(sim, cpu);
 }
 
 /* When the first of those that run reaches the barrier. */
@@ -167,7 +193,7 @@ void cpu_refresh(struct threads_sim *sim, uint32_t index)
 	} else if (running == NOBODY || !takes_part(sim, cpu, &sim->thread[running]) ||
 		   cpu->now >= cpu->slice_end - sim->epsilon) {
 		switch_to(sim, cpu, best);
-		cpu->slice_end = cpu->now + (double)sim->params.slice_ns;
+		cpu->slice_end = cpu->now + slice(sim, cpu);
 	}
 	cpu->next = next_arrival(sim, cpu, parts);
 	if (parts > 1 && in_slices(sim, cpu) && cpu->slice_end < cpu->next)
@@ -195,6 +221,7 @@ uint32_t cpu_event(struct threads_sim *sim, uint32_t index)
 		thread->done += thread->left;
 		thread->left = thread->debt = 0;
 		thread->waiting = true;
+		thread->sleeps += sim->params.barrier == THREADS_BLOCK;
 		arrived++;
 	}
 	cpu->computing -= arrived;
@@ -228,7 +255,6 @@ void cpu_move(struct threads_sim *sim, uint32_t index, uint32_t to)
 	from->computing -= !thread->waiting;
 	if (from->running == index)
 		from->running = NOBODY;
-	thread->left_cpu = thread->cpu;
 	thread->left_run = thread->run;
 	thread->wait_shown = thread->wait;
 	thread->debt += (double)sim->params.migration_ns;

@@ -3,8 +3,8 @@
  * A simulated machine from inside. Time is in ns since the start, as doubles, so that threads that
  * share a CPU infinitely finely get exact parts of it.
  *
- * threads.c has what happens when, threads_cpu.c how a CPU is shared, threads_balancer.c who decides
- * where threads run. A CPU and its threads are as they were when something last happened to it
+ * threads.c has what happens when, threads_cpu.c how a CPU is shared, threads_balancer.c where the kernel
+ * and the ideal algorithm run threads, threads_policy.c where the daemon's policies do. A CPU and its threads are as they were when something last happened to it
  * (cpu->now); cpu_advance() brings them up to date.
  */
 #ifndef SIM_THREADS_INTERNAL_H
@@ -21,15 +21,17 @@ struct sim_thread {
 	uint32_t cpu, pool, home; /* home: domain */
 	uint32_t next; /* on the same CPU, or NOBODY */
 	bool waiting; /* at the barrier */
+	bool confined; /* by a policy; else the kernel may move it */
 	double left; /* work in this phase */
 	double debt; /* CPU time that moves still cost */
 	double done; /* work since the start */
 	double run, wait; /* CPU time, and time without one though runnable */
 	double wait_shown; /* the latter as the kernel shows it: from when it last got a CPU */
 	double turn; /* CPU time as fair sharing counts it ("virtual") */
+	double switches; /* times it was put on a CPU */
+	uint64_t sleeps; /* times it went to sleep */
 	uint64_t migrations;
-	double left_run; /* run, when it was last moved, away from ... */
-	uint32_t left_cpu; /* ... this CPU */
+	double left_run; /* run, when it was last moved */
 };
 
 struct sim_cpu {
@@ -39,6 +41,7 @@ struct sim_cpu {
 	size_t loads, load_at; /* the next one */
 	double free; /* share that other work leaves */
 	double stolen_until; /* a balancing point is taking place */
+	bool tick; /* a policy wants threads there to take turns more often */
 	uint32_t first; /* thread, or NOBODY */
 	uint32_t computing; /* threads not at the barrier */
 	double now, next; /* up to date until; when something happens by itself */
@@ -52,20 +55,14 @@ struct sim_cpu {
 struct sim_pool {
 	uint32_t *thread, *cpu; /* indices into those of the machine */
 	uint32_t n, m;
+	double point; /* the next balancing point */
 	struct deal deal; /* for ideal */
 	double *progress;
-	/* For juggle. */
-	struct policy_thread *policy_thread;
-	struct policy_cpu *policy_cpu;
-	struct policy_move *move;
-	uint32_t *order;
-	struct sim_seen *seen;
-};
-
-/* What was sampled of a thread at the last point. */
-struct sim_seen {
-	uint64_t run_ns, wait_ns;
-	double done;
+	/* For policies. */
+	struct policy policy;
+	struct policy_sight *sight; /* of each of its threads */
+	double balanced; /* time under POLICY_BALANCE */
+	uint64_t regime_changes;
 };
 
 struct threads_sim {
@@ -76,7 +73,7 @@ struct threads_sim {
 	struct sim_pool *pool;
 	uint32_t n, m, pools;
 	double now;
-	double point, period_from; /* the next balancing point; the last */
+	double ideal_point; /* the next, of all pools */
 	uint64_t phases; /* completed */
 	uint32_t computing;
 	bool ended, unsettled; /* reactive: somebody blocked or woke */
@@ -102,13 +99,23 @@ double cpu_shown_wait(const struct threads_sim *sim, uint32_t thread);
 
 /* ---- threads_balancer.c ---- */
 
-/* Make the pools, and place all threads. Returns 0 or -ENOMEM. */
+/* Make the pools, and place all threads as the kernel does at first. Returns 0 or -ENOMEM. */
 int balancer_init(struct threads_sim *sim);
 /* Accepts what balancer_init() has left. */
 void balancer_deinit(struct threads_sim *sim);
-/* Threads blocked or woke, all CPUs are up to date. */
+/* Threads blocked or woke, all CPUs are up to date: the kernel spreads those that it may move. */
 void balancer_react(struct threads_sim *sim);
-/* A balancing point, all CPUs are up to date. */
-void balancer_point(struct threads_sim *sim);
+/* The first thing that happens: policies see the threads, and points are set. */
+void balancer_begin(struct threads_sim *sim);
+/* The balancing points for which it is time, all CPUs are up to date. Sets the next ones. */
+void balancer_points(struct threads_sim *sim);
+
+/* ---- threads_policy.c ---- */
+
+/* Returns 0 or -ENOMEM. */
+int pool_policy_init(struct threads_sim *sim, struct sim_pool *pool);
+void pool_policy_deinit(struct sim_pool *pool);
+/* One step of the pool's policy. Returns how long it is to the next one. */
+double pool_policy_step(struct threads_sim *sim, struct sim_pool *pool);
 
 #endif

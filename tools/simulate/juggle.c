@@ -31,7 +31,7 @@ struct session {
 	const char *program;
 	struct command_progress progress;
 	double steps, steps_done; /* as threads_steps() estimates them */
-	struct outcome outcome[NAMES_BALANCERS];
+	struct outcome outcome[NAMES_BALANCERS_MAX];
 	FILE *series;
 };
 
@@ -48,13 +48,13 @@ static void write_row(FILE *file, const struct threads_sim *sim)
 }
 
 /* Returns an exit status. */
-static int run(struct session *session, enum threads_balancer balancer, FILE *series)
+static int run(struct session *session, size_t balancer, FILE *series)
 {
 	struct threads_params params = session->options->params;
 	struct outcome *outcome = &session->outcome[balancer];
 	struct threads_sim *sim;
 
-	params.balancer = balancer;
+	names_set_balancer(&params, balancer);
 	int r = threads_new(&sim, &params);
 	if (r < 0)
 		return command_fail(session->program, "%s", strerror(-r));
@@ -82,7 +82,7 @@ static int run(struct session *session, enum threads_balancer balancer, FILE *se
 	return command_fail(session->program,
 		"no end in sight with policy %s: moves and points "
 		"cost more than they gain; use a longer --period",
-		names_balancer[balancer]);
+		session->options->name[balancer]);
 }
 
 static int run_all(struct session *session)
@@ -93,10 +93,9 @@ static int run_all(struct session *session)
 	session->steps = simulate_steps(options);
 	/* Pinned in any case: speedups are against it. */
 	command_progress_begin(&session->progress, &options->common);
-	for (int i = 0; i < NAMES_BALANCERS && status == 0; i++)
-		if (i == THREADS_STATIC || options->wanted[i])
-			status = run(session, (enum threads_balancer)i,
-				options->wanted[i] ? session->series : NULL);
+	for (size_t i = 0; i < options->balancers && status == 0; i++)
+		if (i == NAMES_PINNED || options->wanted[i])
+			status = run(session, i, options->wanted[i] ? session->series : NULL);
 	command_progress_end(&session->progress);
 	return status;
 }
@@ -108,9 +107,9 @@ static double seconds(const struct outcome *outcome)
 	return (double)outcome->result.time_ns / 1e9;
 }
 
-static double speedup(const struct session *session, int policy)
+static double speedup(const struct session *session, size_t policy)
 {
-	const struct outcome *pinned = &session->outcome[THREADS_STATIC];
+	const struct outcome *pinned = &session->outcome[NAMES_PINNED];
 
 	return (double)pinned->result.time_ns / (double)session->outcome[policy].result.time_ns;
 }
@@ -140,7 +139,7 @@ static double perfect(const struct session *session)
 		each = fmax(each, threads / power);
 	}
 	double time = (double)params->phase_ns * (double)params->phases * each / 1e9;
-	return seconds(&session->outcome[THREADS_STATIC]) / time;
+	return seconds(&session->outcome[NAMES_PINNED]) / time;
 }
 
 /* The case that the theory knows: equal threads and CPUs, all balanced as one. Returns false when
@@ -161,34 +160,35 @@ static bool theory_case(const struct session *session, struct theory_case *c)
 }
 
 /* The speedup by theory (Sections 3.2.2 and 4), or NAN. */
-static double theory_of(const struct session *session, int policy)
+static double theory_of(const struct session *session, size_t policy)
 {
 	struct theory_case c;
 
 	if (!theory_case(session, &c))
 		return NAN;
-	if (policy == THREADS_STATIC)
+	if (policy == NAMES_PINNED)
 		return 1;
-	if (policy == THREADS_REACTIVE)
+	if (policy == NAMES_REACTIVE)
 		return session->options->params.barrier == THREADS_BLOCK
 			       ? theory_speedup(&c, theory_reactive(&c))
 			       : 1;
 	return theory_speedup(&c, theory_juggle(&c));
 }
 
-static json_t *policy_json(const struct session *session, int policy)
+static json_t *policy_json(const struct session *session, size_t policy)
 {
 	const struct outcome *outcome = &session->outcome[policy];
 	const struct threads_result *result = &outcome->result;
 
 	/* json_real() has NULL for what is not finite, and "o?" null. */
-	return json_pack("{s:s, s:f, s:f, s:o?, s:I, s:I, s:f, s:f, s:f, s:f}", "name",
-		names_balancer[policy], "time_s", seconds(outcome), "speedup",
+	return json_pack("{s:s, s:f, s:f, s:o?, s:I, s:f, s:I, s:I, s:f, s:f, s:f, s:f}", "name",
+		session->options->name[policy], "time_s", seconds(outcome), "speedup",
 		speedup(session, policy), "theory_speedup", json_real(theory_of(session, policy)),
-		"points", (json_int_t)result->points, "migrations", (json_int_t)result->migrations,
-		"migrations_per_s", (double)result->migrations / seconds(outcome), "busy",
-		result->busy, "lag_s", result->lag_ns / 1e9, "lag_mean_s",
-		result->lag_mean_ns / 1e9);
+		"points", (json_int_t)result->points, "balanced", result->balanced,
+		"regime_changes", (json_int_t)result->regime_changes, "migrations",
+		(json_int_t)result->migrations, "migrations_per_s",
+		(double)result->migrations / seconds(outcome), "busy", result->busy, "lag_s",
+		result->lag_ns / 1e9, "lag_mean_s", result->lag_mean_ns / 1e9);
 }
 
 static int print_json(const struct session *session)
@@ -197,18 +197,21 @@ static int print_json(const struct session *session)
 	json_t *list = json_array();
 	struct theory_case c;
 
-	for (int i = 0; i < NAMES_BALANCERS; i++)
+	for (size_t i = 0; i < session->options->balancers; i++)
 		if (session->options->wanted[i])
 			json_array_append_new(list, policy_json(session, i));
 	/* The bound is of periods that are all as long. */
 	bool bounded = theory_case(session, &c) && params->jitter <= 0;
 	double bound = bounded ? theory_speedup_bound(&c) : NAN;
 	return command_print_json(session->program,
-		json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:f, s:s, s:I, s:I, s:b, s:f, s:o?, s:o}",
+		json_pack("{s:s, s:s, s:I, s:I, s:f, s:I, s:f, s:b, s:b, s:s, s:I, s:I, s:b, s:f, "
+			  "s:o?, "
+			  "s:o}",
 			"program", session->program, "version", JUGGLE_VERSION, "threads",
 			(json_int_t)params->threads, "cpus", (json_int_t)params->cpus, "phase_s",
 			(double)params->phase_ns / 1e9, "phases", (json_int_t)params->phases,
-			"period_s", (double)params->period_ns / 1e9, "barrier",
+			"period_s", (double)params->period_ns / 1e9, "period_auto",
+			params->period_auto, "always", params->always, "barrier",
 			names_barrier[params->barrier], "seed", (json_int_t)params->seed, "domains",
 			(json_int_t)params->domains, "joint", params->joint, "perfect_speedup",
 			perfect(session), "bound_speedup", json_real(bound), "policies", list));
@@ -217,33 +220,33 @@ static int print_json(const struct session *session)
 static void print_meaning(const struct session *session)
 {
 	const struct threads_params *params = &session->options->params;
-	int last = -1;
+	size_t last = NAMES_PINNED;
 
-	for (int i = 0; i < NAMES_BALANCERS; i++)
-		if (session->options->wanted[i] && i != THREADS_STATIC)
+	for (size_t i = 0; i < session->options->balancers; i++)
+		if (session->options->wanted[i] && i != NAMES_PINNED)
 			last = i;
 	if (params->threads <= params->cpus)
 		printf("There is a CPU for each thread.\n");
 	else
 		printf("%u threads share %zu CPUs.\n", params->threads, params->cpus);
-	if (last >= 0)
+	if (last != NAMES_PINNED)
 		printf("With %s the program is %.2f times as fast as pinned.\n",
-			names_balancer[last], speedup(session, last));
+			session->options->name[last], speedup(session, last));
 	printf("If no CPU were ever idle without need it would be %.2f times as fast.\n",
 		perfect(session));
 }
 
 static int print_text(const struct session *session)
 {
-	printf("%-9s %11s %8s %7s %10s %9s %6s %9s\n", "policy", "time (s)", "speedup", "theory",
-		"moves", "moves/s", "busy", "lag (ms)");
-	for (int i = 0; i < NAMES_BALANCERS; i++) {
+	printf("%-9s %11s %8s %7s %10s %9s %6s %6s %9s\n", "policy", "time (s)", "speedup",
+		"theory", "moves", "moves/s", "busy", "placed", "lag (ms)");
+	for (size_t i = 0; i < session->options->balancers; i++) {
 		const struct outcome *outcome = &session->outcome[i];
 		const struct threads_result *result = &outcome->result;
 		if (!session->options->wanted[i])
 			continue;
 		double theory = theory_of(session, i);
-		printf("%-9s %11.6g %8.3f ", names_balancer[i], seconds(outcome),
+		printf("%-9s %11.6g %8.3f ", session->options->name[i], seconds(outcome),
 			speedup(session, i));
 		if (isfinite(theory))
 			printf("%7.3f", theory);
@@ -251,6 +254,10 @@ static int print_text(const struct session *session)
 			printf("%7s", "-");
 		printf(" %10llu %9.4g %5.1f%%", (unsigned long long)result->migrations,
 			(double)result->migrations / seconds(outcome), 100 * result->busy);
+		if (i == NAMES_REACTIVE || i == NAMES_IDEAL)
+			printf(" %6s", "-");
+		else
+			printf(" %5.1f%%", 100 * result->balanced);
 		if (result->points > 0)
 			printf(" %9.4g\n", result->lag_ns / 1e6);
 		else

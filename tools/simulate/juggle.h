@@ -11,11 +11,13 @@ enum { SIMULATE_THREADS_MAX = 4096, SIMULATE_CPUS_MAX = 1024 };
 
 struct simulate_juggle {
 	struct command_options common;
-	/* All but .balancer; .cpu is the array below. */
+	/* All but .balancer and .kind; .cpu is the array below. */
 	struct threads_params params;
 	struct threads_cpu cpu[SIMULATE_CPUS_MAX];
 	struct threads_load load[SIMULATE_CPUS_MAX];
-	bool wanted[NAMES_BALANCERS]; /* by enum threads_balancer */
+	const char *name[NAMES_BALANCERS_MAX]; /* of all balancers */
+	size_t balancers;
+	bool wanted[NAMES_BALANCERS_MAX];
 	const char *series; /* file name, or NULL */
 	bool heat_map;
 	uint32_t threads_max; /* of the heat map */

@@ -29,6 +29,8 @@ enum {
 	KEY_REMOTE_COST,
 	KEY_JITTER,
 	KEY_MARGIN,
+	KEY_ALWAYS,
+	KEY_IDLE,
 	KEY_POINT_COST,
 	KEY_BY_WORK,
 	KEY_SEED,
@@ -68,7 +70,16 @@ static const struct argp_option table[] = {
 	{0, 0, 0, 0, "The balancer:", 3},
 	{"policy", 'P', "NAME", 0,
 		"pinned, reactive, ideal, juggle, or all side by side (default: all)", 3},
-	{"period", 'i', "TIME", 0, "Time between balancing points (default: 4ms)", 3},
+	{"period", 'i', "TIME", 0,
+		"Time between balancing points, or auto: juggle chooses (default: auto, which is "
+		"2ms for the ideal one)",
+		3},
+	{"always", KEY_ALWAYS, NULL, 0,
+		"juggle: balance whenever there are threads for it, without trials whether it pays",
+		3},
+	{"idle", KEY_IDLE, "NAME", 0,
+		"juggle: auto, threads that sleep long are taken for idle; or none (default: auto)",
+		3},
 	{"jitter", KEY_JITTER, "PCT", 0,
 		"Random variation of each period, up to 99 percent (default: 0)", 3},
 	{"point-cost", KEY_POINT_COST, "TIME", 0,
@@ -104,14 +115,33 @@ struct parsing {
 /* Those of the table, and "all". */
 static error_t read_policy(struct argp_state *state, const char *arg, struct simulate_juggle *out)
 {
-	const char *names[NAMES_BALANCERS + 1] = {[NAMES_BALANCERS] = "all"};
-	size_t which = 0;
+	const char *names[NAMES_BALANCERS_MAX + 1];
+	size_t which = 0, all = out->balancers;
 
-	for (size_t i = 0; i < NAMES_BALANCERS; i++)
-		names[i] = names_balancer[i];
-	error_t error = command_choice(state, "--policy", arg, names, NAMES_BALANCERS + 1, &which);
-	for (size_t i = 0; i < NAMES_BALANCERS && error == 0; i++)
-		out->wanted[i] = which == i || which == NAMES_BALANCERS;
+	memcpy(names, out->name, sizeof(out->name));
+	names[all] = "all";
+	error_t error = command_choice(state, "--policy", arg, names, all + 1, &which);
+	for (size_t i = 0; i < all && error == 0; i++)
+		out->wanted[i] = which == i || which == all;
+	return error;
+}
+
+static error_t read_period(struct argp_state *state, const char *arg, struct threads_params *out)
+{
+	out->period_auto = strcmp(arg, "auto") == 0;
+	if (!out->period_auto)
+		return command_time(state, "--period", arg, 1, &out->period_ns);
+	out->period_ns = POLICY_AUTO_PERIOD_NS;
+	return 0;
+}
+
+static error_t read_idle(struct argp_state *state, const char *arg, struct threads_params *out)
+{
+	static const char *const names[] = {"auto", "none"};
+	size_t which = 0;
+	error_t error = command_choice(state, "--idle", arg, names, 2, &which);
+
+	out->idle_auto = which == 0;
 	return error;
 }
 
@@ -200,9 +230,9 @@ double simulate_steps(const struct simulate_juggle *options)
 	struct threads_params params = options->params;
 	double sum = 0;
 
-	for (size_t i = 0; i < NAMES_BALANCERS; i++) {
-		params.balancer = (enum threads_balancer)i;
-		if (i == THREADS_STATIC || options->wanted[i])
+	for (size_t i = 0; i < options->balancers; i++) {
+		names_set_balancer(&params, i);
+		if (i == NAMES_PINNED || options->wanted[i])
 			sum += threads_steps(&params);
 	}
 	return sum;
@@ -245,7 +275,7 @@ static error_t complete(struct argp_state *state, struct parsing *parsing)
 	if (simulate_steps(out) > COMMAND_STEPS_MAX)
 		return wrong(state, "that would take hours: use a longer --period or --slice, or "
 				    "fewer --phases or threads");
-	for (size_t i = 0; i < NAMES_BALANCERS; i++)
+	for (size_t i = 0; i < out->balancers; i++)
 		wanted += out->wanted[i];
 	if (out->series && wanted != 1)
 		return wrong(state, "--series: choose one --policy");
@@ -324,7 +354,12 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 'P':
 		return read_policy(state, arg, out);
 	case 'i':
-		return command_time(state, "--period", arg, 1, &params->period_ns);
+		return read_period(state, arg, params);
+	case KEY_ALWAYS:
+		params->always = true;
+		return 0;
+	case KEY_IDLE:
+		return read_idle(state, arg, params);
 	case KEY_JITTER:
 		return command_percent(state, "--jitter", arg, 99, &params->jitter);
 	case KEY_POINT_COST:
@@ -365,10 +400,14 @@ int simulate_juggle_parse(int argc, char **argv, struct simulate_juggle *out)
 		.params = {.threads = 8,
 			.domains = 1,
 			.phase_ns = 1000 * MS,
-			.period_ns = 4 * MS,
+			.period_ns = POLICY_AUTO_PERIOD_NS,
+			.period_auto = true,
+			.idle_auto = true,
 			.seed = 1},
-		.wanted = {true, true, true, true},
 		.threads_max = 64,
 	};
+	out->balancers = names_balancers(out->name);
+	for (size_t i = 0; i < out->balancers; i++)
+		out->wanted[i] = true;
 	return command_parse(&argp, argc, argv, &parsing, &out->common);
 }

@@ -75,8 +75,7 @@ static void print_policy(FILE *to, const struct live_sample *s)
 	fprintf(to, "%s, period %s, domains %s\n", s->policy, time_of(s->period_ns).text,
 		s->domains);
 	label(to, "");
-	fprintf(to, "sampler %s, a balancer for each %s\n", s->sampler,
-		strcmp(s->balancers, "cpu") == 0 ? "CPU" : "domain");
+	fprintf(to, "sampler %s\n", s->sampler);
 }
 
 static void print_cost(FILE *to, const struct live_sample *s)

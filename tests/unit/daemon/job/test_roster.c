@@ -11,32 +11,32 @@
 
 #include <cmocka.h>
 
-#define WORKERS 500
+#define THREADS 500
 
-static struct proc_thread thread_of(const struct worker *worker)
+static struct proc_thread thread_of(const struct job_thread *thread)
 {
-	return (struct proc_thread){.tid = worker->slot.tid, .start_ticks = worker->start_ticks};
+	return (struct proc_thread){.tid = thread->slot.tid, .start_ticks = thread->start_ticks};
 }
 
 static void test_all(void **state)
 {
-	static struct worker worker[WORKERS];
+	static struct job_thread thread[THREADS];
 	struct roster roster = {0};
 	pid_t *pid;
 	(void)state;
 
 	assert_int_equal(roster_processes(&roster, &pid), 0);
 	assert_null(pid);
-	for (int i = 0; i < WORKERS; i++) {
+	for (int i = 0; i < THREADS; i++) {
 		/* Each tid twice, with another start; 7 processes. */
-		worker[i].slot.tid = 1 + i * 7 % 250;
-		worker[i].slot.pid = 1000 + i % 7;
-		worker[i].start_ticks = (uint64_t)i;
-		struct proc_thread thread = thread_of(&worker[i]);
+		thread[i].slot.tid = 1 + i * 7 % 250;
+		thread[i].slot.pid = 1000 + i % 7;
+		thread[i].start_ticks = (uint64_t)i;
+		struct proc_thread found = thread_of(&thread[i]);
 		if (i < 250)
-			assert_false(roster_has(&roster, &thread));
-		assert_int_equal(roster_add(&roster, &worker[i]), 0);
-		assert_true(roster_has(&roster, &thread));
+			assert_false(roster_has(&roster, &found));
+		assert_int_equal(roster_add(&roster, &thread[i]), 0);
+		assert_true(roster_has(&roster, &found));
 	}
 	for (size_t i = 1; i < roster.count; i++)
 		assert_true(roster.entry[i - 1].tid <= roster.entry[i].tid);
@@ -45,12 +45,12 @@ static void test_all(void **state)
 		assert_int_equal(pid[i], 1000 + i);
 	free(pid);
 	for (int i = 0; i < 250; i++)
-		roster_remove(&roster, &worker[i]);
-	roster_remove(&roster, &worker[0]); /* is not there */
+		roster_remove(&roster, &thread[i]);
+	roster_remove(&roster, &thread[0]); /* is not there */
 	assert_int_equal(roster.count, 250);
-	for (int i = 0; i < WORKERS; i++) {
-		struct proc_thread thread = thread_of(&worker[i]);
-		assert_true(roster_has(&roster, &thread) == (i >= 250));
+	for (int i = 0; i < THREADS; i++) {
+		struct proc_thread found = thread_of(&thread[i]);
+		assert_true(roster_has(&roster, &found) == (i >= 250));
 	}
 	roster_deinit(&roster);
 	roster_deinit(&roster);

@@ -351,10 +351,6 @@ static void test_words(void **state)
 		assert_string_equal(text_at(report, "regime"), cases[i].regime_text);
 		json_decref(report);
 	}
-	snprintf(t->balancers, sizeof t->balancers, "cpu");
-	json_t *report = build(t);
-	assert_string_equal(text_at(report, "balancers"), "cpu");
-	json_decref(report);
 	telemetry_unmap(t);
 }
 
@@ -509,13 +505,11 @@ static void test_summary_of_nothing(void **state)
 	struct telemetry *t = new_telemetry();
 	(void)state;
 
-	snprintf(t->balancers, sizeof t->balancers, "cpu");
 	telemetry_set32(&t->cpus, UINT32_MAX);
 	telemetry_set32(&t->state, TELEMETRY_LOST);
 	char *text = summary(t, 0);
 	assert_shows(text, "elapsed      0.000 s, 0 % of it balanced; balancer lost\n");
 	assert_shows(text, "on 1024 CPUs\n");
-	assert_shows(text, "a balancer for each CPU\n");
 	assert_shows(text, "0.000 s of CPU (0.00 % of one CPU), 0.0 us a point (median)\n");
 	assert_null(strstr(text, "subdomains"));
 	free(text);

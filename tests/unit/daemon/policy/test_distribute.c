@@ -4,7 +4,7 @@
  * what is reached here.
  */
 #undef NDEBUG
-#include "daemon/policy/policy.h"
+#include "daemon/policy/distribute.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,14 +26,19 @@ static void test_place_even(void **state)
 		/* In two goes, as threads are found. */
 		size_t all = d.n, first = (size_t)random_int(&seed, 0, (int64_t)all);
 		for (size_t i = 0; i < all; i++)
-			d.thread[i].cpu = POLICY_NO_CPU;
+			d.thread[i] = (struct policy_thread){
+				.cpu = POLICY_NO_CPU, .computes = random_int(&seed, 0, 9) > 0};
 		for (d.n = first;; d.n = all) {
-			struct domain before = d;
-			size_t moves = policy_place(d.thread, d.n, d.cpu, d.m, d.move);
-			assert_int_equal(moves, before.n == first ? first : all - first);
-			assert_moves_tell_all(&before, &d, moves);
-			for (size_t i = 0; i < d.n; i++)
-				assert_in_range(d.thread[i].cpu, 0, d.m - 1);
+			note_cpus(&d);
+			policy_place(d.thread, d.n, d.cpu, d.m);
+			for (size_t i = 0; i < d.n; i++) {
+				if (!d.thread[i].computes)
+					assert_int_equal(d.thread[i].cpu, POLICY_NO_CPU);
+				else if (d.thread[i].cpu_before != POLICY_NO_CPU)
+					assert_false(has_moved(&d, i));
+				else
+					assert_in_range(d.thread[i].cpu, 0, d.m - 1);
+			}
 			assert_true(apart(&d) <= 1);
 			if (d.n == all)
 				break;
@@ -47,17 +52,18 @@ static void test_place_lowest_first(void **state)
 	(void)state;
 
 	for (size_t i = 0; i < d.n; i++)
-		d.thread[i].cpu = POLICY_NO_CPU;
+		d.thread[i] = (struct policy_thread){.cpu = POLICY_NO_CPU, .computes = true};
 	d.thread[1].cpu = 0;
-	assert_int_equal(policy_place(d.thread, d.n, d.cpu, d.m, d.move), 4);
+	policy_place(d.thread, d.n, d.cpu, d.m);
 	assert_int_equal(d.thread[0].cpu, 1);
 	assert_int_equal(d.thread[1].cpu, 0);
 	assert_int_equal(d.thread[2].cpu, 2);
 	assert_int_equal(d.thread[3].cpu, 0);
 	assert_int_equal(d.thread[4].cpu, 1);
-	assert_int_equal(policy_place(d.thread, d.n, d.cpu, d.m, d.move), 0);
-	assert_int_equal(policy_place(d.thread, d.n, d.cpu, 0, d.move), 0);
-	assert_int_equal(policy_place(d.thread, 0, d.cpu, d.m, d.move), 0);
+	note_cpus(&d);
+	policy_place(d.thread, d.n, d.cpu, d.m);
+	policy_place(d.thread, 0, d.cpu, d.m);
+	assert_int_equal(count_moved(&d), 0);
 }
 
 /* The fewest moves that can make it even: the fullest CPUs keep one thread more. */
@@ -93,20 +99,20 @@ static void test_even_out(void **state)
 			d.thread[i].cpu = (int32_t)random_int(&seed, -1, (int64_t)d.m - 1);
 			d.thread[i].progress_ns = random_int(&seed, -100, 100);
 		}
-		struct domain before = d;
-		size_t moves = policy_even_out(d.thread, d.n, d.cpu, d.m, d.move);
-		assert_moves_tell_all(&before, &d, moves);
+		size_t needed = moves_needed(&d);
+		note_cpus(&d);
+		policy_even_out(d.thread, d.n, d.cpu, d.m);
 		assert_true(apart(&d) <= 1);
-		assert_int_equal(moves, moves_needed(&before));
+		assert_int_equal(count_moved(&d), needed);
 		for (size_t i = 0; i < d.n; i++)
-			assert_true((before.thread[i].cpu == POLICY_NO_CPU) ==
+			assert_true((d.thread[i].cpu_before == POLICY_NO_CPU) ==
 				    (d.thread[i].cpu == POLICY_NO_CPU));
 		/* Of the threads of one CPU those furthest behind went. */
-		for (size_t k = 0; k < moves; k++)
-			for (size_t i = 0; i < d.n; i++)
-				if (d.thread[i].cpu == d.move[k].from)
-					assert_true(d.thread[i].progress_ns >=
-						    d.thread[d.move[k].thread].progress_ns);
+		for (size_t k = 0; k < d.n; k++)
+			for (size_t i = 0; i < d.n && has_moved(&d, k); i++)
+				if (d.thread[i].cpu == d.thread[k].cpu_before)
+					assert_true(
+						d.thread[i].progress_ns >= d.thread[k].progress_ns);
 	}
 }
 
@@ -116,22 +122,22 @@ static void test_pick_domain(void **state)
 	(void)state;
 
 	for (int round = 0; round < 1000; round++) {
-		uint32_t threads[8] = {0}, cpus[8];
+		struct policy_domain domain[8] = {0};
 		size_t domains = (size_t)random_int(&seed, 1, 8);
 		bool same = random_word(&seed) & 1;
 		for (size_t d = 0; d < domains; d++)
-			cpus[d] = same ? 4 : (uint32_t)random_int(&seed, 1, 64);
+			domain[d].cpus = same ? 4 : (uint32_t)random_int(&seed, 1, 64);
 		for (int i = 0; i < 200; i++) {
-			size_t pick = policy_pick_domain(threads, cpus, domains);
+			size_t pick = policy_pick_domain(domain, domains);
 			assert_true(pick < domains);
-			threads[pick]++;
+			uint32_t threads = ++domain[pick].threads;
 			/* In proportion: none has more threads a CPU than another would
 			 * have with one more thread. */
 			for (size_t d = 0; d < domains; d++) {
-				assert_true((uint64_t)threads[pick] * cpus[d] <=
-					    (uint64_t)(threads[d] + 1) * cpus[pick]);
+				assert_true((uint64_t)threads * domain[d].cpus <=
+					    (uint64_t)(domain[d].threads + 1) * domain[pick].cpus);
 				if (same)
-					assert_true(threads[pick] <= threads[d] + 1);
+					assert_true(threads <= domain[d].threads + 1);
 			}
 		}
 	}

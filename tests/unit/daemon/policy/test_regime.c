@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: MIT
 /*
- * The two verdicts that are reached over time: whether a thread is idle, and whether
- * balancing pays. Jobs are made up of what the chooser sees of them.
+ * Whether balancing pays: a verdict that is reached over time. Jobs are made up of what the chooser
+ * sees of them.
  */
 #undef NDEBUG
-#include "daemon/policy/policy.h"
+#include "daemon/policy/regime.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -24,56 +24,6 @@ static double random_share(uint64_t *seed)
 {
 	return (double)(random_word(seed) >> 11) / (double)(UINT64_C(1) << 52) - 1;
 }
-
-/* ---- Idle threads ---- */
-
-/* What a share of a CPU during a time makes of a thread that was idle or not. */
-static bool idle_after(bool idle, double share, int periods)
-{
-	struct policy_idle verdict = {.idle = idle};
-
-	for (int i = 0; i < periods; i++) {
-		bool before = verdict.idle;
-		bool changed = policy_idle_update(&verdict, (uint64_t)(share * 10 * MS), 10 * MS);
-		assert_true(changed == (before != verdict.idle));
-	}
-	return verdict.idle;
-}
-
-static void test_idle(void **state)
-{
-	(void)state;
-	assert_true(idle_after(false, 0, 5));
-	assert_true(idle_after(false, 0.009, 5));
-	assert_false(idle_after(true, 1, 5));
-	assert_false(idle_after(true, 0.051, 5));
-	/* Between the two a thread stays what it was. */
-	for (double share = 0.011; share < 0.05; share += 0.005) {
-		assert_true(idle_after(true, share, 100));
-		assert_false(idle_after(false, share, 100));
-	}
-}
-
-static void test_idle_when(void **state)
-{
-	struct policy_idle verdict = {0};
-	(void)state;
-
-	/* Not before a whole window, so that a short wait does not count as idleness. */
-	for (int i = 0; i < 49; i++)
-		assert_false(policy_idle_update(&verdict, 0, MS));
-	assert_true(policy_idle_update(&verdict, 0, MS));
-	assert_true(verdict.idle);
-	/* Awake as soon as it ran 5 % of a window. */
-	assert_false(policy_idle_update(&verdict, 2 * MS, 2 * MS));
-	assert_true(policy_idle_update(&verdict, MS, MS));
-	assert_false(verdict.idle);
-	/* One long window is as good as many short ones. */
-	assert_true(policy_idle_update(&verdict, 0, 10000 * MS));
-	assert_true(verdict.idle);
-}
-
-/* ---- The regime ---- */
 
 /* A job whose threads block: how busy it keeps the CPUs under each regime. */
 struct job {
@@ -106,7 +56,7 @@ static bool step(struct run *run, const struct job *job)
 	struct policy_window window = {.elapsed_ns = WINDOW_NS,
 		.run_ns = (uint64_t)(busy * 4 * (double)WINDOW_NS),
 		.wait_ns = WINDOW_NS,
-		.blocks = job->block_hz * (double)WINDOW_NS * 1e-9,
+		.sleeps = job->block_hz * (double)WINDOW_NS * 1e-9,
 		.threads = 6,
 		.cpus = 4};
 
@@ -183,7 +133,7 @@ static void test_spins(void **state)
 	window.since_yield_ns = 2000 * (uint64_t)1000000;
 	policy_regime_update(&run.chooser, &window);
 	assert_true(run.chooser.yields && !run.chooser.spins);
-	window.blocks = 5;
+	window.sleeps = 5;
 	policy_regime_update(&run.chooser, &window);
 	assert_false(run.chooser.spins || run.chooser.yields);
 }
@@ -194,7 +144,7 @@ static void test_subdomains(void **state)
 	struct policy_window contested = {.elapsed_ns = WINDOW_NS,
 		.run_ns = 3 * WINDOW_NS,
 		.wait_ns = WINDOW_NS,
-		.blocks = 5,
+		.sleeps = 5,
 		.threads = 4,
 		.cpus = 4};
 	(void)state;
@@ -393,8 +343,6 @@ static void test_forgets(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_idle),
-		cmocka_unit_test(test_idle_when),
 		cmocka_unit_test(test_no_trial_needed),
 		cmocka_unit_test(test_spins),
 		cmocka_unit_test(test_subdomains),

@@ -19,11 +19,10 @@ static struct published_thread *table(size_t n)
 	return thread;
 }
 
-static enum published_role look(
-	struct published *published, pid_t pid, pid_t tid, uint64_t *updates, bool *balanced)
+static enum policy_role look(struct published *published, pid_t pid, pid_t tid, uint64_t *updates)
 {
 	pthread_mutex_lock(&published->lock);
-	enum published_role role = published_look(published, pid, tid, updates, balanced);
+	enum policy_role role = published_look(published, pid, tid, updates);
 	pthread_mutex_unlock(&published->lock);
 	return role;
 }
@@ -32,12 +31,11 @@ static void test_roles(void **state)
 {
 	struct published published;
 	uint64_t updates = 0;
-	bool balanced = false;
 	(void)state;
 
 	published_init(&published);
 	assert_false(published_any(&published));
-	assert_int_equal(look(&published, 1, 1, &updates, &balanced), PUBLISHED_NOTHING);
+	assert_int_equal(look(&published, 1, 1, &updates), POLICY_ROLE_UNKNOWN);
 	/* Unsorted; a tid may be claimed by a process that it does not belong to. */
 	struct published_thread *thread = table(4);
 	thread[0] = (struct published_thread){.pid = 30, .tid = 31, .updates = 5};
@@ -46,32 +44,30 @@ static void test_roles(void **state)
 	thread[3] = (struct published_thread){.pid = 10, .tid = 11, .updates = 8};
 	published_replace(&published, thread, 4);
 	assert_true(published_any(&published));
-	assert_int_equal(look(&published, 10, 12, &updates, &balanced), PUBLISHED_WORKER);
+	assert_int_equal(look(&published, 10, 12, &updates), POLICY_ROLE_BALANCED);
 	assert_int_equal(updates, 6);
-	assert_true(balanced);
-	assert_int_equal(look(&published, 30, 31, &updates, &balanced), PUBLISHED_WORKER);
+	assert_int_equal(look(&published, 30, 31, &updates), POLICY_ROLE_WORKER);
 	assert_int_equal(updates, 5);
-	assert_false(balanced);
 	/* Before, between and after the workers of their process. */
-	assert_int_equal(look(&published, 10, 10, &updates, &balanced), PUBLISHED_OTHER);
-	assert_int_equal(look(&published, 10, 20, &updates, &balanced), PUBLISHED_OTHER);
-	assert_int_equal(look(&published, 10, 99, &updates, &balanced), PUBLISHED_OTHER);
-	assert_int_equal(look(&published, 30, 30, &updates, &balanced), PUBLISHED_OTHER);
-	assert_int_equal(look(&published, 30, 99, &updates, &balanced), PUBLISHED_OTHER);
-	assert_int_equal(look(&published, 9, 9, &updates, &balanced), PUBLISHED_NOTHING);
-	assert_int_equal(look(&published, 20, 31, &updates, &balanced), PUBLISHED_NOTHING);
-	assert_int_equal(look(&published, 31, 31, &updates, &balanced), PUBLISHED_NOTHING);
+	assert_int_equal(look(&published, 10, 10, &updates), POLICY_ROLE_OTHER);
+	assert_int_equal(look(&published, 10, 20, &updates), POLICY_ROLE_OTHER);
+	assert_int_equal(look(&published, 10, 99, &updates), POLICY_ROLE_OTHER);
+	assert_int_equal(look(&published, 30, 30, &updates), POLICY_ROLE_OTHER);
+	assert_int_equal(look(&published, 30, 99, &updates), POLICY_ROLE_OTHER);
+	assert_int_equal(look(&published, 9, 9, &updates), POLICY_ROLE_UNKNOWN);
+	assert_int_equal(look(&published, 20, 31, &updates), POLICY_ROLE_UNKNOWN);
+	assert_int_equal(look(&published, 31, 31, &updates), POLICY_ROLE_UNKNOWN);
 
 	assert_null(published_entry(&published, 10, 13));
 	struct published_thread *entry = published_entry(&published, 10, 11);
 	assert_non_null(entry);
 	atomic_store(&entry->updates, 9);
-	assert_int_equal(look(&published, 10, 11, &updates, &balanced), PUBLISHED_WORKER);
+	assert_int_equal(look(&published, 10, 11, &updates), POLICY_ROLE_WORKER);
 	assert_int_equal(updates, 9);
 
 	published_replace(&published, NULL, 0);
 	assert_false(published_any(&published));
-	assert_int_equal(look(&published, 10, 12, &updates, &balanced), PUBLISHED_NOTHING);
+	assert_int_equal(look(&published, 10, 12, &updates), POLICY_ROLE_UNKNOWN);
 	published_deinit(&published);
 }
 
@@ -79,11 +75,10 @@ static void *read_all(void *argument)
 {
 	struct published *published = argument;
 	uint64_t updates;
-	bool balanced;
 
 	for (int i = 0; i < 20000; i++)
 		for (pid_t tid = 0; tid < 4; tid++)
-			if (look(published, 1, tid, &updates, &balanced) == PUBLISHED_WORKER &&
+			if (look(published, 1, tid, &updates) == POLICY_ROLE_WORKER &&
 				updates < 7)
 				return published; /* never written */
 	return NULL;

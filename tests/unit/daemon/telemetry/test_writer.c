@@ -121,7 +121,6 @@ static void test_values(void **state)
 	assert_int_equal(TELEMETRY_LOST, 3);
 	assert_int_equal(TELEMETRY_THREAD_USED, 1);
 	assert_int_equal(TELEMETRY_THREAD_COMPUTE, 2);
-	assert_int_equal(TELEMETRY_THREAD_BEHIND, 4);
 	assert_int_equal(TELEMETRY_THREAD_ENDED, 8);
 	assert_int_equal(TELEMETRY_PROGRESS_USED, 1);
 	assert_int_equal(TELEMETRY_PROGRESS_ENDED, 2);

@@ -14,11 +14,10 @@
 #include <unistd.h>
 
 #include "daemon/trace/reader.h"
+#include "tests/unit/daemon/trace/text.h"
 
-#define HEADER                                                                                     \
-	"# juggle trace 1 {\"version\":\"0.1.0\",\"command\":\"true\",\"start_ns\":5,"             \
-	"\"policy\":\"juggle\",\"sampler\":\"schedstat\",\"balancers\":\"domain\","                \
-	"\"period_s\":0.004,\"cpus\":[[0,0],[3,1]]}\n"
+#define HEADER TRACE_HEADER("5")
+#define CPUS "cpus 5 0:0 3:1\n"
 
 #define OBSERVED_POINTS 53 /* in that fixture */
 
@@ -48,13 +47,18 @@ static void test_header(void **state)
 	struct trace_error error;
 
 	(void)state;
-	assert_int_equal(parse(&trace, &error, HEADER), 0);
+	assert_int_equal(parse(&trace, &error, HEADER CPUS), 0);
 	assert_string_equal(trace.version, "0.1.0");
 	assert_string_equal(trace.command, "true");
 	assert_string_equal(trace.policy, "juggle");
 	assert_string_equal(trace.sampler, "schedstat");
 	assert_string_equal(trace.balancers, "domain");
+	assert_string_equal(trace.domains, "split");
 	assert_true(trace.period_s == 0.004);
+	assert_true(trace.jitter == 0.1);
+	assert_int_equal(trace.margin_ns, 500000);
+	assert_true(trace.always && !trace.period_auto);
+	assert_int_equal(trace.expected, 0);
 	assert_int_equal(trace.start_ns, 5);
 	assert_int_equal(trace.cpus, 2);
 	assert_int_equal(trace.cpu[1].os_cpu, 3);
@@ -71,49 +75,101 @@ static void test_records(void **state)
 	struct trace_error error;
 
 	(void)state;
-	assert_int_equal(parse(&trace, &error,
-				 HEADER "birth 10 42 41 a name  \n"
-					"point 20 1 15 2 1\n"
-					"thread 42 3 -7 8 9 b\n"
-					"thread 43 -1 1 0 4611686018427387903 a\n"
-					"move 42 3 0\n"
-					"regime 21 1 aside why, in words\n"
-					"cpus 22 0:0 3:1\n"
-					"plb 23 41 6\n"
-					"point 25 0 5 0 0\n"
-					"later 1 2 3\n"
-					"bare\n"
-					"birth 26 44 41 \n"
-					"dropped 9\n"),
+	assert_int_equal(
+		parse(&trace, &error,
+			HEADER CPUS
+			"team 6 1 2 77 work\n"
+			"birth 10 42 41 a name  \n"
+			"point 20 1 15 9 all,open\n"
+			"domains 3 0 4294967295\n"
+			"new 45 1\n"
+			"thread 42 3 -7 8 9 2 b work=5 left=4 sleeps=3 updates=2 rule=2 role=3\n"
+			"thread 43 -1 1 0 4611686018427387903 0 a unseen\n"
+			"other 44 0 6 7 1 e\n"
+			"move 42 3 0\n"
+			"move 43 -1 3\n"
+			"handover 45 0\n"
+			"decide 2 3 1 balance why, in words\n"
+			"cpus 22 0:0\n"
+			"team 22 0 1 78 ns\n"
+			"plb 23 41 6\n"
+			"point 25 0 5 2 some\n"
+			"other 46 -1 0 0 0 i unseen sleeps=1 rule=1\n"
+			"decide 4 4 0 aside why, in words\n"
+			"point 30 0 5 1 all\n"
+			"decide 4 4 0 aside why, in words\n"
+			"later 1 2 3\n"
+			"bare\n"
+			"birth 26 44 41 \n"
+			"dropped 9\n"),
 		0);
-	assert_int_equal(trace.points, 2);
+	assert_int_equal(trace.points, 3);
 	const struct trace_point *point = trace.point;
 	assert_int_equal(point->now_ns, 20);
 	assert_int_equal(point->domain, 1);
 	assert_int_equal(point->elapsed_ns, 15);
+	assert_true(point->members && point->may_hand_over);
+	assert_int_equal(point->loads, 3);
+	assert_int_equal(point->load[2], UINT32_MAX);
+	assert_int_equal(point->newcomers, 1);
+	assert_true(point->newcomer[0].tid == 45 && point->newcomer[0].assigned);
 	assert_int_equal(point->threads, 2);
-	assert_int_equal(point->thread[0].tid, 42);
-	assert_int_equal(point->thread[0].os_cpu, 3);
-	assert_int_equal(point->thread[0].progress_ns, -7);
-	assert_int_equal(point->thread[0].run_ns, 8);
-	assert_int_equal(point->thread[0].wait_ns, 9);
-	assert_true(point->thread[0].behind);
-	assert_int_equal(point->thread[1].os_cpu, -1);
-	assert_false(point->thread[1].behind);
+	const struct trace_thread *thread = point->thread;
+	assert_int_equal(thread->tid, 42);
+	assert_int_equal(thread->os_cpu, 3);
+	assert_int_equal(thread->progress_ns, -7);
+	assert_int_equal(thread->run_ns, 8);
+	assert_int_equal(thread->wait_ns, 9);
+	assert_int_equal(thread->slices, 2);
+	assert_true(thread->work == 5 && thread->left_ns == 4);
+	assert_true(thread->sleeps == 3 && thread->updates == 2);
+	assert_int_equal(thread->news, POLICY_TIMES | POLICY_SLEEPS | POLICY_UPDATES);
+	assert_int_equal(thread->rule, POLICY_RULE_COMPUTE);
+	assert_int_equal(thread->role, POLICY_ROLE_BALANCED);
+	assert_true(thread->behind);
+	assert_int_equal(thread[1].os_cpu, -1);
+	assert_int_equal(thread[1].news, 0);
+	assert_false(thread[1].behind);
+	assert_int_equal(point->others, 1);
+	assert_int_equal(point->other[0].tid, 44);
+	assert_int_equal(point->other[0].news, POLICY_END);
+	assert_int_equal(point->other[0].work, 6); /* as run_ns, where nothing else is told */
 	assert_int_equal(point->moves, 1);
 	assert_int_equal(point->move[0].tid, 42);
 	assert_int_equal(point->move[0].from, 3);
 	assert_int_equal(point->move[0].to, 0);
+	assert_int_equal(point->changes, 1);
+	assert_true(point->change[0].tid == 43 && point->change[0].from == -1);
+	assert_int_equal(point->handovers, 1);
+	assert_true(point->handover[0].tid == 45 && point->handover[0].domain == 0);
+	assert_true(point->period_ns == 2 && point->wait_ns == 3 && point->ticks == 1);
+	assert_true(point->balance);
 	assert_int_equal(point[1].threads, 0);
 	assert_null(point[1].thread);
+	assert_false(point[1].members || point[1].balance);
+	assert_int_equal(point[1].other[0].news, POLICY_SLEEPS);
+	assert_int_equal(point[1].other[0].rule, POLICY_RULE_IDLE);
+	assert_true(point[2].members && !point[2].may_hand_over);
 	assert_int_equal(trace.births, 2);
 	assert_string_equal(trace.birth[0].comm, "a name  ");
 	assert_int_equal(trace.birth[0].pid, 41);
 	assert_string_equal(trace.birth[1].comm, "");
-	assert_int_equal(trace.regimes, 1);
+	/* Each domain's regime, once until it changes. */
+	assert_int_equal(trace.regimes, 2);
 	assert_int_equal(trace.regime[0].domain, 1);
-	assert_false(trace.regime[0].balance);
-	assert_string_equal(trace.regime[0].reason, "why, in words");
+	assert_true(trace.regime[0].balance);
+	assert_int_equal(trace.regime[1].now_ns, 25);
+	assert_int_equal(trace.regime[1].domain, 0);
+	assert_false(trace.regime[1].balance);
+	assert_string_equal(trace.regime[1].reason, "why, in words");
+	assert_int_equal(trace.teams, 2);
+	assert_true(trace.team[0].domain == 1 && trace.team[0].domains == 2);
+	assert_true(trace.team[0].seed == 77 && trace.team[0].by_work);
+	assert_true(trace.team[0].first_cpu == 0 && trace.team[0].cpus == 2);
+	assert_int_equal(trace.team[0].first_point, 0);
+	assert_true(trace.team[1].first_cpu == 2 && trace.team[1].cpus == 1);
+	assert_int_equal(trace.team[1].first_point, 1);
+	assert_int_equal(trace.cpus, 2);
 	assert_int_equal(trace.cpu_changes, 1);
 	assert_int_equal(trace.unknown, 2);
 	assert_int_equal(trace.dropped, 9);
@@ -217,15 +273,15 @@ static void test_no_trace(void **state)
 		{"\n", -EBADMSG, "no trace of juggle --trace"},
 		{"{}", -EBADMSG, "no trace of juggle --trace"},
 		{"# juggle tra", -EBADMSG, "the file ends within the header"},
-		{"# juggle trace 1 {\"version\":", -EBADMSG, "the file ends within the header"},
+		{"# juggle trace 2 {\"version\":", -EBADMSG, "the file ends within the header"},
 		{"# juggle trace one {}\n", -EBADMSG, "no trace of juggle --trace"},
-		{"# juggle trace 1\n", -EBADMSG, "no trace of juggle --trace"},
-		{"# juggle trace 2 {}\n", -EPROTO, "version 2 of the format, only 1 is known"},
+		{"# juggle trace 2\n", -EBADMSG, "no trace of juggle --trace"},
+		{"# juggle trace 1 {}\n", -EPROTO, "version 1 of the format, only 2 is known"},
 		{"# juggle trace 99999999999999999999 {}\n", -EBADMSG,
 			"no trace of juggle --trace"},
-		{"# juggle trace 1 {\"a\":\n", -EBADMSG, "the header is damaged: no JSON object"},
-		{"# juggle trace 1 []\n", -EBADMSG, "the header is damaged: no JSON object"},
-		{"# juggle trace 1 {}\n", -EBADMSG,
+		{"# juggle trace 2 {\"a\":\n", -EBADMSG, "the header is damaged: no JSON object"},
+		{"# juggle trace 2 []\n", -EBADMSG, "the header is damaged: no JSON object"},
+		{"# juggle trace 2 {}\n", -EBADMSG,
 			"the header is damaged: Object item not found: version"},
 	};
 	struct trace_file trace;
@@ -249,13 +305,13 @@ static void test_header_values(void **state)
 		{"\"period_s\":0.004", "\"period_s\":-0.004"},
 		{"\"period_s\":0.004", "\"period_s\":1e300"},
 		{"\"period_s\":0.004", "\"period_s\":1e999"},
-		{"[3,1]", "[3]"},
-		{"[3,1]", "[3,1,1]"},
-		{"[3,1]", "3"},
-		{"[3,1]", "[-1,1]"},
-		{"[3,1]", "[65536,1]"},
-		{"[3,1]", "[3,1024]"},
-		{"[[0,0],[3,1]]", "{}"},
+		{"\"jitter\":0.1", "\"jitter\":-0.1"},
+		{"\"jitter\":0.1", "\"jitter\":1.1"},
+		{"\"margin_ns\":500000", "\"margin_ns\":-1"},
+		{"\"margin_ns\":500000", "\"margin_ns\":9223372036854775807"},
+		{"\"threads\":0", "\"threads\":-1"},
+		{"\"always\":true", "\"always\":1"},
+		{"\"period_auto\":false,", ""},
 		{"\"true\"", "\"tr\\u0000ue\""},
 		{"\"true\"", "\"\xff\""},
 	};
@@ -275,6 +331,8 @@ static void test_header_values(void **state)
 	}
 }
 
+#define POINT(lines) "point 1 0 1 " #lines " some\n"
+
 static void test_damage(void **state)
 {
 	(void)state;
@@ -282,41 +340,67 @@ static void test_damage(void **state)
 	assert_refused("plb 1 2 3\nPlb 1 2 3\n", 3, "not a record");
 	assert_refused("point1 2 3\n", 2, "not a record");
 	assert_refused(HEADER, 2, "not a record");
-	assert_refused("thread 1 0 0 0 0 a\n", 2, "a record that belongs to no point");
+	assert_refused("thread 1 0 0 0 0 0 a\n", 2, "a record that belongs to no point");
 	assert_refused("move 1 0 1\n", 2, "a record that belongs to no point");
-	assert_refused("point 1 0 1 0\n", 2, "a damaged point record");
-	assert_refused("point 1 0 1 0 0 0\n", 2, "a damaged point record");
-	assert_refused("point 1 0 1 0 0 \n", 2, "a damaged point record");
-	assert_refused("point 1  0 1 0 0\n", 2, "a damaged point record");
-	assert_refused("point -1 0 1 0 0\n", 2, "a damaged point record");
-	assert_refused("point +1 0 1 0 0\n", 2, "a damaged point record");
-	assert_refused("point 1 1024 1 0 0\n", 2, "a damaged point record");
-	assert_refused("point 4611686018427387904 0 1 0 0\n", 2, "a damaged point record");
-	assert_refused("point 99999999999999999999 0 1 0 0\n", 2, "a damaged point record");
-	assert_refused("point 1 0 1 2 0\nthread 1 0 0 0 0 a\nplb 1 1 1\n", 4,
-		"a point with fewer threads than it tells");
-	assert_refused("point 1 0 1 4611686018427387903 4611686018427387903\nplb 1 1 1\n", 3,
-		"a point with fewer threads than it tells");
-	assert_refused("point 1 0 1 0 1\nthread 1 0 0 0 0 a\n", 3,
-		"a point with fewer moves than it tells");
-	assert_refused("point 1 0 1 1 0\nthread 0 0 0 0 0 a\n", 3, "a damaged thread record");
-	assert_refused("point 1 0 1 1 0\nthread 1 -2 0 0 0 a\n", 3, "a damaged thread record");
-	assert_refused("point 1 0 1 1 0\nthread 1 65536 0 0 0 a\n", 3, "a damaged thread record");
-	assert_refused("point 1 0 1 1 0\nthread 1 0 0 -1 0 a\n", 3, "a damaged thread record");
-	assert_refused("point 1 0 1 1 0\nthread 1 0 0 0 0 c\n", 3, "a damaged thread record");
-	assert_refused("point 1 0 1 1 0\nthread 1 0 0 0 0 ab\n", 3, "a damaged thread record");
-	assert_refused("point 1 0 1 1 0\nthread 1 0 0 200000000 0 a\n", 3,
+	assert_refused(DECIDE, 2, "a record that belongs to no point");
+	assert_refused("point 1 0 1 1\n", 2, "a damaged point record");
+	assert_refused("point 1 0 1 0 some\n", 2, "a damaged point record");
+	assert_refused("point 1 0 1 1 more\n", 2, "a damaged point record");
+	assert_refused("point 1 0 1 1 some,open\n", 2, "a damaged point record");
+	assert_refused("point 1 0 1 1 all \n", 2, "a damaged point record");
+	assert_refused("point 1  0 1 1 all\n", 2, "a damaged point record");
+	assert_refused("point -1 0 1 1 all\n", 2, "a damaged point record");
+	assert_refused("point +1 0 1 1 all\n", 2, "a damaged point record");
+	assert_refused("point 1 1024 1 1 all\n", 2, "a damaged point record");
+	assert_refused("point 4611686018427387904 0 1 1 all\n", 2, "a damaged point record");
+	assert_refused("point 99999999999999999999 0 1 1 all\n", 2, "a damaged point record");
+	assert_refused(POINT(3) "thread 1 0 0 0 0 0 a\nplb 1 1 1\n", 4,
+		"a point with fewer lines than it tells");
+	assert_refused("point 1 0 1 4611686018427387903 some\nplb 1 1 1\n", 3,
+		"a point with fewer lines than it tells");
+	assert_refused(
+		POINT(2) "thread 1 0 0 0 0 0 a\nplb 1 1 1\n", 4, "a point without its decision");
+	assert_refused(POINT(2) DECIDE, 3, "a point with fewer lines than it tells");
+	static const char *const threads[] = {"0 0 0 0 0 0 a", "1 -2 0 0 0 0 a",
+		"1 65536 0 0 0 0 a", "1 0 0 -1 0 0 a", "1 0 0 0 0 a", "1 0 0 0 0 0 c",
+		"1 0 0 0 0 0 ab", "1 0 0 0 0 0 a ", "1 0 0 0 0 0 a later=1", "1 0 0 0 0 0 a seen",
+		"1 0 0 0 0 0 a work=", "1 0 0 0 0 0 a work=-1", "1 0 0 0 0 0 a work=1 ",
+		"1 0 0 0 0 0 a rule=3", "1 0 0 0 0 0 a role=4", "1 0 0 0 0 0 a role=1 rule=1",
+		"1 0 0 0 0 0 a sleeps=4611686018427387904"};
+	for (size_t i = 0; i < sizeof(threads) / sizeof(*threads); i++) {
+		char text[200];
+		snprintf(text, sizeof(text), POINT(2) "thread %s\n" DECIDE, threads[i]);
+		assert_refused(text, 3, "a damaged thread record");
+	}
+	assert_refused(POINT(2) "other 1 0 0 0 0 a\n", 3, "a damaged other record");
+	assert_refused(POINT(2) "other 1 0 0 0 i\n", 3, "a damaged other record");
+	assert_refused(POINT(2) "new 1\n", 3, "a damaged new record");
+	assert_refused(POINT(2) "new 1 2\n", 3, "a damaged new record");
+	assert_refused(POINT(2) "handover 1 1024\n", 3, "a damaged handover record");
+	assert_refused(POINT(2) "domains 1 -1\n", 3, "a damaged domains record");
+	assert_refused(POINT(2) "domains 4294967296\n", 3, "a damaged domains record");
+	assert_refused(POINT(2) "thread 1 0 0 200000000 0 0 a\n", 3,
 		"damaged: more CPU time than has passed");
-	assert_refused("point 1 0 1 0 1\nmove 1 -1 0\n", 3, "a damaged move record");
-	assert_refused("point 1 0 1 0 1\nmove 1 0 0 0\n", 3, "a damaged move record");
-	assert_refused("point 5 0 1 0 0\npoint 4 1 1 0 0\npoint 4 0 1 0 0\n", 4,
-		"a point that is earlier than the one before");
+	assert_refused(POINT(2) "move 1 -2 0\n", 3, "a damaged move record");
+	assert_refused(POINT(2) "move 1 0 0 0\n", 3, "a damaged move record");
+	assert_refused(POINT(1) "decide 1 1 0 sideways why\n", 3, "a damaged decide record");
+	assert_refused(POINT(1) "decide 1 1 0 aside\n", 3, "a damaged decide record");
+	assert_refused(POINT(1) "decide 1 1 65536 aside why\n", 3, "a damaged decide record");
+	assert_refused(POINT(1) "decide -1 1 0 aside why\n", 3, "a damaged decide record");
+	assert_refused("point 5 0 1 1 some\n" DECIDE "point 4 1 1 1 some\n" DECIDE
+		       "point 4 0 1 1 some\n" DECIDE,
+		6, "a point that is earlier than the one before");
 	assert_refused("birth 1 2 x name\n", 2, "a damaged birth record");
 	assert_refused("birth 1 2 3\n", 2, "a damaged birth record");
-	assert_refused("regime 1 0 sideways why\n", 2, "a damaged regime record");
 	assert_refused("cpus 1\n", 2, "a damaged cpus record");
 	assert_refused("cpus 1 2\n", 2, "a damaged cpus record");
 	assert_refused("cpus 1 2:3:4\n", 2, "a damaged cpus record");
+	assert_refused("cpus 1 65536:0\n", 2, "a damaged cpus record");
+	assert_refused("cpus 1 0:1024\n", 2, "a damaged cpus record");
+	assert_refused("team 1 0 1 2\n", 2, "a damaged team record");
+	assert_refused("team 1 0 1 2 us\n", 2, "a damaged team record");
+	assert_refused("team 1 1 1 2 ns\n", 2, "a damaged team record");
+	assert_refused("team 1 0 1025 2 ns\n", 2, "a damaged team record");
 	assert_refused("plb 1 2\n", 2, "a damaged plb record");
 	assert_refused("dropped many\n", 2, "a damaged dropped record");
 	assert_refused("dropped 1\nplb 1 2 3\n", 3, "a record after the last one");
@@ -395,7 +479,7 @@ static void test_recorded(void **state)
 		assert_false(trace.cut_short);
 		assert_string_equal(trace.policy, tests[k].policy);
 		assert_int_equal(trace.points, tests[k].points);
-		assert_int_equal(trace.births, 3);
+		assert_true(trace.births >= 3);
 		assert_int_equal(trace.unknown, 0);
 		for (size_t i = 0; i < trace.births; i++)
 			assert_string_equal(trace.birth[i].comm, "ubench");
@@ -496,7 +580,8 @@ static void test_files(void **state)
 
 	(void)state;
 	assert_true(fd >= 0);
-	assert_int_equal(write(fd, HEADER "plb 1 2 3\n", strlen(HEADER) + 10), strlen(HEADER) + 10);
+	assert_int_equal(write(fd, HEADER CPUS "plb 1 2 3\n", strlen(HEADER CPUS) + 10),
+		strlen(HEADER CPUS) + 10);
 	close(fd);
 	assert_int_equal(trace_read(&trace, path, &error), 0);
 	assert_int_equal(trace.cpus, 2);

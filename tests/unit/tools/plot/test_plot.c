@@ -15,6 +15,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "tests/unit/daemon/trace/text.h"
 #include "tools/plot/braid.h"
 #include "tools/plot/chart.h"
 #include "tools/plot/output.h"
@@ -24,10 +25,7 @@
 
 #include <jansson.h>
 
-#define HEADER                                                                                     \
-	"# juggle trace 1 {\"version\":\"0.1.0\",\"command\":\"true\",\"start_ns\":1000,"          \
-	"\"policy\":\"juggle\",\"sampler\":\"schedstat\",\"balancers\":\"domain\","                \
-	"\"period_s\":0.004,\"cpus\":[[0,0],[1,0]]}\n"
+#define HEADER TRACE_HEADER("1000") "cpus 1000 0:0 1:0\n"
 
 static const struct plot_choice everything = {.to_ns = UINT64_MAX, .threads_max = UINT32_MAX};
 
@@ -56,12 +54,12 @@ static void load(struct trace_file *trace, const char *name)
 /* Two threads change places on the way; a third is left to the kernel. */
 #define SWAP                                                                                       \
 	HEADER "birth 1000 7 7 a\nbirth 1000 8 7 b\n"                                              \
-	       "point 2000 0 1000 2 0\nthread 8 1 0 1000 0 a\nthread 7 0 0 1000 0 a\n"             \
-	       "point 3000 0 1000 2 2\nthread 8 1 0 1000 0 a\nthread 7 0 0 1000 0 a\n"             \
-	       "move 7 0 1\nmove 8 1 0\n"                                                          \
-	       "point 4000 0 1000 3 0\nthread 8 0 10 1000 0 a\nthread 7 1 0 1000 0 a\n"            \
-	       "thread 9 -1 40 5 0 a\n"                                                            \
-	       "regime 2500 0 balance now\nregime 3500 0 aside then\n"
+	       "point 2000 0 1000 3 some\nthread 8 1 0 1000 0 0 a\nthread 7 0 0 1000 0 0 "         \
+	       "a\n" DECIDE                                                                        \
+	       "point 3000 0 1000 5 some\nthread 8 1 0 1000 0 0 a\nthread 7 0 0 1000 0 0 a\n"      \
+	       "move 7 0 1\nmove 8 1 0\n" DECIDE_BALANCE                                           \
+	       "point 4000 0 1000 6 some\nthread 8 0 10 1000 0 0 a\nthread 7 1 0 1000 0 0 a\n"     \
+	       "thread 9 -1 40 5 0 0 a\nmove 7 1 -1\nmove 8 0 -1\n" DECIDE
 
 static void assert_stay(const struct plot_run *run, size_t at, int32_t tid, int32_t os_cpu,
 	uint32_t slot, uint64_t from_ns, uint64_t to_ns)
@@ -96,11 +94,9 @@ static void test_stays(void **state)
 	assert_stay(&run, 3, 8, 0, 0, 3000, 4000);
 	assert_stay(&run, 4, 9, -1, 0, 3000, 4000);
 	assert_int_equal(run.cpus, 3);
-	assert_int_equal(run.asides, 2);
+	assert_int_equal(run.asides, 1);
 	assert_int_equal(run.aside[0].from_ns, 1000);
-	assert_int_equal(run.aside[0].to_ns, 2500);
-	assert_int_equal(run.aside[1].from_ns, 3500);
-	assert_int_equal(run.aside[1].to_ns, 4000);
+	assert_int_equal(run.aside[0].to_ns, 3000);
 	plot_run_deinit(&run);
 	trace_file_deinit(&trace);
 }
@@ -157,10 +153,11 @@ static void test_odd_records(void **state)
 
 	(void)state;
 	/* Twice in a point; of two domains at once; more elapsed than there was. */
-	parse(&trace, HEADER "point 2000 0 999999 2 0\nthread 7 0 0 0 0 a\nthread 7 1 0 0 0 a\n"
-			     "point 1500 1 100 1 0\nthread 7 65535 0 0 0 a\n"
-			     "point 3000 1 2500 2 0\nthread 7 1 0 0 0 a\nthread 6 1 0 0 0 a\n"
-			     "point 3000 0 0 1 0\nthread 2147483647 0 0 0 0 a\n");
+	parse(&trace, HEADER
+		"point 2000 0 999999 3 some\nthread 7 0 0 0 0 0 a\nthread 7 1 0 0 0 0 a\n" DECIDE
+		"point 1500 1 100 2 some\nthread 7 65535 0 0 0 0 a\n" DECIDE
+		"point 3000 1 2500 3 some\nthread 7 1 0 0 0 0 a\nthread 6 1 0 0 0 0 a\n" DECIDE
+		"point 3000 0 0 2 some\nthread 2147483647 0 0 0 0 0 a\n" DECIDE);
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
 	check_stays(&run);
 	assert_int_equal(run.threads, 3);
@@ -187,9 +184,10 @@ static void test_many_slots(void **state)
 	assert_non_null(to);
 	fputs(HEADER, to);
 	for (int i = 1; i < 20; i++) {
-		fprintf(to, "point %d 0 100 150 0\n", 1000 + 100 * i);
+		fprintf(to, "point %d 0 100 151 some\n", 1000 + 100 * i);
 		for (int t = 0; t < 150; t++)
-			fprintf(to, "thread %d %ld 0 0 0 a\n", t + 1, nrand48(random) % 4 / 3);
+			fprintf(to, "thread %d %ld 0 0 0 0 a\n", t + 1, nrand48(random) % 4 / 3);
+		fputs(DECIDE, to);
 	}
 	fclose(to);
 	parse(&trace, text);
@@ -212,9 +210,7 @@ static void test_no_cpus(void **state)
 
 	(void)state;
 	assert_non_null(to);
-	parse(&trace, "# juggle trace 1 {\"version\":\"\",\"command\":\"\",\"start_ns\":1000,"
-		      "\"policy\":\"\",\"sampler\":\"\",\"balancers\":\"\",\"period_s\":0.0,"
-		      "\"cpus\":[]}\npoint 2000 0 0 1 0\nthread 7 1 0 0 0 a\n");
+	parse(&trace, TRACE_HEADER("1000") "point 2000 0 0 2 some\nthread 7 1 0 0 0 0 a\n" DECIDE);
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
 	assert_int_equal(run.cpus, 0);
 	assert_int_equal(chart_init(&chart, &trace, &run), 0);
@@ -312,15 +308,15 @@ static void test_bins(void **state)
 /* A long trace: threads that take turns on one CPU for a thousandth of a second each. */
 static char *long_trace(size_t points)
 {
-	char *text = malloc(strlen(HEADER) + points * 120);
+	char *text = malloc(strlen(HEADER) + points * 160);
 	size_t bytes = strlen(HEADER);
 
 	assert_non_null(text);
 	strcpy(text, HEADER);
 	for (size_t i = 1; i <= points; i++)
 		bytes += (size_t)sprintf(text + bytes,
-			"point %zu 0 1000000 2 1\nthread 1 %zu 0 0 0 a\nthread 2 %zu 0 0 0 b\n"
-			"move 1 0 1\n",
+			"point %zu 0 1000000 4 some\nthread 1 %zu 0 0 0 0 a\n"
+			"thread 2 %zu 0 0 0 0 b\nmove 1 0 1\n" DECIDE_BALANCE,
 			1000 + i * 1000000, i % 2, 1 - i % 2);
 	return text;
 }
@@ -362,7 +358,7 @@ static void test_braid(void **state)
 	struct braid braid;
 
 	(void)state;
-	parse(&trace, HEADER "point 1001 0 1 1 0\nthread 7 0 0 0 0 a\n"
+	parse(&trace, HEADER "point 1001 0 1 2 some\nthread 7 0 0 0 0 0 a\n" DECIDE
 			     "subdomains 1000 7 0 2 0 1\n"
 			     "updates 1000 7 5 15\n"
 			     "give 500001000 7 0 0 1\n"
@@ -370,7 +366,7 @@ static void test_braid(void **state)
 			     "give 500001000 7 2 0 1\n" /* not there */
 			     "give 500001000 7 1 1 5\n"
 			     "updates 600001000 7 40 20 99\n"
-			     "point 1000001000 0 1 1 0\nthread 7 0 0 0 0 a\n");
+			     "point 1000001000 0 1 2 some\nthread 7 0 0 0 0 0 a\n" DECIDE);
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
 	assert_int_equal(braid_init(&braid, &trace, &run, 64), 0);
 	assert_int_equal(braid.processes, 1);
@@ -405,10 +401,10 @@ static void test_broken_line(void **state)
 	size_t lines = 0;
 
 	(void)state;
-	parse(&trace, HEADER "point 1001 0 1 1 0\nthread 7 0 0 0 0 a\n"
+	parse(&trace, HEADER "point 1001 0 1 2 some\nthread 7 0 0 0 0 0 a\n" DECIDE
 			     "subdomains 1000 7 0 2 0\nsubdomains 300001000 7 0 2 -1\n"
 			     "subdomains 600001000 7 0 2 1\n"
-			     "point 1000001000 0 1 1 0\nthread 7 0 0 0 0 a\n");
+			     "point 1000001000 0 1 2 some\nthread 7 0 0 0 0 0 a\n" DECIDE);
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
 	assert_int_equal(braid_init(&braid, &trace, &run, 64), 0);
 	for (size_t i = 0; i < braid.vertices; i++)
@@ -495,8 +491,8 @@ static void test_json(void **state)
 			load(&trace, names[k]);
 		else
 			parse(&trace, HEADER "birth 1 7 7 \xff\x01\"\\\n"
-					     "regime 1500 0 aside \xff\x01\"\\\n"
-					     "point 2000 0 5 1 0\nthread 7 0 -9 0 0 a\n");
+					     "point 2000 0 5 2 some\nthread 7 0 -9 0 0 0 a\n"
+					     "decide 1 1 0 aside \xff\x01\"\\\n");
 		assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
 		assert_int_equal(braid_init(&braid, &trace, &run, 1000), 0);
 		assert_int_equal(perfetto_write(&trace, &run, &braid, to), 0);

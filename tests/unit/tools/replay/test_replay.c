@@ -12,15 +12,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tests/unit/daemon/trace/text.h"
 #include "tools/replay/follow.h"
 #include "tools/replay/model.h"
 
 #define MS UINT64_C(1000000)
-#define MARGIN_NS 500000 /* juggle's default, with which the fixtures were recorded */
-#define HEADER                                                                                     \
-	"# juggle trace 1 {\"version\":\"0.1.0\",\"command\":\"true\",\"start_ns\":0,"             \
-	"\"policy\":\"juggle\",\"sampler\":\"schedstat\",\"balancers\":\"domain\","                \
-	"\"period_s\":0.004,\"cpus\":[[0,0],[3,0]]}\n"
+#define HEADER TRACE_HEADER("0") "cpus 0 0:0 3:0\nteam 0 0 1 1 ns\n"
 
 /* The caller frees it. */
 static char *fixture(const char *name, size_t *bytes)
@@ -59,11 +56,12 @@ static void read_text(struct trace_file *trace, const char *text)
 		fail_msg("line %zu: %s", error.line, error.text);
 }
 
-static void follow(struct replay_follow *out, const struct trace_file *trace, int64_t margin_ns)
+static void follow(struct replay_follow *out, const struct trace_file *trace)
 {
-	const struct policy_juggle_params params = policy_juggle_defaults(margin_ns);
+	struct replay_settings settings;
 
-	assert_int_equal(replay_follow_init(out, trace, &params, 0), 0);
+	assert_true(replay_recorded_settings(trace, &settings));
+	assert_int_equal(replay_follow_init(out, trace, &settings, 0), 0);
 }
 
 /* ---- Phases ---- */
@@ -139,12 +137,12 @@ static void test_nothing_to_model(void **state)
 {
 	static const char *const tests[] = {
 		HEADER,
-		HEADER "point 10 0 5 0 0\npoint 20 0 10 0 0\n",
-		HEADER "point 10 0 5 1 0\nthread 1 0 0 5 0 a\n",
-		HEADER
-		"point 10 0 5 1 0\nthread 1 0 0 5 0 a\npoint 10 0 5 1 0\nthread 1 0 0 5 0 a\n",
-		HEADER
-		"point 10 0 5 1 0\nthread 1 0 0 0 0 a\npoint 20 0 5 1 0\nthread 1 0 0 0 0 a\n",
+		HEADER "point 10 0 5 1 some\n" DECIDE "point 20 0 10 1 some\n" DECIDE,
+		HEADER "point 10 0 5 2 some\nthread 1 0 0 5 0 0 a\n" DECIDE,
+		HEADER "point 10 0 5 2 some\nthread 1 0 0 5 0 0 a\n" DECIDE
+		       "point 10 0 5 2 some\nthread 1 0 0 5 0 0 a\n" DECIDE,
+		HEADER "point 10 0 5 2 some\nthread 1 0 0 0 0 0 a\n" DECIDE
+		       "point 20 0 5 2 some\nthread 1 0 0 0 0 0 a\n" DECIDE,
 	};
 
 	(void)state;
@@ -165,14 +163,15 @@ static void test_domains(void **state)
 	struct replay_model model;
 
 	(void)state;
-	read_text(&trace, HEADER "point 10 0 5 1 0\nthread 1 0 0 5 0 a\n"
-				 "point 11 1 1 1 0\nthread 2 3 0 9 0 a\n"
-				 "point 12 1 5 2 0\nthread 2 3 0 5 0 a\nthread 3 3 0 5 0 a\n"
-				 "point 30 0 20 1 0\nthread 1 0 0 20 0 a\n"
-				 "point 32 1 20 3 0\nthread 2 3 0 4 0 a\nthread 3 3 0 5 0 a\n"
-				 "thread 4 3 0 6 0 a\n"
-				 "point 62 1 30 2 2\nthread 2 3 0 7 0 a\nthread 3 3 0 8 0 a\n"
-				 "move 2 3 0\nmove 3 0 3\n");
+	read_text(&trace,
+		HEADER "point 10 0 5 2 some\nthread 1 0 0 5 0 0 a\n" DECIDE
+		       "point 11 1 1 2 some\nthread 2 3 0 9 0 0 a\n" DECIDE
+		       "point 12 1 5 3 some\nthread 2 3 0 5 0 0 a\nthread 3 3 0 5 0 0 a\n" DECIDE
+		       "point 30 0 20 2 some\nthread 1 0 0 20 0 0 a\n" DECIDE
+		       "point 32 1 20 4 some\nthread 2 3 0 4 0 0 a\nthread 3 3 0 5 0 0 a\n"
+		       "thread 4 3 0 6 0 0 a\n" DECIDE
+		       "point 62 1 30 6 some\nthread 2 3 0 7 0 0 a\nthread 3 3 0 8 0 0 a\n"
+		       "move 2 3 0\nmove 3 0 3\nmove 9 -1 3\n" DECIDE);
 	assert_int_equal(replay_model_init(&model, &trace), 0);
 	assert_int_equal(model.threads, 3);
 	assert_int_equal(model.begin_ns, 10);
@@ -185,33 +184,12 @@ static void test_domains(void **state)
 
 /* ---- Decisions ---- */
 
-/* The very daemon recorded them, so that its policy agrees; another margin does not. */
+/* What juggle decided in real runs, with births, deaths, changes of the regime and of CPUs, comes out
+ * again to the last decision. */
 static void test_decisions_of_recorded(void **state)
 {
-	static const char *const tests[] = {"block", "yield"};
-
-	(void)state;
-	for (size_t k = 0; k < sizeof(tests) / sizeof(*tests); k++) {
-		struct trace_file trace;
-		struct replay_follow same, other;
-
-		read_fixture(&trace, tests[k]);
-		follow(&same, &trace, MARGIN_NS);
-		assert_true(same.decisions.points > 100);
-		assert_true(same.decisions.recorded_moves > 100);
-		assert_true(same.decisions.same * 10 >= same.decisions.points * 9);
-		follow(&other, &trace, 50 * MS);
-		assert_int_equal(other.decisions.points, same.decisions.points);
-		assert_true(other.decisions.same * 10 < other.decisions.points * 9);
-		replay_follow_deinit(&same);
-		replay_follow_deinit(&other);
-		trace_file_deinit(&trace);
-	}
-}
-
-static void test_nothing_decided(void **state)
-{
-	static const char *const tests[] = {"static", "observe"};
+	static const char *const tests[] = {
+		"block", "yield", "static", "observe", "braid", "lively", "hotplug"};
 
 	(void)state;
 	for (size_t k = 0; k < sizeof(tests) / sizeof(*tests); k++) {
@@ -219,71 +197,67 @@ static void test_nothing_decided(void **state)
 		struct replay_follow out;
 
 		read_fixture(&trace, tests[k]);
-		follow(&out, &trace, MARGIN_NS);
-		assert_int_equal(out.decisions.points, 0);
-		assert_int_equal(out.decisions.moves, 0);
+		follow(&out, &trace);
+		assert_int_equal(out.decisions.points, trace.points);
+		if (out.decisions.same != out.decisions.points)
+			fail_msg("%s: %u of %u", tests[k], (unsigned)out.decisions.same,
+				(unsigned)out.decisions.points);
+		assert_int_equal(out.decisions.moves, out.decisions.recorded_moves);
 		replay_follow_deinit(&out);
 		trace_file_deinit(&trace);
 	}
 }
 
-/* A trace of made-up times, with the decisions of the policy on them: whatever the times, these are
- * found again. */
-static void test_decisions_are_found_again(void **state)
+/* The recorded runs are about what they are said to be. */
+static void test_recorded_runs(void **state)
 {
-	enum { THREADS = 5, CPUS = 2, POINTS = 300 };
-	const struct policy_juggle_params params = policy_juggle_defaults(MARGIN_NS);
-	static const int32_t os_cpu[CPUS] = {0, 3};
-	struct policy_thread thread[THREADS] = {{.cpu = 0}, {.cpu = 1}, {.cpu = 0}, {.cpu = 1}};
-	struct policy_cpu cpu[CPUS] = {{.os_cpu = 0}, {.os_cpu = 3}};
-	struct policy_move move[THREADS];
-	uint32_t order[2 * CPUS];
-	unsigned short random[3] = {5, 6, 7};
-	char *text = NULL;
-	size_t bytes, all = 0;
-	FILE *file = open_memstream(&text, &bytes);
+	struct trace_file trace;
+	size_t deaths = 0;
 
 	(void)state;
-	assert_non_null(file);
-	/* Another domain's records can come first, however late it was. */
-	fprintf(file, "%sregime %llu 1 balance later\nregime 1 0 balance starting\n", HEADER,
-		(unsigned long long)(2 * POINTS * 4 * MS));
-	for (uint64_t k = 1; k <= POINTS; k++) {
-		int32_t before[THREADS];
-		for (int i = 0; i < THREADS; i++) {
-			uint64_t run_ns =
-				(uint64_t)(erand48(random) * (thread[i].cpu == 1 ? 2e6 : 1e6));
-			thread[i].run_ns = thread[i].gain_ns = run_ns;
-			thread[i].wait_ns = (uint64_t)(erand48(random) * 2e6);
-			thread[i].progress_ns += (int64_t)run_ns;
-			before[i] = thread[i].cpu;
-		}
-		size_t moves =
-			policy_juggle(&params, 4 * MS, thread, THREADS, cpu, CPUS, order, move);
-		all += moves;
-		fprintf(file, "point %llu 0 4000000 %d %zu\n", (unsigned long long)(k * 4 * MS),
-			THREADS, moves);
-		for (int i = 0; i < THREADS; i++)
-			fprintf(file, "thread %d %d %lld %llu %llu a\n", 100 + i, os_cpu[before[i]],
-				(long long)thread[i].progress_ns,
-				(unsigned long long)thread[i].run_ns,
-				(unsigned long long)thread[i].wait_ns);
-		for (size_t i = moves; i-- > 0;)
-			fprintf(file, "move %u %d %d\n", 100 + move[i].thread, os_cpu[move[i].from],
-				os_cpu[move[i].to]);
+	read_fixture(&trace, "lively");
+	for (size_t i = 0; i < trace.points; i++)
+		for (size_t k = 0; k < trace.point[i].others; k++)
+			deaths += trace.point[i].other[k].news == POLICY_END;
+	assert_true(trace.births > 10 && deaths > 5 && trace.regimes > 5);
+	trace_file_deinit(&trace);
+	read_fixture(&trace, "hotplug");
+	assert_true(trace.cpu_changes >= 2 && trace.teams >= 3);
+	trace_file_deinit(&trace);
+}
+
+/* Another margin does not move the same threads. */
+static void test_other_decisions(void **state)
+{
+	static const char *const tests[] = {"block", "yield"};
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(tests) / sizeof(*tests); k++) {
+		struct trace_file trace;
+		struct replay_settings settings;
+		struct replay_follow out;
+
+		read_fixture(&trace, tests[k]);
+		assert_true(replay_recorded_settings(&trace, &settings));
+		settings.margin_ns = (int64_t)(50 * MS);
+		assert_int_equal(replay_follow_init(&out, &trace, &settings, 0), 0);
+		assert_true(out.decisions.moved.parted);
+		assert_true(out.decisions.recorded_moves > 100);
+		assert_true(out.decisions.moves < out.decisions.recorded_moves);
+		replay_follow_deinit(&out);
+		trace_file_deinit(&trace);
 	}
-	fclose(file);
-	assert_true(all > 100);
+}
+
+static void test_unknown_policy(void **state)
+{
 	struct trace_file trace;
-	struct replay_follow out;
-	read_text(&trace, text);
-	free(text);
-	follow(&out, &trace, MARGIN_NS);
-	assert_int_equal(out.decisions.points, POINTS);
-	assert_int_equal(out.decisions.recorded_moves, all);
-	assert_int_equal(out.decisions.moves, all);
-	assert_int_equal(out.decisions.same, POINTS);
-	replay_follow_deinit(&out);
+	struct replay_settings settings;
+
+	(void)state;
+	read_text(&trace, HEADER);
+	trace.policy = "later";
+	assert_false(replay_recorded_settings(&trace, &settings));
 	trace_file_deinit(&trace);
 }
 
@@ -300,24 +274,27 @@ static void test_loads(void **state)
 
 	(void)state;
 	assert_non_null(file);
-	fprintf(file, "%sregime 1 0 balance starting\n", HEADER);
+	fprintf(file, "%s", HEADER);
 	for (uint64_t k = 1; k <= 200; k++)
 		fprintf(file,
-			"point %llu 0 4000000 2 0\nthread 7 0 0 4000000 0 a\n"
-			"thread 8 3 0 2000000 2000000 a\n",
-			(unsigned long long)(k * 4 * MS));
+			"point %llu 0 4000000 %d some\n%s"
+			"thread 7 0 0 4000000 0 1 a rule=2\n"
+			"thread 8 3 0 2000000 2000000 1 a rule=2\n" DECIDE_BALANCE,
+			(unsigned long long)(k * 4 * MS), k == 1 ? 5 : 3,
+			k == 1 ? "new 7 0\nnew 8 0\n" : "");
 	fclose(file);
 	read_text(&trace, text);
 	free(text);
-	follow(&out, &trace, MARGIN_NS);
+	follow(&out, &trace);
 	assert_int_equal(out.cpus, 2);
-	assert_int_equal(out.cpu[0].loads, 3);
-	assert_int_equal(out.cpu[1].loads, 3);
+	/* Once it is certain that there is something to balance. */
+	assert_int_equal(out.cpu[0].loads, 2);
+	assert_int_equal(out.cpu[1].loads, 2);
 	assert_true(out.cpu[0].share < 0.001);
-	for (size_t k = 0; k < 3; k++) {
-		assert_true(out.cpu[1].load[k].share > 0.49 && out.cpu[1].load[k].share < 0.51);
-		assert_int_equal(out.cpu[1].load[k].from_ns, k * 64 * 4 * MS);
-	}
+	const struct threads_load *load = out.cpu[1].load;
+	for (size_t k = 0; k < 2; k++)
+		assert_true(load[k].share > 0.49 && load[k].share < 0.51);
+	assert_int_equal(load[1].from_ns - load[0].from_ns, 64 * 4 * MS);
 	replay_follow_deinit(&out);
 	replay_follow_deinit(&out);
 	trace_file_deinit(&trace);
@@ -334,7 +311,7 @@ static void make_what_can_be(const struct trace_file *trace)
 	assert_true(r == 0 || r == -ENODATA);
 	if (r == 0)
 		assert_true(model.threads > 0 && model.points > 0 && model.work_ns > 0);
-	follow(&out, trace, MARGIN_NS);
+	follow(&out, trace);
 	assert_true(out.decisions.same <= out.decisions.points);
 	for (size_t i = 0; i < out.cpus; i++)
 		for (size_t k = 0; k < out.cpu[i].loads; k++)
@@ -345,22 +322,28 @@ static void make_what_can_be(const struct trace_file *trace)
 static void test_nonsense(void **state)
 {
 #define MOST "4611686018427387903"
-#define NO_CPUS                                                                                    \
-	"regime 1 1023 balance why\npoint 2 1023 1 1 0\nthread 1 0 0 1 0 a\n"                      \
-	"point 3 1023 1 1 0\nthread 1 0 0 1 0 a\n"
 	static const char *const tests[] = {
 		/* One thread twice, moves of nobody, from and to nowhere. */
-		"point 2 0 1 3 3\nthread 1 0 0 1 0 a\nthread 1 3 0 1 0 b\nthread 1 0 0 1 0 b\n"
-		"move 1 0 3\nmove 9 0 3\nmove 1 77 99\n"
-		"point 3 0 1 3 0\nthread 1 0 0 1 0 a\nthread 1 3 0 1 0 b\nthread 1 0 0 1 0 b\n",
-		/* A CPU that is not there; one point without a length. */
-		"point 2 0 1 1 0\nthread 1 77 0 1 0 a\npoint 3 0 0 1 0\nthread 1 0 0 1 0 a\n",
-		/* The largest times. */
-		"point 2 0 1 2 0\nthread 1 0 " MOST " 1 " MOST " a\nthread 2 3 -" MOST
-		" 0 0 a\npoint " MOST " 0 " MOST " 2 0\nthread 1 0 " MOST " " MOST " " MOST
-		" a\nthread 2 3 -" MOST " " MOST " 0 a\n",
-		/* A domain without CPUs. */
-		NO_CPUS,
+		"point 2 0 1 9 all,open\nnew 1 0\nnew 1 1\nthread 1 0 0 1 0 0 a\n"
+		"thread 1 3 0 1 0 0 b\nthread 1 0 0 1 0 0 b\nmove 1 0 3\nmove 9 0 3\n"
+		"move 1 77 99\n" DECIDE_BALANCE
+		"point 3 0 1 5 all\nthread 1 0 0 1 0 0 a\nthread 1 3 0 1 0 0 b\n"
+		"other 1 0 1 0 0 e\nhandover 1 1023\n" DECIDE_BALANCE,
+		/* A CPU that is not there; one point without a length; threads that nobody introduced. */
+		"point 2 0 1 2 all\nthread 1 77 0 1 0 0 a\n" DECIDE
+		"point 3 0 0 2 all\nthread 1 0 0 1 0 0 a\n" DECIDE,
+		/* The largest times, and times that go back. */
+		"point 2 0 1 5 all\nnew 1 0\nnew 2 0\nthread 1 0 " MOST " 1 " MOST " " MOST
+		" a sleeps=" MOST "\nthread 2 3 -" MOST " 0 0 0 a\n" DECIDE_BALANCE "point " MOST
+		" 0 " MOST " 3 all\nthread 1 0 " MOST " " MOST " " MOST " " MOST " a left=" MOST
+		" sleeps=1\nthread 2 3 -" MOST " " MOST " 0 0 a\n" DECIDE,
+		/* A domain without CPUs, one without a beginning. */
+		"team 1 1 2 1 work\npoint 2 1 1 3 all\nnew 1 0\nthread 1 0 0 1 0 0 "
+		"a\n" DECIDE_BALANCE
+		"point 2 1023 1 3 all\nnew 1 0\nthread 1 0 0 1 0 0 a\n" DECIDE_BALANCE,
+		/* Domains that are more, or fewer, than there are. */
+		"team 1 0 1024 1 ns\npoint 2 0 1 3 all,open\ndomains 1 2 3\nnew 1 0\n" DECIDE
+		"team 2 0 1 1 ns\npoint 3 0 1 2 all,open\ndomains 1 2 3\n" DECIDE,
 	};
 
 	(void)state;
@@ -368,7 +351,7 @@ static void test_nonsense(void **state)
 		struct trace_file trace;
 		char *text = NULL;
 
-		assert_true(asprintf(&text, "%sregime 1 0 balance why\n%s", HEADER, tests[k]) > 0);
+		assert_true(asprintf(&text, "%s%s", HEADER, tests[k]) > 0);
 		read_text(&trace, text);
 		free(text);
 		make_what_can_be(&trace);
@@ -411,8 +394,9 @@ int main(void)
 		cmocka_unit_test(test_nothing_to_model),
 		cmocka_unit_test(test_domains),
 		cmocka_unit_test(test_decisions_of_recorded),
-		cmocka_unit_test(test_nothing_decided),
-		cmocka_unit_test(test_decisions_are_found_again),
+		cmocka_unit_test(test_recorded_runs),
+		cmocka_unit_test(test_other_decisions),
+		cmocka_unit_test(test_unknown_policy),
 		cmocka_unit_test(test_loads),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_any_byte_damaged),

@@ -19,13 +19,26 @@
 #define S (1000 * MS)
 
 enum { CPUS_MAX = 64 };
+enum { PINNED, REACTIVE, IDEAL, JUGGLE };
 
 struct machine {
 	struct threads_cpu cpu[CPUS_MAX];
 	struct threads_params params;
 };
 
-static void begin(struct machine *machine, uint32_t n, uint32_t m, enum threads_balancer balancer)
+/* JUGGLE is juggle --always. */
+static void set_balancer(struct machine *machine, int balancer)
+{
+	struct threads_params *params = &machine->params;
+
+	params->balancer = balancer == REACTIVE ? THREADS_REACTIVE
+			   : balancer == IDEAL  ? THREADS_IDEAL
+						: THREADS_POLICY;
+	params->kind = balancer == PINNED ? &policy_kind_static : &policy_kind_juggle;
+	params->always = true;
+}
+
+static void begin(struct machine *machine, uint32_t n, uint32_t m, int balancer)
 {
 	assert_true(m <= CPUS_MAX);
 	for (uint32_t j = 0; j < m; j++)
@@ -36,9 +49,9 @@ static void begin(struct machine *machine, uint32_t n, uint32_t m, enum threads_
 		.cpus = m,
 		.phase_ns = 1 * S,
 		.phases = 1,
-		.balancer = balancer,
 		.period_ns = 10 * MS,
 		.seed = 1};
+	set_balancer(machine, balancer);
 }
 
 /* Whether no CPU of a domain has more than one thread more than another there. */
@@ -108,7 +121,7 @@ static void test_ideal(void **unused)
 		for (uint32_t m = 1; m <= 14; m += m < 4 ? 1 : 3)
 			for (size_t k = 0; k < 7; k++)
 				for (uint64_t phases = 1; phases <= 7; phases += 3) {
-					begin(&machine, n, m, THREADS_IDEAL);
+					begin(&machine, n, m, IDEAL);
 					machine.params.phases = phases;
 					machine.params.period_ns = (uint64_t)(periods[k] * 1e9);
 					machine.params.jitter = phases == 7 ? 0.1 : 0;
@@ -138,11 +151,11 @@ static void test_static_and_reactive(void **unused)
 	for (uint32_t m = 1; m <= 16; m++)
 		for (uint32_t n = 1; n <= 40; n++) {
 			double ratio = (double)n / m;
-			begin(&machine, n, m, THREADS_STATIC);
+			begin(&machine, n, m, PINNED);
 			machine.params.phases = 3;
 			assert_float_equal(time_s(&machine), 3 * ceil(ratio), 1e-8);
 			assert_int_equal(run(&machine).migrations, 0);
-			machine.params.balancer = THREADS_REACTIVE;
+			set_balancer(&machine, REACTIVE);
 			if (n > m && n < 2 * m)
 				assert_float_equal(time_s(&machine),
 					3 * (2 - exp2(floor(log2(2 - ratio)))), 1e-8);
@@ -164,7 +177,7 @@ static void test_juggle(void **unused)
 
 	for (uint32_t m = 2; m <= 16; m += 2)
 		for (uint32_t n = m; n <= 3 * m; n += 1 + m / 5) {
-			begin(&machine, n, m, THREADS_JUGGLE);
+			begin(&machine, n, m, JUGGLE);
 			machine.params.phases = 3;
 			machine.params.period_ns = 10 * MS;
 			struct threads_result result = run(&machine);
@@ -194,7 +207,7 @@ static void test_large_domains(void **unused)
 	(void)unused;
 
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++) {
-		begin(&machine, cases[k].n, cases[k].m, THREADS_JUGGLE);
+		begin(&machine, cases[k].n, cases[k].m, JUGGLE);
 		machine.params.phases = 3;
 		machine.params.period_ns = 10 * MS;
 		assert_true(time_s(&machine) <= 3 * 1.06 * cases[k].n / cases[k].m);
@@ -212,13 +225,13 @@ static void test_three_speeds(void **unused)
 	struct machine machine;
 	(void)unused;
 
-	begin(&machine, 17, 8, THREADS_JUGGLE);
+	begin(&machine, 17, 8, JUGGLE);
 	machine.params.phases = 10;
 	machine.params.period_ns = 10 * MS;
 	machine.cpu[7].load = loads;
 	machine.cpu[7].loads = 1;
 	assert_true(time_s(&machine) <= 10 * 1.06 * 17 / 7.2);
-	begin(&machine, 12, 8, THREADS_JUGGLE);
+	begin(&machine, 12, 8, JUGGLE);
 	machine.params.phases = 10;
 	machine.params.period_ns = 10 * MS;
 	machine.params.by_work = true;
@@ -234,7 +247,7 @@ static void test_kernel(void **unused)
 	struct machine machine;
 	(void)unused;
 
-	begin(&machine, 8, 7, THREADS_JUGGLE);
+	begin(&machine, 8, 7, JUGGLE);
 	machine.params.phase_ns = 5 * S;
 	double exact = time_s(&machine);
 	machine.params.slice_ns = 3 * MS;
@@ -243,11 +256,11 @@ static void test_kernel(void **unused)
 	assert_true(coarse < 7 && coarse >= 5 * 8 / 7.0 * (1 - 1e-9));
 	assert_true(exact < 1.01 * 5 * 8 / 7.0);
 	/* Two threads on a CPU with slices of 3 ms come to 1 s of work each at the end. */
-	begin(&machine, 2, 1, THREADS_STATIC);
+	begin(&machine, 2, 1, PINNED);
 	machine.params.slice_ns = 3 * MS;
 	assert_float_equal(time_s(&machine), 2, 1e-9);
 	/* Each move costs: at most so much per thread and point. */
-	begin(&machine, 8, 7, THREADS_JUGGLE);
+	begin(&machine, 8, 7, JUGGLE);
 	machine.params.phase_ns = 5 * S;
 	machine.params.migration_ns = 1 * MS;
 	double moving = time_s(&machine);
@@ -271,7 +284,7 @@ static void test_short_slices(void **unused)
 	(void)unused;
 
 	for (size_t k = 0; k < sizeof cases / sizeof *cases; k++)
-		for (int balancer = THREADS_STATIC; balancer <= THREADS_JUGGLE; balancer++)
+		for (int balancer = PINNED; balancer <= JUGGLE; balancer++)
 			for (int barrier = THREADS_BLOCK; barrier <= THREADS_SPIN; barrier++) {
 				begin(&machine, cases[k].n, cases[k].m, balancer);
 				machine.params.barrier = barrier;
@@ -286,7 +299,7 @@ static void test_short_slices(void **unused)
 				finest = time_s(&machine);
 				machine.params.slice_ns = MS / 50;
 				/* What juggle decides can hang on the smallest difference. */
-				double within = balancer == THREADS_JUGGLE ? 0.1 : 0.01;
+				double within = balancer == JUGGLE ? 0.1 : 0.01;
 				assert_float_equal(time_s(&machine) / finest, 1, within);
 			}
 }
@@ -301,7 +314,7 @@ static void test_yield_is_for_good(void **unused)
 	bool ended = false;
 	(void)unused;
 
-	begin(&machine, 2, 1, THREADS_STATIC);
+	begin(&machine, 2, 1, PINNED);
 	machine.params.barrier = THREADS_YIELD;
 	machine.params.imbalance = 0.5;
 	machine.params.phase_ns = 20 * MS;
@@ -331,7 +344,7 @@ static void test_moved_thread_joins(void **unused)
 	double sum = 0;
 	(void)unused;
 
-	begin(&machine, 3, 2, THREADS_IDEAL);
+	begin(&machine, 3, 2, IDEAL);
 	machine.params.phase_ns = 10 * S;
 	machine.params.period_ns = 1 * S;
 	machine.params.slice_ns = 10 * MS;
@@ -356,7 +369,7 @@ static void test_ticks(void **unused)
 	struct machine machine;
 	(void)unused;
 
-	begin(&machine, 9, 8, THREADS_JUGGLE);
+	begin(&machine, 9, 8, JUGGLE);
 	machine.params.phase_ns = 5 * S;
 	machine.params.period_ns = 4 * MS;
 	machine.params.margin_ns = (int64_t)MS / 2;
@@ -376,19 +389,19 @@ static void test_barriers(void **unused)
 
 	for (int barrier = THREADS_BLOCK; barrier <= THREADS_SPIN; barrier++)
 		for (uint64_t slice = 0; slice <= 3 * MS; slice += 3 * MS) {
-			begin(&machine, 3, 2, THREADS_STATIC);
+			begin(&machine, 3, 2, PINNED);
 			machine.params.barrier = barrier;
 			machine.params.phases = 20;
 			machine.params.slice_ns = slice;
 			double pinned = time_s(&machine);
 			assert_float_equal(pinned, 40, 0.1);
-			machine.params.balancer = THREADS_JUGGLE;
+			set_balancer(&machine, JUGGLE);
 			double time = time_s(&machine);
 			assert_true(time < 0.82 * pinned && time >= 30 * (1 - 1e-9));
 		}
 	/* With a thread more on one of the CPUs than on the other, who spins takes from those that
 	 * compute beside it, if work differs. */
-	begin(&machine, 3, 2, THREADS_STATIC);
+	begin(&machine, 3, 2, PINNED);
 	machine.params.imbalance = 0.5;
 	machine.params.phases = 20;
 	double block = time_s(&machine);
@@ -404,17 +417,17 @@ static void test_domains(void **unused)
 	struct machine machine;
 	(void)unused;
 
-	begin(&machine, 9, 8, THREADS_JUGGLE);
+	begin(&machine, 9, 8, JUGGLE);
 	machine.params.domains = 2;
 	for (uint32_t j = 0; j < 8; j++)
 		machine.cpu[j].domain = j / 4;
 	machine.params.phase_ns = 4 * S;
 	assert_float_equal(time_s(&machine), 4 * 5 / 4.0, 0.1);
-	machine.params.balancer = THREADS_IDEAL;
+	set_balancer(&machine, IDEAL);
 	assert_float_equal(time_s(&machine), 4 * 5 / 4.0, 0.05);
 	machine.params.joint = true;
 	assert_float_equal(time_s(&machine), 4 * 9 / 8.0, 0.05);
-	machine.params.balancer = THREADS_JUGGLE;
+	set_balancer(&machine, JUGGLE);
 	double joint = time_s(&machine);
 	assert_float_equal(joint, 4 * 9 / 8.0, 0.1);
 	/* Away from where they began it is slower. */
@@ -430,7 +443,7 @@ static void test_empty_domains(void **unused)
 	(void)unused;
 
 	for (uint32_t n = 1; n <= 3; n++)
-		for (int balancer = THREADS_STATIC; balancer <= THREADS_JUGGLE; balancer++) {
+		for (int balancer = PINNED; balancer <= JUGGLE; balancer++) {
 			begin(&machine, n, 4, balancer);
 			machine.params.domains = 4;
 			for (uint32_t j = 0; j < 4; j++)
@@ -447,7 +460,7 @@ static void test_loads(void **unused)
 	struct machine machine;
 	(void)unused;
 
-	begin(&machine, 2, 2, THREADS_STATIC);
+	begin(&machine, 2, 2, PINNED);
 	machine.cpu[0].load = &half;
 	machine.cpu[0].loads = 1;
 	assert_float_equal(time_s(&machine), 2, 1e-8);
@@ -455,7 +468,7 @@ static void test_loads(void **unused)
 	machine.cpu[0].loads = 2;
 	assert_float_equal(time_s(&machine), 1 + 0.375, 1e-8);
 	/* Two threads take turns on the CPU that other work slows down: 2 / 1.5. */
-	begin(&machine, 2, 2, THREADS_JUGGLE);
+	begin(&machine, 2, 2, JUGGLE);
 	machine.cpu[0].load = &half;
 	machine.cpu[0].loads = 1;
 	machine.params.phase_ns = 4 * S;
@@ -463,7 +476,7 @@ static void test_loads(void **unused)
 	/* For good: that thread never ends, and others do. */
 	const struct threads_load all = {.share = 1};
 	struct threads_sim *sim;
-	machine.params.balancer = THREADS_STATIC;
+	set_balancer(&machine, PINNED);
 	machine.cpu[0].load = &all;
 	assert_int_equal(threads_new(&sim, &machine.params), 0);
 	assert_false(threads_run(sim, 100 * S));
@@ -477,12 +490,12 @@ static void test_speeds(void **unused)
 	struct machine machine;
 	(void)unused;
 
-	begin(&machine, 4, 4, THREADS_STATIC);
+	begin(&machine, 4, 4, PINNED);
 	machine.cpu[3].speed = 0.5;
 	machine.params.phase_ns = 4 * S;
 	double pinned = time_s(&machine);
 	assert_float_equal(pinned, 8, 1e-8);
-	machine.params.balancer = THREADS_JUGGLE;
+	set_balancer(&machine, JUGGLE);
 	assert_float_equal(time_s(&machine), pinned, 1e-8);
 	machine.params.by_work = true;
 	assert_float_equal(time_s(&machine), 4 * 4 / 3.5, 0.2);
@@ -493,7 +506,7 @@ static void test_seed(void **unused)
 	struct machine machine;
 	(void)unused;
 
-	begin(&machine, 7, 4, THREADS_JUGGLE);
+	begin(&machine, 7, 4, JUGGLE);
 	machine.params.imbalance = 0.3;
 	machine.params.jitter = 0.1;
 	machine.params.phases = 10;
@@ -512,7 +525,7 @@ static void test_short_phases(void **unused)
 	struct machine machine;
 	(void)unused;
 
-	begin(&machine, 3, 2, THREADS_JUGGLE);
+	begin(&machine, 3, 2, JUGGLE);
 	machine.params.phase_ns = 3;
 	machine.params.phases = 20000;
 	machine.params.period_ns = 1000;
@@ -532,7 +545,7 @@ static void test_invalid(void **unused)
 	(void)unused;
 
 	for (size_t i = 0; i < 15; i++)
-		begin(&machine[i], 3, 2, THREADS_JUGGLE);
+		begin(&machine[i], 3, 2, JUGGLE);
 	assert_int_equal(threads_new(&sim, &machine[0].params), 0);
 	threads_free(sim);
 	threads_free(NULL);

@@ -321,7 +321,7 @@ static void test_head(void **state)
 		"  processes   juggle 4700 around 4701, for 12s\n"
 		"  state       balances: trials: balancing keeps the CPUs busier\n"
 		"  policy      juggle, period 10 ms, domains split\n"
-		"              sampler schedstat, a balancer for each domain\n"
+		"              sampler schedstat\n"
 		"  its cost    0.42 % of a CPU; a point 8.10 us (p99 20 us, max 90 us)\n"
 		"  points      1200 (100/s), 42 moves (3.50/s)\n"
 		"  threads     4 compute, 1 idle, on 2 CPUs; spread 3 ms\n"

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What reads a line of a trace, field by field: the parts of trace_reader.c that know nothing of
- * records. The functions that take a field return whether it was there, and go on behind it.
+ * What the files that read traces share: reader.c has the whole and simple records, read_points.c has points,
+ * fields.c reads a line field by field. Functions that take a field return whether it was there, and go on
+ * behind it.
  */
-#ifndef TRACE_PARSER_H
-#define TRACE_PARSER_H
+#ifndef JUGGLE_TRACE_PARSER_H
+#define JUGGLE_TRACE_PARSER_H
 
 #include "daemon/trace/reader.h"
 
@@ -18,25 +19,30 @@ struct trace_text {
 	char bytes[];
 };
 
+/* An array that grows. */
+struct trace_array {
+	void *item;
+	size_t count, room;
+};
+
 /* What trace_file.memory is. */
 struct trace_memory {
 	json_t *header;
 	struct trace_text *texts;
-	struct trace_cpu *cpu;
-	struct trace_thread *thread;
-	struct trace_move *move;
-	struct trace_point *point;
-	struct trace_birth *birth;
-	struct trace_regime *regime;
-	struct trace_subdomains *published;
-	struct trace_give *give;
-	struct trace_updates *sample;
-	int32_t *owner; /* of all of `published` */
-	int64_t *count; /* of all of `sample` */
-	size_t cpus, threads, moves, points, births, regimes, publisheds, gives, samples, owners,
-		counts;
-	size_t cpu_room, thread_room, move_room, point_room, birth_room, regime_room;
-	size_t published_room, give_room, sample_room, owner_room, count_room;
+	struct trace_array cpu, team, birth, regime;
+	struct trace_array point;
+	/* Of all points: */
+	struct trace_array thread, other, newcomer, move, change, handover, load;
+	struct trace_array published, give, sample;
+	struct trace_array owner; /* of all of `published` */
+	struct trace_array update; /* of all of `sample` */
+};
+
+/* What the last decision of a domain was. */
+struct trace_last {
+	uint64_t now_ns;
+	bool balance;
+	const char *reason; /* NULL: there was none */
 };
 
 struct trace_parser {
@@ -46,19 +52,23 @@ struct trace_parser {
 	struct trace_file *trace;
 	struct trace_memory *memory;
 	struct trace_error *error;
-	bool last; /* nothing may follow */
-	uint64_t now_ns[TRACE_DOMAINS_MAX]; /* of the last point */
+	bool ended; /* nothing may follow */
+	size_t cpus_from, cpus; /* of the last `cpus` record, in memory->cpu */
+	struct trace_last last[TRACE_DOMAINS_MAX];
 	uint64_t begin_ns, end_ns; /* of all: start or first point, last point */
 	double run_ns; /* of all threads */
 };
+
+/* A point with all its lines: p->field is behind "point ". Returns 0, 1 when the text ends within it,
+ * -EBADMSG or -ENOMEM. */
+int trace_read_point(struct trace_parser *p);
 
 /* Fill in the error. Returns -EBADMSG. */
 int trace_refuse(struct trace_parser *p, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* Room for one more in the array that a pointer of any type points to. Returns the new element,
- * zeroed, or NULL. */
-void *trace_append(void *array, size_t *count, size_t *room, size_t bytes);
+/* One more, of so many bytes. Returns the new element, zeroed, or NULL. */
+void *trace_append(struct trace_array *array, size_t bytes);
 
 /* The next line; false when there is no whole one any more. */
 bool trace_next_line(struct trace_parser *p);
@@ -72,9 +82,13 @@ bool trace_take_number(struct trace_parser *p, char mark, uint64_t max, uint64_t
 bool trace_take_signed(struct trace_parser *p, char mark, uint64_t max, int64_t *out);
 /* The next of a list: up to a blank, or to the end of the line. */
 bool trace_take_item(struct trace_parser *p, uint64_t max, int64_t *out);
+/* Does a field "NAME=NUMBER", up to the end of the line or a blank, follow? Goes on behind it if so. */
+bool trace_take_named(struct trace_parser *p, const char *name, uint64_t max, uint64_t *out);
 /* A thread or process, above 0. */
 bool trace_take_tid(struct trace_parser *p, int32_t *out);
 bool trace_take_cpu(struct trace_parser *p, char mark, int32_t *out);
+/* Or -1. */
+bool trace_take_cpu_or_none(struct trace_parser *p, char mark, int32_t *out);
 bool trace_take_domain(struct trace_parser *p, char mark, uint32_t *out);
 
 /* The rest of the line, as a string that the trace owns. Returns 0, -EBADMSG or -ENOMEM. */

@@ -3,13 +3,13 @@
  * One balancing point of Juggle: Sections 2.1 (idle discount), 2.2 (ahead and behind)
  * and 2.3 (redistribution, Fig. 3).
  */
-#include "daemon/policy/policy.h"
+#include "daemon/policy/swap.h"
 
 #include <math.h>
 
 #define NEAR 5 /* speed margins */
 
-static uint32_t one_more(uint32_t periods, const struct policy_juggle_params *params)
+static uint32_t one_more(uint32_t periods, const struct policy_swap_params *params)
 {
 	return periods < params->speed_periods || periods == 0 ? periods + 1 : periods;
 }
@@ -20,7 +20,7 @@ static uint32_t one_more(uint32_t periods, const struct policy_juggle_params *pa
  * taken from the threads (a lower bound of the time that at least one was runnable is
  * both the sum of what they ran and the longest of run plus wait), because the kernel
  * tells the idle time of CPUs only in steps of 10 ms. */
-static void measure_cpus(const struct policy_juggle_params *params, uint64_t elapsed_ns,
+static void measure_cpus(const struct policy_swap_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {
 	double elapsed = (double)elapsed_ns;
@@ -70,13 +70,12 @@ static void measure_cpus(const struct policy_juggle_params *params, uint64_t ela
 		/* All its threads slept nearly all the time: what it could have given them. */
 		double share = cpu->runnable < 1.0 / 64 ? 1 : cpu->gained / cpu->runnable;
 		cpu->speed = cpu->threads > 0 ? elapsed * share / cpu->threads : 0;
-		cpu->idle_ns = cpu->runnable < 1 ? elapsed * (1 - cpu->runnable) : 0;
 	}
 }
 
-/* xi, unless it hides who is ahead. The lag of a few threads is made up of the leads of all others, so
- * that of many threads each leads by little. */
-static double ahead_margin(const struct policy_juggle_params *params,
+/* The margin is xi, but it gives way where it would hide who is ahead: the lag of a few threads is the
+ * sum of the leads of all others, so each of many others leads by little. */
+static double ahead_margin(const struct policy_swap_params *params,
 	const struct policy_thread *threads, size_t n, double mean)
 {
 	double lead = 0, lag = 0, margin = (double)params->margin_ns;
@@ -92,7 +91,7 @@ static double ahead_margin(const struct policy_juggle_params *params,
 
 /* Section 2.2: behind means P < mean + xi. */
 static void classify_threads(
-	const struct policy_juggle_params *params, struct policy_thread *threads, size_t n)
+	const struct policy_swap_params *params, struct policy_thread *threads, size_t n)
 {
 	double sum = 0;
 	size_t placed = 0;
@@ -119,7 +118,7 @@ static void classify_threads(
  * many CPUs of which few are slow all others are hardly above the mean; so those near to the
  * fastest are fast in any case, unless all are near to each other. */
 static double fast_limit(
-	const struct policy_juggle_params *params, const struct policy_cpu *cpus, size_t m)
+	const struct policy_swap_params *params, const struct policy_cpu *cpus, size_t m)
 {
 	double slowest = HUGE_VAL, fastest = 0, sum = 0;
 	size_t used = 0;
@@ -140,7 +139,7 @@ static double fast_limit(
 }
 
 /* An empty CPU has no threads to swap and takes no part. */
-static void classify_cpus(const struct policy_juggle_params *params,
+static void classify_cpus(const struct policy_swap_params *params,
 	const struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {
 	double limit = fast_limit(params, cpus, m);
@@ -194,19 +193,22 @@ static size_t pick_thread(const struct policy_thread *threads, size_t n, uint32_
 	return pick;
 }
 
-static size_t move_thread(
-	struct policy_thread *threads, size_t i, uint32_t to, struct policy_move *move)
+static void move_thread(struct policy_thread *thread, uint32_t to)
 {
-	*move = (struct policy_move){
-		.thread = (uint32_t)i, .from = threads[i].cpu, .to = (int32_t)to};
-	threads[i].cpu = (int32_t)to;
-	threads[i].moved = true;
-	return 1;
+	thread->cpu = (int32_t)to;
+	thread->moved = true;
 }
 
-size_t policy_juggle(const struct policy_juggle_params *params, uint64_t elapsed_ns,
-	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order,
-	struct policy_move *moves)
+/* A CPU without anything left to give is dropped from the cycle. */
+static void drop(uint32_t *order, size_t *count, size_t at)
+{
+	--*count;
+	for (size_t k = at; k < *count; k++)
+		order[k] = order[k + 1];
+}
+
+size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
+	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order)
 {
 	uint32_t *slow = order, *fast = order + m;
 	size_t count = 0;
@@ -219,28 +221,25 @@ size_t policy_juggle(const struct policy_juggle_params *params, uint64_t elapsed
 	size_t slow_count = order_cpus(cpus, m, false, slow);
 	size_t fast_count = order_cpus(cpus, m, true, fast);
 
-	/* Fig. 3. A CPU without anything left to give is dropped from the cycle. */
+	/* Fig. 3. */
 	size_t s = 0, f = 0;
 	while (slow_count > 0 && fast_count > 0) {
 		s %= slow_count;
 		f %= fast_count;
 		size_t behind = pick_thread(threads, n, slow[s], true);
 		if (behind == n) {
-			slow_count--;
-			for (size_t k = s; k < slow_count; k++)
-				slow[k] = slow[k + 1];
+			drop(slow, &slow_count, s);
 			continue;
 		}
 		if (cpus[fast[f]].fast_slots == 0) {
-			fast_count--;
-			for (size_t k = f; k < fast_count; k++)
-				fast[k] = fast[k + 1];
+			drop(fast, &fast_count, f);
 			continue;
 		}
 		size_t ahead = pick_thread(threads, n, fast[f], false);
-		count += move_thread(threads, behind, fast[f], &moves[count]);
-		count += move_thread(threads, ahead, slow[s], &moves[count]);
+		move_thread(&threads[behind], fast[f]);
+		move_thread(&threads[ahead], slow[s]);
 		cpus[fast[f]].fast_slots--;
+		count += 2;
 		s++;
 		f++;
 	}

@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/job/job.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "daemon/act/act.h"
+#include "daemon/base/clock.h"
+#include "daemon/telemetry/writer.h"
+
+int job_init(struct job *job, const struct options *options, struct telemetry *telemetry,
+	struct ledger *ledger, pid_t keeper)
+{
+	struct proc_scan_options what = {
+		.root = options->pid != 0 ? options->pid : keeper,
+		.include_root = options->pid != 0,
+		/* With -p, juggle may itself be below the process: both of its processes are then. */
+		.except = options->pid != 0 ? keeper : getpid(),
+	};
+
+	*job = (struct job){.options = options,
+		.telemetry = telemetry,
+		.ledger = ledger,
+		.foreign = options->pid != 0 && act_may_set_mask(options->pid) == -EPERM};
+	int r = sampler_new(&job->sampler, options->sampler);
+	return r == 0 ? proc_scan_new(&job->scan, &what) : r;
+}
+
+void job_deinit(struct job *job)
+{
+	if (job->ledger != NULL) {
+		ledger_restore_all(job->ledger);
+		if (job->scan != NULL)
+			ledger_restore_born(job->ledger, job->scan);
+	}
+	for (size_t i = 0; i < job->roster.count; i++)
+		free(job->roster.entry[i].thread);
+	roster_deinit(&job->roster);
+	proc_scan_free(job->scan);
+	sampler_free(job->sampler);
+	*job = (struct job){0};
+}
+
+/* ---- Forgetting threads ---- */
+
+static void forget(struct job *job, struct job_thread *thread)
+{
+	roster_remove(&job->roster, thread);
+	sampler_detach(job->sampler, &thread->slot);
+	ledger_forget(job->ledger, thread->ledger);
+	job_thread_show_flags(thread, TELEMETRY_THREAD_ENDED);
+	free(thread);
+}
+
+void job_forget(struct job *job, struct job_thread *list)
+{
+	while (list != NULL) {
+		struct job_thread *next = list->next;
+		forget(job, list);
+		list = next;
+	}
+}
+
+/* ---- Meeting threads ---- */
+
+/* A thread that is born of one that we have confined inherits that one CPU: it gets the mask that
+ * the ledger has for it instead. */
+static int record_mask(struct job *job, const struct proc_thread *found, struct job_thread *thread,
+	const struct cpuset *usable)
+{
+	struct cpuset mask;
+	bool inherited = false;
+	int r = cpuset_of_thread(found->tid, &mask);
+
+	if (r < 0)
+		return r;
+	if (cpuset_count(&mask) == 1 && cpuset_has(usable, cpuset_nth(&mask, 0)))
+		inherited = ledger_inherited(job->ledger, found, &mask) == 0;
+	r = ledger_record(job->ledger, found->pid, found->tid, found->start_ticks, &mask);
+	if (r < 0)
+		return r;
+	thread->ledger = r;
+	if (inherited) {
+		/* So may be what was born of it until now. */
+		ledger_confined(job->ledger, r);
+		(void)ledger_restore(
+			job->ledger, r, job->options->cpus_given ? &job->options->cpus : NULL);
+	}
+	return 0;
+}
+
+static void show(struct job *job, const struct proc_thread *found, struct job_thread *thread)
+{
+	struct telemetry_thread *shown = telemetry_slot(job->telemetry, &job->slot_search);
+
+	thread->shown = shown;
+	if (shown == NULL) {
+		telemetry_add(&job->telemetry->unlisted, 1);
+		return;
+	}
+	telemetry_set32(&shown->flags, 0); /* readers skip it meanwhile */
+	atomic_thread_fence(memory_order_release);
+	shown->tid = found->tid;
+	shown->pid = found->pid;
+	shown->start_ticks = found->start_ticks;
+	job_thread_show_comm(thread, found->comm);
+	telemetry_set(&shown->progress_ns, 0);
+	telemetry_set(&shown->wait_ns, 0);
+	telemetry_set(&shown->migrations, 0);
+	atomic_store_explicit(&shown->balance_ns, 0, memory_order_relaxed);
+	shown->met_ns = thread->met_ns;
+	atomic_store_explicit(&shown->os_cpu, -1, memory_order_relaxed);
+	atomic_store_explicit(&shown->flags, TELEMETRY_THREAD_USED, memory_order_release);
+}
+
+static void warn_full(struct job *job)
+{
+	if (!job->warned_full && !job->options->quiet)
+		fprintf(stderr, "juggle: too many threads; the newest are left alone\n");
+	job->warned_full = true;
+}
+
+/* A thread that cannot be met (it is gone, say) is simply not balanced. */
+static struct job_thread *meet(
+	struct job *job, const struct proc_thread *found, const struct cpuset *usable)
+{
+	struct job_thread *thread = calloc(1, sizeof *thread);
+
+	if (thread == NULL)
+		return NULL;
+	thread->slot.pid = found->pid;
+	thread->slot.tid = found->tid;
+	thread->start_ticks = found->start_ticks;
+	thread->met_ns = clock_monotonic_ns();
+	int r = sampler_attach(job->sampler, &thread->slot);
+	if (r == 0)
+		r = record_mask(job, found, thread, usable);
+	if (r < 0) {
+		if (r == -ENOSPC)
+			warn_full(job);
+		sampler_detach(job->sampler, &thread->slot);
+		free(thread);
+		return NULL;
+	}
+	thread->rule = job_thread_rule(thread, job->options, found->comm);
+	show(job, found, thread);
+	if (roster_add(&job->roster, thread) < 0) {
+		forget(job, thread);
+		return NULL;
+	}
+	job->new_processes |= found->pid == found->tid;
+	return thread;
+}
+
+static void trace_birth(
+	struct job *job, const struct proc_thread *found, const struct job_thread *thread)
+{
+	trace_begin(job->trace);
+	trace_print(job->trace, "birth %llu %d %d %s\n", (unsigned long long)thread->met_ns,
+		found->tid, found->pid, thread->shown != NULL ? thread->shown->comm : "?");
+	trace_end(job->trace);
+}
+
+struct job_thread *job_scan_threads(struct job *job, const struct cpuset *usable)
+{
+	const struct proc_thread *found;
+	struct job_thread *list = NULL, **end = &list;
+	size_t n, ours = 0;
+	uint64_t begin_ns = clock_monotonic_ns();
+
+	job->new_processes = false;
+	if (proc_scan_run(job->scan, &found, &n) < 0)
+		return NULL;
+	job->scanned_ns = clock_monotonic_ns();
+	job->scan_ns = job->scanned_ns - begin_ns;
+	for (size_t i = 0; i < n; i++) {
+		if (roster_has(&job->roster, &found[i])) {
+			ours++;
+			continue;
+		}
+		/* Another user's: cheap to ask each time, and it may become ours, as a child of
+		 * slurmstepd does before it runs the program. */
+		if (act_may_set_mask(found[i].tid) < 0)
+			continue;
+		ours++;
+		struct job_thread *thread = meet(job, &found[i], usable);
+		if (thread == NULL)
+			continue;
+		trace_birth(job, &found[i], thread);
+		*end = thread;
+		end = &thread->next;
+	}
+	job->gone = job->foreign && ours == 0 && proc_scan_settled(job->scan);
+	return list;
+}

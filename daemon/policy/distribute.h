@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The even distribution that all else relies on (Section 2: "distributes them uniformly ... never
+ * more than one"). These functions set policy_thread.cpu of threads that compute, and
+ * policy_cpu.threads.
+ */
+#ifndef JUGGLE_POLICY_DISTRIBUTE_H
+#define JUGGLE_POLICY_DISTRIBUTE_H
+
+#include "daemon/policy/policy.h"
+
+/* Count the threads that are confined to each CPU. */
+void policy_count(const struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
+
+/* Put every compute thread without a CPU on the CPU with the fewest threads, the lowest index
+ * first. Threads that have a CPU keep it. */
+void policy_place(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
+
+/* After departures: move as few threads as needed from the fullest CPUs to the emptiest, until no
+ * two differ by more than one. Those that are furthest behind move first, because they gain. */
+void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
+
+/* Which domain a new thread goes to, so that domains hold threads in proportion to their CPUs and,
+ * for domains of one size, never differ by more than one (Section 2.4). Returns the index of the
+ * domain; count > 0. */
+size_t policy_pick_domain(const struct policy_domain *domains, size_t count);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* -P juggle: the paper's balancer, as long as it pays. */
+#include "daemon/policy/kind.h"
+
+#include "daemon/policy/step.h"
+#include "daemon/policy/swap.h"
+
+static void choose(struct policy *policy, const struct policy_observation *observation)
+{
+	struct policy_chooser *chooser = &policy->chooser;
+	uint64_t now_ns = observation->now_ns;
+
+	chooser->subdomains = policy_subdomains_move(policy, observation);
+	if (!policy_is_complete(policy))
+		return;
+	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m))
+		policy_enter(policy, chooser->regime, now_ns);
+	if (!policy->window.due)
+		return;
+	if (!policy->window.open) {
+		policy_window_open(policy, observation);
+		return;
+	}
+	struct policy_window window = policy_window_close(policy, observation);
+	if (policy_regime_update(chooser, &window))
+		policy_enter(policy, chooser->regime, now_ns);
+	else
+		policy_window_open(policy, observation);
+}
+
+static size_t balance(struct policy *policy)
+{
+	struct policy_swap_params params = policy_swap_defaults(policy->params.margin_ns);
+
+	return policy_swap(&params, policy->decision.elapsed_ns, policy->thread, policy->n,
+		policy->cpu, policy->m, policy->order);
+}
+
+const struct policy_kind policy_kind_juggle = {
+	.name = "juggle",
+	.summary = "keep all threads at the same rate",
+	.choose = choose,
+	.balance = balance,
+};

@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: MIT */
+/* -P observe: touch nothing, and tell what is seen. */
+#include "daemon/policy/kind.h"
+
+static void choose(struct policy *policy, const struct policy_observation *observation)
+{
+	(void)observation;
+	policy->chooser.reason = POLICY_REASON_OPTION;
+}
+
+const struct policy_kind policy_kind_observe = {
+	.name = "observe",
+	.summary = "touch nothing",
+	.choose = choose,
+	.keeps_period = true,
+};

@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How far each thread has come. CPU time is what it is; instructions, and updates that workers of
+ * libprogress count (the paper proposes both in Section 7), are turned into time at their mean rate, so
+ * that margins keep their meaning.
+ *
+ * Updates tell how far a thread has come, but not how fast its CPU is, since those of one worker may
+ * take longer than those of another: gain_ns, from which speeds are made, is without them.
+ */
+#include "daemon/policy/step.h"
+
+#define UPDATE_PERIODS 64 /* over which it is smoothed what an update takes */
+/* Switches a second and CPU. Threads that spin are switched by our own ticks and
+ * moves, some 1,400 times; threads that yield were switched at least 6,000 times. */
+#define YIELDING_HZ 2500.0
+#define YIELDING_WINDOW_NS UINT64_C(10000000)
+
+/* What a thread did since it was last looked at. Returns how long ago that was. */
+static uint64_t take_times(
+	struct policy_thread *thread, const struct policy_sight *sight, uint64_t now_ns)
+{
+	uint64_t elapsed_ns = 0;
+
+	if (thread->seen) {
+		thread->run_ns = sight->run_ns - thread->total_run_ns;
+		thread->wait_ns = sight->wait_ns - thread->total_wait_ns;
+		thread->slices = sight->slices - thread->total_slices;
+		thread->work = thread->gain_ns = sight->work - thread->total_work;
+		if (sight->moved_run_ns > thread->total_run_ns)
+			thread->left_ns = sight->moved_run_ns - thread->total_run_ns;
+		elapsed_ns = now_ns - thread->seen_ns;
+	}
+	thread->seen = true;
+	thread->seen_ns = now_ns;
+	thread->total_run_ns = sight->run_ns;
+	thread->total_wait_ns = sight->wait_ns;
+	thread->total_slices = sight->slices;
+	thread->total_work = sight->work;
+	return elapsed_ns;
+}
+
+/* Updates since the last look; they are counted only from interval to interval. */
+static void take_updates(struct policy_thread *thread, const struct policy_sight *sight)
+{
+	bool news = sight->news & POLICY_UPDATES;
+
+	thread->updates = news && thread->counted && sight->updates >= thread->total_updates
+				  ? (int64_t)(sight->updates - thread->total_updates)
+				  : -1;
+	thread->counted = news;
+	thread->total_updates = sight->updates;
+}
+
+/* Over some periods, since one may be cut short and hold a single burst of moves. */
+static void look_for_yields(struct policy *policy, uint64_t now_ns, uint64_t switches)
+{
+	uint64_t elapsed_ns = now_ns - policy->switches_from_ns;
+
+	policy->switches += switches;
+	if (elapsed_ns < YIELDING_WINDOW_NS)
+		return;
+	if ((double)policy->switches * 1e9 > YIELDING_HZ * (double)elapsed_ns * (double)policy->m)
+		policy->yielded_ns = now_ns;
+	policy->switches = 0;
+	policy->switches_from_ns = now_ns;
+}
+
+static void scale_work(struct policy *policy)
+{
+	double run = 0, gain = 0;
+
+	for (size_t i = 0; i < policy->n; i++)
+		if (policy->thread[i].computes) {
+			run += (double)policy->thread[i].run_ns;
+			gain += (double)policy->thread[i].gain_ns;
+		}
+	for (size_t i = 0; i < policy->n && gain > 0; i++)
+		policy->thread[i].gain_ns =
+			(uint64_t)((double)policy->thread[i].gain_ns * run / gain);
+}
+
+/* What an update takes, smoothed; forgotten when there are none any more. */
+static void measure_updates(struct policy *policy)
+{
+	double run_ns = 0, count = 0;
+	bool any = false;
+
+	for (size_t i = 0; i < policy->n; i++) {
+		const struct policy_thread *thread = &policy->thread[i];
+		if (!thread->computes)
+			continue;
+		any |= thread->counted;
+		if (thread->updates >= 0) {
+			run_ns += (double)thread->run_ns;
+			count += (double)thread->updates;
+		}
+	}
+	if (!any) {
+		policy->update_run_ns = policy->update_count = 0;
+		return;
+	}
+	policy->update_run_ns += run_ns - policy->update_run_ns / UPDATE_PERIODS;
+	policy->update_count += count - policy->update_count / UPDATE_PERIODS;
+}
+
+static int64_t progress_of(const struct policy *policy, const struct policy_thread *thread)
+{
+	if (thread->updates < 0 || policy->update_count < 1)
+		return (int64_t)thread->gain_ns;
+	return (int64_t)((double)thread->updates * policy->update_run_ns / policy->update_count);
+}
+
+static void end(struct policy *policy, struct policy_thread *thread)
+{
+	if (thread->computes || thread->assigned)
+		policy->domain[policy->params.domain].threads--;
+	thread->computes = thread->assigned = false;
+	thread->ended = true;
+	thread->cpu = POLICY_NO_CPU;
+}
+
+bool policy_take_in(struct policy *policy, const struct policy_observation *observation)
+{
+	uint64_t now_ns = observation->now_ns, switches = 0;
+	bool fewer = false;
+
+	for (size_t i = 0; i < policy->n; i++) {
+		const struct policy_sight *sight = &observation->thread[i];
+		struct policy_thread *thread = &policy->thread[i];
+		uint64_t elapsed_ns = 0;
+
+		thread->run_ns = thread->wait_ns = thread->gain_ns = thread->left_ns = 0;
+		thread->slices = thread->work = 0;
+		if (sight->news & POLICY_END) {
+			fewer |= thread->computes;
+			end(policy, thread);
+			continue;
+		}
+		if (sight->news & POLICY_TIMES)
+			elapsed_ns = take_times(thread, sight, now_ns);
+		switches += thread->computes ? thread->slices : 0;
+		take_updates(thread, sight);
+		/* For a compute thread, to wait for a CPU is not to sleep. */
+		policy_idle_update(&thread->idle,
+			thread->run_ns + (thread->computes ? thread->wait_ns : 0), elapsed_ns);
+		if (thread->computes && policy->window.open) {
+			policy->window.run_ns += thread->run_ns;
+			policy->window.wait_ns += thread->wait_ns;
+		}
+	}
+	look_for_yields(policy, now_ns, switches);
+	if (policy->params.by_work)
+		scale_work(policy);
+	measure_updates(policy);
+	for (size_t i = 0; i < policy->n; i++)
+		if (policy->thread[i].computes)
+			policy->thread[i].progress_ns += progress_of(policy, &policy->thread[i]);
+	return fewer;
+}

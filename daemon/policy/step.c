@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The step as a whole: what is decided in an interval, and in which order. The parts have files of
+ * their own; kinds of policies differ only in the two calls through policy->params.kind.
+ */
+#include "daemon/policy/step.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "daemon/policy/distribute.h"
+#include "daemon/policy/kind.h"
+
+int policy_init(struct policy *policy, const struct policy_params *params, const int32_t *os_cpu,
+	size_t count)
+{
+	*policy = (struct policy){.params = *params,
+		.m = count,
+		.random = params->seed,
+		.last_ns = params->begin_ns,
+		.decision = {.members_next = true, .reason = POLICY_REASON_START},
+		.regime = POLICY_ASIDE};
+	policy_regime_init(&policy->chooser, params->always);
+	policy->cpu = calloc(count, sizeof *policy->cpu);
+	policy->order = calloc(2 * count, sizeof *policy->order);
+	policy->domain = calloc(params->domains, sizeof *policy->domain);
+	if (policy->cpu == NULL || policy->order == NULL || policy->domain == NULL) {
+		policy_deinit(policy);
+		return -ENOMEM;
+	}
+	for (size_t j = 0; j < count; j++)
+		policy->cpu[j].os_cpu = os_cpu[j];
+	return 0;
+}
+
+void policy_deinit(struct policy *policy)
+{
+	free(policy->cpu);
+	free(policy->order);
+	free(policy->domain);
+	free(policy->thread);
+	free(policy->move);
+	free(policy->handover);
+	*policy = (struct policy){0};
+}
+
+int policy_reserve(struct policy *policy, size_t threads)
+{
+	if (threads <= policy->capacity)
+		return 0;
+	size_t capacity = threads + threads / 2 + 16;
+	void *thread = reallocarray(policy->thread, capacity, sizeof *policy->thread);
+	if (thread != NULL)
+		policy->thread = thread;
+	void *move = reallocarray(policy->move, capacity, sizeof *policy->move);
+	if (move != NULL)
+		policy->move = move;
+	void *handover = reallocarray(policy->handover, capacity, sizeof *policy->handover);
+	if (handover != NULL)
+		policy->handover = handover;
+	if (thread == NULL || move == NULL || handover == NULL)
+		return -ENOMEM;
+	policy->capacity = capacity;
+	return 0;
+}
+
+void policy_remove(struct policy *policy, size_t row)
+{
+	policy->thread[row] = policy->thread[--policy->n];
+}
+
+bool policy_swaps(const struct policy *policy)
+{
+	return policy->regime == POLICY_BALANCE && policy->m > 1 &&
+	       policy->chooser.reason != POLICY_REASON_SUBDOMAINS &&
+	       policy->params.kind->balance != NULL;
+}
+
+uint32_t policy_computing(const struct policy *policy)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < policy->n; i++)
+		count += policy->thread[i].computes;
+	return count;
+}
+
+int64_t policy_mean_progress_ns(const struct policy *policy)
+{
+	int64_t sum = 0, count = policy_computing(policy);
+
+	for (size_t i = 0; i < policy->n; i++)
+		if (policy->thread[i].computes)
+			sum += policy->thread[i].progress_ns / count;
+	return sum;
+}
+
+void policy_enter(struct policy *policy, enum policy_regime regime, uint64_t now_ns)
+{
+	int64_t mean_ns = policy_mean_progress_ns(policy);
+
+	for (size_t i = 0; i < policy->n; i++) {
+		struct policy_thread *thread = &policy->thread[i];
+		/* Who was ahead under the other regime says nothing of this one. */
+		if (thread->computes)
+			thread->progress_ns = mean_ns;
+		if (regime == POLICY_ASIDE)
+			thread->cpu = POLICY_NO_CPU;
+	}
+	if (regime == POLICY_BALANCE)
+		policy_place(policy->thread, policy->n, policy->cpu, policy->m);
+	policy->regime = regime;
+	policy->quiet_points = 0;
+	policy_window_reset(policy, now_ns);
+}
+
+/* A thread as the caller has it: new perhaps, and on the CPU on which it really is. What should have been
+ * given back, but could not be, is to be given back again. */
+static void begin_thread(struct policy *policy, size_t i, const struct policy_sight *sight)
+{
+	struct policy_thread *thread = &policy->thread[i];
+	bool fresh = i >= policy->n, known = sight->cpu >= 0 && (size_t)sight->cpu < policy->m;
+
+	if (fresh)
+		*thread = (struct policy_thread){.updates = -1,
+			.assigned = sight->assigned,
+			.idle.idle = !sight->assigned && sight->rule != POLICY_RULE_COMPUTE};
+	thread->fresh = fresh;
+	thread->renewed = fresh || thread->rule != sight->rule || thread->role != sight->role;
+	thread->rule = sight->rule;
+	thread->role = sight->role;
+	thread->cpu_before = known ? sight->cpu : POLICY_NO_CPU;
+	thread->cpu = thread->computes && policy->regime == POLICY_BALANCE ? thread->cpu_before
+									   : POLICY_NO_CPU;
+}
+
+static void begin(struct policy *policy, const struct policy_observation *observation)
+{
+	size_t n =
+		observation->threads < policy->capacity ? observation->threads : policy->capacity;
+
+	memcpy(policy->domain, observation->domain,
+		policy->params.domains * sizeof *policy->domain);
+	for (size_t i = 0; i < n; i++)
+		begin_thread(policy, i, &observation->thread[i]);
+	policy->n = n;
+	policy->decision =
+		(struct policy_decision){.elapsed_ns = observation->now_ns - policy->last_ns,
+			.move = policy->move,
+			.handover = policy->handover,
+			.domain = policy->domain,
+			.members = policy->decision.members_next};
+	policy->last_ns = observation->now_ns;
+}
+
+static void decide(struct policy *policy, enum policy_regime before)
+{
+	struct policy_decision *decision = &policy->decision;
+
+	for (size_t i = 0; i < policy->n; i++) {
+		struct policy_thread *thread = &policy->thread[i];
+		if (thread->cpu == thread->cpu_before || thread->ended)
+			continue;
+		policy->move[decision->moves++] = (struct policy_move){
+			.thread = (uint32_t)i, .from = thread->cpu_before, .to = thread->cpu};
+		if (thread->cpu_before != POLICY_NO_CPU)
+			thread->left_cpu = thread->cpu_before;
+	}
+	decision->computing = policy_computing(policy);
+	decision->idle = (uint32_t)policy->n - decision->computing;
+	decision->regime = policy->regime;
+	decision->reason = policy->chooser.reason;
+	decision->changed = policy->regime != before;
+}
+
+/* What to look at next time: all threads when members are due, else those that compute. */
+static void ask(struct policy *policy, uint64_t now_ns)
+{
+	struct policy_decision *decision = &policy->decision;
+	uint64_t next_ns = now_ns + decision->wait_ns;
+
+	/* Rather a little early than an interval late. */
+	decision->members_next = next_ns + decision->wait_ns / 4 >=
+				 policy->members_ns + policy_slow_ns(policy, now_ns);
+	for (size_t i = 0; i < policy->n; i++) {
+		struct policy_thread *thread = &policy->thread[i];
+		thread->look = thread->computes || decision->members_next ? POLICY_TIMES : 0;
+		if (thread->computes && policy_swaps(policy))
+			thread->look |= POLICY_UPDATES;
+	}
+	policy_window_ask(policy, next_ns);
+}
+
+const struct policy_decision *policy_step(
+	struct policy *policy, const struct policy_observation *observation)
+{
+	const struct policy_kind *kind = policy->params.kind;
+	enum policy_regime before = policy->regime;
+	uint64_t now_ns = observation->now_ns;
+
+	begin(policy, observation);
+	bool fewer = policy_take_in(policy, observation);
+	if (fewer && policy->regime == POLICY_BALANCE && kind->balance != NULL)
+		policy_even_out(policy->thread, policy->n, policy->cpu, policy->m);
+	if (policy->decision.members) {
+		policy_take_members(policy, observation);
+		policy->members_ns = now_ns;
+		kind->choose(policy, observation);
+	}
+	size_t swapped = policy_swaps(policy) ? kind->balance(policy) : 0;
+	policy->quiet_points = swapped == 0 ? policy->quiet_points + 1 : 0;
+	policy_count(policy->thread, policy->n, policy->cpu, policy->m);
+	decide(policy, before);
+	policy_set_period(policy, now_ns);
+	ask(policy, now_ns);
+	return &policy->decision;
+}

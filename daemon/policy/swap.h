@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT */
+/* One balancing point of Juggle (Sections 2.1 to 2.3, Fig. 3). */
+#ifndef JUGGLE_POLICY_SWAP_H
+#define JUGGLE_POLICY_SWAP_H
+
+#include "daemon/policy/policy.h"
+
+struct policy_swap_params {
+	int64_t margin_ns; /* xi: the error margin of the ahead/behind test */
+	/* By how much (relative) a CPU has to be above the mean to be fast, and the fastest above the
+	 * middle between it and the slowest for any to be. */
+	double speed_margin;
+	int64_t forget_periods; /* in each, this part of a lead or lag is forgotten; 0: nothing */
+	uint32_t speed_periods; /* over which the speed of a CPU is smoothed; 0 or 1: the last */
+};
+
+/* What juggle runs with. The margin is the user's choice. */
+static inline struct policy_swap_params policy_swap_defaults(int64_t margin_ns)
+{
+	return (struct policy_swap_params){.margin_ns = margin_ns,
+		.speed_margin = 0.02,
+		.forget_periods = 16,
+		.speed_periods = 64};
+}
+
+/* Classify CPUs as fast or slow and threads as ahead or behind, and swap behind threads
+ * on slow CPUs with ahead threads on fast ones (Fig. 3): slowest CPU first, fastest CPU
+ * first, cyclically. Swaps only, so that the number of threads of every CPU stays.
+ *
+ * elapsed_ns is the length of the period that gain_ns, run_ns and wait_ns cover. order is scratch
+ * for 2 * m indices. Threads without a CPU are left alone. Sets threads[].cpu. Returns the number of
+ * threads that move (always even); O(n * swaps + m^2).
+ *
+ * Beyond the paper: where few of many CPUs are slow, the others are hardly faster than the mean and
+ * their threads hardly ahead of it, so margins give way. Leads and lags are forgotten by and by,
+ * because a thread that once did serial work would otherwise count as ahead for the rest of the run,
+ * whoever comes first to a barrier. The share of a CPU that the job gets is smoothed over
+ * speed_periods, because the kernel brings the times of running threads up to date only at its ticks,
+ * and these can be further apart than balancing points. */
+size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
+	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m,
+	uint32_t *order);
+
+#endif

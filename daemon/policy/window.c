@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The windows that the choice of the regime takes in: what the job ran and waited from one interval
+ * that looks at members to another, and how often its threads went to sleep in between.
+ */
+#include "daemon/policy/step.h"
+
+#define WINDOW_NS UINT64_C(50000000)
+#define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
+#define SETTLE_NS UINT64_C(10000000) /* after a change of regime, before a window begins */
+#define SLEEPS_SAMPLE 4 /* threads whose sleeps are counted; a look costs as much as 10 at times */
+
+static void begin(struct policy *policy, uint64_t now_ns)
+{
+	policy->window.open = true;
+	policy->window.start_ns = now_ns;
+	policy->window.run_ns = 0;
+	policy->window.wait_ns = 0;
+	policy->window.number++;
+}
+
+void policy_window_open(struct policy *policy, const struct policy_observation *observation)
+{
+	begin(policy, observation->now_ns);
+	for (size_t i = 0; i < policy->n; i++) {
+		struct policy_thread *thread = &policy->thread[i];
+		if (!thread->computes || !(observation->thread[i].news & POLICY_SLEEPS))
+			continue;
+		thread->total_sleeps = observation->thread[i].sleeps;
+		thread->sleeps_window = policy->window.number;
+	}
+}
+
+/* How often a thread slept in the window that ends, mean over those that were looked at at both of its
+ * ends. */
+static double mean_sleeps(const struct policy *policy, const struct policy_observation *observation)
+{
+	uint64_t sum = 0;
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < policy->n; i++) {
+		const struct policy_thread *thread = &policy->thread[i];
+		if (!thread->computes || thread->sleeps_window != policy->window.number ||
+			!(observation->thread[i].news & POLICY_SLEEPS))
+			continue;
+		sum += observation->thread[i].sleeps - thread->total_sleeps;
+		count++;
+	}
+	return count > 0 ? (double)sum / count : 0;
+}
+
+struct policy_window policy_window_close(
+	struct policy *policy, const struct policy_observation *observation)
+{
+	uint64_t now_ns = observation->now_ns;
+	struct policy_window window = {
+		.elapsed_ns = now_ns - policy->window.start_ns,
+		.run_ns = policy->window.run_ns,
+		.wait_ns = policy->window.wait_ns,
+		.since_yield_ns = now_ns - policy->yielded_ns,
+		.sleeps = mean_sleeps(policy, observation),
+		.threads = policy_computing(policy),
+		.cpus = (uint32_t)policy->m,
+	};
+
+	policy->window.open = false;
+	return window;
+}
+
+void policy_window_reset(struct policy *policy, uint64_t now_ns)
+{
+	policy->window.open = false;
+	policy->window.due = false;
+	policy->window.start_ns = now_ns + SETTLE_NS;
+}
+
+void policy_window_ask(struct policy *policy, uint64_t next_ns)
+{
+	bool calm = policy->chooser.reason == POLICY_REASON_NEVER_IDLE;
+	uint64_t due_ns = policy->window.start_ns;
+	uint32_t count = 0;
+
+	if (policy->window.open)
+		due_ns += calm ? CALM_WINDOW_NS : WINDOW_NS;
+	policy->window.due = policy->decision.members_next && next_ns >= due_ns;
+	for (size_t i = 0; i < policy->n && policy->window.due && count < SLEEPS_SAMPLE; i++)
+		if (policy->thread[i].computes) {
+			policy->thread[i].look |= POLICY_SLEEPS;
+			count++;
+		}
+}

@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Carrying out: what was decided is asked of the kernel, and what the kernel made of it becomes part
+ * of what is seen next.
+ */
+#include "daemon/team/internal.h"
+
+#include <errno.h>
+#include <sched.h>
+#include <sys/eventfd.h>
+
+#include "daemon/act/act.h"
+
+static void kick(const struct team *team)
+{
+	eventfd_write(team->context->kick_fd, 1);
+}
+
+/* Give a thread one CPU. Returns whether that worked. */
+static bool pin(struct team *team, const struct policy_move *move)
+{
+	struct job_thread *thread = team->thread[move->thread];
+	int r = act_pin(thread->slot.tid, team->policy.cpu[move->to].os_cpu);
+
+	if (r == -EINVAL) /* the CPU may be gone: have a look */
+		kick(team);
+	else if (r == -EPERM) /* it has become another user's: leave it alone from now on */
+		thread->off_limits = true;
+	if (r == 0)
+		team->sight[move->thread].cpu = move->to;
+	return r == 0;
+}
+
+static void release(struct team *team, size_t i)
+{
+	const struct options *options = team->context->options;
+
+	(void)ledger_restore(team->context->ledger, team->thread[i]->ledger,
+		options->cpus_given ? &options->cpus : NULL);
+	team->sight[i].cpu = POLICY_NO_CPU;
+}
+
+void team_release_all(struct team *team)
+{
+	for (size_t i = 0; i < team->n; i++)
+		if (team->sight[i].cpu != POLICY_NO_CPU)
+			release(team, i);
+}
+
+static void count_migration(struct team *team, const struct job_thread *thread)
+{
+	telemetry_add(&team->context->telemetry->migrations, 1);
+	if (thread->shown != NULL)
+		telemetry_add(&thread->shown->migrations, 1);
+}
+
+/* From one CPU to another. A move onto the CPU that we run on may well preempt us: those are made
+ * last. */
+static void migrate(struct team *team, const struct policy_decision *decision)
+{
+	size_t count = 0, moved = 0;
+	int here = sched_getcpu();
+
+	for (int last = 0; last <= 1; last++)
+		for (size_t k = 0; k < decision->moves; k++) {
+			const struct policy_move *move = &decision->move[k];
+			if (move->from == POLICY_NO_CPU || move->to == POLICY_NO_CPU ||
+				(team->policy.cpu[move->to].os_cpu == here) != last)
+				continue;
+			if (!pin(team, move)) /* one that is gone shows in the next sample */
+				continue;
+			struct job_thread *thread = team->thread[move->thread];
+			count_migration(team, thread);
+			team->slot[count++] = &thread->slot;
+		}
+	/* A move brings a thread's times up to date: what it ran until now was on the old CPU. */
+	sampler_read(team->sampler, team->slot, count);
+	for (size_t k = 0; k < decision->moves && moved < count; k++) {
+		const struct policy_move *move = &decision->move[k];
+		if (move->from == POLICY_NO_CPU || team->sight[move->thread].cpu != move->to)
+			continue;
+		team->sight[move->thread].moved_run_ns = team->thread[move->thread]->slot.run_ns;
+		moved++;
+	}
+}
+
+void team_hand_over(struct team *team, const struct policy_decision *decision)
+{
+	for (size_t k = 0; k < decision->handovers; k++) {
+		const struct policy_handover *handover = &decision->handover[k];
+		struct job_thread *thread = team->thread[handover->thread];
+		team->thread[handover->thread] = NULL;
+		thread->assigned = true;
+		thread->next = NULL;
+		team_add(team->context->exchange->team[handover->domain], thread);
+	}
+}
+
+void team_carry_out(struct team *team, const struct policy_decision *decision)
+{
+	bool between_cpus = false;
+
+	for (size_t k = 0; k < decision->moves; k++) {
+		const struct policy_move *move = &decision->move[k];
+		if (move->to == POLICY_NO_CPU) {
+			release(team, move->thread);
+		} else if (move->from == POLICY_NO_CPU) {
+			/* First, since from then on what is born of it inherits the one CPU. */
+			ledger_confined(team->context->ledger, team->thread[move->thread]->ledger);
+			(void)pin(team, move);
+		} else {
+			between_cpus = true;
+		}
+	}
+	if (between_cpus)
+		migrate(team, decision);
+	for (size_t j = 0; j < team->policy.m && team->ticker != NULL; j++)
+		ticker_set(&team->ticker[j], team->policy.cpu[j].tick);
+}

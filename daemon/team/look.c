@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Looking: what the last decision asked for is read from the kernel, and from what programs publish,
+ * into the sights of an observation. Nothing is judged here.
+ */
+#include "daemon/team/internal.h"
+
+#include <errno.h>
+
+#include "daemon/base/clock.h"
+
+#define NAME_NS UINT64_C(50000000) /* after a thread was met, its name is looked at again */
+#define WANTED_NS UINT64_C(100000000) /* for which counters of workers are asked for in advance */
+
+/* What of a thread is to be looked at: of a new one, its times. */
+static uint8_t wanted(const struct team *team, size_t i)
+{
+	return i < team->policy.n ? team->policy.thread[i].look : POLICY_TIMES;
+}
+
+static void look_at_times(struct team *team)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < team->n; i++)
+		if (wanted(team, i) & POLICY_TIMES)
+			team->slot[count++] = &team->thread[i]->slot;
+	sampler_read(team->sampler, team->slot, count);
+	for (size_t i = 0; i < team->n; i++) {
+		const struct sampler_slot *slot = &team->thread[i]->slot;
+		struct policy_sight *sight = &team->sight[i];
+		sight->news = 0;
+		if (!(wanted(team, i) & POLICY_TIMES))
+			continue;
+		if (slot->error == -ESRCH)
+			sight->news = POLICY_END;
+		if (slot->error != 0) /* no news: the same totals next time, or better */
+			continue;
+		sight->news = POLICY_TIMES;
+		sight->run_ns = slot->run_ns;
+		sight->wait_ns = slot->wait_ns;
+		sight->slices = slot->slices;
+		sight->work = slot->progress;
+	}
+}
+
+static void look_at_sleeps(struct team *team)
+{
+	for (size_t i = 0; i < team->n; i++) {
+		const struct sampler_slot *slot = &team->thread[i]->slot;
+		if ((wanted(team, i) & POLICY_SLEEPS) &&
+			proc_read_blocks(slot->pid, slot->tid, &team->sight[i].sleeps) == 0)
+			team->sight[i].news |= POLICY_SLEEPS;
+	}
+}
+
+/* A program forks, then executes another: what it is called, and so what --idle says of it, is seen
+ * only some time after it was met. */
+static void look_at_name(struct team *team, size_t i, uint64_t now_ns)
+{
+	struct job_thread *thread = team->thread[i];
+	struct proc_thread found;
+
+	if (thread->named || now_ns - thread->met_ns < NAME_NS)
+		return;
+	thread->named = true;
+	if (proc_read_thread(thread->slot.pid, thread->slot.tid, &found) < 0)
+		return;
+	job_thread_show_comm(thread, found.comm);
+	thread->rule = job_thread_rule(thread, team->context->options, found.comm);
+}
+
+static void look_at_rules(struct team *team, uint64_t now_ns)
+{
+	for (size_t i = 0; i < team->n; i++) {
+		const struct job_thread *thread = team->thread[i];
+		look_at_name(team, i, now_ns);
+		team->sight[i].rule = thread->off_limits ? POLICY_RULE_IDLE : thread->rule;
+	}
+}
+
+/* Who is a worker of libprogress, and the updates of those whose updates are wanted. */
+static void look_at_workers(struct team *team, uint64_t now_ns)
+{
+	struct published *published = team->context->published;
+	bool members = team->policy.decision.members_next, any = false;
+
+	pthread_mutex_lock(&published->lock);
+	for (size_t i = 0; i < team->n; i++) {
+		const struct sampler_slot *slot = &team->thread[i]->slot;
+		struct policy_sight *sight = &team->sight[i];
+		bool updates = wanted(team, i) & POLICY_UPDATES;
+		if (!members && !updates)
+			continue;
+		sight->role = published_look(published, slot->pid, slot->tid, &sight->updates);
+		if (updates && sight->role >= POLICY_ROLE_WORKER) {
+			sight->news |= POLICY_UPDATES;
+			any = true;
+		}
+	}
+	pthread_mutex_unlock(&published->lock);
+	if (any)
+		atomic_store_explicit(
+			&published->wanted_until_ns, now_ns + WANTED_NS, memory_order_relaxed);
+}
+
+uint64_t team_look(struct team *team)
+{
+	bool members = team->policy.decision.members_next;
+
+	if (members)
+		team_collect(team);
+	look_at_times(team);
+	uint64_t now_ns = clock_monotonic_ns();
+	look_at_sleeps(team);
+	if (members)
+		look_at_rules(team, now_ns);
+	if (members || published_any(team->context->published))
+		look_at_workers(team, now_ns);
+	return now_ns;
+}

@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: MIT */
+/* Telling: what an interval has seen and decided, for telemetry and the trace. */
+#include "daemon/team/internal.h"
+
+#include "daemon/trace/write_point.h"
+
+static void show_cost(struct telemetry *t, uint64_t cost_ns)
+{
+	if (cost_ns == 0)
+		return;
+	telemetry_add(&t->cycle_bucket[telemetry_bucket(cost_ns)], 1);
+	if (cost_ns > telemetry_get(&t->cycle_max_ns))
+		telemetry_set(&t->cycle_max_ns, cost_ns);
+}
+
+/* Several teams share these counts: unsigned differences. */
+static void show_counts(struct team *team, const struct policy_decision *decision)
+{
+	struct telemetry *t = team->context->telemetry;
+	uint32_t more = decision->computing - team->shown_computing;
+	uint32_t more_idle = decision->idle - team->shown_idle;
+	uint32_t computing = atomic_fetch_add(&t->threads, more) + more;
+	uint32_t idle = atomic_fetch_add(&t->idle_threads, more_idle) + more_idle;
+
+	team->shown_computing = decision->computing;
+	team->shown_idle = decision->idle;
+	if (computing > 0 && computing >= telemetry_get32(&t->threads_most)) {
+		telemetry_set32(&t->threads_most, computing);
+		telemetry_set32(&t->idle_then, idle);
+	}
+}
+
+static void show_thread(const struct team *team, size_t i)
+{
+	const struct policy_thread *row = &team->policy.thread[i];
+	const struct job_thread *thread = team->thread[i];
+
+	if (thread == NULL || thread->shown == NULL) /* handed over, or there was no slot for it */
+		return;
+	telemetry_add(&thread->shown->progress_ns, row->run_ns);
+	telemetry_add(&thread->shown->wait_ns, row->wait_ns);
+	if (row->ended) {
+		job_thread_show_flags(thread, TELEMETRY_THREAD_ENDED);
+		job_thread_show_cpu(thread, -1);
+		return;
+	}
+	job_thread_show_flags(thread, row->computes ? TELEMETRY_THREAD_COMPUTE : 0);
+	job_thread_show_cpu(
+		thread, row->cpu == POLICY_NO_CPU ? -1 : team->policy.cpu[row->cpu].os_cpu);
+	if (row->computes)
+		atomic_store_explicit(
+			&thread->shown->balance_ns, row->progress_ns, memory_order_relaxed);
+}
+
+void team_tell(struct team *team, const struct policy_observation *observation,
+	const struct policy_decision *decision)
+{
+	struct telemetry *t = team->context->telemetry;
+
+	trace_point(team->context->trace, &team->policy, observation);
+	show_cost(t, team->cost_ns);
+	telemetry_add(&t->cycles, 1);
+	telemetry_set(&t->heartbeat_ns, observation->now_ns);
+	telemetry_set32(&t->regime, decision->regime);
+	telemetry_set32(&t->reason, decision->reason);
+	if (decision->changed)
+		telemetry_add(&t->regime_changes, 1);
+	if (team->policy.params.domain == 0 && decision->regime == POLICY_BALANCE)
+		telemetry_add(&t->balanced_ns, decision->elapsed_ns);
+	show_counts(team, decision);
+	for (size_t i = 0; i < team->n; i++)
+		show_thread(team, i);
+}

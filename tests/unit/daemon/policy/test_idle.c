@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT */
+/* Whether a thread is idle, from what it runs. */
+#undef NDEBUG
+#include "daemon/policy/idle.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+
+#include <cmocka.h>
+
+#define MS UINT64_C(1000000)
+
+/* What a share of a CPU during a time makes of a thread that was idle or not. */
+static bool idle_after(bool idle, double share, int periods)
+{
+	struct policy_idle verdict = {.idle = idle};
+
+	for (int i = 0; i < periods; i++) {
+		bool before = verdict.idle;
+		bool changed = policy_idle_update(&verdict, (uint64_t)(share * 10 * MS), 10 * MS);
+		assert_true(changed == (before != verdict.idle));
+	}
+	return verdict.idle;
+}
+
+static void test_idle(void **state)
+{
+	(void)state;
+	assert_true(idle_after(false, 0, 5));
+	assert_true(idle_after(false, 0.009, 5));
+	assert_false(idle_after(true, 1, 5));
+	assert_false(idle_after(true, 0.051, 5));
+	/* Between the two a thread stays what it was. */
+	for (double share = 0.011; share < 0.05; share += 0.005) {
+		assert_true(idle_after(true, share, 100));
+		assert_false(idle_after(false, share, 100));
+	}
+}
+
+static void test_idle_when(void **state)
+{
+	struct policy_idle verdict = {0};
+	(void)state;
+
+	/* Not before a whole window, so that a short wait does not count as idleness. */
+	for (int i = 0; i < 49; i++)
+		assert_false(policy_idle_update(&verdict, 0, MS));
+	assert_true(policy_idle_update(&verdict, 0, MS));
+	assert_true(verdict.idle);
+	/* Awake as soon as it ran 5 % of a window. */
+	assert_false(policy_idle_update(&verdict, 2 * MS, 2 * MS));
+	assert_true(policy_idle_update(&verdict, MS, MS));
+	assert_false(verdict.idle);
+	/* One long window is as good as many short ones. */
+	assert_true(policy_idle_update(&verdict, 0, 10000 * MS));
+	assert_true(verdict.idle);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_idle),
+		cmocka_unit_test(test_idle_when),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,706 @@
+/* SPDX-License-Identifier: MIT */
+/* The step as a whole: one situation a test. Random histories are in test_histories.c. */
+#undef NDEBUG
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/daemon/policy/machine.h"
+
+/* n threads that are known to compute, on m CPUs. */
+static void begin(
+	struct machine *machine, const struct policy_params *params, uint32_t n, uint32_t m)
+{
+	machine_init(machine, params, m);
+	for (uint32_t i = 0; i < n; i++)
+		add(machine, POLICY_RULE_COMPUTE);
+}
+
+/* ---- Who computes ---- */
+
+static void test_first_interval_asks_for_members(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	machine_init(&machine, &params, 2);
+	assert_true(machine.policy.decision.members_next);
+	const struct policy_decision *decision = step(&machine, 2 * MS);
+	assert_true(decision->members);
+	assert_int_equal(decision->regime, POLICY_ASIDE);
+	assert_int_equal(decision->moves, 0);
+	assert_int_equal(decision->computing + decision->idle, 0);
+	machine_deinit(&machine);
+}
+
+static void test_who_computes(void **unused)
+{
+	static const struct {
+		enum policy_rule rule;
+		enum policy_role role;
+		bool computes_at_once, computes_when_it_runs;
+	} cases[] = {
+		{POLICY_RULE_NONE, POLICY_ROLE_UNKNOWN, false, true},
+		{POLICY_RULE_NONE, POLICY_ROLE_OTHER, false, false},
+		{POLICY_RULE_NONE, POLICY_ROLE_WORKER, true, true},
+		{POLICY_RULE_NONE, POLICY_ROLE_BALANCED, true, true},
+		{POLICY_RULE_IDLE, POLICY_ROLE_WORKER, false, false},
+		{POLICY_RULE_COMPUTE, POLICY_ROLE_OTHER, true, true},
+	};
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	(void)unused;
+
+	for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+		struct machine machine;
+		machine_init(&machine, &params, 2);
+		size_t row = add(&machine, cases[k].rule);
+		machine.sight[row].role = (uint8_t)cases[k].role;
+		runs(&machine, row, 0, 0);
+		assert_int_equal(step(&machine, 2 * MS)->computing, cases[k].computes_at_once);
+		for (int i = 0; i < 20; i++) {
+			runs(&machine, row, 5 * MS, 0);
+			step(&machine, 5 * MS);
+		}
+		assert_int_equal(machine.policy.decision.computing, cases[k].computes_when_it_runs);
+		machine_deinit(&machine);
+	}
+}
+
+/* Who sleeps for a whole window is let go, and with it, where too few are left, all others. */
+static void test_falls_idle(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	machine_init(&machine, &params, 2);
+	for (int i = 0; i < 3; i++) {
+		size_t row = add(&machine, POLICY_RULE_NONE);
+		machine.sight[row].assigned = true; /* so that it computes from the start */
+	}
+	machine.domain[0].threads = 3;
+	go_on(&machine, 10 * MS);
+	assert_int_equal(machine.policy.regime, POLICY_BALANCE);
+	for (int i = 0; i < 60; i++) {
+		for (size_t row = 0; row < 3; row++)
+			runs(&machine, row, row == 0 ? 2 * MS : 0, 0);
+		step(&machine, 2 * MS);
+	}
+	assert_int_equal(machine.policy.decision.computing, 1);
+	assert_int_equal(machine.policy.decision.reason, POLICY_REASON_FEW);
+	assert_int_equal(confined_to(&machine, POLICY_NO_CPU), 3);
+	assert_int_equal(machine.domain[0].threads, 1);
+	machine_deinit(&machine);
+}
+
+static void test_looks(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	uint64_t asked = 0, steps = 0, members = 0;
+	(void)unused;
+
+	begin(&machine, &params, 6, 2);
+	add(&machine, POLICY_RULE_IDLE);
+	go_on(&machine, 1000 * MS);
+	for (uint64_t end_ns = machine.now_ns + 1000 * MS; machine.now_ns < end_ns; steps++) {
+		const struct policy_decision *decision = go_on(&machine, 1);
+		const struct policy_thread *idle = &machine.policy.thread[6];
+		uint32_t sleepers = 0;
+		members += decision->members_next;
+		assert_int_equal(idle->look, decision->members_next ? POLICY_TIMES : 0);
+		for (size_t i = 0; i < 6; i++) {
+			assert_true(machine.policy.thread[i].look & POLICY_TIMES);
+			sleepers += (machine.policy.thread[i].look & POLICY_SLEEPS) != 0;
+		}
+		assert_true(sleepers == 0 || sleepers == 4);
+		asked += sleepers;
+	}
+	/* Members each 20 ms, sleeps with every tenth of these while threads never sleep. */
+	assert_in_range(members, 40, 60);
+	assert_in_range(asked, 4 * 3, 4 * 7);
+	assert_in_range(steps, 100, 600);
+	machine_deinit(&machine);
+}
+
+/* ---- Where threads go ---- */
+
+static void test_places_evenly(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	(void)unused;
+
+	for (uint32_t m = 2; m <= 8; m++)
+		for (uint32_t n = 1; n <= 20; n++) {
+			struct machine machine;
+			begin(&machine, &params, n, m);
+			all_run(&machine, 2 * MS);
+			const struct policy_decision *decision = step(&machine, 2 * MS);
+			assert_int_equal(decision->regime, n > m ? POLICY_BALANCE : POLICY_ASIDE);
+			assert_int_equal(decision->moves, n > m ? n : 0);
+			assert_int_equal(confined_to(&machine, POLICY_NO_CPU), n > m ? 0 : n);
+			assert_true(apart(&machine) <= 1);
+			machine_deinit(&machine);
+		}
+}
+
+/* Threads that end leave the others even in the same step, whether members are looked at or not. */
+static void test_evens_out_at_once(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, &params, 9, 3);
+	go_on(&machine, 1100 * MS);
+	for (uint32_t left = 9; left > 4; left--) {
+		size_t row = 0;
+		while (machine.policy.decision.members_next)
+			go_on(&machine, 1);
+		while (machine.sight[row].cpu != 0)
+			row++;
+		all_run(&machine, 2 * MS);
+		machine.sight[row].news = POLICY_END;
+		const struct policy_decision *decision = step(&machine, 2 * MS);
+		assert_int_equal(decision->computing, left - 1);
+		assert_int_equal(machine.domain[0].threads, left - 1);
+		for (size_t k = 0; k < decision->moves; k++)
+			assert_int_not_equal(decision->move[k].thread, row);
+		machine.sight[row].cpu = POLICY_NO_CPU;
+		assert_true(apart(&machine) <= 1);
+		remove_row(&machine, row);
+	}
+	machine_deinit(&machine);
+}
+
+/* A move that the kernel refused is tried again when members are looked at next. */
+static void test_tries_again(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, &params, 4, 2);
+	all_run(&machine, 2 * MS);
+	step(&machine, 2 * MS);
+	machine.sight[2].cpu = POLICY_NO_CPU;
+	machine.sight[3].cpu = 0;
+	go_on(&machine, 30 * MS);
+	assert_int_equal(confined_to(&machine, POLICY_NO_CPU), 0);
+	assert_int_equal(apart(&machine), 0);
+	machine_deinit(&machine);
+}
+
+/* CPUs that the domain does not have, as of a damaged trace, count as none. */
+static void test_foreign_cpus(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, &params, 4, 2);
+	machine.sight[0].cpu = 2;
+	machine.sight[1].cpu = INT32_MAX;
+	machine.sight[2].cpu = INT32_MIN;
+	go_on(&machine, 30 * MS);
+	assert_int_equal(apart(&machine), 0);
+	assert_int_equal(confined_to(&machine, 0), 2);
+	machine_deinit(&machine);
+}
+
+static void test_expected(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.expected = 6;
+	params.domains = 2;
+	machine_init(&machine, &params, 2);
+	for (int i = 0; i < 3; i++)
+		add(&machine, POLICY_RULE_COMPUTE);
+	machine.domain[1].threads = 2;
+	go_on(&machine, 200 * MS);
+	assert_int_equal(confined_to(&machine, POLICY_NO_CPU), 3);
+	machine.domain[1].threads = 3;
+	go_on(&machine, 30 * MS);
+	assert_int_equal(confined_to(&machine, POLICY_NO_CPU), 0);
+	/* Once they were there, it does not matter any more. */
+	machine.domain[1].threads = 0;
+	go_on(&machine, 100 * MS);
+	assert_int_equal(confined_to(&machine, POLICY_NO_CPU), 0);
+	machine_deinit(&machine);
+}
+
+/* ---- Domains ---- */
+
+static void test_hands_over(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.domains = 3;
+	params.domain = 1;
+	machine_init(&machine, &params, 2);
+	machine.domain[0].threads = machine.domain[2].threads = 2;
+	for (int i = 0; i < 8; i++)
+		add(&machine, POLICY_RULE_COMPUTE);
+	machine.may_hand_over = true;
+	all_run(&machine, 2 * MS);
+	const struct policy_decision *decision = step(&machine, 2 * MS);
+	/* 12 threads on three domains: four each. */
+	for (uint32_t d = 0; d < 3; d++)
+		assert_int_equal(decision->domain[d].threads, 4);
+	assert_int_equal(decision->computing, 4);
+	assert_int_equal(decision->handovers, 4);
+	for (size_t k = 0; k < 4; k++) {
+		assert_int_not_equal(decision->handover[k].domain, 1);
+		assert_int_equal(machine.sight[decision->handover[k].thread].cpu, POLICY_NO_CPU);
+	}
+	machine_deinit(&machine);
+
+	machine_init(&machine, &params, 2);
+	for (int i = 0; i < 8; i++)
+		add(&machine, POLICY_RULE_COMPUTE);
+	all_run(&machine, 2 * MS);
+	assert_int_equal(step(&machine, 2 * MS)->handovers, 0);
+	assert_int_equal(machine.domain[1].threads, 8);
+	machine_deinit(&machine);
+}
+
+/* Who was handed over is counted already, computes at once, and stays; also if it ends, or if a rule has
+ * it idle after all. */
+static void test_is_handed_over(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.domains = 2;
+	machine_init(&machine, &params, 1);
+	machine.may_hand_over = true;
+	for (int i = 0; i < 3; i++) {
+		size_t row = add(&machine, i == 1 ? POLICY_RULE_IDLE : POLICY_RULE_NONE);
+		machine.sight[row].assigned = true;
+		runs(&machine, row, 0, 0);
+	}
+	machine.sight[2].news = POLICY_END;
+	machine.domain[0].threads = 3;
+	const struct policy_decision *decision = step(&machine, 2 * MS);
+	assert_int_equal(decision->handovers, 0);
+	assert_int_equal(decision->computing, 1);
+	assert_int_equal(decision->domain[0].threads, 1);
+	assert_int_equal(decision->domain[1].threads, 0);
+	machine_deinit(&machine);
+}
+
+/* ---- Kinds of policies ---- */
+
+static void test_kinds(void **unused)
+{
+	(void)unused;
+	assert_ptr_equal(policy_kind_at(0), &policy_kind_juggle);
+	for (size_t i = 0; policy_kind_at(i) != NULL; i++) {
+		const struct policy_kind *kind = policy_kind_at(i);
+		assert_ptr_equal(policy_kind_find(kind->name), kind);
+		assert_true(strlen(kind->name) < 16 && strlen(kind->summary) > 0);
+		assert_non_null(kind->choose);
+	}
+	assert_null(policy_kind_find("jugglE"));
+	assert_null(policy_kind_find(""));
+}
+
+static void test_static(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_static);
+	struct machine machine;
+	(void)unused;
+
+	/* Too few threads to say how they will be spread. */
+	begin(&machine, &params, 1, 2);
+	go_on(&machine, 100 * MS);
+	assert_int_equal(confined_to(&machine, POLICY_NO_CPU), 1);
+	for (int i = 0; i < 4; i++)
+		add(&machine, POLICY_RULE_COMPUTE);
+	go_on(&machine, 100 * MS);
+	assert_int_equal(apart(&machine), 1);
+	/* One goes: nothing moves, new ones fill up. */
+	size_t row = 0;
+	while (machine.sight[row].cpu != 1)
+		row++;
+	machine.sight[row].news = POLICY_END;
+	assert_int_equal(step(&machine, 2 * MS)->moves, 0);
+	remove_row(&machine, row);
+	go_on(&machine, 100 * MS);
+	assert_int_equal(confined_to(&machine, 0), 3);
+	assert_int_equal(confined_to(&machine, 1), 1);
+	add(&machine, POLICY_RULE_COMPUTE);
+	go_on(&machine, 100 * MS);
+	assert_int_equal(confined_to(&machine, 1), 2);
+	assert_int_equal(machine.policy.decision.reason, POLICY_REASON_OPTION);
+	machine_deinit(&machine);
+}
+
+static void test_static_with_expected(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_static);
+	struct machine machine;
+	(void)unused;
+
+	params.expected = 1;
+	begin(&machine, &params, 1, 2);
+	go_on(&machine, 10 * MS);
+	assert_int_equal(confined_to(&machine, 0), 1);
+	machine_deinit(&machine);
+}
+
+static void test_observe(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_observe);
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, &params, 5, 2);
+	go_on(&machine, 500 * MS);
+	assert_int_equal(confined_to(&machine, POLICY_NO_CPU), 5);
+	assert_int_equal(machine.policy.decision.computing, 5);
+	assert_int_equal(machine.policy.decision.reason, POLICY_REASON_OPTION);
+	machine_deinit(&machine);
+}
+
+/* ---- Regimes ---- */
+
+/* A CPU for each, and none waits: nothing to do; where they wait for others, there is. */
+static void test_as_many_as_cpus(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	(void)unused;
+
+	for (int wait = 0; wait <= 1; wait++) {
+		struct machine machine;
+		begin(&machine, &params, 2, 2);
+		for (int i = 0; i < 100; i++) {
+			runs(&machine, 0, 5 * MS, 0);
+			runs(&machine, 1, wait ? 3 * MS : 5 * MS, wait ? 2 * MS : 0);
+			step(&machine, 5 * MS);
+		}
+		assert_int_equal(machine.policy.regime, wait ? POLICY_BALANCE : POLICY_ASIDE);
+		assert_int_equal(machine.policy.decision.reason,
+			wait ? POLICY_REASON_NEVER_IDLE : POLICY_REASON_NO_CONTEST);
+		machine_deinit(&machine);
+	}
+}
+
+/* Subdomains move between threads with a CPU each: they are placed, and stay. */
+static void test_subdomains(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, &params, 2, 2);
+	for (size_t i = 0; i < 2; i++)
+		machine.sight[i].role = POLICY_ROLE_BALANCED;
+	go_on(&machine, 200 * MS);
+	assert_int_equal(machine.policy.decision.reason, POLICY_REASON_SUBDOMAINS);
+	assert_int_equal(confined_to(&machine, 0), 1);
+	assert_false(policy_swaps(&machine.policy));
+	machine_deinit(&machine);
+}
+
+/* Threads that block are balanced and left alone in turn, to find out which is better. */
+static void test_trials(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	uint32_t changes = 0, trials = 0;
+	(void)unused;
+
+	begin(&machine, &params, 3, 2);
+	for (int i = 0; i < 1000; i++) {
+		uint64_t wait_ns = machine.policy.decision.wait_ns + (i == 0) * MS;
+		for (size_t row = 0; row < 3; row++) {
+			if (machine.policy.n > row &&
+				(machine.policy.thread[row].look & POLICY_SLEEPS))
+				machine.sight[row].news |= POLICY_SLEEPS;
+			machine.sight[row].sleeps = (machine.now_ns - START_NS) / (20 * MS);
+			runs(&machine, row, wait_ns / 2, 0);
+		}
+		const struct policy_decision *decision = step(&machine, wait_ns);
+		changes += decision->changed;
+		trials += decision->changed && decision->reason == POLICY_REASON_TRIAL;
+	}
+	assert_in_range(trials, 1, 20);
+	assert_in_range(changes, 2, 60);
+	/* It makes no difference here: then it stands aside. */
+	assert_int_equal(machine.policy.chooser.settled, POLICY_ASIDE);
+	machine_deinit(&machine);
+}
+
+/* Leads of one regime are not those of the next. */
+static void test_enter_forgets_leads(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, &params, 2, 2);
+	for (int i = 0; i < 20; i++) {
+		runs(&machine, 0, 5 * MS, 0);
+		runs(&machine, 1, MS, 0);
+		step(&machine, 5 * MS);
+	}
+	assert_true(machine.policy.thread[0].progress_ns >
+		    machine.policy.thread[1].progress_ns + (int64_t)(50 * MS));
+	add(&machine, POLICY_RULE_COMPUTE);
+	while (machine.policy.regime == POLICY_ASIDE) {
+		all_run(&machine, 5 * MS);
+		step(&machine, 5 * MS);
+	}
+	int64_t first = machine.policy.thread[0].progress_ns;
+	for (size_t i = 1; i < 3; i++)
+		assert_in_range(machine.policy.thread[i].progress_ns, first - (int64_t)MS / 100,
+			first + (int64_t)MS / 100);
+	machine_deinit(&machine);
+}
+
+/* ---- Progress ---- */
+
+/* Of three threads on two CPUs each gets its turn alone: they end up equally far. */
+static void test_equal_progress(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	uint64_t least = UINT64_MAX, most = 0;
+	(void)unused;
+
+	params.always = true;
+	begin(&machine, &params, 3, 2);
+	go_on(&machine, 2000 * MS);
+	for (size_t i = 0; i < 3; i++) {
+		uint64_t run_ns = machine.sight[i].run_ns;
+		least = run_ns < least ? run_ns : least;
+		most = run_ns > most ? run_ns : most;
+	}
+	assert_true(most - least < 20 * MS);
+	machine_deinit(&machine);
+}
+
+/* Updates are worth what they take on average: who makes more of them in the same time is ahead. */
+static void test_updates(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.always = true;
+	begin(&machine, &params, 4, 2);
+	go_on(&machine, 20 * MS);
+	for (int i = 0; i < 50; i++) {
+		all_run(&machine, 2 * MS);
+		for (size_t row = 0; row < 4; row++) {
+			assert_true(machine.policy.thread[row].look & POLICY_UPDATES);
+			machine.sight[row].role = POLICY_ROLE_WORKER;
+			machine.sight[row].news |= POLICY_UPDATES;
+			machine.sight[row].updates += row == 0 ? 300 : 100;
+		}
+		step(&machine, 2 * MS);
+	}
+	/* All ran as long. In each period thread 0 made half of all updates. */
+	for (size_t row = 1; row < 4; row++)
+		assert_true(machine.policy.thread[0].progress_ns >
+			    machine.policy.thread[row].progress_ns + (int64_t)(5 * MS));
+	machine_deinit(&machine);
+}
+
+/* Work of any unit counts as time at its mean rate. */
+static void test_by_work(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.always = params.by_work = true;
+	begin(&machine, &params, 4, 2);
+	go_on(&machine, 20 * MS);
+	all_run(&machine, 2 * MS);
+	for (size_t row = 0; row < 4; row++)
+		machine.sight[row].work += row == 0 ? 9000 * MS : 2000 * MS;
+	step(&machine, 2 * MS);
+	uint64_t sum = 0;
+	for (size_t row = 0; row < 4; row++)
+		sum += machine.policy.thread[row].gain_ns;
+	assert_in_range(sum, 4 * MS - 10, 4 * MS + 10);
+	assert_true(machine.policy.thread[0].gain_ns > 2 * machine.policy.thread[1].gain_ns);
+	machine_deinit(&machine);
+}
+
+/* No news of a thread is no reason to think anything of it. */
+static void test_no_news(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, &params, 3, 2);
+	go_on(&machine, 100 * MS);
+	int64_t before = machine.policy.thread[0].progress_ns;
+	for (int i = 0; i < 200; i++)
+		step(&machine, 2 * MS);
+	assert_int_equal(machine.policy.decision.computing, 3);
+	assert_true(machine.policy.thread[0].progress_ns - before < (int64_t)MS);
+	machine_deinit(&machine);
+}
+
+/* ---- Periods and ticks ---- */
+
+static void test_period_aside(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, &params, 1, 2);
+	assert_int_equal(go_on(&machine, 100 * MS)->period_ns, 5 * MS);
+	assert_int_equal(go_on(&machine, 1000 * MS)->period_ns, 20 * MS);
+	machine_deinit(&machine);
+}
+
+/* What the user asks for is the period where threads are moved; elsewhere only to watch by it. */
+static void test_period_given(void **unused)
+{
+	static const struct {
+		const struct policy_kind *kind;
+		uint32_t n;
+		uint64_t given_ns, expected_ns;
+	} cases[] = {
+		{&policy_kind_juggle, 3, 7 * MS, 7 * MS},
+		{&policy_kind_juggle, 1, 7 * MS, 20 * MS},
+		{&policy_kind_juggle, 1, 50 * MS, 50 * MS},
+		{&policy_kind_static, 3, 7 * MS, 7 * MS},
+		{&policy_kind_observe, 3, 7 * MS, 7 * MS},
+	};
+	(void)unused;
+
+	for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+		struct policy_params params = defaults(cases[k].kind);
+		struct machine machine;
+		params.period_auto = false;
+		params.period_ns = cases[k].given_ns;
+		begin(&machine, &params, cases[k].n, 2);
+		assert_int_equal(go_on(&machine, 1500 * MS)->period_ns, cases[k].expected_ns);
+		machine_deinit(&machine);
+	}
+}
+
+static void test_jitter(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_observe);
+	struct machine machine;
+	uint64_t least = UINT64_MAX, most = 0;
+	(void)unused;
+
+	params.period_auto = false;
+	params.period_ns = 10 * MS;
+	params.jitter = 0.2;
+	begin(&machine, &params, 2, 2);
+	for (int i = 0; i < 1000; i++) {
+		uint64_t wait_ns = go_on(&machine, 1)->wait_ns;
+		assert_in_range(wait_ns, 8 * MS, 12 * MS);
+		least = wait_ns < least ? wait_ns : least;
+		most = wait_ns > most ? wait_ns : most;
+	}
+	assert_true(least < 8 * MS + MS / 10 && most > 12 * MS - MS / 10);
+	machine_deinit(&machine);
+}
+
+/* Nothing to move for long: the next point is further off; a move brings it back. */
+static void test_quiet_points(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.always = true;
+	begin(&machine, &params, 4, 2);
+	assert_int_equal(go_on(&machine, 20 * MS)->period_ns, 2 * MS);
+	assert_int_equal(go_on(&machine, 500 * MS)->period_ns, 8 * MS);
+	add(&machine, POLICY_RULE_COMPUTE);
+	bool moved = false;
+	for (int i = 0; i < 100 && !moved; i++) {
+		const struct policy_decision *decision = go_on(&machine, 1);
+		for (size_t k = 0; k < decision->moves; k++)
+			moved |= decision->move[k].from != POLICY_NO_CPU;
+	}
+	assert_true(moved);
+	assert_int_equal(machine.policy.decision.period_ns, 2 * MS);
+	machine_deinit(&machine);
+}
+
+/* Switches tell threads that yield from threads that spin. Ticks are for those that spin, on the CPUs that
+ * they share; yields that are long past tell of long phases. */
+static void test_yields_and_spins(void **unused)
+{
+	(void)unused;
+	for (int yield = 0; yield <= 1; yield++) {
+		const struct policy_params params = defaults(&policy_kind_juggle);
+		struct machine machine;
+		begin(&machine, &params, 3, 2);
+		for (int i = 0; i < 300; i++) {
+			uint64_t wait_ns = machine.policy.decision.wait_ns + (i == 0) * MS;
+			all_run(&machine, wait_ns);
+			for (size_t row = 0; row < 3; row++)
+				machine.sight[row].slices += yield ? wait_ns / 100000 : 1;
+			step(&machine, wait_ns);
+		}
+		assert_int_equal(machine.policy.chooser.yields, yield);
+		assert_int_equal(machine.policy.chooser.spins, !yield);
+		for (size_t j = 0; j < 2; j++)
+			assert_int_equal(machine.policy.cpu[j].tick,
+				!yield && confined_to(&machine, (int32_t)j) > 1);
+		const struct policy_decision *decision = go_on(&machine, 300 * MS);
+		assert_int_equal(decision->period_ns, yield ? 8 * MS : 2 * MS);
+		machine_deinit(&machine);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_first_interval_asks_for_members),
+		cmocka_unit_test(test_who_computes),
+		cmocka_unit_test(test_falls_idle),
+		cmocka_unit_test(test_looks),
+		cmocka_unit_test(test_places_evenly),
+		cmocka_unit_test(test_evens_out_at_once),
+		cmocka_unit_test(test_tries_again),
+		cmocka_unit_test(test_foreign_cpus),
+		cmocka_unit_test(test_expected),
+		cmocka_unit_test(test_hands_over),
+		cmocka_unit_test(test_is_handed_over),
+		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_static),
+		cmocka_unit_test(test_static_with_expected),
+		cmocka_unit_test(test_observe),
+		cmocka_unit_test(test_as_many_as_cpus),
+		cmocka_unit_test(test_subdomains),
+		cmocka_unit_test(test_trials),
+		cmocka_unit_test(test_enter_forgets_leads),
+		cmocka_unit_test(test_equal_progress),
+		cmocka_unit_test(test_updates),
+		cmocka_unit_test(test_by_work),
+		cmocka_unit_test(test_no_news),
+		cmocka_unit_test(test_period_aside),
+		cmocka_unit_test(test_period_given),
+		cmocka_unit_test(test_jitter),
+		cmocka_unit_test(test_quiet_points),
+		cmocka_unit_test(test_yields_and_spins),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,288 @@
+/* SPDX-License-Identifier: MIT */
+/* One domain of a trace; see domain.h. */
+#include "tools/replay/domain.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define NO_ROW SIZE_MAX
+
+/* ---- Beginning and end ---- */
+
+int replay_domain_init(struct replay_domain *domain, const struct trace_file *trace,
+	const struct trace_team *team, const struct policy_params *params)
+{
+	const struct trace_cpu *cpu = trace->cpu + team->first_cpu;
+	int32_t *os_cpu = calloc(team->cpus + 1, sizeof(*os_cpu));
+	size_t m = 0;
+	int r = 0;
+
+	*domain = (struct replay_domain){.trace = trace,
+		.team = team,
+		.cpu = calloc(team->cpus + 1, sizeof(*domain->cpu)),
+		.load = calloc(team->domains, sizeof(*domain->load))};
+	if (os_cpu == NULL || domain->cpu == NULL || domain->load == NULL)
+		r = -ENOMEM;
+	for (size_t i = 0; i < team->cpus && r == 0; i++) {
+		if (cpu[i].domain < team->domains)
+			domain->load[cpu[i].domain].cpus++;
+		if (cpu[i].domain != team->domain)
+			continue;
+		domain->cpu[m] = team->first_cpu + i;
+		os_cpu[m++] = cpu[i].os_cpu;
+	}
+	/* Of a domain without CPUs nothing can be decided. */
+	if (r == 0 && m > 0)
+		r = policy_init(&domain->policy, params, os_cpu, m);
+	free(os_cpu);
+	return r;
+}
+
+void replay_domain_deinit(struct replay_domain *domain)
+{
+	policy_deinit(&domain->policy);
+	free(domain->sight);
+	free(domain->load);
+	free(domain->row_of);
+	free(domain->cpu);
+	*domain = (struct replay_domain){0};
+}
+
+size_t replay_domain_cpu(const struct replay_domain *domain, size_t cpu)
+{
+	return domain->cpu[cpu];
+}
+
+/* ---- Rows ---- */
+
+static int reserve(struct replay_domain *domain, size_t rows)
+{
+	if (rows > domain->room) {
+		size_t room = rows + rows / 2 + 16;
+		void *sight = reallocarray(domain->sight, room, sizeof(*domain->sight));
+		if (sight == NULL)
+			return -ENOMEM;
+		domain->sight = sight;
+		void *row_of = reallocarray(domain->row_of, room, sizeof(*domain->row_of));
+		if (row_of == NULL)
+			return -ENOMEM;
+		domain->row_of = row_of;
+		domain->room = room;
+	}
+	return policy_reserve(&domain->policy, rows);
+}
+
+static int add_rows(struct replay_domain *domain, const struct trace_point *point)
+{
+	int r = reserve(domain, domain->rows + point->newcomers);
+
+	for (size_t k = 0; k < point->newcomers && r == 0; k++)
+		domain->sight[domain->rows++] = (struct policy_sight){
+			.tid = point->newcomer[k].tid, .assigned = point->newcomer[k].assigned};
+	domain->sorted &= point->newcomers == 0;
+	return r;
+}
+
+static int by_tid(const void *a, const void *b, void *sights)
+{
+	const struct policy_sight *sight = sights;
+	int32_t one = *(const int32_t *)a, other = *(const int32_t *)b;
+
+	if (sight[one].tid != sight[other].tid)
+		return sight[one].tid < sight[other].tid ? -1 : 1;
+	return one < other ? -1 : one > other;
+}
+
+static void sort_rows(struct replay_domain *domain)
+{
+	if (domain->sorted)
+		return;
+	for (size_t i = 0; i < domain->rows; i++)
+		domain->row_of[i] = (int32_t)i;
+	if (domain->rows > 0)
+		qsort_r(domain->row_of, domain->rows, sizeof(*domain->row_of), by_tid,
+			domain->sight);
+	domain->sorted = true;
+}
+
+/* The row of a tid: the next one that a trace can mean, which has its threads in the order of rows, or
+ * any. NO_ROW: there is none. */
+static size_t find_row(struct replay_domain *domain, int32_t tid, size_t next)
+{
+	size_t low = 0, high = domain->rows;
+
+	if (next < domain->rows && domain->sight[next].tid == tid)
+		return next;
+	sort_rows(domain);
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+		if (domain->sight[domain->row_of[middle]].tid < tid)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	for (size_t k = low; k < domain->rows; k++) {
+		size_t row = (size_t)domain->row_of[k];
+		if (domain->sight[row].tid != tid)
+			return NO_ROW;
+		/* A tid is there twice when it was reused before its first owner was seen to end. */
+		if (row >= next || k + 1 == domain->rows ||
+			domain->sight[domain->row_of[k + 1]].tid != tid)
+			return row;
+	}
+	return NO_ROW;
+}
+
+/* ---- What was seen ---- */
+
+static int32_t index_of(const struct replay_domain *domain, int32_t os_cpu)
+{
+	for (size_t j = 0; j < domain->policy.m && os_cpu >= 0; j++)
+		if (domain->policy.cpu[j].os_cpu == os_cpu)
+			return (int32_t)j;
+	return POLICY_NO_CPU;
+}
+
+static void take_thread(
+	struct replay_domain *domain, struct policy_sight *sight, const struct trace_thread *thread)
+{
+	sight->news = thread->news;
+	sight->rule = thread->rule;
+	sight->role = thread->role;
+	sight->cpu = index_of(domain, thread->os_cpu);
+	if (thread->left_ns > 0)
+		sight->moved_run_ns = sight->run_ns + thread->left_ns;
+	sight->run_ns += thread->run_ns;
+	sight->wait_ns += thread->wait_ns;
+	sight->slices += thread->slices;
+	sight->work += thread->work;
+	if (thread->news & POLICY_SLEEPS)
+		sight->sleeps = thread->sleeps;
+	if (thread->news & POLICY_UPDATES)
+		sight->updates = thread->updates;
+}
+
+static void take_threads(
+	struct replay_domain *domain, const struct trace_thread *thread, size_t count)
+{
+	size_t next = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t row = find_row(domain, thread[i].tid, next);
+		if (row == NO_ROW)
+			continue;
+		take_thread(domain, &domain->sight[row], &thread[i]);
+		next = row + 1;
+	}
+}
+
+static void set_load(struct replay_domain *domain, const struct trace_point *point)
+{
+	size_t own = domain->policy.params.domain;
+
+	/* Of a single domain the trace does not tell: it is what the policy counts itself. */
+	if (domain->policy.params.domains == 1 && domain->policy.decision.domain != NULL)
+		domain->load[own].threads = domain->policy.decision.domain[own].threads;
+	for (size_t d = 0; d < point->loads && d < domain->team->domains; d++)
+		domain->load[d].threads = point->load[d];
+}
+
+int replay_domain_step(struct replay_domain *domain, const struct trace_point *point)
+{
+	int r = add_rows(domain, point);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < domain->rows; i++) {
+		/* What is not told of was looked at without news, if all threads were. */
+		domain->sight[i].news = point->members ? POLICY_TIMES : 0;
+		domain->sight[i].cpu = POLICY_NO_CPU;
+	}
+	take_threads(domain, point->thread, point->threads);
+	take_threads(domain, point->other, point->others);
+	set_load(domain, point);
+	const struct policy_observation observation = {.now_ns = point->now_ns,
+		.thread = domain->sight,
+		.threads = domain->rows,
+		.domain = domain->load,
+		.may_hand_over = point->may_hand_over};
+	policy_step(&domain->policy, &observation);
+	return 0;
+}
+
+static void remove_row(struct replay_domain *domain, size_t row)
+{
+	policy_remove(&domain->policy, row);
+	domain->sight[row] = domain->sight[--domain->rows];
+	domain->sorted = false;
+}
+
+void replay_domain_forget(struct replay_domain *domain, const struct trace_point *point)
+{
+	for (size_t k = 0, next = 0; k < point->handovers; k++) {
+		size_t row = find_row(domain, point->handover[k].tid, next);
+		if (row == NO_ROW)
+			continue;
+		domain->sight[row].news = POLICY_END; /* for what follows */
+		next = row + 1;
+	}
+	for (size_t i = domain->rows; i-- > 0;)
+		if (domain->sight[i].news & POLICY_END)
+			remove_row(domain, i);
+}
+
+/* ---- What was decided ---- */
+
+bool replay_domain_same_regime(const struct replay_domain *domain, const struct trace_point *point)
+{
+	const struct policy_decision *decision = &domain->policy.decision;
+
+	return (decision->regime == POLICY_BALANCE) == point->balance &&
+	       strcmp(policy_reason_text(decision->reason), point->reason) == 0;
+}
+
+bool replay_domain_same_period(const struct replay_domain *domain, const struct trace_point *point)
+{
+	const struct policy *policy = &domain->policy;
+	uint64_t ticks = 0;
+
+	for (size_t j = 0; j < policy->m; j++)
+		ticks += policy->cpu[j].tick;
+	return policy->decision.period_ns == point->period_ns &&
+	       policy->decision.wait_ns == point->wait_ns && ticks == point->ticks;
+}
+
+static int32_t os_cpu(const struct policy *policy, int32_t cpu)
+{
+	return cpu == POLICY_NO_CPU ? -1 : policy->cpu[cpu].os_cpu;
+}
+
+/* Both are in the order of rows; the trace has moves between CPUs apart from others. */
+bool replay_domain_same_moves(const struct replay_domain *domain, const struct trace_point *point)
+{
+	const struct policy *policy = &domain->policy;
+	const struct policy_decision *decision = &policy->decision;
+	size_t moves = 0, changes = 0;
+
+	if (decision->moves != point->moves + point->changes ||
+		decision->handovers != point->handovers)
+		return false;
+	for (size_t k = 0; k < decision->moves; k++) {
+		const struct policy_move *move = &decision->move[k];
+		bool between = move->from != POLICY_NO_CPU && move->to != POLICY_NO_CPU;
+		if (between ? moves == point->moves : changes == point->changes)
+			return false;
+		const struct trace_move *recorded =
+			between ? &point->move[moves++] : &point->change[changes++];
+		if (recorded->tid != domain->sight[move->thread].tid ||
+			recorded->from != os_cpu(policy, move->from) ||
+			recorded->to != os_cpu(policy, move->to))
+			return false;
+	}
+	for (size_t k = 0; k < decision->handovers; k++)
+		if (point->handover[k].tid != domain->sight[decision->handover[k].thread].tid ||
+			point->handover[k].domain != decision->handover[k].domain)
+			return false;
+	return true;
+}

@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The daemon's policies on the simulated machine: what its team does (daemon/team) is done here, with
+ * what the kernel would have shown.
+ */
+#include "tools/sim/threads_internal.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+int pool_policy_init(struct threads_sim *sim, struct sim_pool *pool)
+{
+	const struct threads_params *params = &sim->params;
+	const struct policy_params policy = {.kind = params->kind,
+		.period_ns = params->period_ns,
+		.period_auto = params->period_auto,
+		.jitter = params->jitter,
+		.margin_ns = params->margin_ns,
+		.always = params->always,
+		.expected = pool->n,
+		.by_work = params->by_work,
+		.domain = 0,
+		.domains = 1,
+		.seed = params->seed * sim->pools + (uint64_t)(pool - sim->pool)};
+	int32_t *number = calloc(pool->m, sizeof *number);
+	int r = -ENOMEM;
+
+	pool->sight = calloc(pool->n + 1, sizeof *pool->sight);
+	if (number != NULL && pool->sight != NULL) {
+		for (uint32_t j = 0; j < pool->m; j++)
+			number[j] = (int32_t)pool->cpu[j];
+		r = policy_init(&pool->policy, &policy, number, pool->m);
+	}
+	free(number);
+	if (r == 0)
+		r = policy_reserve(&pool->policy, pool->n);
+	/* All threads are there from the start, and known to compute. */
+	for (uint32_t i = 0; i < pool->n && r == 0; i++)
+		pool->sight[i] = (struct policy_sight){.tid = (int32_t)pool->thread[i] + 1,
+			.rule = params->idle_auto ? POLICY_RULE_NONE : POLICY_RULE_COMPUTE,
+			.assigned = true,
+			.cpu = POLICY_NO_CPU};
+	return r;
+}
+
+void pool_policy_deinit(struct sim_pool *pool)
+{
+	policy_deinit(&pool->policy);
+	free(pool->sight);
+	pool->sight = NULL;
+}
+
+/* Totals never go back, whatever was hidden for how long. */
+static void take(uint64_t *total, double now)
+{
+	if (now > (double)*total)
+		*total = (uint64_t)now;
+}
+
+static void look(const struct threads_sim *sim, struct sim_pool *pool, uint32_t i)
+{
+	const struct sim_thread *thread = &sim->thread[pool->thread[i]];
+	struct policy_sight *sight = &pool->sight[i];
+
+	sight->news = POLICY_TIMES;
+	take(&sight->run_ns, cpu_shown_run(sim, pool->thread[i]));
+	take(&sight->wait_ns, cpu_shown_wait(sim, pool->thread[i]));
+	take(&sight->slices, thread->switches);
+	sight->work = sim->params.by_work ? (uint64_t)thread->done : sight->run_ns;
+	if (i < pool->policy.n && pool->policy.thread[i].look & POLICY_SLEEPS) {
+		sight->news |= POLICY_SLEEPS;
+		sight->sleeps = thread->sleeps;
+	}
+}
+
+static void carry_out(
+	struct threads_sim *sim, struct sim_pool *pool, const struct policy_move *move)
+{
+	uint32_t index = pool->thread[move->thread];
+	struct sim_thread *thread = &sim->thread[index];
+
+	pool->sight[move->thread].cpu = move->to;
+	thread->confined = move->to != POLICY_NO_CPU;
+	if (!thread->confined)
+		return;
+	uint32_t to = pool->cpu[move->to];
+	if (thread->cpu != to)
+		cpu_move(sim, index, to);
+	if (move->from != POLICY_NO_CPU)
+		pool->sight[move->thread].moved_run_ns = (uint64_t)thread->left_run;
+}
+
+double pool_policy_step(struct threads_sim *sim, struct sim_pool *pool)
+{
+	struct policy_domain domain = {.threads = pool->n, .cpus = pool->m};
+	const struct policy_observation observation = {.now_ns = (uint64_t)sim->now,
+		.thread = pool->sight,
+		.threads = pool->n,
+		.domain = &domain};
+
+	for (uint32_t i = 0; i < pool->n; i++)
+		look(sim, pool, i);
+	bool balanced = pool->policy.regime == POLICY_BALANCE;
+	const struct policy_decision *decision = policy_step(&pool->policy, &observation);
+	pool->balanced += balanced ? (double)decision->elapsed_ns : 0;
+	pool->regime_changes += decision->changed;
+	for (size_t k = 0; k < decision->moves; k++)
+		carry_out(sim, pool, &decision->move[k]);
+	for (uint32_t j = 0; j < pool->m; j++)
+		sim->cpu[pool->cpu[j]].tick = pool->policy.cpu[j].tick;
+	/* Those that are left to it now are the kernel's to spread. */
+	sim->unsettled |= decision->changed;
+	return (double)decision->wait_ns;
+}
