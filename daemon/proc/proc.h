@@ -56,10 +56,6 @@ int proc_read_blocks(pid_t pid, pid_t tid, uint64_t *out);
 int proc_parse_cpu(const char *text, size_t bytes, int32_t *out);
 int proc_read_cpu(pid_t pid, pid_t tid, int32_t *out);
 
-/* Start time of a process (of its leader), to tell it from a later one with the same pid.
- * Returns 0, -ESRCH, or another negative errno. */
-int proc_start_ticks(pid_t pid, uint64_t *out);
-
 /* A scan of a job: all processes below a root, and their threads. */
 struct proc_scan;
 

@@ -75,14 +75,3 @@ int proc_read_thread(pid_t pid, pid_t tid, struct proc_thread *out)
 		*out = found;
 	return r;
 }
-
-int proc_start_ticks(pid_t pid, uint64_t *out)
-{
-	struct proc_thread leader;
-	/* The leader's own file: that of the process has the kernel add up all threads. */
-	int r = proc_read_thread(pid, pid, &leader);
-
-	if (r == 0)
-		*out = leader.start_ticks;
-	return r;
-}

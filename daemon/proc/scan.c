@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Walking the tree of the job's processes while it grows and withers.
+ * Walking the tree of the job's processes while it changes.
  *
  * /proc shows no two processes at the same instant. Births during a scan do no harm:
- * proc_watch reports them, and the next scan finds them. Ends do: the children of
- * what ended move to another parent, which may have been read already, and without
- * a birth nobody would look again. So a scan collects signs that something ended while
- * it looked, and starts over when there are any:
- *  - a task that was listed is gone when it is read, or is a zombie. (A list of threads
- *    or children skips an entry only when one that it gave out before has ended, and
- *    that one is noticed when its turn comes);
- *  - a parent has another child at the end of the walk, which came from a process
- *    that ended before it was even listed;
- *  - by_ppid: a process' parent is not there.
- * Some such signs stay (a zombie that its parent never waits for), so those that
- * were there in the walk before don't count.
+ * proc_watch reports them, and the next scan finds them. Ends do harm: the children of a
+ * task that ended move to another parent. That parent may have been read already, and no
+ * birth would start another scan. So a scan collects signs that a task ended meanwhile, and
+ * starts over when there are any:
+ *  - a task that was listed is gone when it is read, or is a zombie. (The kernel's lists of
+ *    threads and children skip an entry only when an earlier one has ended, and the scan
+ *    notices that one when its turn comes.)
+ *  - a parent has a new child at the end of the walk. It came from a process that ended
+ *    before the scan listed it.
+ *  - with by_ppid: the parent of a process is not there.
+ * Some signs stay, such as a zombie that its parent never waits for. So a walk with the same
+ * signs as the one before it is good enough.
  *
- * A root that is another user's may be hidden (hidepid, see proc(5)), and its children with
- * it. Those of our own user tell who their parent is, so by_ppid finds them.
+ * With hidepid (see proc(5)), a root of another user is hidden, and its lists of children with
+ * it. by_ppid still finds the children of our own user: each of them names its parent.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -47,7 +47,7 @@ struct pid_list {
 /* A process of the job. */
 struct member {
 	pid_t pid;
-	pid_t heir; /* its first living thread: the kernel gives orphans to that one */
+	pid_t reaper; /* its first living thread, which inherits the others' children */
 	bool has_children;
 };
 
@@ -72,7 +72,7 @@ struct proc_scan {
 	struct proc_scan_options options;
 	int proc_fd;
 	bool settled;
-	uint64_t signs; /* sum over the signs of this walk: equal sums, equal signs */
+	uint64_t signs; /* of this walk: the sum of their hashes */
 	uint64_t signs_before;
 
 	struct member *members;
@@ -123,21 +123,22 @@ static int pid_list_reserve(struct pid_list *list, size_t need)
 	return 0;
 }
 
-static void sign(struct proc_scan *scan, pid_t pid)
+/* Note a sign that this task ended, or moved, during the walk. */
+static void note_sign(struct proc_scan *scan, pid_t pid)
 {
 	uint64_t hash = (uint64_t)pid * UINT64_C(0x9e3779b97f4a7c15);
 
 	scan->signs += hash ^ hash >> 29;
 }
 
-/* What a failed read of a task means for the scan: 0 to go on. */
-static int excuse(struct proc_scan *scan, pid_t pid, int error)
+/* Whether the scan goes on after a task could not be read: 0, or the error. */
+static int tolerate(struct proc_scan *scan, pid_t pid, int error)
 {
 	if (error == -ESRCH) {
-		sign(scan, pid);
+		note_sign(scan, pid);
 		return 0;
 	}
-	/* Another user's, under hidepid: nothing that could be balanced. */
+	/* Another user's, under hidepid: juggle could not balance it anyway. */
 	if (error == -EACCES || error == -EPERM)
 		return 0;
 	return error;
@@ -282,11 +283,11 @@ static int visit_thread(struct proc_scan *scan, size_t member, int task_fd, pid_
 	if (r < 0)
 		return r;
 	if (thread.state == 'Z' || thread.state == 'X' || thread.state == 'x') {
-		sign(scan, tid);
+		note_sign(scan, tid);
 		return 0;
 	}
-	if (!scan->members[member].heir)
-		scan->members[member].heir = tid;
+	if (!scan->members[member].reaper)
+		scan->members[member].reaper = tid;
 	if (thread.pid == scan->options.root && !scan->options.include_root)
 		return 0;
 	return add_thread(scan, &thread);
@@ -307,16 +308,16 @@ static int visit_threads(struct proc_scan *scan, size_t member)
 	int r;
 
 	if (task_fd < 0)
-		return excuse(scan, pid, task_fd);
+		return tolerate(scan, pid, task_fd);
 	/* All threads before the first of them is read: should one end meanwhile, its
 	 * children have moved to one that was listed, and is read after the move. */
 	r = list_folder(scan, task_fd);
 	if (r < 0)
-		return excuse(scan, pid, r);
+		return tolerate(scan, pid, r);
 	for (size_t i = 0; i < scan->listed.n; i++) {
 		pid_t tid = scan->listed.pids[i];
 
-		r = excuse(scan, tid, visit_thread(scan, member, task_fd, tid));
+		r = tolerate(scan, tid, visit_thread(scan, member, task_fd, tid));
 		if (r < 0)
 			return r;
 	}
@@ -339,15 +340,15 @@ static int revisit_member(struct proc_scan *scan, size_t member)
 	__attribute__((cleanup(proc_close_fd))) int task_fd = -1;
 	int r;
 
-	if (!scan->members[member].has_children || !scan->members[member].heir)
+	if (!scan->members[member].has_children || !scan->members[member].reaper)
 		return 0;
 	task_fd = open_task(scan, pid);
-	r = task_fd < 0 ? task_fd : list_children(scan, task_fd, scan->members[member].heir);
+	r = task_fd < 0 ? task_fd : list_children(scan, task_fd, scan->members[member].reaper);
 	if (r < 0)
-		return excuse(scan, pid, r);
+		return tolerate(scan, pid, r);
 	for (size_t i = 0; i < scan->children.n; i++)
 		if (!proc_map_get(&scan->seen, scan->children.pids[i]))
-			sign(scan, scan->children.pids[i]);
+			note_sign(scan, scan->children.pids[i]);
 	return 0;
 }
 
@@ -379,7 +380,7 @@ static int add_relation(struct proc_scan *scan, pid_t pid)
 
 	snprintf(path, sizeof(path), "%d/task/%d/stat", (int)pid, (int)pid);
 	r = proc_read_stat_at(scan->proc_fd, path, &leader);
-	return r < 0 ? excuse(scan, pid, r) : relate_to(scan, pid, leader.ppid);
+	return r < 0 ? tolerate(scan, pid, r) : relate_to(scan, pid, leader.ppid);
 }
 
 static int add_hidden_root(struct proc_scan *scan)
@@ -414,7 +415,7 @@ static int relate(struct proc_scan *scan)
 			relation->next_sibling = scan->relations[*parent].first_child;
 			scan->relations[*parent].first_child = (ssize_t)i;
 		} else if (relation->ppid != 0) {
-			sign(scan, relation->pid);
+			note_sign(scan, relation->pid);
 		}
 	}
 	return 0;
@@ -438,7 +439,7 @@ static int walk(struct proc_scan *scan)
 	r = add_member(scan, scan->options.root);
 	for (size_t i = 0; r == 0 && i < scan->n_members; i++)
 		r = visit_member(scan, i);
-	/* Upwards, since that is where orphans go. */
+	/* From the leaves up, as orphans move up. */
 	for (size_t i = scan->n_members; r == 0 && i-- > 0;)
 		r = revisit_member(scan, i);
 	return r;
