@@ -243,7 +243,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case 'i':
 		o->period_auto = strcmp(arg, "auto") == 0;
-		o->period_ns = o->period_auto ? POLICY_AUTO_PERIOD_NS : parse_time(state, "-i", arg);
+		o->period_ns =
+			o->period_auto ? POLICY_AUTO_PERIOD_NS : parse_time(state, "-i", arg);
 		if (o->period_ns < PERIOD_LEAST_NS)
 			argp_error(state, "-i %s: the least period is 100us", arg);
 		return 0;

@@ -215,8 +215,8 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 		percent(f.balanced_s, f.elapsed_s), f.balancer);
 	fprintf(out, "  threads      %u compute, %u idle, on %u CPUs\n", f.threads, f.idle_threads,
 		f.cpus);
-	fprintf(out, "  policy       %s, period %.3g ms, sampler %s\n", t->policy,
-		f.period_s * 1e3, t->sampler);
+	fprintf(out, "  policy       %s, period %.3g ms, sampler %s\n", t->policy, f.period_s * 1e3,
+		t->sampler);
 	fprintf(out, "  at the end   %s (%s)\n", f.regime, f.reason);
 	fprintf(out, "  migrations   %llu in %llu balancing points\n",
 		(unsigned long long)f.migrations, (unsigned long long)f.cycles);

@@ -26,7 +26,8 @@
 #include "daemon/policy/regime.h"
 
 #define POLICY_NO_CPU (-1)
-#define POLICY_AUTO_PERIOD_NS UINT64_C(2000000) /* period_ns where the period is left to the policy */
+#define POLICY_AUTO_PERIOD_NS                                                                      \
+	UINT64_C(2000000) /* period_ns where the period is left to the policy */
 
 /* ---- What is asked for ---- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The traces that juggle --trace writes (juggle(1), TRACE FORMAT), read back: by replay, predict and
- * plot. The parser takes a buffer, and trusts nothing in it.
+ * Reading the traces that juggle --trace writes (juggle(1), TRACE FORMAT), for replay, predict and
+ * plot. The parser takes a buffer and trusts nothing in it.
  */
 #ifndef TRACE_READER_H
 #define TRACE_READER_H
@@ -18,31 +18,31 @@ struct trace_cpu {
 	uint32_t domain;
 };
 
-/* A thread in an interval. tid is above 0; times and counts are below 2^62. Nothing says that a tid is
- * there only once, that the CPU is one of those that are told, or that the times fit the period: the
- * kernel may tell of CPU time late. But no thread runs for longer than has passed since the start, nor
- * all of them together for longer than the CPUs were there; that is damage, but for a tenth of a
- * second. */
+/* A thread in an interval. tid is above 0; times and counts are below 2^62. The parser does not
+ * check that a tid is there only once, that the CPU is a recorded one, or that the times fit the
+ * period, as the kernel may count CPU time late. It does check that no thread ran for longer than
+ * the time since the start, nor all threads together for longer than the CPUs existed: more than a
+ * tenth of a second beyond that is damage. */
 struct trace_thread {
 	int32_t tid;
 	int32_t os_cpu; /* -1: left to the kernel */
 	int64_t progress_ns; /* of compute threads */
-	uint64_t run_ns, wait_ns, slices, work; /* since it was last looked at */
+	uint64_t run_ns, wait_ns, slices, work; /* since the last look at it */
 	uint64_t left_ns; /* of run_ns, before its last move */
 	uint64_t sleeps, updates; /* totals */
-	uint8_t news; /* enum policy_news: what was looked at */
+	uint8_t news; /* enum policy_news: what was sampled */
 	uint8_t rule, role; /* enum policy_rule, enum policy_role */
 	bool behind;
 };
 
-/* From or to -1: the thread was, or is, left to the kernel. */
+/* From or to -1: the kernel places the thread. */
 struct trace_move {
 	int32_t tid, from, to; /* os_cpu */
 };
 
 struct trace_handover {
 	int32_t tid;
-	uint32_t domain; /* that gets it */
+	uint32_t domain; /* the one that gets it */
 };
 
 struct trace_newcomer {
@@ -50,42 +50,41 @@ struct trace_newcomer {
 	bool assigned; /* another domain handed it over */
 };
 
-/* An interval of a domain: what was seen and decided. */
+/* An interval of a domain: the observation and the decision. */
 struct trace_point {
 	uint64_t now_ns;
 	uint64_t elapsed_ns; /* since the interval before */
 	uint32_t domain;
-	bool members; /* all threads were looked at */
+	bool members; /* all threads were sampled */
 	bool may_hand_over;
-	const uint32_t *load; /* compute threads of each domain; NULL: not told */
+	const uint32_t *load; /* compute threads of each domain; NULL: not recorded */
 	size_t loads;
-	const struct trace_thread *thread; /* those that compute, all of them */
+	const struct trace_thread *thread; /* all compute threads */
 	size_t threads;
-	const struct trace_thread *other; /* others of which there is news */
+	const struct trace_thread *other; /* others with news */
 	size_t others;
-	const struct trace_newcomer
-		*newcomer; /* threads that the policy had not seen before, in order */
+	const struct trace_newcomer *newcomer; /* threads that are new to the policy, in order */
 	size_t newcomers;
 	const struct trace_move *move; /* from CPU to CPU */
 	size_t moves;
-	const struct trace_move *change; /* to or from what the kernel does */
+	const struct trace_move *change; /* to or from the kernel */
 	size_t changes;
 	const struct trace_handover *handover;
 	size_t handovers;
 	uint64_t period_ns, wait_ns; /* until the next interval, without and with jitter */
-	uint64_t ticks; /* CPUs where threads are to take turns more often */
+	uint64_t ticks; /* how many CPUs get a ticker */
 	bool balance; /* the regime */
 	const char *reason;
 };
 
-/* A domain begins to be balanced anew: at the start, and when CPUs have changed. */
+/* A domain begins anew: at the start, and when the CPUs have changed. */
 struct trace_team {
 	uint64_t now_ns;
 	uint32_t domain, domains;
 	uint64_t seed;
 	bool by_work;
 	size_t first_cpu, cpus; /* in trace->cpu: all CPUs from now on, of all domains */
-	size_t first_point; /* in trace->point: the first that may be its own */
+	size_t first_point; /* in trace->point: no earlier one belongs to it */
 };
 
 struct trace_birth {
@@ -102,7 +101,7 @@ struct trace_regime {
 	const char *reason;
 };
 
-/* Whose the subdomains of a process are, at first and whenever other than by gives. */
+/* The owners of a process' subdomains: at first, and when they changed other than by gives. */
 struct trace_subdomains {
 	uint64_t now_ns;
 	int32_t pid, rank;
@@ -111,7 +110,7 @@ struct trace_subdomains {
 	size_t subdomains; /* 1 or more */
 };
 
-/* Nothing says that there is such a subdomain or worker, or that it was the owner. */
+/* Unchecked: whether the subdomain and the workers exist, and whether `from` was the owner. */
 struct trace_give {
 	uint64_t now_ns;
 	int32_t pid;
@@ -122,7 +121,7 @@ struct trace_updates {
 	uint64_t now_ns;
 	int32_t pid;
 	const int64_t *updates; /* -1: nobody's */
-	size_t subdomains; /* 1 or more; nothing says that they are as many as the process has */
+	size_t subdomains; /* 1 or more; unchecked: whether the process has as many */
 };
 
 /* All of a run. */
@@ -151,25 +150,25 @@ struct trace_file {
 	size_t gives;
 	const struct trace_updates *sample;
 	size_t samples;
-	uint64_t cpu_changes; /* how often there were other CPUs than before */
+	uint64_t cpu_changes; /* how often the CPUs changed */
 	uint64_t dropped;
-	uint64_t unknown; /* lines of kinds that only later versions of juggle write; skipped */
-	bool cut_short; /* the last record is not whole: what came before is there */
+	uint64_t unknown; /* lines of kinds that only later versions write; skipped */
+	bool cut_short; /* the last record is not whole, and left out */
 	void *memory;
 };
 
-/* Where and why something can't be read. */
+/* Where a trace is damaged, and how. */
 struct trace_error {
 	size_t line; /* from 1; 0: not of a line */
 	char text[120];
 };
 
-/* Needs memory in proportion to the text, and O(bytes) time. Returns 0 (also when cut short), -EBADMSG
- * (not a trace, or damaged within, with error filled in), -EPROTO (a version that is not known, error
- * likewise) or -ENOMEM. Undone by trace_file_deinit(). */
+/* Parse a text in O(bytes) time and memory. Returns 0 (also when cut short), -EBADMSG (not a trace,
+ * or damaged), -EPROTO (an unknown version) or -ENOMEM. The first two errors fill in `error`.
+ * trace_file_deinit() frees what it allocates. */
 int trace_parse(
 	struct trace_file *trace, const char *text, size_t bytes, struct trace_error *error);
-/* Likewise, from a file; also the negative errno of reading it. */
+/* Likewise, from a file. Also returns a negative errno of reading it. */
 int trace_read(struct trace_file *trace, const char *path, struct trace_error *error);
 /* Accepts a zeroed one. */
 void trace_file_deinit(struct trace_file *trace);

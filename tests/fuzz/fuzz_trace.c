@@ -13,9 +13,29 @@ static void check_point(const struct trace_point *point)
 	assert(point->domain < TRACE_DOMAINS_MAX);
 	for (size_t i = 0; i < point->threads; i++)
 		assert(point->thread[i].tid > 0 && point->thread[i].os_cpu >= -1);
+	for (size_t i = 0; i < point->others; i++)
+		assert(point->other[i].tid > 0);
+	for (size_t i = 0; i < point->newcomers; i++)
+		assert(point->newcomer[i].tid > 0);
 	for (size_t i = 0; i < point->moves; i++)
 		assert(point->move[i].tid > 0 && point->move[i].from >= 0 &&
 			point->move[i].to >= 0);
+	for (size_t i = 0; i < point->changes; i++)
+		assert(point->change[i].tid > 0 &&
+			(point->change[i].from == -1 || point->change[i].to == -1));
+	for (size_t i = 0; i < point->handovers; i++)
+		assert(point->handover[i].tid > 0 && point->handover[i].domain < TRACE_DOMAINS_MAX);
+}
+
+static void check_teams(const struct trace_file *trace)
+{
+	for (size_t i = 0; i < trace->teams; i++) {
+		const struct trace_team *team = &trace->team[i];
+		assert(team->domain < team->domains && team->domains <= TRACE_DOMAINS_MAX);
+		assert(team->first_point <= trace->points);
+		for (size_t c = 0; c < team->cpus; c++)
+			assert(trace->cpu[team->first_cpu + c].os_cpu >= 0);
+	}
 }
 
 static void check_subdomains(const struct trace_file *trace, size_t bytes)
@@ -59,6 +79,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		assert(trace.birth[i].tid > 0 && strlen(trace.birth[i].comm) < bytes);
 	for (size_t i = 0; i < trace.regimes; i++)
 		assert(strlen(trace.regime[i].reason) < bytes);
+	check_teams(&trace);
 	check_subdomains(&trace, bytes);
 	trace_file_deinit(&trace);
 	return 0;

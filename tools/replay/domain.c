@@ -13,7 +13,6 @@
 int replay_domain_init(struct replay_domain *domain, const struct trace_file *trace,
 	const struct trace_team *team, const struct policy_params *params)
 {
-	const struct trace_cpu *cpu = trace->cpu + team->first_cpu;
 	int32_t *os_cpu = calloc(team->cpus + 1, sizeof(*os_cpu));
 	size_t m = 0;
 	int r = 0;
@@ -25,14 +24,15 @@ int replay_domain_init(struct replay_domain *domain, const struct trace_file *tr
 	if (os_cpu == NULL || domain->cpu == NULL || domain->load == NULL)
 		r = -ENOMEM;
 	for (size_t i = 0; i < team->cpus && r == 0; i++) {
-		if (cpu[i].domain < team->domains)
-			domain->load[cpu[i].domain].cpus++;
-		if (cpu[i].domain != team->domain)
+		const struct trace_cpu *cpu = &trace->cpu[team->first_cpu + i];
+		if (cpu->domain < team->domains)
+			domain->load[cpu->domain].cpus++;
+		if (cpu->domain != team->domain)
 			continue;
 		domain->cpu[m] = team->first_cpu + i;
-		os_cpu[m++] = cpu[i].os_cpu;
+		os_cpu[m++] = cpu->os_cpu;
 	}
-	/* Of a domain without CPUs nothing can be decided. */
+	/* Without CPUs there is nothing to decide. */
 	if (r == 0 && m > 0)
 		r = policy_init(&domain->policy, params, os_cpu, m);
 	free(os_cpu);
@@ -106,8 +106,8 @@ static void sort_rows(struct replay_domain *domain)
 	domain->sorted = true;
 }
 
-/* The row of a tid: the next one that a trace can mean, which has its threads in the order of rows, or
- * any. NO_ROW: there is none. */
+/* The row of a tid, or NO_ROW. A trace lists threads in the order of rows, so among rows with the
+ * same tid it means the first from `next` on, or else the last. */
 static size_t find_row(struct replay_domain *domain, int32_t tid, size_t next)
 {
 	size_t low = 0, high = domain->rows;
@@ -126,7 +126,7 @@ static size_t find_row(struct replay_domain *domain, int32_t tid, size_t next)
 		size_t row = (size_t)domain->row_of[k];
 		if (domain->sight[row].tid != tid)
 			return NO_ROW;
-		/* A tid is there twice when it was reused before its first owner was seen to end. */
+		/* A tid is there twice when the kernel reused it before the end was seen. */
 		if (row >= next || k + 1 == domain->rows ||
 			domain->sight[domain->row_of[k + 1]].tid != tid)
 			return row;
@@ -181,7 +181,7 @@ static void set_load(struct replay_domain *domain, const struct trace_point *poi
 {
 	size_t own = domain->policy.params.domain;
 
-	/* Of a single domain the trace does not tell: it is what the policy counts itself. */
+	/* The trace has no load of a single domain: the policy counted it itself. */
 	if (domain->policy.params.domains == 1 && domain->policy.decision.domain != NULL)
 		domain->load[own].threads = domain->policy.decision.domain[own].threads;
 	for (size_t d = 0; d < point->loads && d < domain->team->domains; d++)
@@ -195,7 +195,7 @@ int replay_domain_step(struct replay_domain *domain, const struct trace_point *p
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < domain->rows; i++) {
-		/* What is not told of was looked at without news, if all threads were. */
+		/* A thread without a record has no news, but was looked at if all were. */
 		domain->sight[i].news = point->members ? POLICY_TIMES : 0;
 		domain->sight[i].cpu = POLICY_NO_CPU;
 	}
@@ -224,7 +224,7 @@ void replay_domain_forget(struct replay_domain *domain, const struct trace_point
 		size_t row = find_row(domain, point->handover[k].tid, next);
 		if (row == NO_ROW)
 			continue;
-		domain->sight[row].news = POLICY_END; /* for what follows */
+		domain->sight[row].news = POLICY_END; /* removed below */
 		next = row + 1;
 	}
 	for (size_t i = domain->rows; i-- > 0;)
@@ -258,7 +258,7 @@ static int32_t os_cpu(const struct policy *policy, int32_t cpu)
 	return cpu == POLICY_NO_CPU ? -1 : policy->cpu[cpu].os_cpu;
 }
 
-/* Both are in the order of rows; the trace has moves between CPUs apart from others. */
+/* Both are in the order of rows. The trace lists moves between CPUs, and all others, apart. */
 bool replay_domain_same_moves(const struct replay_domain *domain, const struct trace_point *point)
 {
 	const struct policy *policy = &domain->policy;

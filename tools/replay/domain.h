@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One domain of a trace: the policy that decides there, and the observations that it gets, put
- * together again from what was recorded.
+ * One domain of a trace: a policy, and the observations for it, rebuilt from the records.
  */
 #ifndef REPLAY_DOMAIN_H
 #define REPLAY_DOMAIN_H
@@ -18,28 +17,28 @@ struct replay_domain {
 	bool sorted;
 	const struct trace_file *trace;
 	const struct trace_team *team;
-	size_t *cpu; /* of each CPU, its index in trace->cpu */
+	size_t *cpu; /* the index of each of its CPUs in trace->cpu */
 };
 
-/* From a team record on. Returns 0 or -ENOMEM; undone by replay_domain_deinit() in any case. */
+/* Begin at a team record. Returns 0 or -ENOMEM; replay_domain_deinit() undoes both. */
 int replay_domain_init(struct replay_domain *domain, const struct trace_file *trace,
 	const struct trace_team *team, const struct policy_params *params);
 /* Accepts a zeroed one. */
 void replay_domain_deinit(struct replay_domain *domain);
 
-/* Have the policy decide on what was seen at a point of this domain. Returns 0 or -ENOMEM. What the trace
- * says of threads that it did not introduce is left out. */
+/* Have the policy decide at a point of this domain. Ignores records of threads that the trace did
+ * not introduce. Returns 0 or -ENOMEM. */
 int replay_domain_step(struct replay_domain *domain, const struct trace_point *point);
-/* After that: threads that ended there, or went to another domain, are gone. */
+/* To be called next: remove the threads that ended there, or went to another domain. */
 void replay_domain_forget(struct replay_domain *domain, const struct trace_point *point);
 
-/* Is the last decision what was recorded at this point? Of the regime and its reason; of threads that
- * get another CPU, or none, or another domain; of the period with its jitter, and of ticks. */
+/* Is the last decision the one that was recorded at this point? In turn: the regime and its reason;
+ * moves and handovers; the period with its jitter, and the ticks. */
 bool replay_domain_same_regime(const struct replay_domain *domain, const struct trace_point *point);
 bool replay_domain_same_moves(const struct replay_domain *domain, const struct trace_point *point);
 bool replay_domain_same_period(const struct replay_domain *domain, const struct trace_point *point);
 
-/* The index in trace->cpu of the domain's CPU with that index. */
+/* The index in trace->cpu of a CPU of the domain. */
 size_t replay_domain_cpu(const struct replay_domain *domain, size_t cpu);
 
 #endif

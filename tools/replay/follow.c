@@ -8,11 +8,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Between two looks at loads: as long as the policy smooths them. */
+/* Points between two looks at loads: as many as the policy smooths over. */
 #define LOAD_POINTS 64
-#define LOAD_MAX 0.99 /* a CPU that gives nothing would let a simulation never end */
+#define LOAD_MAX 0.99 /* with a CPU that gives nothing, a simulation would never end */
 
-/* When loads of a domain were last looked at. */
+/* The window over which the loads of a domain are counted. */
 struct window {
 	uint64_t points, begin_ns;
 };
@@ -40,8 +40,8 @@ bool replay_recorded_settings(const struct trace_file *trace, struct replay_sett
 
 /* ---- Loads ---- */
 
-/* The share of a CPU that the job got while it had something to run there; more than 1 where times
- * are counted for a CPU that were used on another. */
+/* The share of a CPU that the job got while it had something to run there. Above 1 where the CPU
+ * time of a thread that moved counts for the wrong CPU. */
 static double got(const struct policy_cpu *cpu)
 {
 	double runnable = cpu->runnable > 1 ? 1 : cpu->runnable;
@@ -65,8 +65,8 @@ static int add_load(struct replay_load *cpu, uint64_t from_ns, double share)
 	return 0;
 }
 
-/* What other work took of the domain's CPUs in the window that ends: what the job did not get. What
- * one got above 1 was got on the others. */
+/* End a window: what the job did not get, other work took. A surplus above 1 on one CPU belongs to
+ * the others. */
 static int add_loads(struct follower *f, uint32_t domain, uint64_t now_ns)
 {
 	struct window *window = &f->window[domain];
@@ -85,7 +85,7 @@ static int add_loads(struct follower *f, uint32_t domain, uint64_t now_ns)
 	for (size_t j = 0; j < d->policy.m; j++) {
 		const struct policy_cpu *cpu = &d->policy.cpu[j];
 		size_t which = replay_domain_cpu(d, j);
-		/* CPUs that came later have no place in a simulation. */
+		/* The simulation has only the CPUs of the start. */
 		if (cpu->threads == 0 || which >= f->out->cpus)
 			continue;
 		int r = add_load(&f->out->cpu[which], from_ns, keep * (1 - got(cpu)));
@@ -141,7 +141,7 @@ static void compare(struct replay_decisions *decisions, const struct replay_doma
 
 /* ---- The whole ---- */
 
-/* Domains that begin anew before that point. */
+/* Begin the domains whose team record comes before that point. */
 static int begin_domains(struct follower *f, size_t point)
 {
 	const struct trace_file *trace = f->trace;
@@ -190,7 +190,7 @@ static int follow(struct follower *f)
 		r = watch_loads(f, point);
 		replay_domain_forget(domain, point);
 	}
-	/* A short trace has only the window that its end cuts. */
+	/* A short trace has no whole window: take the one that its end cuts. */
 	for (uint32_t d = 0; d < TRACE_DOMAINS_MAX && r == 0; d++)
 		if (f->window[d].points > 0 && f->window[d].points < LOAD_POINTS)
 			r = add_loads(f, d, 0);

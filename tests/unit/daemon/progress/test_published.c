@@ -78,8 +78,7 @@ static void *read_all(void *argument)
 
 	for (int i = 0; i < 20000; i++)
 		for (pid_t tid = 0; tid < 4; tid++)
-			if (look(published, 1, tid, &updates) == POLICY_ROLE_WORKER &&
-				updates < 7)
+			if (look(published, 1, tid, &updates) == POLICY_ROLE_WORKER && updates < 7)
 				return published; /* never written */
 	return NULL;
 }
