@@ -18,24 +18,24 @@
 #include "daemon/progress/finder.h"
 #include "daemon/team/teams.h"
 
-#define EAGER_MS 4 /* between looks for new threads while the job is starting */
+#define EAGER_MS 4 /* between scans while the job is starting */
 #define EAGER_FOR_NS UINT64_C(1000000000)
 #define CALM_MS 100
 #define YOUNG_MS 10 /* while a process may still be about to publish its progress */
 #define YOUNG_FOR_NS UINT64_C(1000000000)
 #define CPUS_CHECK_NS UINT64_C(500000000)
-#define SCAN_SHARE 50 /* a scan that took d is followed by at least this many d without */
+#define SCAN_SHARE 50 /* pause between scans, in multiples of what the last one took */
 #define EAGER_SHARE 4 /* the same while the job is starting */
-#define SCAN_ANYWAY_NS UINT64_C(1000000000) /* births can be missed: look again so often */
+#define SCAN_ANYWAY_NS UINT64_C(1000000000) /* the longest pause, as births can be missed */
 
 struct balancer {
 	const struct balancer_setup *setup;
 	struct job job;
 	struct teams teams;
-	struct published published; /* what threads tell of themselves */
+	struct published published; /* what programs publish of their threads */
 	struct progress_finder finder;
-	struct proc_watch watch; /* for new threads, while the job is starting */
-	struct cpuset usable; /* CPUs of -c that are online and in the cpuset now */
+	struct proc_watch watch; /* tells of new threads while the job is starting */
+	struct cpuset usable; /* the CPUs of -c that are online and in our cpuset */
 	struct trace *trace; /* NULL: none */
 	int kick_fd;
 	uint64_t started_ns, young_until_ns, last_cpus_ns;
@@ -47,7 +47,7 @@ static void warn(const struct balancer *b, const char *text, int error)
 		fprintf(stderr, "juggle: %s: %s\n", text, strerror(-error));
 }
 
-/* ---- What is looked at from time to time ---- */
+/* ---- Checks from time to time ---- */
 
 static void scan(struct balancer *b)
 {
@@ -71,8 +71,8 @@ static void look_for_progress(struct balancer *b, uint64_t now_ns)
 	free(pid);
 }
 
-/* CPUs went offline, came back, or left or joined the cpuset: begin anew with those that
- * can be used. The kernel shows by the mask of this very thread, which asked for all. */
+/* Begin anew with other CPUs when some went offline or came back, or left or joined the cpuset. The
+ * mask of this thread, which asked for all CPUs, shows which are usable. */
 static int check_cpus(struct balancer *b, uint64_t now_ns)
 {
 	struct cpuset usable;
@@ -175,7 +175,7 @@ static int set_up(struct balancer *b)
 static void tear_down(struct balancer *b)
 {
 	progress_finder_deinit(&b->finder);
-	(void)teams_stop(&b->teams); /* their threads are in the job's roster, too */
+	(void)teams_stop(&b->teams); /* the job's roster has their threads, too */
 	job_deinit(&b->job);
 	trace_free(b->trace);
 	proc_watch_deinit(&b->watch);
@@ -184,7 +184,7 @@ static void tear_down(struct balancer *b)
 		close(b->kick_fd);
 }
 
-/* How long to sleep when a scan is wanted, but not to be made before next_scan_ns. */
+/* How long to sleep before a scan that is wanted, but not before next_scan_ns. */
 static int pause_ms(
 	const struct balancer *b, uint64_t now_ns, bool eager, bool wanted, uint64_t next_scan_ns)
 {
@@ -193,7 +193,7 @@ static int pause_ms(
 	return eager ? EAGER_MS : now_ns < b->young_until_ns ? YOUNG_MS : CALM_MS;
 }
 
-/* Returns 0 when told to finish or when nothing is left to balance, or a negative errno. */
+/* Returns 0 when asked to finish, or when nothing is left to balance; or a negative errno. */
 static int run(struct balancer *b)
 {
 	struct pollfd fds[2] = {

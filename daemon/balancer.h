@@ -2,8 +2,8 @@
 /*
  * The balancer process: finds the job's threads and runs the teams that balance them.
  *
- * It is a process of its own, beside the keeper that launches and minds the command, so that each
- * can put the threads' masks back when the other is killed.
+ * It is a process of its own, beside the keeper, which launches the command and waits for it. So
+ * each can restore the masks of the threads when the other is killed.
  */
 #ifndef JUGGLE_BALANCER_H
 #define JUGGLE_BALANCER_H
@@ -16,12 +16,12 @@ struct balancer_setup {
 	const struct options *options;
 	struct telemetry *telemetry;
 	struct ledger *ledger;
-	pid_t keeper; /* the job is what lives below it, or below options->pid */
-	int control_fd; /* read end of a pipe: a byte, or its end, means finish */
+	pid_t keeper; /* the job is all processes below it, or below options->pid */
+	int control_fd; /* read end of a pipe: a byte, or end of file, means finish */
 };
 
-/* Run until told to finish; returns the process's exit status. All signals are blocked;
- * standard input and output are closed. */
+/* Run until asked to finish. Returns the exit status of the process. Call it with all signals
+ * blocked, and standard input and output closed. */
 int balancer_run(const struct balancer_setup *setup);
 
 #endif

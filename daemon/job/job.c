@@ -16,7 +16,7 @@ int job_init(struct job *job, const struct options *options, struct telemetry *t
 	struct proc_scan_options what = {
 		.root = options->pid != 0 ? options->pid : keeper,
 		.include_root = options->pid != 0,
-		/* With -p, juggle may itself be below the process: both of its processes are then. */
+		/* With -p, juggle itself may be below the process. */
 		.except = options->pid != 0 ? keeper : getpid(),
 	};
 
@@ -65,8 +65,8 @@ void job_forget(struct job *job, struct job_thread *list)
 
 /* ---- Meeting threads ---- */
 
-/* A thread that is born of one that we have confined inherits that one CPU: it gets the mask that
- * the ledger has for it instead. */
+/* A child of a thread that we confined inherits the one CPU. Give it the mask that the ledger has
+ * for it. */
 static int record_mask(struct job *job, const struct proc_thread *found, struct job_thread *thread,
 	const struct cpuset *usable)
 {
@@ -83,7 +83,7 @@ static int record_mask(struct job *job, const struct proc_thread *found, struct 
 		return r;
 	thread->ledger = r;
 	if (inherited) {
-		/* So may be what was born of it until now. */
+		/* So may the children that it has by now. */
 		ledger_confined(job->ledger, r);
 		(void)ledger_restore(
 			job->ledger, r, job->options->cpus_given ? &job->options->cpus : NULL);
@@ -100,7 +100,7 @@ static void show(struct job *job, const struct proc_thread *found, struct job_th
 		telemetry_add(&job->telemetry->unlisted, 1);
 		return;
 	}
-	telemetry_set32(&shown->flags, 0); /* readers skip it meanwhile */
+	telemetry_set32(&shown->flags, 0); /* readers skip the slot meanwhile */
 	atomic_thread_fence(memory_order_release);
 	shown->tid = found->tid;
 	shown->pid = found->pid;
@@ -122,7 +122,7 @@ static void warn_full(struct job *job)
 	job->warned_full = true;
 }
 
-/* A thread that cannot be met (it is gone, say) is simply not balanced. */
+/* A thread that can't be met (because it has ended, say) is not balanced. */
 static struct job_thread *meet(
 	struct job *job, const struct proc_thread *found, const struct cpuset *usable)
 {
@@ -180,7 +180,7 @@ struct job_thread *job_scan_threads(struct job *job, const struct cpuset *usable
 			ours++;
 			continue;
 		}
-		/* Another user's: cheap to ask each time, and it may become ours, as a child of
+		/* Another user's thread. Ask again at each scan: it may become ours, as a child of
 		 * slurmstepd does before it runs the program. */
 		if (act_may_set_mask(found[i].tid) < 0)
 			continue;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The job as the balancer knows it: its threads are found, met and forgotten here. What a thread had
- * before it was touched goes into the ledger, and a line about it into telemetry and the trace.
+ * The job: how its threads are found, met and forgotten. Meeting a thread records its affinity mask
+ * in the ledger, and shows the thread in telemetry and the trace.
  *
- * For one thread alone, that of the balancer process (balancer.c). Functions return 0 or a negative
- * errno.
+ * Only for the balancer's main thread (balancer.c). Functions return 0 or a negative errno.
  */
 #ifndef JUGGLE_JOB_H
 #define JUGGLE_JOB_H
@@ -27,28 +26,29 @@ struct job {
 	struct sampler *sampler; /* attaches slots */
 	struct proc_scan *scan;
 	struct roster roster; /* threads that were met */
-	bool foreign; /* -p: the process is another user's, what we may move is below it */
-	bool gone; /* and nothing of that is left */
+	bool foreign; /* -p: the process is another user's; only processes below it are balanced */
+	bool gone; /* foreign, and none of those is left */
 	uint32_t slot_search;
 	bool warned_full;
-	/* CLOCK_MONOTONIC; what the last scan found: */
+	/* Of the last scan: */
 	uint64_t scan_ns; /* how long it took, without meeting threads */
-	uint64_t scanned_ns; /* when that was */
-	bool new_processes;
+	uint64_t scanned_ns; /* when it was, by CLOCK_MONOTONIC */
+	bool new_processes; /* it found some */
 };
 
-/* The job is what lives below the keeper, or the process of -p and what lives below it. The trace may
+/* The job is all processes below the keeper; with -p, that process and all below it. The trace may
  * be set later. */
 int job_init(struct job *job, const struct options *options, struct telemetry *telemetry,
 	struct ledger *ledger, pid_t keeper);
-/* Gives back all masks that were changed, and frees what threads were left. Accepts a zeroed job. */
+/* Restores all masks that were changed, and frees the threads that are left. Accepts a zeroed
+ * job. */
 void job_deinit(struct job *job);
 
-/* Look for new threads. usable: the CPUs that threads are confined to, one each. Returns the threads
- * that were met, for a team; NULL: none. */
+/* Look for new threads. `usable` are the CPUs that juggle confines threads to. Returns the list of
+ * new threads, for a team; NULL: none. */
 struct job_thread *job_scan_threads(struct job *job, const struct cpuset *usable);
 
-/* Threads that ended, or will not be balanced any more: frees the list. */
+/* Forget, and free, a list of threads that ended or won't be balanced any more. */
 void job_forget(struct job *job, struct job_thread *list);
 
 #endif

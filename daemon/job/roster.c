@@ -11,7 +11,7 @@ void roster_deinit(struct roster *roster)
 	*roster = (struct roster){0};
 }
 
-/* Where a tid stands, or would stand. */
+/* The index of the first entry with this tid, or where it belongs. */
 static size_t find(const struct roster *roster, pid_t tid)
 {
 	size_t low = 0, high = roster->count;
@@ -56,8 +56,8 @@ void roster_remove(struct roster *roster, const struct job_thread *thread)
 {
 	size_t i = find(roster, thread->slot.tid);
 
-	/* A tid may be there twice, when it was reused before its first owner was noticed to
-	 * be gone. */
+	/* A tid is there twice when the kernel reused it before the end of its first owner was
+	 * seen. */
 	while (i < roster->count && roster->entry[i].thread != thread)
 		i++;
 	if (i < roster->count) {

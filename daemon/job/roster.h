@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All threads of the job that have been met, sorted by tid, so that a scan finds quickly which
- * are new. For the scanner's thread alone; owns no worker.
+ * The known threads of the job, sorted by tid, so that a scan quickly finds which are new. Not
+ * thread-safe; does not own the threads.
  */
 #ifndef JUGGLE_ROSTER_H
 #define JUGGLE_ROSTER_H
@@ -25,8 +25,8 @@ bool roster_has(const struct roster *roster, const struct proc_thread *thread);
 int roster_add(struct roster *roster, struct job_thread *thread);
 void roster_remove(struct roster *roster, const struct job_thread *thread);
 
-/* The processes that the threads belong to, ascending, none twice. Sets *out to memory for the
- * caller to free, NULL for none or without memory. Returns how many there are. */
+/* The processes of the threads, in ascending order, each once. Sets *out to an array for the caller
+ * to free; NULL when there are none, or no memory. Returns its length. */
 size_t roster_processes(const struct roster *roster, pid_t **out);
 
 #endif

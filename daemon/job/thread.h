@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A thread of the job. The job's scanner makes it when it meets the thread, hands it to a team, and
- * gets it back when the thread has ended. At any time one of the two owns it, and touches what is not
- * marked otherwise.
+ * A thread of the job. The balancer's main thread makes it (job.c), gives it to a team, and gets it
+ * back when the thread has ended. At any time one of the two owns it, and may use all fields.
  */
 #ifndef JUGGLE_JOB_THREAD_H
 #define JUGGLE_JOB_THREAD_H
@@ -17,17 +16,17 @@
 #include "daemon/telemetry/telemetry.h"
 
 struct job_thread {
-	/* Constant since it was met, for both to read; slot.pid and slot.tid, too. */
+	/* Constant, and for both to read, as are slot.pid and slot.tid. */
 	uint64_t start_ticks;
-	int ledger; /* its entry */
+	int ledger; /* the number of its entry */
 	uint64_t met_ns;
-	struct telemetry_thread *shown; /* NULL: there was no slot for it */
+	struct telemetry_thread *shown; /* NULL: telemetry was full */
 	/* The owner's. */
 	struct sampler_slot slot;
 	enum policy_rule rule; /* what --idle says of it */
-	bool named; /* its name was looked at again, after the exec that may follow a fork */
-	bool off_limits; /* the kernel does not let us move it any more */
-	bool assigned; /* on its way to a domain that was chosen for it */
+	bool named; /* its name was read again, after the exec that may follow a fork */
+	bool off_limits; /* the kernel no longer lets us move it */
+	bool assigned; /* on its way to the domain that was chosen for it */
 	struct job_thread *next; /* in a list that changes hands */
 };
 
@@ -35,13 +34,13 @@ struct job_thread {
 enum policy_rule job_thread_rule(
 	const struct job_thread *thread, const struct options *options, const char *comm);
 
-/* Show its name, with what could break a line of text, or JSON, replaced. */
+/* Publish its name, with characters replaced that could break a line of text, or JSON. */
 void job_thread_show_comm(struct job_thread *thread, const char *comm);
 
-/* Show whether it computes, or what else is known: flags of telemetry.h, beside "used". */
+/* Publish flags of telemetry.h, besides "used". */
 void job_thread_show_flags(const struct job_thread *thread, uint32_t flags);
 
-/* Show the CPU that it is confined to; -1: none. */
+/* Publish the CPU that it is confined to; -1: none. */
 void job_thread_show_cpu(const struct job_thread *thread, int32_t os_cpu);
 
 #endif

@@ -59,7 +59,7 @@ static size_t furthest_behind(const struct policy_thread *threads, size_t n, siz
 void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {
 	policy_count(threads, n, cpus, m);
-	/* Each round takes a thread from a CPU two or more above another, so n rounds do. */
+	/* Each round takes a thread from a CPU with two or more above another: n rounds suffice. */
 	for (size_t round = 0; round < n; round++) {
 		size_t from = fullest(cpus, m), to = emptiest(cpus, m);
 		if (cpus[from].threads <= cpus[to].threads + 1)
@@ -75,8 +75,8 @@ size_t policy_pick_domain(const struct policy_domain *domains, size_t count)
 	size_t best = 0;
 
 	for (size_t d = 1; d < count; d++)
-		/* The domain that would have the fewest threads a CPU with one more;
-		 * compared as products to stay exact. */
+		/* The domain that would have the fewest threads per CPU with one more. Products
+		 * keep the comparison exact. */
 		if ((uint64_t)(domains[d].threads + 1) * domains[best].cpus <
 			(uint64_t)(domains[best].threads + 1) * domains[d].cpus)
 			best = d;

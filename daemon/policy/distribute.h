@@ -16,13 +16,13 @@ void policy_count(const struct policy_thread *threads, size_t n, struct policy_c
  * first. Threads that have a CPU keep it. */
 void policy_place(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
 
-/* After departures: move as few threads as needed from the fullest CPUs to the emptiest, until no
- * two differ by more than one. Those that are furthest behind move first, because they gain. */
+/* After threads have gone: move as few threads as needed from the fullest CPUs to the emptiest,
+ * until no two CPUs differ by more than one. The furthest behind move first, as they gain by it. */
 void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
 
-/* Which domain a new thread goes to, so that domains hold threads in proportion to their CPUs and,
- * for domains of one size, never differ by more than one (Section 2.4). Returns the index of the
- * domain; count > 0. */
+/* The domain for a new thread, such that domains hold threads in proportion to their CPUs, and
+ * domains of one size never differ by more than one thread (Section 2.4). count > 0. Returns an
+ * index. */
 size_t policy_pick_domain(const struct policy_domain *domains, size_t count);
 
 #endif

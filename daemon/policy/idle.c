@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Which threads do no work of their own. A launcher that waits in join(), mpirun, or a
- * progress thread must not be counted, or the distribution is uneven from the start.
+ * Which threads do no work of their own. A launcher that waits in join(), mpirun, or a progress
+ * thread must not count as a compute thread: the distribution would be uneven from the start.
  */
 #include "daemon/policy/idle.h"
 
@@ -15,8 +15,8 @@ bool policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elap
 
 	idle->window_run_ns += run_ns;
 	idle->window_ns += elapsed_ns;
-	/* Awake as soon as it is certain, asleep only after a whole window: a compute
-	 * thread that waits for work costs more than an idle one that is counted. */
+	/* Active as soon as that is certain, idle only after a whole window: it costs more to leave
+	 * a compute thread out while it waits for work than to count an idle one. */
 	if ((double)idle->window_run_ns > AWAKE * (double)WINDOW_NS)
 		idle->idle = false;
 	if (idle->window_ns < WINDOW_NS)

@@ -6,16 +6,16 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Judged from CPU use alone. */
+/* A judgement by CPU use alone. */
 struct policy_idle {
 	uint64_t window_run_ns;
 	uint64_t window_ns;
 	bool idle;
 };
 
-/* Take in what a thread ran during elapsed_ns. Over windows of 50 ms: under 1 % of a CPU
- * makes a thread idle, over 5 % makes it a compute thread again. Returns whether
- * the verdict changed. */
+/* Take in that a thread ran run_ns of elapsed_ns. In windows of 50 ms, a thread that uses less than
+ * 1 % of a CPU becomes idle, and one that uses more than 5 % computes again. Returns whether the
+ * judgement changed. */
 bool policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elapsed_ns);
 
 #endif

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What -P names. A policy is an object of this type in a file of its own, kind_NAME.c, and a row in
- * the table of kinds.c. All share the step (step.c): who computes, how far each thread has come, and how
- * decisions are put together. What differs is when threads are placed, and which are moved.
+ * The policies of -P. Each is a struct policy_kind in a file of its own, kind_NAME.c, and a row in
+ * the table of kinds.c. They share the step (step.c), which finds the compute threads, counts their
+ * progress, and puts decisions together. They differ in when they place threads, and in which
+ * threads they move.
  */
 #ifndef JUGGLE_POLICY_KIND_H
 #define JUGGLE_POLICY_KIND_H
@@ -11,13 +12,15 @@
 
 struct policy_kind {
 	const char *name;
-	const char *summary; /* for --help: a clause */
-	/* Choose the regime, by policy_enter(). Called when members were looked at. */
+	const char *summary; /* a clause for --help */
+	/* Choose the regime, and enter it by policy_enter(). Called at member intervals. */
 	void (*choose)(struct policy *policy, const struct policy_observation *observation);
-	/* A balancing point: give threads other CPUs, never more than one thread apart. Returns how many
-	 * move. NULL: threads stay where they were placed, also when others leave. */
+	/* A balancing point: give threads other CPUs, with CPUs never more than one thread apart.
+	 * Returns the number of threads that move. NULL: threads stay where they were placed, even
+	 * when others leave. */
 	size_t (*balance)(struct policy *policy);
-	/* The period that the user asked for is kept where nothing is moved, too: people watch with it. */
+	/* Keep to the user's period even while nothing moves, because it is how often users
+	 * watch. */
 	bool keeps_period;
 };
 
@@ -25,9 +28,9 @@ extern const struct policy_kind policy_kind_juggle;
 extern const struct policy_kind policy_kind_static;
 extern const struct policy_kind policy_kind_observe;
 
-/* The nth of the table, from 0; NULL beyond its end. */
+/* The nth row of the table, from 0; NULL beyond its end. */
 const struct policy_kind *policy_kind_at(size_t nth);
-/* NULL: there is none of that name. */
+/* Returns NULL for an unknown name. */
 const struct policy_kind *policy_kind_find(const char *name);
 
 #endif

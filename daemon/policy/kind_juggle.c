@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* -P juggle: the paper's balancer, as long as it pays. */
+/* -P juggle: the paper's balancer, while it pays. */
 #include "daemon/policy/kind.h"
 
 #include "daemon/policy/step.h"

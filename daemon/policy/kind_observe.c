@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* -P observe: touch nothing, and tell what is seen. */
+/* -P observe: sample and report, move nothing. */
 #include "daemon/policy/kind.h"
 
 static void choose(struct policy *policy, const struct policy_observation *observation)

@@ -9,7 +9,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	policy->chooser.reason = POLICY_REASON_OPTION;
 	if (policy->regime == POLICY_BALANCE || !policy_is_complete(policy))
 		return;
-	/* Pinning a program before it has started its threads would show it one CPU. */
+	/* A program that is pinned before it starts its threads would see one CPU only. */
 	if (policy_computing(policy) >= policy->m || policy->params.expected > 0)
 		policy_enter(policy, POLICY_BALANCE, observation->now_ns);
 }

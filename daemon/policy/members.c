@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Who computes: threads that begin to work, threads that fall idle, and where new ones go. */
+/* Which threads compute, and which domain a new one belongs to. */
 #include "daemon/policy/step.h"
 
 #include "daemon/policy/distribute.h"
@@ -12,16 +12,16 @@ static bool should_compute(const struct policy_thread *thread, const struct poli
 	if (sight->rule == POLICY_RULE_COMPUTE || sight->role == POLICY_ROLE_WORKER ||
 		sight->role == POLICY_ROLE_BALANCED)
 		return true;
-	/* A program that names its workers has told what the others are. */
+	/* In a program that publishes its workers, all other threads are idle. */
 	return sight->role == POLICY_ROLE_UNKNOWN && !thread->idle.idle;
 }
 
-/* Does a thread that begins to compute stay in this domain? Hands it over if not. */
+/* Does a thread that begins to compute stay in this domain? If not, hand it over. */
 static bool stays(struct policy *policy, const struct policy_observation *observation, size_t i)
 {
 	size_t own = policy->params.domain, to = own;
 
-	if (policy->thread[i].assigned) /* it is counted here already */
+	if (policy->thread[i].assigned) /* it counts here already */
 		return true;
 	if (observation->may_hand_over)
 		to = policy_pick_domain(policy->domain, policy->params.domains);
@@ -43,7 +43,7 @@ static void take_joining(struct policy *policy, const struct policy_observation 
 			continue;
 		thread->computes = true;
 		thread->assigned = false;
-		/* It joins in the middle of the others: neither ahead nor behind. */
+		/* It joins at the mean of the others, neither ahead nor behind. */
 		thread->progress_ns = mean_ns;
 		thread->runnable = 0;
 		thread->periods = 0;
@@ -67,7 +67,7 @@ void policy_take_members(struct policy *policy, const struct policy_observation 
 {
 	take_joining(policy, observation);
 	take_leaving(policy, observation);
-	/* Also threads that could not be placed before. */
+	/* This also places threads that could not be placed before. */
 	if (policy->regime == POLICY_BALANCE)
 		policy_place(policy->thread, policy->n, policy->cpu, policy->m);
 	if (policy->params.kind->balance != NULL)

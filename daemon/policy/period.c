@@ -5,13 +5,13 @@
 #include "daemon/policy/kind.h"
 #include "libprogress/policy/random.h"
 
-#define SLOW_NS UINT64_C(20000000) /* between looks at members, and at all when aside */
+#define SLOW_NS UINT64_C(20000000) /* between member intervals, and between all when aside */
 #define EAGER_NS UINT64_C(5000000) /* the same while the job is starting */
 #define EAGER_FOR_NS UINT64_C(1000000000)
-/* With --period auto: after so many points without a move the next is further off. */
+/* --period auto: after so many points without a move, the period grows. */
 #define QUIET_POINTS 32
 #define QUIET_DOUBLINGS 2
-/* With --period auto: threads that have not yielded for so long are in a long phase. */
+/* --period auto: threads that have not yielded for so long are in a long phase. */
 #define LONG_PHASE_NS UINT64_C(100000000)
 #define LONG_PHASE_PERIODS 4
 
@@ -27,7 +27,7 @@ static uint64_t auto_period_ns(const struct policy *policy, uint64_t now_ns)
 	uint64_t period_ns = shortest_ns
 			     << (doublings < QUIET_DOUBLINGS ? doublings : QUIET_DOUBLINGS);
 
-	/* Where they spin instead, the length of phases cannot be seen. */
+	/* Of threads that spin the length of phases can't be seen. */
 	if (policy->chooser.yields && now_ns - policy->yielded_ns > LONG_PHASE_NS &&
 		period_ns < LONG_PHASE_PERIODS * shortest_ns)
 		period_ns = LONG_PHASE_PERIODS * shortest_ns;
@@ -46,7 +46,7 @@ static uint64_t period_ns(const struct policy *policy, uint64_t now_ns)
 	return slow_ns;
 }
 
-/* What sleeps or yields gives way by itself: a tick would only disturb it. */
+/* Threads that sleep or yield give way by themselves: a ticker would only disturb them. */
 static void set_ticks(struct policy *policy)
 {
 	bool spins = policy_swaps(policy) && policy->chooser.spins;

@@ -1,21 +1,22 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How far each thread has come. CPU time is what it is; instructions, and updates that workers of
- * libprogress count (the paper proposes both in Section 7), are turned into time at their mean rate, so
- * that margins keep their meaning.
+ * The progress of each thread. CPU time counts as it is. Instructions, and the updates that workers
+ * of libprogress count (the paper proposes both in Section 7), are converted to time at their mean
+ * rate, so that margins keep their meaning.
  *
- * Updates tell how far a thread has come, but not how fast its CPU is, since those of one worker may
- * take longer than those of another: gain_ns, from which speeds are made, is without them.
+ * Updates tell the progress of a thread, but not the speed of its CPU, since an update of one
+ * worker may take longer than that of another. So gain_ns, from which speeds follow, leaves them
+ * out.
  */
 #include "daemon/policy/step.h"
 
-#define UPDATE_PERIODS 64 /* over which it is smoothed what an update takes */
-/* Switches a second and CPU. Threads that spin are switched by our own ticks and
- * moves, some 1,400 times; threads that yield were switched at least 6,000 times. */
+#define UPDATE_PERIODS 64 /* over which the time of an update is smoothed */
+/* Context switches per second and CPU above which threads yield. Measured: some 1,400 for threads
+ * that spin, from our own ticks and moves; at least 6,000 for threads that yield. */
 #define YIELDING_HZ 2500.0
 #define YIELDING_WINDOW_NS UINT64_C(10000000)
 
-/* What a thread did since it was last looked at. Returns how long ago that was. */
+/* What a thread did since its last sample. Returns how long ago that was. */
 static uint64_t take_times(
 	struct policy_thread *thread, const struct policy_sight *sight, uint64_t now_ns)
 {
@@ -39,7 +40,7 @@ static uint64_t take_times(
 	return elapsed_ns;
 }
 
-/* Updates since the last look; they are counted only from interval to interval. */
+/* Updates since the last sample; they count only from one interval to the next. */
 static void take_updates(struct policy_thread *thread, const struct policy_sight *sight)
 {
 	bool news = sight->news & POLICY_UPDATES;
@@ -51,7 +52,7 @@ static void take_updates(struct policy_thread *thread, const struct policy_sight
 	thread->total_updates = sight->updates;
 }
 
-/* Over some periods, since one may be cut short and hold a single burst of moves. */
+/* Over several periods, as one may be cut short and hold a single burst of moves. */
 static void look_for_yields(struct policy *policy, uint64_t now_ns, uint64_t switches)
 {
 	uint64_t elapsed_ns = now_ns - policy->switches_from_ns;
@@ -79,7 +80,7 @@ static void scale_work(struct policy *policy)
 			(uint64_t)((double)policy->thread[i].gain_ns * run / gain);
 }
 
-/* What an update takes, smoothed; forgotten when there are none any more. */
+/* The CPU time of an update, smoothed; forgotten when there are no more updates. */
 static void measure_updates(struct policy *policy)
 {
 	double run_ns = 0, count = 0;
@@ -140,7 +141,7 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 			elapsed_ns = take_times(thread, sight, now_ns);
 		switches += thread->computes ? thread->slices : 0;
 		take_updates(thread, sight);
-		/* For a compute thread, to wait for a CPU is not to sleep. */
+		/* A compute thread that waits for a CPU does not sleep. */
 		policy_idle_update(&thread->idle,
 			thread->run_ns + (thread->computes ? thread->wait_ns : 0), elapsed_ns);
 		if (thread->computes && policy->window.open) {

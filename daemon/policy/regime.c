@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Knowing when not to help. Programs with a barrier every millisecond gain nothing from
- * migration and can lose; what cannot be told from the outside is tried out.
+ * When not to balance. Programs with a barrier every millisecond gain nothing from migration, and
+ * can lose by it. What can't be seen from outside, trials find out.
  */
 #include <math.h>
 
 #include "daemon/policy/regime.h"
 
-#define WAIT_SHARE 0.02 /* of their time that threads wait, that makes a contest */
-#define NEVER_HZ 0.5 /* sleeps a second and thread that count as none */
-#define SELDOM_HZ 10.0 /* too few for a window to show what they cost */
+#define WAIT_SHARE 0.02 /* threads that wait this share of their time contend for CPUs */
+#define NEVER_HZ 0.5 /* fewer sleeps per second and thread count as none */
+#define SELDOM_HZ 10.0 /* fewer don't show in a window */
 #define SLEEP_WINDOWS 8
-#define YIELD_MEMORY_NS UINT64_C(10000000000) /* threads that yielded do so at barriers */
-#define GAIN_LEAST 0.01 /* share of the CPUs' time that balancing must win */
-#define IDLE_LEAST 0.05 /* share of the CPUs' time that must be idle for a trial to pay */
+#define YIELD_MEMORY_NS UINT64_C(10000000000) /* threads that yielded still do */
+#define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
+#define IDLE_LEAST 0.05 /* a trial needs this share of the CPUs' time to be idle */
 #define WEIGHT_MAX 16.0
 #define TRIAL_WINDOWS 2
 #define GAP_LEAST 4
@@ -81,7 +81,7 @@ static bool change(
 	return changed;
 }
 
-/* What needs no trial; forgets what trials found, since the job is another one now. */
+/* A decision that needs no trial. The results of earlier trials no longer hold. */
 static bool settle(
 	struct policy_chooser *chooser, enum policy_regime regime, enum policy_reason reason)
 {
@@ -98,7 +98,7 @@ static bool settle(
 	return changed;
 }
 
-/* Both regimes were seen: which is better, and for how long is that to be believed? */
+/* Both regimes were measured: settle on the better one, and on the time until the next trial. */
 static bool decide(struct policy_chooser *chooser)
 {
 	const struct policy_arm *aside = &chooser->arm[POLICY_ASIDE];
@@ -128,8 +128,8 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_SUBDOMAINS);
 	if (chooser->reason == POLICY_REASON_SUBDOMAINS)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
-	/* More threads than CPUs have just come together: every millisecond that they
-	 * are spread unevenly is lost, and a trial follows soon enough. */
+	/* There are more threads than CPUs now. Every millisecond of an uneven distribution is
+	 * lost, so balance; a trial follows soon. */
 	if (threads > cpus && chooser->regime == POLICY_ASIDE &&
 		(chooser->reason == POLICY_REASON_START || chooser->reason == POLICY_REASON_FEW))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
@@ -165,7 +165,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	if (chooser->sleep_rate < SELDOM_HZ)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_LONG);
 
-	/* Another part of the program: what was learnt may not hold, look again soon. */
+	/* Another part of the program has begun: try again soon. */
 	if (chooser->trial == 0 && chooser->window_sleep_rate > 0 &&
 		(rate > 4 * chooser->window_sleep_rate || rate < chooser->window_sleep_rate / 4)) {
 		chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
@@ -182,13 +182,13 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 			return false;
 		return decide(chooser);
 	}
-	if (chooser->regime != chooser->settled) /* it only just began to block */
+	if (chooser->regime != chooser->settled) /* the job has only just begun to block */
 		return change(chooser, chooser->settled, POLICY_REASON_UNTRIED);
 	if (chooser->wait > 0) {
 		chooser->wait--;
 		return false;
 	}
-	/* Balancing can win no more than the time that is idle without it. */
+	/* Balancing can gain no more than the time that is idle without it. */
 	if (chooser->regime == POLICY_ASIDE && chooser->arm[POLICY_ASIDE].busy > 1 - IDLE_LEAST)
 		return change(chooser, POLICY_ASIDE, POLICY_REASON_BUSY);
 	chooser->trial = TRIAL_WINDOWS;

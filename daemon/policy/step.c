@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The step as a whole: what is decided in an interval, and in which order. The parts have files of
- * their own; kinds of policies differ only in the two calls through policy->params.kind.
+ * The step as a whole: what is decided in an interval, and in which order. Each part has a file of
+ * its own. Policies differ in the two calls through policy->params.kind.
  */
 #include "daemon/policy/step.h"
 
@@ -102,7 +102,7 @@ void policy_enter(struct policy *policy, enum policy_regime regime, uint64_t now
 
 	for (size_t i = 0; i < policy->n; i++) {
 		struct policy_thread *thread = &policy->thread[i];
-		/* Who was ahead under the other regime says nothing of this one. */
+		/* Leads from the other regime mean nothing in this one. */
 		if (thread->computes)
 			thread->progress_ns = mean_ns;
 		if (regime == POLICY_ASIDE)
@@ -115,8 +115,8 @@ void policy_enter(struct policy *policy, enum policy_regime regime, uint64_t now
 	policy_window_reset(policy, now_ns);
 }
 
-/* A thread as the caller has it: new perhaps, and on the CPU on which it really is. What should have been
- * given back, but could not be, is to be given back again. */
+/* Take over where the caller really has each thread: on its CPU, or on none. A release that failed
+ * is thereby decided once more. */
 static void begin_thread(struct policy *policy, size_t i, const struct policy_sight *sight)
 {
 	struct policy_thread *thread = &policy->thread[i];
@@ -174,13 +174,13 @@ static void decide(struct policy *policy, enum policy_regime before)
 	decision->changed = policy->regime != before;
 }
 
-/* What to look at next time: all threads when members are due, else those that compute. */
+/* What to sample next: all threads for a member interval, else those that compute. */
 static void ask(struct policy *policy, uint64_t now_ns)
 {
 	struct policy_decision *decision = &policy->decision;
 	uint64_t next_ns = now_ns + decision->wait_ns;
 
-	/* Rather a little early than an interval late. */
+	/* A little early is better than a whole interval late. */
 	decision->members_next = next_ns + decision->wait_ns / 4 >=
 				 policy->members_ns + policy_slow_ns(policy, now_ns);
 	for (size_t i = 0; i < policy->n; i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the files of a step share: see policy.h for the step as a whole. */
+/* What the files that make up policy_step() share. */
 #ifndef JUGGLE_POLICY_STEP_H
 #define JUGGLE_POLICY_STEP_H
 
@@ -7,48 +7,48 @@
 
 /* ---- step.c ---- */
 
-/* Go over to a regime: place all threads, or give them all back. */
+/* Enter a regime: place all compute threads, or release them all. */
 void policy_enter(struct policy *policy, enum policy_regime regime, uint64_t now_ns);
-/* How many threads compute. */
+/* The number of compute threads. */
 uint32_t policy_computing(const struct policy *policy);
-/* Mean progress of those. */
+/* Their mean total progress. */
 int64_t policy_mean_progress_ns(const struct policy *policy);
 
 /* ---- progress.c ---- */
 
-/* Take in what was seen: what each thread did since it was last looked at, and how far that brings
- * it. Threads that have ended stop to compute. Returns whether any did that computed. */
+/* Take in the samples: what each thread did since its last sample, and what progress that is.
+ * Threads that have ended no longer compute. Returns whether a compute thread has ended. */
 bool policy_take_in(struct policy *policy, const struct policy_observation *observation);
 
 /* ---- members.c ---- */
 
-/* Who computes, from now on? Threads that begin to are placed if there is balancing, those that stop
- * are given back. */
+/* Find out which threads compute. While balancing, those that begin to compute are placed, and
+ * those that stop are released. */
 void policy_take_members(struct policy *policy, const struct policy_observation *observation);
-/* Have the compute threads that were announced been there? */
+/* Were all expected compute threads there, now or earlier? */
 bool policy_is_complete(struct policy *policy);
-/* Does every compute thread work on subdomains that move between them? */
+/* Are all compute threads workers between whom subdomains move? */
 bool policy_subdomains_move(
 	const struct policy *policy, const struct policy_observation *observation);
 
 /* ---- window.c ---- */
 
-/* A window begins with this interval. */
+/* A window opens with this interval. */
 void policy_window_open(struct policy *policy, const struct policy_observation *observation);
-/* It ends: what was seen in it. */
+/* The window closes: what the job did in it. */
 struct policy_window policy_window_close(
 	struct policy *policy, const struct policy_observation *observation);
-/* None is open; the next may begin when things have settled after a change of regime. */
+/* Close the window without a result. The next may open when a change of regime has settled. */
 void policy_window_reset(struct policy *policy, uint64_t now_ns);
-/* Ask for what the next interval needs, if a window is to begin or end there. */
+/* Ask for the samples that the next interval needs, should a window open or close there. */
 void policy_window_ask(struct policy *policy, uint64_t next_ns);
 
 /* ---- period.c ---- */
 
-/* Work out policy->decision.period_ns and wait_ns, and which CPUs are to tick. */
+/* Set decision.period_ns and wait_ns, and which CPUs get a ticker. */
 void policy_set_period(struct policy *policy, uint64_t now_ns);
 
-/* Between looks at members, and at anything where nothing is moved. */
+/* Time between member intervals, and between all intervals while nothing is moved. */
 uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns);
 
 #endif

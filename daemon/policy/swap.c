@@ -14,12 +14,12 @@ static uint32_t one_more(uint32_t periods, const struct policy_swap_params *para
 	return periods < params->speed_periods || periods == 0 ? periods + 1 : periods;
 }
 
-/* Section 2.1: per-CPU mean of the threads' progress, times t_real/(t_real - t_idle).
+/* Section 2.1: the speed of a CPU is the mean progress of its threads, times
+ * t_real/(t_real - t_idle).
  *
- * A CPU is idle, for the job, while none of its threads could run there. That share is
- * taken from the threads (a lower bound of the time that at least one was runnable is
- * both the sum of what they ran and the longest of run plus wait), because the kernel
- * tells the idle time of CPUs only in steps of 10 ms. */
+ * A CPU is idle, for the job, while none of its threads is runnable. The kernel tells the idle time
+ * of CPUs only in steps of 10 ms, so it is estimated from the threads: at least one was runnable
+ * for no less than the sum of what they ran, and no less than the longest of run plus wait. */
 static void measure_cpus(const struct policy_swap_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {
@@ -67,14 +67,14 @@ static void measure_cpus(const struct policy_swap_params *params, uint64_t elaps
 			cpu->runnable = 1;
 		if (cpu->ran > cpu->runnable)
 			cpu->runnable = cpu->ran;
-		/* All its threads slept nearly all the time: what it could have given them. */
+		/* Its threads slept nearly all the time: take what it could have given them. */
 		double share = cpu->runnable < 1.0 / 64 ? 1 : cpu->gained / cpu->runnable;
 		cpu->speed = cpu->threads > 0 ? elapsed * share / cpu->threads : 0;
 	}
 }
 
-/* The margin is xi, but it gives way where it would hide who is ahead: the lag of a few threads is the
- * sum of the leads of all others, so each of many others leads by little. */
+/* The margin is xi, or less where few of many threads lag. Their lag is the sum of the leads of all
+ * others, so each of the others leads by little, and xi would hide who is ahead. */
 static double ahead_margin(const struct policy_swap_params *params,
 	const struct policy_thread *threads, size_t n, double mean)
 {
@@ -114,9 +114,9 @@ static void classify_threads(
 			threads[i].behind = threads[i].progress_ns < mean + margin_ns;
 }
 
-/* Section 2.3: fast CPUs are those above the mean speed, here by a margin, as speeds are measured. Of
- * many CPUs of which few are slow all others are hardly above the mean; so those near to the
- * fastest are fast in any case, unless all are near to each other. */
+/* Section 2.3: fast CPUs are those above the mean speed, here by a margin, as speeds are measured.
+ * Where few of many CPUs are slow, the others are hardly above the mean. So a CPU that is near the
+ * fastest is fast too, unless all CPUs are near each other. */
 static double fast_limit(
 	const struct policy_swap_params *params, const struct policy_cpu *cpus, size_t m)
 {
@@ -152,8 +152,8 @@ static void classify_cpus(const struct policy_swap_params *params,
 			cpus[threads[i].cpu].fast_slots++;
 }
 
-/* Sort the CPUs of one class by the mean progress of their threads: the slow from the
- * least, the fast from the most. m is the size of a domain, so insertion sort. */
+/* Sort the CPUs of one class by the mean progress of their threads: slow ones ascending, fast ones
+ * descending. m is the size of a domain, so insertion sort does. */
 static size_t order_cpus(const struct policy_cpu *cpus, size_t m, bool fast, uint32_t *order)
 {
 	size_t count = 0;
@@ -176,8 +176,8 @@ static size_t order_cpus(const struct policy_cpu *cpus, size_t m, bool fast, uin
 	return count;
 }
 
-/* The thread to move from a CPU: of its behind threads the furthest behind, of its ahead
- * threads the furthest ahead. n when there is none. */
+/* The thread to move from a CPU: the furthest behind of its behind threads, or the furthest ahead
+ * of its ahead threads. n: there is none. */
 static size_t pick_thread(const struct policy_thread *threads, size_t n, uint32_t cpu, bool behind)
 {
 	size_t pick = n;
@@ -199,7 +199,7 @@ static void move_thread(struct policy_thread *thread, uint32_t to)
 	thread->moved = true;
 }
 
-/* A CPU without anything left to give is dropped from the cycle. */
+/* Drop a CPU from the cycle when it has no thread left to give. */
 static void drop(uint32_t *order, size_t *count, size_t at)
 {
 	--*count;

@@ -7,14 +7,14 @@
 
 struct policy_swap_params {
 	int64_t margin_ns; /* xi: the error margin of the ahead/behind test */
-	/* By how much (relative) a CPU has to be above the mean to be fast, and the fastest above the
-	 * middle between it and the slowest for any to be. */
+	/* Relative. A CPU is fast when its speed is above the mean by this much. No CPU is when the
+	 * fastest is not above the middle between it and the slowest by this much. */
 	double speed_margin;
-	int64_t forget_periods; /* in each, this part of a lead or lag is forgotten; 0: nothing */
-	uint32_t speed_periods; /* over which the speed of a CPU is smoothed; 0 or 1: the last */
+	int64_t forget_periods; /* a lead or lag decays over so many; 0: it never does */
+	uint32_t speed_periods; /* a CPU's speed is smoothed over so many; 0 or 1: it is not */
 };
 
-/* What juggle runs with. The margin is the user's choice. */
+/* The parameters of -P juggle; the margin is the user's. */
 static inline struct policy_swap_params policy_swap_defaults(int64_t margin_ns)
 {
 	return (struct policy_swap_params){.margin_ns = margin_ns,
@@ -23,20 +23,22 @@ static inline struct policy_swap_params policy_swap_defaults(int64_t margin_ns)
 		.speed_periods = 64};
 }
 
-/* Classify CPUs as fast or slow and threads as ahead or behind, and swap behind threads
- * on slow CPUs with ahead threads on fast ones (Fig. 3): slowest CPU first, fastest CPU
- * first, cyclically. Swaps only, so that the number of threads of every CPU stays.
+/* Classify CPUs as fast or slow and threads as ahead or behind, and swap behind threads on slow
+ * CPUs with ahead threads on fast ones (Fig. 3): slowest CPU first, fastest CPU first, cyclically.
+ * Only swaps, so every CPU keeps its number of threads.
  *
  * elapsed_ns is the length of the period that gain_ns, run_ns and wait_ns cover. order is scratch
- * for 2 * m indices. Threads without a CPU are left alone. Sets threads[].cpu. Returns the number of
- * threads that move (always even); O(n * swaps + m^2).
+ * for 2 * m indices. Threads without a CPU are left alone. Sets threads[].cpu. Returns the number
+ * of threads that move (always even). O(n * swaps + m^2).
  *
- * Beyond the paper: where few of many CPUs are slow, the others are hardly faster than the mean and
- * their threads hardly ahead of it, so margins give way. Leads and lags are forgotten by and by,
- * because a thread that once did serial work would otherwise count as ahead for the rest of the run,
- * whoever comes first to a barrier. The share of a CPU that the job gets is smoothed over
- * speed_periods, because the kernel brings the times of running threads up to date only at its ticks,
- * and these can be further apart than balancing points. */
+ * Beyond the paper:
+ * - Where few of many CPUs are slow, the others are hardly faster than the mean, and their threads
+ *   hardly ahead of it. So the margins shrink there.
+ * - Leads and lags are forgotten gradually. Otherwise a thread that once did serial work would
+ *   count as ahead for the rest of the run.
+ * - The share of a CPU that the job gets is smoothed over speed_periods. The kernel updates the
+ *   times of running threads only at its ticks, which can be further apart than balancing
+ * points. */
 size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m,
 	uint32_t *order);

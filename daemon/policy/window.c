@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The windows that the choice of the regime takes in: what the job ran and waited from one interval
- * that looks at members to another, and how often its threads went to sleep in between.
+ * The windows that the chooser of the regime takes in: from one member interval to a later one, how
+ * long the job ran and waited, and how often its threads went to sleep.
  */
 #include "daemon/policy/step.h"
 
 #define WINDOW_NS UINT64_C(50000000)
 #define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
-#define SETTLE_NS UINT64_C(10000000) /* after a change of regime, before a window begins */
-#define SLEEPS_SAMPLE 4 /* threads whose sleeps are counted; a look costs as much as 10 at times */
+#define SETTLE_NS UINT64_C(10000000) /* from a change of regime to the next window */
+#define SLEEPS_SAMPLE 4 /* threads whose sleeps are read: that costs as much as 10 times */
 
 static void begin(struct policy *policy, uint64_t now_ns)
 {
@@ -31,8 +31,8 @@ void policy_window_open(struct policy *policy, const struct policy_observation *
 	}
 }
 
-/* How often a thread slept in the window that ends, mean over those that were looked at at both of its
- * ends. */
+/* How often a thread slept in the window that closes: the mean over those whose sleeps were read at
+ * both ends. */
 static double mean_sleeps(const struct policy *policy, const struct policy_observation *observation)
 {
 	uint64_t sum = 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carrying out: what was decided is asked of the kernel, and what the kernel made of it becomes part
- * of what is seen next.
+ * Carrying out a decision. Where each thread really is afterwards becomes part of the next
+ * observation.
  */
 #include "daemon/team/internal.h"
 
@@ -16,15 +16,15 @@ static void kick(const struct team *team)
 	eventfd_write(team->context->kick_fd, 1);
 }
 
-/* Give a thread one CPU. Returns whether that worked. */
+/* Confine a thread to a CPU. Returns whether that worked. */
 static bool pin(struct team *team, const struct policy_move *move)
 {
 	struct job_thread *thread = team->thread[move->thread];
 	int r = act_pin(thread->slot.tid, team->policy.cpu[move->to].os_cpu);
 
-	if (r == -EINVAL) /* the CPU may be gone: have a look */
+	if (r == -EINVAL) /* the CPU may be offline: have the main thread check */
 		kick(team);
-	else if (r == -EPERM) /* it has become another user's: leave it alone from now on */
+	else if (r == -EPERM) /* the thread is another user's now: leave it alone */
 		thread->off_limits = true;
 	if (r == 0)
 		team->sight[move->thread].cpu = move->to;
@@ -54,8 +54,8 @@ static void count_migration(struct team *team, const struct job_thread *thread)
 		telemetry_add(&thread->shown->migrations, 1);
 }
 
-/* From one CPU to another. A move onto the CPU that we run on may well preempt us: those are made
- * last. */
+/* Moves from one CPU to another. Those onto the CPU that we run on come last, as they may preempt
+ * us. */
 static void migrate(struct team *team, const struct policy_decision *decision)
 {
 	size_t count = 0, moved = 0;
@@ -67,13 +67,13 @@ static void migrate(struct team *team, const struct policy_decision *decision)
 			if (move->from == POLICY_NO_CPU || move->to == POLICY_NO_CPU ||
 				(team->policy.cpu[move->to].os_cpu == here) != last)
 				continue;
-			if (!pin(team, move)) /* one that is gone shows in the next sample */
+			if (!pin(team, move)) /* the next sample shows a thread that is gone */
 				continue;
 			struct job_thread *thread = team->thread[move->thread];
 			count_migration(team, thread);
 			team->slot[count++] = &thread->slot;
 		}
-	/* A move brings a thread's times up to date: what it ran until now was on the old CPU. */
+	/* A move brings the times of a thread up to date: until now it ran on the old CPU. */
 	sampler_read(team->sampler, team->slot, count);
 	for (size_t k = 0; k < decision->moves && moved < count; k++) {
 		const struct policy_move *move = &decision->move[k];
@@ -105,7 +105,7 @@ void team_carry_out(struct team *team, const struct policy_decision *decision)
 		if (move->to == POLICY_NO_CPU) {
 			release(team, move->thread);
 		} else if (move->from == POLICY_NO_CPU) {
-			/* First, since from then on what is born of it inherits the one CPU. */
+			/* First, as its children inherit the one CPU from the pin on. */
 			ledger_confined(team->context->ledger, team->thread[move->thread]->ledger);
 			(void)pin(team, move);
 		} else {

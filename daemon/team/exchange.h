@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the teams of all domains know of each other: how many compute threads each has, and how to
- * hand one over (Section 2.4 of the Juggle paper: never more than one thread difference between
- * domains).
+ * What the teams share: the number of compute threads of each domain, and the way to hand one over
+ * (Section 2.4 of the Juggle paper: domains never differ by more than one thread).
  */
 #ifndef JUGGLE_TEAM_EXCHANGE_H
 #define JUGGLE_TEAM_EXCHANGE_H
@@ -19,24 +18,24 @@ struct exchange {
 	struct team **team; /* constant while teams run */
 	size_t domains;
 	pthread_mutex_t lock; /* of what follows */
-	bool open; /* threads may pass between the teams */
+	bool open; /* teams may hand threads over */
 	struct policy_domain *domain; /* of each team */
 };
 
-/* For so many domains (at least 1); closed, without teams. Returns 0 or -ENOMEM. */
+/* Closed and without teams at first; domains > 0. Returns 0 or -ENOMEM. */
 int exchange_init(struct exchange *exchange, size_t domains);
-/* Accepts a zeroed one. The teams are not its own. */
+/* Does not free the teams. Accepts a zeroed one. */
 void exchange_deinit(struct exchange *exchange);
 
-/* May threads pass between the teams? Only while all of them are there. Thread-safe, as are the
- * following two. */
+/* Let teams hand threads over, or not. Open it only while all teams are there. This function and
+ * the next two are thread-safe. */
 void exchange_open(struct exchange *exchange, bool open);
 
-/* Before a team's step: copies what all domains have, with room for all, and returns whether threads may
- * be handed over. With hold the others wait until exchange_leave(), so that no two teams give a
- * thread to the same domain for the same reason. */
+/* Before a team's step: copy the counts of all domains, and return whether threads may be handed
+ * over. With `hold`, other teams wait until exchange_leave(). So no two teams hand a thread to the
+ * same domain because of the same count. */
 bool exchange_enter(struct exchange *exchange, bool hold, struct policy_domain *out);
-/* After it: takes in by how much the counts have changed, from `before` to `after`. hold as before. */
+/* After the step: add what changed from `before` to `after` to the counts. */
 void exchange_leave(struct exchange *exchange, bool hold, const struct policy_domain *before,
 	const struct policy_domain *after);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Looking: what the last decision asked for is read from the kernel, and from what programs publish,
- * into the sights of an observation. Nothing is judged here.
+ * Sampling: fill in the sights of an observation, from the kernel and from what programs publish.
+ * Nothing is judged here.
  */
 #include "daemon/team/internal.h"
 
@@ -9,10 +9,10 @@
 
 #include "daemon/base/clock.h"
 
-#define NAME_NS UINT64_C(50000000) /* after a thread was met, its name is looked at again */
-#define WANTED_NS UINT64_C(100000000) /* for which counters of workers are asked for in advance */
+#define NAME_NS UINT64_C(50000000) /* from meeting a thread to reading its name again */
+#define WANTED_NS UINT64_C(100000000) /* counters of workers are asked for this far ahead */
 
-/* What of a thread is to be looked at: of a new one, its times. */
+/* What to sample of a thread; of a new one, its times. */
 static uint8_t wanted(const struct team *team, size_t i)
 {
 	return i < team->policy.n ? team->policy.thread[i].look : POLICY_TIMES;
@@ -34,7 +34,7 @@ static void look_at_times(struct team *team)
 			continue;
 		if (slot->error == -ESRCH)
 			sight->news = POLICY_END;
-		if (slot->error != 0) /* no news: the same totals next time, or better */
+		if (slot->error != 0) /* no news */
 			continue;
 		sight->news = POLICY_TIMES;
 		sight->run_ns = slot->run_ns;
@@ -54,8 +54,8 @@ static void look_at_sleeps(struct team *team)
 	}
 }
 
-/* A program forks, then executes another: what it is called, and so what --idle says of it, is seen
- * only some time after it was met. */
+/* Read the name of a thread again some time after it was met: a program that forks executes another
+ * one only then, and --idle goes by the name. */
 static void look_at_name(struct team *team, size_t i, uint64_t now_ns)
 {
 	struct job_thread *thread = team->thread[i];
@@ -79,7 +79,7 @@ static void look_at_rules(struct team *team, uint64_t now_ns)
 	}
 }
 
-/* Who is a worker of libprogress, and the updates of those whose updates are wanted. */
+/* The roles that libprogress publishes, and the updates that are wanted. */
 static void look_at_workers(struct team *team, uint64_t now_ns)
 {
 	struct published *published = team->context->published;

@@ -14,10 +14,10 @@
 #include "daemon/policy/kind.h"
 #include "daemon/trace/write_point.h"
 
-/* The team's thread asks for the shortest slice that the kernel gives: then it runs at once when it
- * wakes, whatever runs on its CPU, and finishes its decision undisturbed. */
+/* The shortest slice that the kernel grants. With it the team's thread runs as soon as it wakes,
+ * whatever else runs on its CPU, and is not preempted before its decision. */
 #define SLICE_NS 100000
-/* A quarter of the tick of kernels with HZ=250, and as much as those with HZ=1000 have. */
+/* A quarter of the tick with HZ=250; the whole tick with HZ=1000. */
 #define TICK_NS 1000000
 
 /* ---- Threads that come and go ---- */
@@ -81,7 +81,7 @@ void team_collect(struct team *team)
 	while (list != NULL) {
 		struct job_thread *thread = list;
 		list = list->next;
-		if (reserve(team, team->n + 1) < 0) { /* it runs on, but unbalanced */
+		if (reserve(team, team->n + 1) < 0) { /* the thread runs on, unbalanced */
 			give_back(team, thread);
 			continue;
 		}
@@ -94,8 +94,8 @@ void team_collect(struct team *team)
 	}
 }
 
-/* Rows that the step has seen to end, or that were handed over. From the end, since the last row
- * takes the place of one that is removed. */
+/* Remove the rows of threads that have ended or were handed over. Backwards, since the last row
+ * takes the place of a removed one. */
 static void remove_rows(struct team *team)
 {
 	for (size_t i = team->n; i-- > 0;) {
@@ -132,7 +132,7 @@ static void step(struct team *team)
 		eventfd_write(team->context->kick_fd, 1);
 
 	team->deadline_ns += decision->wait_ns;
-	if (team->deadline_ns <= observation.now_ns) /* late: do not try to catch up */
+	if (team->deadline_ns <= observation.now_ns) /* late: don't catch up */
 		team->deadline_ns = observation.now_ns + decision->period_ns;
 }
 
@@ -155,7 +155,7 @@ static void *team_main(void *argument)
 	snprintf(name, sizeof name, "juggle/%u", (unsigned)team->policy.params.domain);
 	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_TIMERSLACK, 1);
-	(void)act_set_own_slice(SLICE_NS); /* at the worst, without */
+	(void)act_set_own_slice(SLICE_NS); /* works without, if less well */
 	while (wait_for_deadline(team)) {
 		uint64_t before_ns = clock_thread_ns();
 		step(team);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The teams of all domains, started and ended together. For one thread alone. */
+/* The teams of all domains, started and ended together. Not thread-safe. */
 #ifndef JUGGLE_TEAMS_H
 #define JUGGLE_TEAMS_H
 
@@ -12,13 +12,14 @@ struct teams {
 	size_t count;
 };
 
-/* Start a team for each domain of these CPUs. context.exchange is set here. Returns 0, or a negative
- * errno after which teams_stop() is to be called all the same. */
+/* Start a team for each domain of these CPUs. Sets context.exchange. Returns 0 or a negative errno;
+ * teams_stop() is needed after either. */
 int teams_start(struct teams *teams, const struct cpuset *usable);
-/* Accepts what never started. Returns the threads that the teams had, for the caller to own. */
+/* Returns the list of the teams' threads; the caller owns them. Accepts what was never started. */
 struct job_thread *teams_stop(struct teams *teams);
 
-/* Hand threads over. Any team will do: it finds the right one when a thread begins to compute. */
+/* Give a list of threads to the first team. It hands each over to the right one when the thread
+ * begins to compute. */
 void teams_add(struct teams *teams, struct job_thread *threads);
 /* Take back those that have ended. */
 struct job_thread *teams_take_ended(struct teams *teams);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Telling: what an interval has seen and decided, for telemetry and the trace. */
+/* Publishing an interval, in telemetry and in the trace. */
 #include "daemon/team/internal.h"
 
 #include "daemon/trace/write_point.h"
@@ -35,7 +35,7 @@ static void show_thread(const struct team *team, size_t i)
 	const struct policy_thread *row = &team->policy.thread[i];
 	const struct job_thread *thread = team->thread[i];
 
-	if (thread == NULL || thread->shown == NULL) /* handed over, or there was no slot for it */
+	if (thread == NULL || thread->shown == NULL) /* handed over, or telemetry was full */
 		return;
 	telemetry_add(&thread->shown->progress_ns, row->run_ns);
 	telemetry_add(&thread->shown->wait_ns, row->wait_ns);
