@@ -8,7 +8,7 @@
 #ifndef JUGGLE_BALANCER_H
 #define JUGGLE_BALANCER_H
 
-#include "daemon/keeper/ledger.h"
+#include "daemon/job/ledger.h"
 #include "daemon/options.h"
 #include "daemon/telemetry/telemetry.h"
 

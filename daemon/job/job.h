@@ -10,8 +10,8 @@
 
 #include <stdbool.h>
 
+#include "daemon/job/ledger.h"
 #include "daemon/job/roster.h"
-#include "daemon/keeper/ledger.h"
 #include "daemon/options.h"
 #include "daemon/proc/proc.h"
 #include "daemon/sample/sampler.h"

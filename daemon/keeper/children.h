@@ -8,7 +8,7 @@
 #include <signal.h>
 #include <sys/types.h>
 
-#include "daemon/keeper/ledger.h"
+#include "daemon/job/ledger.h"
 #include "daemon/options.h"
 #include "daemon/telemetry/telemetry.h"
 

@@ -7,8 +7,8 @@
 #ifndef JUGGLE_TEAM_H
 #define JUGGLE_TEAM_H
 
+#include "daemon/job/ledger.h"
 #include "daemon/job/thread.h"
-#include "daemon/keeper/ledger.h"
 #include "daemon/options.h"
 #include "daemon/progress/published.h"
 #include "daemon/team/exchange.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "daemon/keeper/ledger.h"
+#include "daemon/job/ledger.h"
 
 #include <errno.h>
 #include <stdatomic.h>

@@ -6,7 +6,7 @@
  * they show needs a second CPU otherwise.
  */
 #undef NDEBUG
-#include "daemon/keeper/ledger.h"
+#include "daemon/job/ledger.h"
 
 #include <errno.h>
 #include <pthread.h>
