@@ -17,7 +17,6 @@
 #define PROGRESS_AFTER_NS (CLOCK_NS_PER_S / 2)
 #define PROGRESS_EVERY_NS (CLOCK_NS_PER_S / 10)
 #define PROGRESS_COLUMNS 30
-#define TIME_NS_MAX (UINT64_C(1) << 62)
 
 enum { KEY_JSON = 0x20000 };
 
@@ -68,20 +67,6 @@ int command_parse(const struct argp *argp, int argc, char **argv, void *input,
 	return command_line_parse(&whole, argv[0], 0, argc, argv, &parsing);
 }
 
-error_t command_time(struct argp_state *state, const char *option, const char *arg, uint64_t min_ns,
-	uint64_t *out_ns)
-{
-	uint64_t ns;
-
-	if (parse_time_ns(arg, &ns) == 0 && ns >= min_ns && ns < TIME_NS_MAX) {
-		*out_ns = ns;
-		return 0;
-	}
-	return command_line_refuse(state, option, arg,
-		min_ns > 0 ? "a time above 0 with its unit, as 20ms"
-			   : "a time with its unit, as 20ms");
-}
-
 error_t command_interval(struct argp_state *state, const char *arg, uint64_t min_ns,
 	uint64_t max_ns, const char *wanted, uint64_t *out_ns)
 {
@@ -95,60 +80,6 @@ error_t command_interval(struct argp_state *state, const char *arg, uint64_t min
 		return command_line_refuse(state, "--interval", arg, wanted);
 	*out_ns = ns;
 	return 0;
-}
-
-error_t command_count(struct argp_state *state, const char *option, const char *arg, int64_t min,
-	int64_t max, uint32_t *out)
-{
-	int64_t number = 0;
-	error_t error = command_line_integer(state, option, arg, min, max, &number);
-
-	if (error == 0)
-		*out = (uint32_t)number;
-	return error;
-}
-
-error_t command_percent(
-	struct argp_state *state, const char *option, const char *arg, double max, double *out)
-{
-	char expected[60];
-	double number;
-
-	if (parse_fraction(arg, max, &number) == 0) {
-		*out = number / 100;
-		return 0;
-	}
-	snprintf(expected, sizeof(expected), "a percentage from 0 to %g", max);
-	return command_line_refuse(state, option, arg, expected);
-}
-
-error_t command_choice(struct argp_state *state, const char *option, const char *arg,
-	const char *const *names, size_t count, size_t *out)
-{
-	char expected[120] = "";
-	size_t bytes = 0;
-
-	for (size_t i = 0; i < count; i++) {
-		if (strcmp(names[i], arg) == 0) {
-			*out = i;
-			return 0;
-		}
-		const char *before = i == 0 ? "" : i + 1 < count ? ", " : " or ";
-		if (bytes < sizeof(expected))
-			bytes += (size_t)snprintf(expected + bytes, sizeof(expected) - bytes,
-				"%s%s", before, names[i]);
-	}
-	return command_line_refuse(state, option, arg, expected);
-}
-
-error_t command_seed(struct argp_state *state, const char *option, const char *arg, uint64_t *out)
-{
-	int64_t number = 0;
-	error_t error = command_line_integer(state, option, arg, 0, INT64_MAX / 2, &number);
-
-	if (error == 0)
-		*out = (uint64_t)number;
-	return error;
 }
 
 error_t command_argument(

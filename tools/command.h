@@ -40,25 +40,9 @@ int command_parse(const struct argp *argp, int argc, char **argv, void *input,
  * each with a segment. For subcommands that start no programs, which would inherit it. */
 void command_open_many(void);
 
-/* For parsers of options: as command_line_refuse() when the value is not what it should be. Returns
- * 0 or, after a message of one line, EINVAL. */
-error_t command_time(struct argp_state *state, const char *option, const char *arg, uint64_t min_ns,
-	uint64_t *out_ns);
-error_t command_count(struct argp_state *state, const char *option, const char *arg, int64_t min,
-	int64_t max, uint32_t *out);
-/* A percentage from 0 to max, as a share. */
-error_t command_percent(
-	struct argp_state *state, const char *option, const char *arg, double max, double *out);
-
 /* A time or, as top(1) has it, seconds, from min_ns to max_ns; what it should be is in words. */
 error_t command_interval(struct argp_state *state, const char *arg, uint64_t min_ns,
 	uint64_t max_ns, const char *wanted, uint64_t *out_ns);
-
-/* One of these words: its place among them. */
-error_t command_choice(struct argp_state *state, const char *option, const char *arg,
-	const char *const *names, size_t count, size_t *out);
-/* A seed of random numbers. Some more than it are seeds, too. */
-error_t command_seed(struct argp_state *state, const char *option, const char *arg, uint64_t *out);
 
 /* The only argument, of which `what` says what it is; *out is NULL before. Returns as above. */
 error_t command_argument(

@@ -124,7 +124,7 @@ static int report(const struct noise *noise, uint64_t elapsed_ns)
 
 	int rc = json_file_write(options->json,
 		json_pack("{s:s, s:s, s:s, s:I, s:f, s:f, s:f, s:o}", "program", "noise", "version",
-			JUGGLE_VERSION, "pattern", hog_pattern_name(options->pattern), "seed",
+			JUGGLE_VERSION, "pattern", hog_pattern_names[options->pattern], "seed",
 			(json_int_t)options->seed, "elapsed_s", elapsed_s, "cpu_s", cpu_s, "share",
 			cpu_s / elapsed_s / options->hogs, "hogs", hogs));
 	if (rc < 0)

@@ -82,16 +82,6 @@ struct parsing {
 	bool ranks;
 };
 
-static error_t read_time(
-	struct argp_state *state, const char *option, const char *arg, uint64_t *out_ns)
-{
-	/* 2^62 ns are 146 years: a sum of two can't overflow. */
-	if (parse_time_ns(arg, out_ns) < 0 || *out_ns < TIME_NS_MIN || *out_ns >> 62)
-		return command_line_refuse(
-			state, option, arg, "a time with its unit from 1us, as 20ms");
-	return 0;
-}
-
 static error_t read_nices(struct argp_state *state, const char *arg, struct options *out)
 {
 	char text[OPTIONS_NICES_MAX * 4];
@@ -117,13 +107,12 @@ static error_t read_nices(struct argp_state *state, const char *arg, struct opti
 
 static error_t read_pattern(struct argp_state *state, const char *arg, struct options *out)
 {
-	for (int pattern = 0; pattern < HOG_PATTERNS; pattern++) {
-		if (strcmp(arg, hog_pattern_name((enum hog_pattern)pattern)) == 0) {
-			out->pattern = (enum hog_pattern)pattern;
-			return 0;
-		}
-	}
-	return command_line_refuse(state, "--pattern", arg, "plb, duty or hogs");
+	size_t which = out->pattern;
+	error_t error = command_line_choice(
+		state, "--pattern", arg, hog_pattern_names, HOG_PATTERNS, &which);
+
+	out->pattern = (enum hog_pattern)which;
+	return error;
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
@@ -137,21 +126,18 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_PATTERN:
 		return read_pattern(state, arg, out);
 	case KEY_BUSY:
-		return read_time(state, "--busy", arg, &out->busy_ns);
+		return command_line_time(state, "--busy", arg, TIME_NS_MIN, &out->busy_ns);
 	case KEY_PERIOD:
-		return read_time(state, "--period", arg, &out->period_ns);
+		return command_line_time(state, "--period", arg, TIME_NS_MIN, &out->period_ns);
 	case KEY_TIME:
-		return read_time(state, "--time", arg, &out->time_ns);
+		return command_line_time(state, "--time", arg, TIME_NS_MIN, &out->time_ns);
 	case KEY_SCALE:
 		if (parse_fraction(arg, SCALE_MAX, &out->scale) < 0 || out->scale <= 0)
 			return command_line_refuse(
 				state, "--scale", arg, "a number above 0, up to 1000");
 		return 0;
 	case KEY_SEED:
-		if (parse_integer(arg, 0, INT64_MAX, &number) < 0)
-			return command_line_refuse(state, "--seed", arg, "a whole number from 0");
-		out->seed = (uint64_t)number;
-		return 0;
+		return command_line_seed(state, "--seed", arg, &out->seed);
 	case KEY_CPU:
 		if (cpuset_parse(arg, &out->cpus) < 0)
 			return command_line_refuse(state, "--cpu", arg, "a list of CPUs, as 0-2,5");

@@ -96,11 +96,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		out->threads = (int)number;
 		return error;
 	case 'e':
-		if (parse_time_ns(arg, &out->phase_ns) < 0 || out->phase_ns < PHASE_NS_MIN ||
-			out->phase_ns > PHASE_NS_MAX)
-			return command_line_refuse(state, "--phase", arg,
-				"a time with its unit from 1us to 3600s, as 20ms");
-		return 0;
+		return command_line_time_within(
+			state, "--phase", arg, PHASE_NS_MIN, PHASE_NS_MAX, &out->phase_ns);
 	case 'p':
 		error = command_line_integer(state, "--phases", arg, 1, PHASES_MAX, &number);
 		out->phases = (uint64_t)number;

@@ -34,7 +34,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		system->cpus_given = true;
 		return 0;
 	case 'n':
-		return command_count(state, "--threads", arg, 1, THREADS_MAX, &system->threads);
+		return command_line_count(
+			state, "--threads", arg, 1, THREADS_MAX, &system->threads);
 	case ARGP_KEY_ARG:
 		/* Its options would have been taken for ours. */
 		if (state->quoted == 0) {

@@ -164,20 +164,21 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_WHAT:
 		return read_what(state, arg, o);
 	case KEY_FROM:
-		return command_time(state, "--from", arg, 0, &o->from_ns);
+		return command_line_time(state, "--from", arg, 0, &o->from_ns);
 	case KEY_TO:
-		return command_time(state, "--to", arg, 1, &o->to_ns);
+		return command_line_time(state, "--to", arg, 1, &o->to_ns);
 	case 't':
-		return command_count(state, "--threads", arg, 1, THREADS_MAX, &o->threads);
+		return command_line_count(state, "--threads", arg, 1, THREADS_MAX, &o->threads);
 	case KEY_TID:
 		return read_tids(state, arg, o);
 	case KEY_SUBDOMAINS:
-		return command_count(state, "--subdomains", arg, 1, SUBDOMAINS_MAX, &o->subdomains);
+		return command_line_count(
+			state, "--subdomains", arg, 1, SUBDOMAINS_MAX, &o->subdomains);
 	case KEY_WIDTH:
-		return command_count(
+		return command_line_count(
 			state, "--width", arg, PICTURE_WIDTH_MIN, PICTURE_SIZE_MAX, &o->width);
 	case KEY_HEIGHT:
-		return command_count(
+		return command_line_count(
 			state, "--height", arg, PICTURE_HEIGHT_MIN, PICTURE_SIZE_MAX, &o->height);
 	case KEY_GNUPLOT:
 		o->gnuplot = true;

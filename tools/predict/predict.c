@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl predict: whether juggle helps n threads on m CPUs, by theory; and beside it what a real
  * run took. */
+#include "daemon/base/command_line.h"
 #include "daemon/base/cpuset.h"
 #include "tools/command.h"
 
@@ -61,17 +62,18 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		return command_count(
+		return command_line_count(
 			state, "--threads", arg, 1, MEASUREMENT_COUNT_MAX, &out->threads);
 	case 'm':
-		return command_count(state, "--cpus", arg, 1, MEASUREMENT_COUNT_MAX, &out->cpus);
+		return command_line_count(
+			state, "--cpus", arg, 1, MEASUREMENT_COUNT_MAX, &out->cpus);
 	case 'l':
-		return command_count(
+		return command_line_count(
 			state, "--phases", arg, 1, MEASUREMENT_PHASES_MAX, &out->phases);
 	case 'i':
-		return command_time(state, "--period", arg, 1, &out->period_ns);
+		return command_line_time(state, "--period", arg, 1, &out->period_ns);
 	case 'e':
-		return command_time(state, "--phase", arg, 1, &out->phase_ns);
+		return command_line_time(state, "--phase", arg, 1, &out->phase_ns);
 	case 'f':
 		out->from = arg;
 		return 0;

@@ -4,6 +4,7 @@
  * and the output; the rest is in run.h (simulations), model.h (what the trace tells of
  * the program) and follow.h (the daemon's policy, point by point).
  */
+#include "daemon/base/command_line.h"
 #include "tools/command.h"
 #include "tools/names.h"
 #include "tools/replay/run.h"
@@ -74,8 +75,8 @@ struct options {
 static error_t read_policy(struct argp_state *state, const char *arg, struct replay_setup *setup)
 {
 	size_t which = 0;
-	error_t error =
-		command_choice(state, "--policy", arg, names_balancer, NAMES_BALANCERS, &which);
+	error_t error = command_line_choice(
+		state, "--policy", arg, names_balancer, NAMES_BALANCERS, &which);
 
 	setup->balancer = (enum threads_balancer)which;
 	setup->policy_given = true;
@@ -86,7 +87,7 @@ static error_t read_barrier(struct argp_state *state, const char *arg, struct re
 {
 	size_t which = 0;
 	error_t error =
-		command_choice(state, "--barrier", arg, names_barrier, NAMES_BARRIERS, &which);
+		command_line_choice(state, "--barrier", arg, names_barrier, NAMES_BARRIERS, &which);
 
 	setup->barrier = (enum threads_barrier)which;
 	setup->barrier_given = true;
@@ -97,7 +98,7 @@ static error_t read_domains(struct argp_state *state, const char *arg, struct re
 {
 	static const char *const names[] = {"split", "joint"};
 	size_t which = 0;
-	error_t error = command_choice(state, "--domains", arg, names, 2, &which);
+	error_t error = command_line_choice(state, "--domains", arg, names, 2, &which);
 
 	setup->joint = which == 1;
 	return error;
@@ -106,7 +107,7 @@ static error_t read_domains(struct argp_state *state, const char *arg, struct re
 static error_t read_margin(struct argp_state *state, const char *arg, struct replay_setup *setup)
 {
 	uint64_t ns = 0;
-	error_t error = command_time(state, "--margin", arg, 0, &ns);
+	error_t error = command_line_time(state, "--margin", arg, 0, &ns);
 
 	if (error == 0)
 		setup->margin_ns = (int64_t)ns;
@@ -123,31 +124,31 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return read_policy(state, arg, setup);
 	case 'i':
 		setup->period_given = setup->effort_given = true;
-		return command_time(state, "--period", arg, PERIOD_MIN_NS, &setup->period_ns);
+		return command_line_time(state, "--period", arg, PERIOD_MIN_NS, &setup->period_ns);
 	case KEY_JITTER:
-		return command_percent(state, "--jitter", arg, 90, &setup->jitter);
+		return command_line_percent(state, "--jitter", arg, 90, &setup->jitter);
 	case KEY_MARGIN:
 		return read_margin(state, arg, setup);
 	case KEY_DOMAINS:
 		return read_domains(state, arg, setup);
 	case 'e':
-		return command_time(state, "--phase", arg, 1, &setup->phase_ns);
+		return command_line_time(state, "--phase", arg, 1, &setup->phase_ns);
 	case 'b':
 		return read_barrier(state, arg, setup);
 	case KEY_SLICE:
 		setup->effort_given = true;
-		return command_time(state, "--slice", arg, 0, &setup->slice_ns);
+		return command_line_time(state, "--slice", arg, 0, &setup->slice_ns);
 	case KEY_TICK:
-		return command_time(state, "--tick", arg, 0, &setup->tick_ns);
+		return command_line_time(state, "--tick", arg, 0, &setup->tick_ns);
 	case KEY_MIGRATION_COST:
-		return command_time(state, "--migration-cost", arg, 0, &setup->migration_ns);
+		return command_line_time(state, "--migration-cost", arg, 0, &setup->migration_ns);
 	case KEY_POINT_COST:
-		return command_time(state, "--point-cost", arg, 0, &setup->point_ns);
+		return command_line_time(state, "--point-cost", arg, 0, &setup->point_ns);
 	case KEY_RUNS:
 		setup->effort_given = true;
-		return command_count(state, "--runs", arg, 1, RUNS_MAX, &setup->runs);
+		return command_line_count(state, "--runs", arg, 1, RUNS_MAX, &setup->runs);
 	case KEY_SEED:
-		return command_seed(state, "--seed", arg, &setup->seed);
+		return command_line_seed(state, "--seed", arg, &setup->seed);
 	case ARGP_KEY_ARG:
 		return command_argument(state, arg, "trace", &options->path);
 	default:

@@ -107,11 +107,11 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = out;
 		return 0;
 	case KEY_RANKS:
-		return command_count(state, "--ranks", arg, 1, RANKS_MAX, &params->ranks);
+		return command_line_count(state, "--ranks", arg, 1, RANKS_MAX, &params->ranks);
 	case KEY_DPLB:
 		return read_dplbs(state, arg, out);
 	case KEY_DPLB_PERIOD:
-		return command_time(state, "--dplb-period", arg, 1, &params->dplb_period_ns);
+		return command_line_time(state, "--dplb-period", arg, 1, &params->dplb_period_ns);
 	case KEY_DPLB_THRESHOLD:
 		if (!subdomain_read_number(arg, THRESHOLD_MAX, &params->dplb_params.threshold))
 			return command_line_refuse(
@@ -122,11 +122,11 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_SLOW_RANKS:
 		return subdomain_read_slow(state, "--slow-ranks", arg, SUBDOMAIN_RANKS, out);
 	case KEY_LATENCY:
-		return command_time(state, "--latency", arg, 0, &params->latency_ns);
+		return command_line_time(state, "--latency", arg, 0, &params->latency_ns);
 	case KEY_SEND:
-		return command_time(state, "--send", arg, 0, &params->send_ns);
+		return command_line_time(state, "--send", arg, 0, &params->send_ns);
 	case KEY_LOOK:
-		return command_time(state, "--look", arg, 1000, &params->look_ns);
+		return command_line_time(state, "--look", arg, 1000, &params->look_ns);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}

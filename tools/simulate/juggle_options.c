@@ -109,7 +109,8 @@ static error_t read_policy(struct argp_state *state, const char *arg, struct sim
 
 	for (size_t i = 0; i < NAMES_BALANCERS; i++)
 		names[i] = names_balancer[i];
-	error_t error = command_choice(state, "--policy", arg, names, NAMES_BALANCERS + 1, &which);
+	error_t error =
+		command_line_choice(state, "--policy", arg, names, NAMES_BALANCERS + 1, &which);
 	for (size_t i = 0; i < NAMES_BALANCERS && error == 0; i++)
 		out->wanted[i] = which == i || which == NAMES_BALANCERS;
 	return error;
@@ -119,7 +120,7 @@ static error_t read_barrier(struct argp_state *state, const char *arg, struct th
 {
 	size_t which = out->barrier;
 	error_t error =
-		command_choice(state, "--barrier", arg, names_barrier, NAMES_BARRIERS, &which);
+		command_line_choice(state, "--barrier", arg, names_barrier, NAMES_BARRIERS, &which);
 
 	out->barrier = (enum threads_barrier)which;
 	return error;
@@ -259,16 +260,16 @@ static error_t read_program(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		return command_count(
+		return command_line_count(
 			state, "--threads", arg, 1, SIMULATE_THREADS_MAX, &params->threads);
 	case KEY_PHASE:
-		return command_time(state, "--phase", arg, 1, &params->phase_ns);
+		return command_line_time(state, "--phase", arg, 1, &params->phase_ns);
 	case KEY_PHASES:
-		return command_count(state, "--phases", arg, 1, PHASES_MAX, &parsing->phases);
+		return command_line_count(state, "--phases", arg, 1, PHASES_MAX, &parsing->phases);
 	case KEY_BARRIER:
 		return read_barrier(state, arg, params);
 	case KEY_IMBALANCE:
-		return command_percent(state, "--imbalance", arg, 99, &params->imbalance);
+		return command_line_percent(state, "--imbalance", arg, 99, &params->imbalance);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -281,12 +282,13 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'm':
-		return command_count(state, "--cpus", arg, 1, SIMULATE_CPUS_MAX, &parsing->cpus);
+		return command_line_count(
+			state, "--cpus", arg, 1, SIMULATE_CPUS_MAX, &parsing->cpus);
 	case KEY_DOMAINS:
-		return command_count(
+		return command_line_count(
 			state, "--domains", arg, 1, SIMULATE_CPUS_MAX, &params->domains);
 	case KEY_REMOTE_COST:
-		return command_percent(state, "--remote-cost", arg, 1000, &params->remote);
+		return command_line_percent(state, "--remote-cost", arg, 1000, &params->remote);
 	case KEY_SPEED:
 		parsing->speed = arg;
 		return 0;
@@ -294,11 +296,11 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 		parsing->load = arg;
 		return 0;
 	case KEY_SLICE:
-		return command_time(state, "--slice", arg, 0, &params->slice_ns);
+		return command_line_time(state, "--slice", arg, 0, &params->slice_ns);
 	case KEY_TICK:
-		return command_time(state, "--tick", arg, 0, &params->tick_ns);
+		return command_line_time(state, "--tick", arg, 0, &params->tick_ns);
 	case KEY_MIGRATION_COST:
-		return command_time(state, "--migration-cost", arg, 0, &params->migration_ns);
+		return command_line_time(state, "--migration-cost", arg, 0, &params->migration_ns);
 	default:
 		return read_program(key, arg, state);
 	}
@@ -324,21 +326,21 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 'P':
 		return read_policy(state, arg, out);
 	case 'i':
-		return command_time(state, "--period", arg, 1, &params->period_ns);
+		return command_line_time(state, "--period", arg, 1, &params->period_ns);
 	case KEY_JITTER:
-		return command_percent(state, "--jitter", arg, 99, &params->jitter);
+		return command_line_percent(state, "--jitter", arg, 99, &params->jitter);
 	case KEY_POINT_COST:
-		return command_time(state, "--point-cost", arg, 0, &params->point_ns);
+		return command_line_time(state, "--point-cost", arg, 0, &params->point_ns);
 	case KEY_JOINT:
 		params->joint = true;
 		return 0;
 	case KEY_MARGIN:
-		return command_time(state, "--margin", arg, 0, &parsing->margin_ns);
+		return command_line_time(state, "--margin", arg, 0, &parsing->margin_ns);
 	case KEY_BY_WORK:
 		params->by_work = true;
 		return 0;
 	case KEY_SEED:
-		return command_seed(state, "--seed", arg, &params->seed);
+		return command_line_seed(state, "--seed", arg, &params->seed);
 	case KEY_SERIES:
 		out->series = arg;
 		return 0;
@@ -347,7 +349,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MAX_THREADS:
 		parsing->max_threads = true;
-		return command_count(
+		return command_line_count(
 			state, "--max-threads", arg, 3, THREADS_MAP_MAX, &out->threads_max);
 	case ARGP_KEY_END:
 		return complete(state, parsing);

@@ -352,7 +352,7 @@ static error_t read_cost(
 	struct argp_state *state, const char *option, const char *arg, uint64_t min_ns, double *out)
 {
 	uint64_t ns = 0;
-	error_t error = command_time(state, option, arg, min_ns, &ns);
+	error_t error = command_line_time(state, option, arg, min_ns, &ns);
 
 	if (error == 0 && ns > UINT64_C(1000000000000))
 		return command_line_refuse(state, option, arg, "at most 1000s");
@@ -368,11 +368,11 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'w':
-		return command_count(state, "--workers", arg, 1, COUNT_MAX, &params->workers);
+		return command_line_count(state, "--workers", arg, 1, COUNT_MAX, &params->workers);
 	case KEY_SOCKETS:
-		return command_count(state, "--sockets", arg, 1, COUNT_MAX, &params->sockets);
+		return command_line_count(state, "--sockets", arg, 1, COUNT_MAX, &params->sockets);
 	case 's':
-		return command_count(state, "--subdomains", arg, 1, COUNT_MAX, &params->each);
+		return command_line_count(state, "--subdomains", arg, 1, COUNT_MAX, &params->each);
 	case KEY_CUT:
 		if (strcmp(arg, "1d") != 0 && strcmp(arg, "2d") != 0)
 			return command_line_refuse(state, "--cut", arg, "1d or 2d");
@@ -383,13 +383,13 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 	case KEY_SLOW:
 		return subdomain_read_slow(state, "--slow", arg, SUBDOMAIN_WORKERS, out);
 	case KEY_VARIATION:
-		return command_percent(state, "--variation", arg, SLOWER_MAX, &out->variation);
+		return command_line_percent(state, "--variation", arg, SLOWER_MAX, &out->variation);
 	case KEY_JITTER:
-		return command_percent(state, "--jitter", arg, 100, &params->jitter);
+		return command_line_percent(state, "--jitter", arg, 100, &params->jitter);
 	case KEY_POINT_COST:
 		return read_cost(state, "--point-cost", arg, 0, &params->plb_point_ns);
 	case KEY_FOREIGN:
-		return command_percent(state, "--foreign", arg, 1000, &params->foreign);
+		return command_line_percent(state, "--foreign", arg, 1000, &params->foreign);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -408,15 +408,15 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 'b':
 		return read_balances(state, arg, out);
 	case KEY_PERIOD:
-		return command_time(state, "--period", arg, 1, &out->params.plb_period_ns);
+		return command_line_time(state, "--period", arg, 1, &out->params.plb_period_ns);
 	case KEY_PAIRS:
-		return command_count(state, "--pairs", arg, 1, 1024, &plb->pairs);
+		return command_line_count(state, "--pairs", arg, 1, 1024, &plb->pairs);
 	case KEY_LOW:
-		return command_count(state, "--low", arg, 1, COUNT_MAX, &plb->low);
+		return command_line_count(state, "--low", arg, 1, COUNT_MAX, &plb->low);
 	case KEY_HIGH:
-		return command_count(state, "--high", arg, 1, COUNT_MAX, &plb->high);
+		return command_line_count(state, "--high", arg, 1, COUNT_MAX, &plb->high);
 	case KEY_TIME:
-		return command_time(state, "--time", arg, 1, &out->time_ns);
+		return command_line_time(state, "--time", arg, 1, &out->time_ns);
 	case 'n':
 		error = command_line_integer(
 			state, "--iterations", arg, 1, ITERATIONS_MAX, &number);
@@ -429,17 +429,15 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_SOURCE:
 		return read_source(state, arg, &out->source);
 	case KEY_CHECK:
-		return command_time(state, "--check", arg, 1, &out->check_ns);
+		return command_line_time(state, "--check", arg, 1, &out->check_ns);
 	case KEY_SERIES:
 		out->series = arg;
 		return 0;
 	case KEY_LINES:
 		out->lines_given = true;
-		return command_count(state, "--lines", arg, 1, COUNT_MAX, &out->lines);
+		return command_line_count(state, "--lines", arg, 1, COUNT_MAX, &out->lines);
 	case KEY_SEED:
-		error = command_line_integer(state, "--seed", arg, 0, INT64_MAX, &number);
-		out->params.seed = (uint64_t)number;
-		return error;
+		return command_line_seed(state, "--seed", arg, &out->params.seed);
 	default:
 		return read_machine(key, arg, state);
 	}

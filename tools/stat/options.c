@@ -5,6 +5,7 @@
 #include <errno.h>
 
 #include "daemon/base/clock.h"
+#include "daemon/base/command_line.h"
 
 #define INTERVAL_MIN_NS (CLOCK_NS_PER_S / 100)
 #define INTERVAL_MAX_NS (CLOCK_NS_PER_S * 1000000000)
@@ -63,7 +64,7 @@ static const char doc[] =
 static error_t read_order(struct argp_state *state, const char *arg, enum table_order *out)
 {
 	size_t which = 0;
-	error_t error = command_choice(state, "--sort", arg, table_order_name, ORDERS, &which);
+	error_t error = command_line_choice(state, "--sort", arg, table_order_name, ORDERS, &which);
 
 	*out = (enum table_order)which;
 	return error;
@@ -79,7 +80,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 			"seconds, or a time with its unit as 500ms, from 10ms",
 			&options->interval_ns);
 	case 'c':
-		return command_count(state, "--count", arg, 1, INT32_MAX, &options->count);
+		return command_line_count(state, "--count", arg, 1, INT32_MAX, &options->count);
 	case KEY_THREADS:
 	case KEY_PROCESSES:
 	case KEY_SUBDOMAINS:
