@@ -2,7 +2,9 @@
 /* jugglectl doctor: what helps and hinders juggle here. Facts are gathered, rules judge them, and this
  * file prints what comes out. */
 #include "daemon/base/command_line.h"
-#include "tools/command.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
 #include "tools/doctor/rule.h"
 #include "tools/doctor/system.h"
 #include "tools/doctor/text.h"

@@ -4,10 +4,12 @@
  * for people, in which the processes of a wrapped job stand below it, or an object a line.
  */
 #include "libprogress/progress.h"
-#include "tools/command.h"
-#include "tools/format.h"
-#include "tools/list/user.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/user.h"
 #include "tools/live/live.h"
+#include "tools/table/format.h"
 
 #include <errno.h>
 #include <limits.h>

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* What is asked for. */
 struct wanted {
@@ -232,6 +233,16 @@ static int open_entry(
 	}
 	*out = job;
 	return 0;
+}
+
+void live_open_many(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
 }
 
 int live_open(const char *name, struct live_job **out, struct live_error *error)

@@ -5,7 +5,11 @@
  */
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
-#include "tools/command.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/progress_line.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/trace.h"
 #include "tools/plot/gnuplot.h"
 #include "tools/plot/output.h"
 #include "tools/plot/perfetto.h"

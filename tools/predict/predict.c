@@ -3,7 +3,9 @@
  * run took. */
 #include "daemon/base/command_line.h"
 #include "daemon/base/cpuset.h"
-#include "tools/command.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
 
 #include "tools/predict/advice.h"
 #include "tools/predict/measurement.h"

@@ -5,9 +5,13 @@
  * the program) and follow.h (the daemon's policy, point by point).
  */
 #include "daemon/base/command_line.h"
-#include "tools/command.h"
-#include "tools/names.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/progress_line.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/trace.h"
 #include "tools/replay/run.h"
+#include "tools/sim/names.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -3,7 +3,7 @@
 #ifndef REPLAY_RUN_H
 #define REPLAY_RUN_H
 
-#include "tools/command.h"
+#include "tools/command/progress_line.h"
 #include "tools/replay/follow.h"
 #include "tools/replay/model.h"
 

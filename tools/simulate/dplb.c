@@ -2,6 +2,8 @@
 /* jugglectl simulate dplb: subdomains that move between the workers of each node, and between nodes. */
 #include "tools/simulate/subdomain_run.h"
 
+#include "tools/command/subcommands.h"
+
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
 

@@ -4,7 +4,7 @@
 
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
-#include "tools/names.h"
+#include "tools/sim/names.h"
 
 #include <errno.h>
 #include <string.h>
@@ -243,7 +243,7 @@ static error_t complete(struct argp_state *state, struct parsing *parsing)
 				    "period, or no time is left for work");
 	if (simulate_worst_ns(params) > WORST_NS_MAX)
 		return wrong(state, "--phase and --phases: that would be more than two years");
-	if (simulate_steps(out) > COMMAND_STEPS_MAX)
+	if (simulate_steps(out) > THREADS_STEPS_MAX)
 		return wrong(state, "that would take hours: use a longer --period or --slice, or "
 				    "fewer --phases or threads");
 	for (size_t i = 0; i < NAMES_BALANCERS; i++)

@@ -2,6 +2,8 @@
 /* jugglectl simulate plb: subdomains that move between the workers of a node. */
 #include "tools/simulate/subdomain_run.h"
 
+#include "tools/command/subcommands.h"
+
 static error_t read_none(int key, char *arg, struct argp_state *state)
 {
 	(void)arg;

@@ -2,6 +2,8 @@
 /* Options of the simulated subdomains; see subdomain_options.h. */
 #include "tools/simulate/subdomain_options.h"
 
+#include "tools/command/print.h"
+
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
 

@@ -6,7 +6,7 @@
 #ifndef SUBDOMAIN_OPTIONS_H
 #define SUBDOMAIN_OPTIONS_H
 
-#include "tools/command.h"
+#include "tools/command/parse.h"
 #include "tools/sim/cluster.h"
 
 enum { SUBDOMAIN_CHOICES_MAX = 8, SUBDOMAIN_SLOW_MAX = 32 };

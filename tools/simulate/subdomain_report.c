@@ -2,6 +2,8 @@
 /* What came of simulated subdomains; see subdomain_report.h. */
 #include "tools/simulate/subdomain_report.h"
 
+#include "tools/command/print.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 

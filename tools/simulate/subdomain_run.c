@@ -2,6 +2,8 @@
 /* Simulated subdomains, variant after variant; see subdomain_run.h. */
 #include "tools/simulate/subdomain_run.h"
 
+#include "tools/command/print.h"
+#include "tools/command/progress_line.h"
 #include "tools/sim/field.h"
 #include "tools/simulate/subdomain_report.h"
 

@@ -2,10 +2,11 @@
 /* The command line of stat; see options.h. */
 #include "tools/stat/options.h"
 
-#include <errno.h>
-
 #include "daemon/base/clock.h"
 #include "daemon/base/command_line.h"
+#include "tools/command/print.h"
+
+#include <errno.h>
 
 #define INTERVAL_MIN_NS (CLOCK_NS_PER_S / 100)
 #define INTERVAL_MAX_NS (CLOCK_NS_PER_S * 1000000000)

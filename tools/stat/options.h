@@ -3,7 +3,7 @@
 #ifndef JUGGLECTL_STAT_OPTIONS_H
 #define JUGGLECTL_STAT_OPTIONS_H
 
-#include "tools/command.h"
+#include "tools/command/parse.h"
 #include "tools/stat/table.h"
 
 enum { OPTIONS_TABLES = 4 };

@@ -6,7 +6,7 @@
 #include <math.h>
 #include <string.h>
 
-#include "tools/format.h"
+#include "tools/table/format.h"
 
 enum { LABEL_COLUMNS = 11, COMMAND_COLUMNS = TEXT_COLUMNS - 8 };
 

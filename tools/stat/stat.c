@@ -4,7 +4,8 @@
  * and rates are made by `live`; what of them is shown is in table.h, and how in text.h, csv.h and
  * record.h.
  */
-#include "tools/command.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
 #include "tools/stat/csv.h"
 #include "tools/stat/options.h"
 #include "tools/stat/record.h"
@@ -236,7 +237,7 @@ int stat_main(int argc, char **argv)
 
 	if (r != 0)
 		return r < 0 ? COMMAND_WRONG : 0;
-	command_open_many();
+	live_open_many();
 	r = live_open(watch.options.job, &watch.job, &error);
 	if (r < 0)
 		return command_fail(argv[0], "%s", error.text);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/format.h"
+#include "tools/table/format.h"
 
 enum { COLUMNS_MAX = 64, NAME_COLUMNS = 8 };
 

@@ -2,7 +2,7 @@
 /* CPUs, and who is on them; see panels.h. */
 #include "tools/top/panels.h"
 
-#include "tools/format.h"
+#include "tools/table/format.h"
 
 #include <stdio.h>
 

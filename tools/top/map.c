@@ -5,7 +5,7 @@
  */
 #include "tools/top/panels.h"
 
-#include "tools/format.h"
+#include "tools/table/format.h"
 #include "tools/top/number.h"
 
 #include <math.h>

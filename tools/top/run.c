@@ -4,7 +4,7 @@
  * thread, and nothing that waits but terminal_wait().
  */
 #include "daemon/base/clock.h"
-#include "tools/command.h"
+#include "tools/command/print.h"
 #include "tools/top/arrange.h"
 #include "tools/top/screen.h"
 #include "tools/top/terminal.h"

@@ -6,7 +6,9 @@
 #include "tools/top/top.h"
 
 #include "daemon/base/command_line.h"
-#include "tools/command.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
 
 #include <stdlib.h>
 
@@ -86,6 +88,6 @@ int top_main(int argc, char **argv)
 	if (common.json)
 		return command_wrong(
 			argv[0], "--json: a live screen is no JSON; use `jugglectl stat --json'");
-	command_open_many();
+	live_open_many();
 	return top_run(&top);
 }

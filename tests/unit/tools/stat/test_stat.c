@@ -14,10 +14,10 @@
 #include <string.h>
 
 #include "libprogress/progress.h"
-#include "tools/format.h"
 #include "tools/stat/csv.h"
 #include "tools/stat/record.h"
 #include "tools/stat/text.h"
+#include "tools/table/format.h"
 
 #define MS UINT64_C(1000000)
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Numbers and text in a few columns; see format.h. */
-#include "tools/format.h"
+#include "tools/table/format.h"
 
 #include <math.h>
 #include <stdbool.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Users as list and clean name them. Not thread-safe: the C library's lookups are not. */
-#ifndef LIST_USER_H
-#define LIST_USER_H
+#ifndef COMMAND_USER_H
+#define COMMAND_USER_H
 
 #include <argp.h>
 #include <stdbool.h>

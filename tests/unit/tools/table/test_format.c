@@ -13,7 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/format.h"
+#include "tools/table/format.h"
 
 struct example {
 	double number;

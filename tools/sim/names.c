@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Names of balancers and barriers; see names.h. */
-#include "tools/names.h"
+#include "tools/sim/names.h"
 
 #include "tools/sim/threads.h"
 

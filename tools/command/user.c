@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/list/user.h"
+#include "tools/command/user.h"
 
 #include "daemon/base/command_line.h"
 

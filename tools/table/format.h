@@ -5,8 +5,8 @@
  *
  * What is not known (NAN) is "-". Pure.
  */
-#ifndef JUGGLECTL_FORMAT_H
-#define JUGGLECTL_FORMAT_H
+#ifndef TABLE_FORMAT_H
+#define TABLE_FORMAT_H
 
 #include <stdint.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What the kinds of simulated balancers and barriers are called on command lines and in results. */
-#ifndef JUGGLECTL_NAMES_H
-#define JUGGLECTL_NAMES_H
+#ifndef SIM_NAMES_H
+#define SIM_NAMES_H
 
 enum { NAMES_BALANCERS = 4, NAMES_BARRIERS = 3 };
 

@@ -2,8 +2,10 @@
 /*
  * jugglectl clean: removes the segments whose process is gone, which kill -9 leaves, and no others.
  */
-#include "tools/command.h"
-#include "tools/list/user.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/user.h"
 #include "tools/live/live.h"
 
 #include <errno.h>
