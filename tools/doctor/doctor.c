@@ -5,7 +5,7 @@
 #include "tools/command/parse.h"
 #include "tools/command/print.h"
 #include "tools/command/subcommands.h"
-#include "tools/doctor/rule.h"
+#include "tools/doctor/judge.h"
 #include "tools/doctor/system.h"
 #include "tools/doctor/text.h"
 

@@ -14,21 +14,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-const char *doctor_library(const struct doctor_program *program, const char *begin)
-{
-	for (size_t i = 0; i < program->libraries; i++)
-		if (strncmp(program->library[i], begin, strlen(begin)) == 0)
-			return program->library[i];
-	return NULL;
-}
-
-const struct doctor_program *doctor_target(const struct doctor_system *system)
-{
-	if (system->command == NULL)
-		return NULL;
-	return system->inner.name[0] != '\0' ? &system->inner : &system->program;
-}
-
 /* As execve() would judge it. */
 static int check_file(const char *path)
 {

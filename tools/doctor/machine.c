@@ -10,29 +10,6 @@
 
 #define CPUS "/sys/devices/system/cpu/"
 
-void doctor_system_init(struct doctor_system *system)
-{
-	static const char *const nothing[] = {NULL};
-
-	*system = (struct doctor_system){.quota_cpus = INFINITY,
-		.autogroup = -1,
-		.seccomp = -1,
-		.perf_paranoid = INT_MIN,
-		.births_seen = true,
-		.environment = nothing,
-		.launcher = {.program = -1}};
-}
-
-const char *doctor_env(const struct doctor_system *system, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *const *entry = system->environment; *entry != NULL; entry++)
-		if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
-			return *entry + length + 1;
-	return NULL;
-}
-
 static void widen(struct doctor_range *range, int64_t value)
 {
 	if (value <= 0)

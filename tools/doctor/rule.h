@@ -60,10 +60,6 @@ void doctor_advise(struct doctor_finding *out, const char *format, ...)
 enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t n, const char *what,
 	struct doctor_finding *out);
 
-/* Apply all rules; findings come group by group. No more than max are stored; control characters in
- * them are replaced. Pure. Returns how many are stored. */
-size_t doctor_judge(const struct doctor_system *system, struct doctor_finding *out, size_t max);
-
 /* The worst level of n findings. */
 enum doctor_level doctor_worst(const struct doctor_finding *finding, size_t n);
 

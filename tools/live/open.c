@@ -260,3 +260,22 @@ int live_open(const char *name, struct live_job **out, struct live_error *error)
 	free(all.entry);
 	return code;
 }
+
+int live_choices(struct live_entry **out, size_t *n)
+{
+	struct live_entry *all = NULL, *chosen;
+	size_t entries = 0;
+	int error = live_list(&all, &entries);
+
+	*out = NULL;
+	*n = 0;
+	if (error != 0)
+		return error;
+	chosen = calloc(entries + 1, sizeof *chosen);
+	for (size_t i = 0; i < entries && chosen != NULL; i++)
+		if (live_is_choice(all, i))
+			chosen[(*n)++] = all[i];
+	free(all);
+	*out = chosen;
+	return chosen == NULL ? -ENOMEM : 0;
+}

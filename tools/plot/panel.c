@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/plot/panel.h"
 
+#include "tools/plot/quote.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,7 +261,7 @@ static void put_thread_name(const struct panel_context *c, const struct plot_thr
 		snprintf(name, sizeof(name), "%.15s %d", thread->comm, (int)thread->tid);
 	else
 		snprintf(name, sizeof(name), "%d", (int)thread->tid);
-	picture_quote(c->to, name, sizeof(name));
+	quote_text(c->to, name, sizeof(name));
 }
 
 /* Entries of the legend, as plots of nothing; each begins with a comma. */
