@@ -174,7 +174,7 @@ static uint64_t word(unsigned short seed[3])
 /* Each rank has choices of its own, so that the order in which ranks are run does not matter. */
 static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[3])
 {
-	struct rank *rank = &cluster->ranks[r];
+	struct cluster_rank *rank = &cluster->ranks[r];
 
 	rank->plb.random = word(seed);
 	rank->dplb.random = word(seed);
@@ -213,7 +213,7 @@ static void begin(struct cluster *cluster)
 		for (uint32_t w = 0; w < params->workers; w++) {
 			size_t i = (size_t)r * params->workers + w;
 
-			cluster->workers[i] = (struct worker){
+			cluster->workers[i] = (struct cluster_worker){
 				.cost_ns =
 					params->update_ns / (params->speed ? params->speed[i] : 1),
 				.first = w * params->each,
@@ -224,7 +224,7 @@ static void begin(struct cluster *cluster)
 			};
 		}
 	}
-	events_begin(cluster);
+	order_begin(cluster);
 }
 
 int cluster_new(struct cluster **out, const struct cluster_params *params, struct field *field)
@@ -308,7 +308,7 @@ static void sample(struct cluster *cluster)
 			uint32_t id = cluster->slots[(size_t)r * cluster->room + s].id;
 
 			if (id != NOBODY)
-				events_note_lag(cluster, events_lag(cluster, id));
+				halo_note_lag(cluster, halo_lag(cluster, id));
 		}
 }
 
@@ -397,7 +397,7 @@ void cluster_get(const struct cluster *cluster, struct cluster_result *result)
 		result->rate = (double)result->updates / (double)workers /
 			       ((double)cluster->now_ns * 1e-9);
 	for (uint32_t r = 0; r < cluster->params.ranks; r++) {
-		const struct rank *rank = &cluster->ranks[r];
+		const struct cluster_rank *rank = &cluster->ranks[r];
 
 		result->messages += rank->messages;
 		if (rank->messages > result->messages_rank_max)

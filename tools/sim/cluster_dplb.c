@@ -19,7 +19,7 @@ static struct policy_dplb_rank *ends(const struct cluster *cluster, uint64_t exc
 void exchange_look(struct cluster *cluster, uint32_t rank)
 {
 	const struct policy_subdomain *progress = &cluster->progress[(size_t)rank * cluster->room];
-	const struct rank *self = &cluster->ranks[rank];
+	const struct cluster_rank *self = &cluster->ranks[rank];
 	uint64_t updates = 0;
 	uint32_t present = 0;
 
@@ -110,7 +110,7 @@ static void transfer(
 	cluster->ranks[from].residents--;
 	cluster->ranks[to].residents++;
 	cluster->dplb_moved++;
-	events_moved(cluster, id, now_ns);
+	halo_moved(cluster, id, now_ns);
 }
 
 /* An offer, an answer and the subdomain, as jacobi's mover has it; not while another is on its way. */
@@ -155,7 +155,7 @@ static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move 
 	struct policy_dplb_rank self = told(cluster, cluster->exchanges)[r];
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
 	struct policy_dplb_params policy = params->dplb_params;
-	struct rank *rank = &cluster->ranks[r];
+	struct cluster_rank *rank = &cluster->ranks[r];
 	size_t n = 2;
 
 	policy.threshold = threshold(cluster, self.average - rank->dplb_average);
@@ -189,7 +189,7 @@ void exchange_balance(struct cluster *cluster, uint64_t now_ns)
 		reduce(cluster);
 	count_messages(cluster);
 	for (uint32_t r = 0; r < cluster->params.ranks; r++) {
-		struct rank *rank = &cluster->ranks[r];
+		struct cluster_rank *rank = &cluster->ranks[r];
 
 		if (cluster->params.dplb == CLUSTER_DPLB_NONE || now_ns < rank->dplb_due_ns)
 			continue;

@@ -117,7 +117,7 @@ static void check_places(const struct cluster *cluster)
 		assert_int_equal(here, cluster->ranks[r].residents);
 		placed += here;
 		for (uint32_t w = 0; w < params->workers; w++) {
-			const struct worker *worker = &cluster->workers[r * params->workers + w];
+			const struct cluster_worker *worker = &cluster->workers[r * params->workers + w];
 
 			held += count_list(cluster, r, worker->first, w);
 			held += count_list(cluster, r, worker->incoming, w);
