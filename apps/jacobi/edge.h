@@ -40,6 +40,10 @@ struct edge {
 	} slots[EDGE_SLOTS];
 };
 
+/* So many zeroed records, whose size is a multiple of EDGE_LINE, aligned to it: free() them. NULL when
+ * there is no memory. */
+void *edge_allocate(size_t count, size_t bytes);
+
 /* Bytes that the cells of an edge need. */
 size_t edge_bytes(size_t cells);
 

@@ -293,12 +293,10 @@ static int run(const struct options *options, const struct grid *grid, uint32_t 
 
 	if (task.transport)
 		task.slots = ranks_slots(options, grid, threads);
-	size_t bytes = task.slots * sizeof(struct subdomain);
-	task.subdomains = aligned_alloc(EDGE_LINE, bytes);
+	task.subdomains = edge_allocate(task.slots, sizeof(struct subdomain));
 	if (rc < 0 || !task.subdomains) {
 		status = failed("preparing", rc < 0 ? rc : -ENOMEM);
 	} else {
-		memset(task.subdomains, 0, bytes);
 		status = publish(options, &task, (int32_t)place->rank, &task.progress);
 	}
 	status = agree(place, status);

@@ -81,7 +81,7 @@ int outcome_collect(const struct solver *solver, struct solve_outcome *out)
 		.ownership_checks = solver->ranks ? ranks_counts(solver->ranks).checks : 0,
 		.rank_count = ranks,
 		.ranks = first ? calloc(ranks, sizeof(*out->ranks)) : NULL,
-		.subdomains = wants_all ? solver_allocate(grid_subdomains(task->grid),
+		.subdomains = wants_all ? edge_allocate(grid_subdomains(task->grid),
 						  sizeof(struct subdomain))
 					: NULL,
 	};

@@ -11,7 +11,6 @@
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* The norm of the residual costs a part of an update, so only every so manieth pays it. */
 #define RESIDUAL_EVERY 64
@@ -299,23 +298,14 @@ static void member(struct team *team, uint32_t w, void *arg)
 	progress_leave(solver->progress, w);
 }
 
-void *solver_allocate(size_t count, size_t bytes)
-{
-	void *all = aligned_alloc(EDGE_LINE, count * bytes);
-
-	if (all)
-		memset(all, 0, count * bytes);
-	return all;
-}
-
 int solve(const struct solve_task *task, struct solve_outcome *outcome)
 {
 	const struct options *options = task->options;
 	struct solver solver = {
 		.task = task,
 		.progress = task->progress,
-		.workers = solver_allocate(task->workers, sizeof(struct worker)),
-		.accounts = solver_allocate(task->slots, sizeof(struct account)),
+		.workers = edge_allocate(task->workers, sizeof(struct worker)),
+		.accounts = edge_allocate(task->slots, sizeof(struct account)),
 		.per_worker = options->subdomains,
 		.updates_limit = options->iterations > UINT64_MAX / options->subdomains
 					 ? UINT64_MAX

@@ -77,9 +77,6 @@ static inline bool solver_is_solved(const struct solver *solver)
 	return threshold > 0 && solver->residual <= threshold;
 }
 
-/* So many records, zeroed, aligned to EDGE_LINE; NULL when there is no memory. */
-void *solver_allocate(size_t count, size_t bytes);
-
 /* This rank's part of the square of the norm of the residual over that of the start, as far as it is
  * known while workers work; NAN when a part isn't. arg: the solver. */
 double meeting_squared(void *arg);

@@ -87,11 +87,9 @@ static int set_up(struct subdomain *sub, const struct grid *grid, uint32_t id, b
 	for (enum grid_side side = 0; side < GRID_SIDES; side++)
 		edges_bytes += edge_bytes(grid_edge_cells(&block, side));
 
-	size_t bytes = (2 * halo + 2 * field) * sizeof(double) + edges_bytes;
-	sub->memory = aligned_alloc(EDGE_LINE, bytes);
+	sub->memory = edge_allocate(1, (2 * halo + 2 * field) * sizeof(double) + edges_bytes);
 	if (!sub->memory)
 		return -ENOMEM;
-	memset(sub->memory, 0, bytes);
 
 	double *north = sub->memory, *south = north + halo;
 	sub->now = south + halo + LINE_DOUBLES;

@@ -83,7 +83,7 @@ static int member_init(struct field *field, uint32_t subdomain)
 		if (cells > field->longest)
 			field->longest = cells;
 	}
-	member->memory = aligned_alloc(EDGE_LINE, bytes);
+	member->memory = edge_allocate(1, bytes);
 	if (!member->memory)
 		return -ENOMEM;
 	char *at = member->memory;
@@ -145,11 +145,9 @@ static int set_up(struct field *field, double source)
 	int rc = 0;
 
 	field->n = grid_subdomains(&field->grid);
-	size_t bytes = field->n * sizeof(*field->members);
-	field->members = aligned_alloc(_Alignof(struct member), bytes);
+	field->members = edge_allocate(field->n, sizeof(*field->members));
 	if (!field->members)
 		return -ENOMEM;
-	memset(field->members, 0, bytes);
 	for (uint32_t s = 0; s < field->n && rc == 0; s++)
 		rc = member_init(field, s);
 	if (rc < 0)

@@ -387,11 +387,10 @@ static int set_up(struct ranks *ranks)
 int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 {
 	const struct options *options = setup->options;
-	struct ranks *ranks = aligned_alloc(EDGE_LINE, sizeof(*ranks));
+	struct ranks *ranks = edge_allocate(1, sizeof(*ranks));
 
 	if (!ranks)
 		return -ENOMEM;
-	memset(ranks, 0, sizeof(*ranks));
 	ranks->setup = *setup;
 	ranks->site = (struct site){
 		.transport = setup->transport,

@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -38,7 +37,7 @@ static void run_rank(struct transport *t, void *arg)
 	uint32_t rank = transport_rank(t);
 	struct solve_outcome outcome;
 	struct monitor monitor = {0};
-	struct subdomain *subdomains = aligned_alloc(EDGE_LINE, job->slots * sizeof(*subdomains));
+	struct subdomain *subdomains = edge_allocate(job->slots, sizeof(*subdomains));
 	const struct solve_task task = {
 		.options = &job->options,
 		.grid = &job->grid,
@@ -52,7 +51,6 @@ static void run_rank(struct transport *t, void *arg)
 
 	if (!subdomains)
 		abort();
-	memset(subdomains, 0, job->slots * sizeof(*subdomains));
 	if (solve(&task, &outcome) != 0)
 		abort();
 	if (rank == 0) {
