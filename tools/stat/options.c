@@ -13,11 +13,11 @@
 
 enum { TABLE_THREADS, TABLE_PROCESSES, TABLE_SUBDOMAINS, TABLE_CPUS };
 
-const struct table *const options_table[OPTIONS_TABLES] = {
-	[TABLE_THREADS] = &table_threads,
-	[TABLE_PROCESSES] = &table_processes,
-	[TABLE_SUBDOMAINS] = &table_subdomains,
-	[TABLE_CPUS] = &table_cpus,
+const struct sample_table *const options_table[OPTIONS_TABLES] = {
+	[TABLE_THREADS] = &sample_threads,
+	[TABLE_PROCESSES] = &sample_processes,
+	[TABLE_SUBDOMAINS] = &sample_subdomains,
+	[TABLE_CPUS] = &sample_cpus,
 };
 
 enum {
@@ -62,12 +62,13 @@ static const char doc[] =
 	"Exit status: 0, also when the job ends; 1 when there is no such job or it cannot be read; "
 	"2 when the command line is wrong.";
 
-static error_t read_order(struct argp_state *state, const char *arg, enum table_order *out)
+static error_t read_order(struct argp_state *state, const char *arg, enum sample_order *out)
 {
 	size_t which = 0;
-	error_t error = command_line_choice(state, "--sort", arg, table_order_name, ORDERS, &which);
+	error_t error =
+		command_line_choice(state, "--sort", arg, sample_order_name, ORDERS, &which);
 
-	*out = (enum table_order)which;
+	*out = (enum sample_order)which;
 	return error;
 }
 

@@ -4,7 +4,7 @@
 #define JUGGLECTL_STAT_OPTIONS_H
 
 #include "tools/command/parse.h"
-#include "tools/stat/table.h"
+#include "tools/table/sample.h"
 
 enum { OPTIONS_TABLES = 4 };
 
@@ -13,14 +13,14 @@ struct options {
 	const char *job; /* NULL: the only one */
 	uint64_t interval_ns; /* 0: once */
 	uint32_t count; /* 0: till the job ends */
-	enum table_order order;
+	enum sample_order order;
 	bool csv;
 	bool summary; /* no table */
 	bool all; /* all tables, and whole */
 	bool chosen[OPTIONS_TABLES]; /* those of options_table */
 };
 
-extern const struct table *const options_table[OPTIONS_TABLES];
+extern const struct sample_table *const options_table[OPTIONS_TABLES];
 
 /* How many tables were chosen by name. Pure. */
 size_t options_chosen(const struct options *options);

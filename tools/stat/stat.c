@@ -44,12 +44,12 @@ static int64_t unix_time_ms(const struct live_sample *sample)
 static int print_record(const struct watch *watch)
 {
 	const struct options *options = &watch->options;
-	const struct table *table[OPTIONS_TABLES];
+	const struct sample_table *table[OPTIONS_TABLES];
 	bool all = options_chosen(options) == 0 && !options->summary;
 	size_t n = 0;
 
 	for (size_t i = 0; i < OPTIONS_TABLES; i++) {
-		bool many = options_table[i] == &table_subdomains &&
+		bool many = options_table[i] == &sample_subdomains &&
 			    watch->sample.subdomains > SUBDOMAINS_MOST;
 		if (options->chosen[i] || options->all || (all && !many))
 			table[n++] = options_table[i];
@@ -61,7 +61,7 @@ static int print_record(const struct watch *watch)
 
 static int print_csv(const struct watch *watch)
 {
-	const struct table *table = &table_head;
+	const struct sample_table *table = &sample_head;
 
 	for (size_t i = 0; i < OPTIONS_TABLES; i++)
 		if (watch->options.chosen[i])
@@ -89,13 +89,14 @@ static int print_chosen(const struct watch *watch)
 static int print_some(const struct watch *watch)
 {
 	const struct live_sample *sample = &watch->sample;
-	enum table_order order = watch->options.order;
-	int r = text_table(stdout, &table_compute_threads, sample, order, TEXT_ROWS, "--threads");
+	enum sample_order order = watch->options.order;
+	int r = text_table(stdout, &sample_compute_threads, sample, order, TEXT_ROWS, "--threads");
 
 	if (r == 0 && sample->processes > 0)
-		r = text_table(stdout, &table_processes, sample, order, TEXT_ROWS, "--processes");
+		r = text_table(stdout, &sample_processes, sample, order, TEXT_ROWS, "--processes");
 	if (r == 0 && sample->subdomains > 0)
-		r = text_table(stdout, &table_subdomains, sample, order, TEXT_ROWS, "--subdomains");
+		r = text_table(
+			stdout, &sample_subdomains, sample, order, TEXT_ROWS, "--subdomains");
 	return r;
 }
 

@@ -1,28 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of threads, and that of the CPUs that they run on. */
-#include "tools/stat/table.h"
-
-enum {
-	THREAD_RANK,
-	THREAD_PID,
-	THREAD_TID,
-	THREAD_CPU,
-	THREAD_PLACED,
-	THREAD_DOMAIN,
-	THREAD_STATE,
-	THREAD_AGE,
-	THREAD_PROGRESS,
-	THREAD_SHARE,
-	THREAD_WAIT,
-	THREAD_WAIT_SHARE,
-	THREAD_LEAD,
-	THREAD_MOVES,
-	THREAD_WORKER,
-	THREAD_UPDATES,
-	THREAD_UPDATE_RATE,
-	THREAD_NAME,
-	THREAD_COLUMNS,
-};
+#include "tools/table/sample.h"
 
 static const struct column thread_column[THREAD_COLUMNS] = {
 	[THREAD_RANK] = {"rank", "rank", SHOW_PLAIN, 0, 0},
@@ -52,8 +30,9 @@ static const char *state_of(const struct live_thread *thread)
 	return thread->lead_s < 0 ? "behind" : thread->lead_s > 0 ? "ahead" : NULL;
 }
 
-static struct value get_thread(const struct row *row, size_t column)
+static struct value get_thread(const void *of, size_t column)
 {
+	const struct sample_row *row = of;
 	const struct live_thread *t = &row->sample->thread[row->index];
 	bool works = t->worker >= 0;
 	bool known = !row->sample->lost; /* a dead balancer counts no more */
@@ -98,7 +77,7 @@ static struct value get_thread(const struct row *row, size_t column)
 	}
 }
 
-static size_t fill_threads(const struct live_sample *sample, struct row *row)
+static size_t fill_threads(const struct live_sample *sample, struct sample_row *row)
 {
 	for (size_t i = 0; i < sample->threads && row != NULL; i++)
 		row[i].index = i;
@@ -106,7 +85,7 @@ static size_t fill_threads(const struct live_sample *sample, struct row *row)
 }
 
 /* Those that compute. */
-static size_t fill_compute_threads(const struct live_sample *sample, struct row *row)
+static size_t fill_compute_threads(const struct live_sample *sample, struct sample_row *row)
 {
 	size_t n = 0;
 
@@ -120,12 +99,10 @@ static size_t fill_compute_threads(const struct live_sample *sample, struct row 
 	return n;
 }
 
-const struct table table_threads = {
+const struct sample_table sample_threads = {
 	.name = "thread",
 	.title = "threads",
-	.column = thread_column,
-	.columns = THREAD_COLUMNS,
-	.get = get_thread,
+	.table = {.column = thread_column, .columns = THREAD_COLUMNS, .get = get_thread},
 	.fill = fill_threads,
 	.sorting = {[ORDER_CPU] = {THREAD_CPU + 1, false},
 		[ORDER_LEAD] = {THREAD_LEAD + 1, false},
@@ -133,12 +110,10 @@ const struct table table_threads = {
 		[ORDER_RATE] = {THREAD_SHARE + 1, false}},
 };
 
-const struct table table_compute_threads = {
+const struct sample_table sample_compute_threads = {
 	.name = "thread",
 	.title = "compute threads",
-	.column = thread_column,
-	.columns = THREAD_COLUMNS,
-	.get = get_thread,
+	.table = {.column = thread_column, .columns = THREAD_COLUMNS, .get = get_thread},
 	.fill = fill_compute_threads,
 	.sorting = {[ORDER_CPU] = {THREAD_CPU + 1, false},
 		[ORDER_LEAD] = {THREAD_LEAD + 1, false},
@@ -154,8 +129,9 @@ static const struct column cpu_column[CPU_COLUMNS] = {
 	[CPU_THREADS] = {"threads", "threads", SHOW_PLAIN, 0, 0},
 };
 
-static struct value get_cpu(const struct row *row, size_t column)
+static struct value get_cpu(const void *of, size_t column)
 {
+	const struct sample_row *row = of;
 	const struct live_cpu *cpu = &row->sample->cpu[row->index];
 
 	switch (column) {
@@ -168,19 +144,17 @@ static struct value get_cpu(const struct row *row, size_t column)
 	}
 }
 
-static size_t fill_cpus(const struct live_sample *sample, struct row *row)
+static size_t fill_cpus(const struct live_sample *sample, struct sample_row *row)
 {
 	for (size_t i = 0; i < sample->cpus && row != NULL; i++)
 		row[i].index = i;
 	return sample->cpus;
 }
 
-const struct table table_cpus = {
+const struct sample_table sample_cpus = {
 	.name = "cpu",
 	.title = "CPUs",
-	.column = cpu_column,
-	.columns = CPU_COLUMNS,
-	.get = get_cpu,
+	.table = {.column = cpu_column, .columns = CPU_COLUMNS, .get = get_cpu},
 	.fill = fill_cpus,
 	.sorting = {[ORDER_CPU] = {CPU_NUMBER + 1, false}},
 };

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of the processes that publish progress, and that of their subdomains. */
-#include "tools/stat/table.h"
+#include "tools/table/sample.h"
 
 #include <errno.h>
 #include <string.h>
@@ -56,7 +56,7 @@ static const struct column process_column[PROCESS_COLUMNS] = {
 	[PROCESS_COMMAND] = {"command", "command", SHOW_PLAIN, 0, 4},
 };
 
-const char *process_trouble(const struct live_process *process)
+const char *sample_trouble(const struct live_process *process)
 {
 	switch (process->error) {
 	case 0:
@@ -85,7 +85,7 @@ const char *process_trouble(const struct live_process *process)
 	}
 }
 
-static const char *balancer_of(const struct row *row, const struct live_process *process)
+static const char *balancer_of(const struct sample_row *row, const struct live_process *process)
 {
 	if (process->error != 0)
 		return NULL;
@@ -99,14 +99,14 @@ static const char *balancer_of(const struct row *row, const struct live_process 
 	return "other";
 }
 
-static double age_of(const struct row *row, const struct live_process *process)
+static double age_of(const struct sample_row *row, const struct live_process *process)
 {
 	return ((double)row->sample->now_ns - (double)process->created_ns) * 1e-9;
 }
 
 /* What is there only where the segment could be read. */
 static struct value get_published(
-	const struct row *row, const struct live_process *p, size_t column)
+	const struct sample_row *row, const struct live_process *p, size_t column)
 {
 	switch (column) {
 	case PROCESS_WORKERS:
@@ -142,8 +142,9 @@ static struct value get_published(
 	}
 }
 
-static struct value get_process(const struct row *row, size_t column)
+static struct value get_process(const void *of, size_t column)
 {
+	const struct sample_row *row = of;
 	const struct live_process *p = &row->sample->process[row->index];
 
 	switch (column) {
@@ -154,7 +155,7 @@ static struct value get_process(const struct row *row, size_t column)
 	case PROCESS_BALANCER:
 		return value_text(balancer_of(row, p));
 	case PROCESS_TROUBLE:
-		return value_text(process_trouble(p));
+		return value_text(sample_trouble(p));
 	case PROCESS_COMMAND:
 		return value_text(p->command);
 	default:
@@ -162,19 +163,17 @@ static struct value get_process(const struct row *row, size_t column)
 	}
 }
 
-static size_t fill_processes(const struct live_sample *sample, struct row *row)
+static size_t fill_processes(const struct live_sample *sample, struct sample_row *row)
 {
 	for (size_t i = 0; i < sample->processes && row != NULL; i++)
 		row[i].index = i;
 	return sample->processes;
 }
 
-const struct table table_processes = {
+const struct sample_table sample_processes = {
 	.name = "progress",
 	.title = "processes that publish progress",
-	.column = process_column,
-	.columns = PROCESS_COLUMNS,
-	.get = get_process,
+	.table = {.column = process_column, .columns = PROCESS_COLUMNS, .get = get_process},
 	.fill = fill_processes,
 	.sorting = {[ORDER_LEAD] = {PROCESS_MEAN + 1, false},
 		[ORDER_MOVES] = {PROCESS_MOVES + 1, true},
@@ -214,8 +213,9 @@ static const struct column subdomain_column[SUBDOMAIN_COLUMNS] = {
 	[SUBDOMAIN_TORN] = {"torn", NULL, SHOW_YES, 0, 0},
 };
 
-static struct value get_subdomain(const struct row *row, size_t column)
+static struct value get_subdomain(const void *of, size_t column)
 {
+	const struct sample_row *row = of;
 	const struct live_process *p = &row->sample->process[row->index];
 	const struct progress_subdomain_view *s = &p->subdomain[row->place];
 	bool owned = s->owner != UINT32_MAX;
@@ -250,7 +250,7 @@ static struct value get_subdomain(const struct row *row, size_t column)
 }
 
 /* Empty places are no subdomains. */
-static size_t fill_subdomains(const struct live_sample *sample, struct row *row)
+static size_t fill_subdomains(const struct live_sample *sample, struct sample_row *row)
 {
 	size_t n = 0;
 
@@ -269,12 +269,10 @@ static size_t fill_subdomains(const struct live_sample *sample, struct row *row)
 	return n;
 }
 
-const struct table table_subdomains = {
+const struct sample_table sample_subdomains = {
 	.name = "subdomain",
 	.title = "subdomains",
-	.column = subdomain_column,
-	.columns = SUBDOMAIN_COLUMNS,
-	.get = get_subdomain,
+	.table = {.column = subdomain_column, .columns = SUBDOMAIN_COLUMNS, .get = get_subdomain},
 	.fill = fill_subdomains,
 	.sorting = {[ORDER_LEAD] = {SUBDOMAIN_LAG + 1, true},
 		[ORDER_RATE] = {SUBDOMAIN_UPDATE_RATE + 1, false}},

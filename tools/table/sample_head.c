@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The table of one row: what is known of the job as a whole. Its columns with a title make up the
  * lines of intervals in text. */
-#include "tools/stat/table.h"
+#include "tools/table/sample.h"
 
 #include <math.h>
 
@@ -279,8 +279,9 @@ static struct value get_progress(const struct live_sample *s, size_t column)
 	}
 }
 
-static struct value get_head(const struct row *row, size_t column)
+static struct value get_head(const void *of, size_t column)
 {
+	const struct sample_row *row = of;
 	const struct live_sample *s = row->sample;
 
 	switch (column) {
@@ -315,7 +316,7 @@ static struct value get_head(const struct row *row, size_t column)
 							    : get_balancer(s, column);
 }
 
-static size_t fill_head(const struct live_sample *sample, struct row *row)
+static size_t fill_head(const struct live_sample *sample, struct sample_row *row)
 {
 	(void)sample;
 	if (row != NULL)
@@ -323,11 +324,9 @@ static size_t fill_head(const struct live_sample *sample, struct row *row)
 	return 1;
 }
 
-const struct table table_head = {
+const struct sample_table sample_head = {
 	.name = "head",
 	.title = "intervals",
-	.column = head_column,
-	.columns = HEAD_COLUMNS,
-	.get = get_head,
+	.table = {.column = head_column, .columns = HEAD_COLUMNS, .get = get_head},
 	.fill = fill_head,
 };
