@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define GRID_SIDE_MAX (UINT32_C(1) << 24) /* rows or columns */
+#define GRID_WORKER_SIDE 300 /* cells a worker, each way, unless told: PLB, Section 4.2 */
 #define GRID_OUTSIDE UINT32_MAX /* no subdomain: beyond the boundary */
 
 enum grid_cut {
@@ -35,7 +36,7 @@ struct grid_block {
 };
 
 /* Cut a grid for so many ranks with so many workers, and those with so many subdomains each (none
- * of them 0). With rows and columns 0, there are 300 x 300 cells a worker. Returns 0, or -ERANGE when
+ * of them 0). With rows and columns 0, there are GRID_WORKER_SIDE squared cells a worker. Returns 0, or -ERANGE when
  * there are more pieces than cells to cut between, or when the grid would be larger than
  * GRID_SIDE_MAX, or the subdomains more than UINT32_MAX / 2. */
 int grid_init(struct grid *grid, uint32_t rows, uint32_t columns, enum grid_cut cut, uint32_t ranks,

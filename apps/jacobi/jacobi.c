@@ -96,20 +96,21 @@ static int agree(const struct place *place, int status)
 
 /* What has to be the same on all ranks: else windows differ, or some wait for what others leave out. A
  * whole number that a double holds. */
-static double hash_common(const struct options *options)
+static double hash_common(const struct jacobi_options *options)
 {
 	uint64_t words[] = {0, options->rows, options->columns, options->subdomains, options->cut,
-		options->mode, options->bound, options->high, options->dplb, options->iterations,
-		options->output != NULL, 0};
+		options->mode, options->bound, options->high, options->dplb.kind,
+		options->iterations, options->output != NULL, 0};
 
 	memcpy(&words[sizeof(words) / sizeof(words[0]) - 1], &options->residual, sizeof(words[0]));
 	return (double)(window_seal(words, sizeof(words)) >> 32);
 }
 
 /* Rank 0 prints errors, and the help. Returns the exit status, or -1 to go on. */
-static int read_options(int argc, char **argv, const struct place *place, struct options *options)
+static int read_options(
+	int argc, char **argv, const struct place *place, struct jacobi_options *options)
 {
-	int rc = options_parse(argc, argv, place->rank > 0, options);
+	int rc = jacobi_options_parse(argc, argv, place->rank > 0, options);
 	int status = rc < 0 ? 2 : 0;
 
 	if (rc == 0 && options->pin && team_is_bound()) {
@@ -132,7 +133,7 @@ static int read_options(int argc, char **argv, const struct place *place, struct
 }
 
 /* As many on each rank. Ranks of one machine share its CPUs, unless each was bound to its own. */
-static uint32_t choose_threads(const struct options *options, const struct place *place)
+static uint32_t choose_threads(const struct jacobi_options *options, const struct place *place)
 {
 	uint32_t threads = options->threads;
 
@@ -165,7 +166,7 @@ static int try_file(const char *path)
 }
 
 /* The grid and its cut, the same on all ranks. Rank 0 prints errors. Returns the exit status. */
-static int cut(const struct options *options, const struct place *place, uint32_t threads,
+static int cut(const struct jacobi_options *options, const struct place *place, uint32_t threads,
 	struct grid *grid)
 {
 	uint64_t subdomains = (uint64_t)threads * options->subdomains;
@@ -196,10 +197,10 @@ static int cut(const struct options *options, const struct place *place, uint32_
 /* A subdomain goes to another rank as one message, whose length is an int to MPI. The same on all
  * ranks; rank 0 prints errors. Returns the exit status. */
 static int check_messages(
-	const struct options *options, const struct grid *grid, const struct place *place)
+	const struct jacobi_options *options, const struct grid *grid, const struct place *place)
 {
 	struct grid_block block = grid_block(grid, 0); /* others are a row or a column larger */
-	bool sent = place->ranks > 1 && (options->dplb != DPLB_NONE || options->output);
+	bool sent = place->ranks > 1 && (options->dplb.kind != DPLB_NONE || options->output);
 
 	if (!sent || 8.0 * (block.rows + 16.0) * (block.columns + 16.0) < INT32_MAX)
 		return 0;
@@ -223,8 +224,8 @@ static int check_memory(const struct grid *grid, const struct place *place)
 }
 
 /* Prints its errors; returns the exit status. */
-static int publish(const struct options *options, const struct solve_task *task, int32_t rank,
-	struct progress **progress)
+static int publish(const struct jacobi_options *options, const struct solve_task *task,
+	int32_t rank, struct progress **progress)
 {
 	uint32_t each = grid_rank_subdomains(task->grid);
 	uint32_t *owner = calloc(task->slots, sizeof(*owner));
@@ -232,11 +233,11 @@ static int publish(const struct options *options, const struct solve_task *task,
 		.workers = task->workers,
 		.subdomains = task->slots,
 		.owner = owner,
-		.balancing = options->balancing,
+		.balancing = options->balance.kind,
 		.pairs = options->pairs,
 		.low = options->low,
 		.high = options->high,
-		.hybrid_every = options->hybrid_every,
+		.hybrid_every = options->balance.hybrid_every,
 		.period_ns = options->period_ns,
 		.rank = rank,
 	};
@@ -258,7 +259,7 @@ static int publish(const struct options *options, const struct solve_task *task,
 /* What was found, to all who want it. Prints its errors; returns the exit status. */
 static int report(const struct solve_task *task, const struct solve_outcome *outcome, FILE *output)
 {
-	const struct options *options = task->options;
+	const struct jacobi_options *options = task->options;
 	bool json_only = options->json && strcmp(options->json, "-") == 0;
 	int status = 0, rc;
 
@@ -274,7 +275,7 @@ static int report(const struct solve_task *task, const struct solve_outcome *out
 	return status;
 }
 
-static int run(const struct options *options, const struct grid *grid, uint32_t threads,
+static int run(const struct jacobi_options *options, const struct grid *grid, uint32_t threads,
 	const struct place *place, struct monitor *monitor, FILE *output)
 {
 	struct cpuset mask;
@@ -325,7 +326,7 @@ out:
 
 /* Files that only rank 0 writes, but the trace. Opened now: who cannot write should know before the
  * work is done. Prints its errors; returns the exit status. */
-static int open_files(const struct options *options, const struct place *place,
+static int open_files(const struct jacobi_options *options, const struct place *place,
 	struct monitor *monitor, FILE **output)
 {
 	char trace[4096];
@@ -345,7 +346,7 @@ static int open_files(const struct options *options, const struct place *place,
 	return rc < 0 ? failed(options->trace, rc) : 0;
 }
 
-static int close_files(const struct options *options, struct monitor *monitor, FILE *output)
+static int close_files(const struct jacobi_options *options, struct monitor *monitor, FILE *output)
 {
 	int status = 0;
 
@@ -359,7 +360,7 @@ static int close_files(const struct options *options, struct monitor *monitor, F
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	struct jacobi_options options;
 	struct grid grid;
 	struct place place;
 	struct monitor monitor = {0};

@@ -43,7 +43,7 @@ static void sum_up(const struct solver *solver, struct solve_rank *out)
 /* What all did. */
 static void add_up(const struct solver *solver, struct solve_outcome *out)
 {
-	const struct options *options = solver->task->options;
+	const struct jacobi_options *options = solver->task->options;
 	uint64_t least = UINT64_MAX, most = 0, lag_sum = 0;
 
 	for (uint32_t r = 0; r < out->rank_count; r++) {

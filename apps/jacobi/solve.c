@@ -122,7 +122,7 @@ static void look_on(struct solver *solver, uint64_t iteration)
 
 static unsigned why_now(struct solver *solver, uint64_t iteration)
 {
-	const struct options *options = solver->task->options;
+	const struct jacobi_options *options = solver->task->options;
 	unsigned why = 0;
 
 	if (iteration == options->iterations)
@@ -172,7 +172,7 @@ static void run_sync(struct solver *solver, struct team *team, uint32_t w)
 /* Each worker at its own pace. */
 static void run_async(struct solver *solver, struct team *team, uint32_t w)
 {
-	const struct options *options = solver->task->options;
+	const struct jacobi_options *options = solver->task->options;
 	struct monitor *monitor = solver->task->monitor;
 	struct worker *worker = &solver->workers[w];
 
@@ -300,7 +300,7 @@ static void member(struct team *team, uint32_t w, void *arg)
 
 int solve(const struct solve_task *task, struct solve_outcome *outcome)
 {
-	const struct options *options = task->options;
+	const struct jacobi_options *options = task->options;
 	struct solver solver = {
 		.task = task,
 		.progress = task->progress,

@@ -19,6 +19,10 @@
 int command_line_parse(const struct argp *argp, const char *program, unsigned flags, int argc,
 	char **argv, void *input);
 
+/* The text of a number that has a name, for tables of options. */
+#define COMMAND_LINE_TEXT(number) COMMAND_LINE_TEXT_OF(number)
+#define COMMAND_LINE_TEXT_OF(number) #number
+
 /* ---- For its parser: return 0 or, after a message of one line, EINVAL; then *out is untouched ---- */
 
 /* Say what an option expects instead. Returns EINVAL. */

@@ -49,11 +49,11 @@ static bool are_valid(const struct cluster_params *params)
 				   plb->pairs > PAIRS_MAX ||
 				   (plb->mode == POLICY_PLB_HYBRID && plb->hybrid_every == 0)))
 		return false;
-	if (params->dplb != CLUSTER_DPLB_NONE &&
+	if (has_dplb(params) &&
 		(params->dplb_period_ns == 0 || params->dplb_period_ns > TIME_MAX_NS))
 		return false;
 	/* An iteration in lockstep has no time at which a subdomain could change its place. */
-	return params->mode != CLUSTER_SYNC || (!params->plb && params->dplb == CLUSTER_DPLB_NONE);
+	return params->mode != MODE_SYNC || (!params->plb && !has_dplb(params));
 }
 
 /* Cells enough for any cut: only who is next to whom matters. Square ranks, as those of DPLB. */
@@ -91,7 +91,7 @@ static int connect(struct cluster *cluster)
 		for (unsigned side = 0; side < SIDES; side++)
 			if (neighbours[side] != NOBODY)
 				field_place(cluster->field, s, side,
-					params->mode == CLUSTER_SYNC ||
+					params->mode == MODE_SYNC ||
 						neighbours[side] / each == s / each);
 	}
 	return 0;
@@ -113,7 +113,7 @@ static bool allocate_exchange(struct cluster *cluster)
 	const struct cluster_params *params = &cluster->params;
 	size_t halos = (size_t)cluster->n * SIDES;
 
-	cluster->ages = params->dplb == CLUSTER_DPLB_GLOBAL ? ages_of(params->ranks) : 2;
+	cluster->ages = params->dplb == DPLB_GLOBAL ? ages_of(params->ranks) : 2;
 	cluster->told = calloc((size_t)params->ranks * 2, sizeof(*cluster->told));
 	cluster->ends = calloc((size_t)cluster->ages * 2, sizeof(*cluster->ends));
 	if (!cluster->told || !cluster->ends)
@@ -232,10 +232,10 @@ int cluster_new(struct cluster **out, const struct cluster_params *params, struc
 	if (!are_valid(params))
 		return -EINVAL;
 	uint32_t each = params->workers * params->each, n = params->ranks * each;
-	uint64_t room = params->dplb == CLUSTER_DPLB_NONE ? each
-			: params->room > 0                ? params->room
-							  : 2 * (uint64_t)each;
-	bool together = params->ranks == 1 || field || params->mode != CLUSTER_ASYNC;
+	uint64_t room = !has_dplb(params)  ? each
+			: params->room > 0 ? params->room
+					   : 2 * (uint64_t)each;
+	bool together = params->ranks == 1 || field || params->mode != MODE_ASYNC;
 
 	if (room < each)
 		return -EINVAL;
@@ -253,7 +253,7 @@ int cluster_new(struct cluster **out, const struct cluster_params *params, struc
 		.room = (uint32_t)room,
 		.watches = together,
 		.together = together,
-		.shows = field || params->mode == CLUSTER_SSYNC,
+		.shows = field || params->mode == MODE_SSYNC,
 		.shard_count = together ? 1 : params->ranks,
 		.look_ns = params->look_ns > 0 ? params->look_ns : LOOK_NS,
 	};
@@ -331,7 +331,7 @@ void cluster_run(struct cluster *cluster, uint64_t until_ns)
 	if (until_ns <= cluster->now_ns)
 		return;
 	cluster->now_ns = until_ns;
-	if (cluster->params.mode == CLUSTER_SYNC) {
+	if (cluster->params.mode == MODE_SYNC) {
 		events_run_lockstep(cluster, until_ns);
 		return;
 	}
@@ -357,8 +357,8 @@ uint64_t cluster_subdomains(const struct cluster *cluster)
 
 static uint64_t done(const struct cluster *cluster, uint32_t subdomain)
 {
-	return cluster->params.mode == CLUSTER_SYNC ? cluster->sync_iterations
-						    : updates_of(cluster, subdomain);
+	return cluster->params.mode == MODE_SYNC ? cluster->sync_iterations
+						 : updates_of(cluster, subdomain);
 }
 
 void cluster_updates(const struct cluster *cluster, uint64_t *updates)

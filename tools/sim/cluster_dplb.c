@@ -53,7 +53,7 @@ static uint32_t gets_of(const struct cluster *cluster, uint32_t rank)
 {
 	uint32_t list[POLICY_DPLB_NEIGHBOURS_MAX], ranks = cluster->params.ranks, gets = rank > 0;
 
-	if (cluster->params.dplb == CLUSTER_DPLB_NEIGHBOURS)
+	if (cluster->params.dplb == DPLB_NEIGHBOURS)
 		return (uint32_t)policy_dplb_neighbours(rank, ranks, cluster->params.reach, list);
 	for (uint64_t i = 1; i <= TREE_CHILDREN; i++)
 		gets += (uint64_t)rank * TREE_CHILDREN + i < ranks;
@@ -62,8 +62,7 @@ static uint32_t gets_of(const struct cluster *cluster, uint32_t rank)
 
 static void count_messages(struct cluster *cluster)
 {
-	if (cluster->params.dplb == CLUSTER_DPLB_GLOBAL ||
-		cluster->params.dplb == CLUSTER_DPLB_NEIGHBOURS)
+	if (cluster->params.dplb == DPLB_GLOBAL || cluster->params.dplb == DPLB_NEIGHBOURS)
 		for (uint32_t r = 0; r < cluster->params.ranks; r++)
 			cluster->ranks[r].messages += gets_of(cluster, r);
 }
@@ -143,7 +142,7 @@ static double threshold(const struct cluster *cluster, double advance)
 	if (params->dplb_params.threshold > 0)
 		return params->dplb_params.threshold;
 	return policy_dplb_threshold(advance, params->dplb_period_ns,
-		params->mode == CLUSTER_SSYNC ? params->bound : UINT64_MAX);
+		params->mode == MODE_SSYNC ? params->bound : UINT64_MAX);
 }
 
 /* Whether the rank moves something. A rank compares what it told itself when the others told what it
@@ -160,10 +159,10 @@ static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move 
 
 	policy.threshold = threshold(cluster, self.average - rank->dplb_average);
 	rank->dplb_average = self.average;
-	if (params->dplb == CLUSTER_DPLB_RANDOM)
+	if (params->dplb == DPLB_RANDOM)
 		return policy_dplb_random(&policy, &rank->dplb, &self, params->ranks, move);
 	self.average = before[r].average;
-	if (params->dplb == CLUSTER_DPLB_GLOBAL) {
+	if (params->dplb == DPLB_GLOBAL) {
 		const struct policy_dplb_rank *all = ends(cluster, cluster->exchanges + 1);
 
 		known[0] = all[0];
@@ -185,13 +184,13 @@ void exchange_balance(struct cluster *cluster, uint64_t now_ns)
 	bool known = cluster->exchanges + 1 >= cluster->ages;
 	struct policy_dplb_move move;
 
-	if (cluster->params.dplb == CLUSTER_DPLB_GLOBAL)
+	if (cluster->params.dplb == DPLB_GLOBAL)
 		reduce(cluster);
 	count_messages(cluster);
 	for (uint32_t r = 0; r < cluster->params.ranks; r++) {
 		struct cluster_rank *rank = &cluster->ranks[r];
 
-		if (cluster->params.dplb == CLUSTER_DPLB_NONE || now_ns < rank->dplb_due_ns)
+		if (!has_dplb(&cluster->params) || now_ns < rank->dplb_due_ns)
 			continue;
 		rank->dplb_due_ns += cluster->params.dplb_period_ns;
 		cluster->dplb_points++;

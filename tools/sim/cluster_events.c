@@ -28,7 +28,7 @@ static bool may_update(struct cluster *cluster, uint32_t subdomain)
 	if (!cluster->watches)
 		return true;
 	uint64_t lag = halo_fetch(cluster, subdomain);
-	if (cluster->params.mode == CLUSTER_SSYNC && lag > cluster->params.bound)
+	if (cluster->params.mode == MODE_SSYNC && lag > cluster->params.bound)
 		return false;
 	halo_note_lag(cluster, lag);
 	return true;

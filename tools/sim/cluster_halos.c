@@ -90,7 +90,7 @@ void halo_show(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns)
 			continue;
 		if (rank_of(cluster, to) != rank)
 			send_halo(cluster, to, side ^ 1, now_ns + cluster->params.latency_ns);
-		else if (cluster->params.mode == CLUSTER_SSYNC)
+		else if (cluster->params.mode == MODE_SSYNC)
 			wake_holder(cluster, to, now_ns);
 	}
 }

@@ -108,12 +108,17 @@ struct cluster {
 	uint64_t look_ns, exchange_ns; /* between exchanges; the next one */
 
 	uint64_t now_ns;
-	uint64_t sync_iterations, sync_ns; /* CLUSTER_SYNC: completed; when the next one will be */
+	uint64_t sync_iterations, sync_ns; /* MODE_SYNC: completed; when the next one will be */
 	double sync_fraction_ns; /* as that of a worker */
 	uint64_t staleness, fetches;
 	double staleness_sum;
 	uint64_t plb_points, plb_moved, dplb_points, dplb_moved, dplb_refused;
 };
+
+static inline bool has_dplb(const struct cluster_params *params)
+{
+	return params->dplb > DPLB_NONE;
+}
 
 static inline uint32_t socket_of(const struct cluster *cluster, uint32_t worker)
 {

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #define RANKS_MAX 100000
-#define REACH_MAX 65536
 #define THRESHOLD_MAX 1e12
 
 enum {
@@ -32,7 +31,9 @@ static const struct argp_option table[] = {
 		"list (default: none,global,neighbours; none with --mode sync)",
 		-1},
 	{"dplb-period", KEY_DPLB_PERIOD, "TIME", 0,
-		"Between balancing points of ranks (default: 500ms)", -1},
+		"Between balancing points of ranks (default: " COMMAND_LINE_TEXT(
+			POLICY_DPLB_DEFAULT_PERIOD_MS) "ms)",
+		-1},
 	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
 		"Let a rank be that is at most N updates behind in the mean of its subdomains, "
 		"above 0 to 1e12 (default: half of its own updates in a period, or of "
@@ -56,32 +57,17 @@ static const char doc[] =
 	"Simulate nodes whose workers update subdomains at different speeds, and balance them by "
 	"progressive load balancing, on each node and between them, in virtual time."
 	"\v"
-	"neighbours are the ranks whose numbers differ by 1, 2, 4 ... up to REACH, 2 to 65536 (4 "
-	"unless given). LIST has numbers from 0 and ranges, or is any:N for N by chance; PCT may "
-	"be a range, from which each gets a value by chance. Workers are numbered through all "
-	"ranks. The options of what is slow may be given several times.\n\n"
-	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
-
-static bool read_dplb(const char *word, struct subdomain_dplb *out)
-{
-	static const char named[] = "neighbours:";
-	int64_t reach;
-
-	*out = (struct subdomain_dplb){.reach = 4};
-	if (strncmp(word, named, sizeof(named) - 1) == 0) {
-		out->kind = CLUSTER_DPLB_NEIGHBOURS;
-		if (parse_integer(word + sizeof(named) - 1, 2, REACH_MAX, &reach) < 0)
-			return false;
-		out->reach = (uint32_t)reach;
-		return true;
-	}
-	for (enum cluster_dplb kind = CLUSTER_DPLB_NONE; kind <= CLUSTER_DPLB_RANDOM; kind++) {
-		out->kind = kind;
-		if (strcmp(word, subdomain_dplb_name(out)) == 0)
-			return true;
-	}
-	return false;
-}
+	"neighbours are the ranks whose numbers differ by 1, 2, 4 ... up to REACH, 2 to 65536 "
+	"(" COMMAND_LINE_TEXT(
+		POLICY_DPLB_DEFAULT_REACH) " "
+					   "unless given). LIST has numbers from 0 and ranges, or "
+					   "is any:N for N by chance; PCT may "
+					   "be a range, from which each gets a value by chance. "
+					   "Workers are numbered through all "
+					   "ranks. The options of what is slow may be given "
+					   "several times.\n\n"
+					   "Exit status: 0, 1 when something is not possible, 2 "
+					   "when the command line is wrong.";
 
 static error_t read_dplbs(struct argp_state *state, char *arg, struct subdomain_options *out)
 {
@@ -90,7 +76,7 @@ static error_t read_dplbs(struct argp_state *state, char *arg, struct subdomain_
 	out->dplbs = 0;
 	for (char *word = strtok_r(arg, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
 		if (out->dplbs == SUBDOMAIN_CHOICES_MAX ||
-			!read_dplb(word, &out->dplb[out->dplbs++]))
+			!method_read_dplb(word, &out->dplb[out->dplbs++]))
 			return command_line_refuse(state, "--dplb", word,
 				"at most 8 of none, global, neighbours, neighbours:REACH, as "
 				"neighbours:8, and random");
@@ -115,7 +101,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_DPLB_PERIOD:
 		return command_line_time(state, "--dplb-period", arg, 1, &params->dplb_period_ns);
 	case KEY_DPLB_THRESHOLD:
-		if (!subdomain_read_number(arg, THRESHOLD_MAX, &params->dplb_params.threshold))
+		if (parse_positive(arg, THRESHOLD_MAX, &params->dplb_params.threshold) < 0)
 			return command_line_refuse(
 				state, "--dplb-threshold", arg, "a number above 0, up to 1e12");
 		return 0;
@@ -137,21 +123,20 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 /* What is simulated unless something else is named. */
 static void choose(struct subdomain_options *options)
 {
-	static const enum cluster_dplb kinds[] = {
-		CLUSTER_DPLB_NONE, CLUSTER_DPLB_GLOBAL, CLUSTER_DPLB_NEIGHBOURS};
-	bool sync = options->params.mode == CLUSTER_SYNC;
+	static const enum dplb kinds[] = {DPLB_NONE, DPLB_GLOBAL, DPLB_NEIGHBOURS};
+	bool sync = options->params.mode == MODE_SYNC;
 
 	if (!options->slow_given)
 		options->slow[options->slows++] = (struct subdomain_slow){
 			.part = SUBDOMAIN_RANKS, .any = 1, .least = 0.4, .most = 0.4};
 	if (options->balances == 0 && !sync)
-		options->balance[options->balances++] = (struct subdomain_balance){
-			.plb = true, .mode = POLICY_PLB_SPLIT, .hybrid_every = 1};
+		options->balance[options->balances++] =
+			(struct method_balance){.kind = PROGRESS_BALANCE_SPLIT};
 	if (options->dplbs > 0 || sync)
 		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		options->dplb[options->dplbs++] =
-			(struct subdomain_dplb){.kind = kinds[i], .reach = 4};
+			(struct method_dplb){kinds[i], POLICY_DPLB_DEFAULT_REACH};
 }
 
 int simulate_dplb_main(int argc, char **argv)
@@ -168,7 +153,7 @@ int simulate_dplb_main(int argc, char **argv)
 	params->latency_ns = 2000;
 	params->send_ns = UINT64_C(1000000);
 	params->look_ns = UINT64_C(2000000);
-	params->dplb_period_ns = UINT64_C(500000000);
+	params->dplb_period_ns = POLICY_DPLB_DEFAULT_PERIOD_NS;
 	options.between_ranks = true;
 	return subdomain_main(&argp, argc, argv, &options, choose);
 }

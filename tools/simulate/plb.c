@@ -24,17 +24,17 @@ static const char doc[] =
 /* What is simulated unless something else is named. */
 static void choose(struct subdomain_options *options)
 {
-	static const struct subdomain_balance all[] = {
-		{.hybrid_every = 1},
-		{.plb = true, .mode = POLICY_PLB_SPLIT, .hybrid_every = 1},
-		{.plb = true, .mode = POLICY_PLB_JOINT, .hybrid_every = 1},
-		{.plb = true, .mode = POLICY_PLB_HYBRID, .hybrid_every = 500},
+	static const struct method_balance all[] = {
+		{.kind = PROGRESS_BALANCE_NONE},
+		{.kind = PROGRESS_BALANCE_SPLIT},
+		{.kind = PROGRESS_BALANCE_JOINT},
+		{PROGRESS_BALANCE_HYBRID, POLICY_PLB_DEFAULT_HYBRID_EVERY},
 	};
 
 	if (!options->slow_given)
 		options->slow[options->slows++] = (struct subdomain_slow){
 			.list = "0", .length = 1, .least = 0.19, .most = 0.19};
-	if (options->balances > 0 || options->params.mode == CLUSTER_SYNC)
+	if (options->balances > 0 || options->params.mode == MODE_SYNC)
 		return;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		options->balance[options->balances++] = all[i];
@@ -46,6 +46,6 @@ int simulate_plb_main(int argc, char **argv)
 	const struct argp argp = {.parser = read_none, .doc = doc, .children = children};
 	struct subdomain_options options = subdomain_defaults();
 
-	options.dplb[options.dplbs++] = (struct subdomain_dplb){.kind = CLUSTER_DPLB_NONE};
+	options.dplb[options.dplbs++] = (struct method_dplb){.kind = DPLB_NONE};
 	return subdomain_main(&argp, argc, argv, &options, choose);
 }

@@ -22,23 +22,12 @@ struct subdomain_slow {
 	double least, most; /* share of the speed that is lost, by chance between the two */
 };
 
-/* Of the balancing within ranks, and between them. */
-struct subdomain_balance {
-	bool plb;
-	enum policy_plb_mode mode;
-	uint32_t hybrid_every;
-};
-struct subdomain_dplb {
-	enum cluster_dplb kind;
-	uint32_t reach;
-};
-
 struct subdomain_options {
 	struct command_options command;
 	bool between_ranks; /* jugglectl simulate dplb */
 	struct cluster_params params; /* without speeds, and what variants differ in */
-	struct subdomain_balance balance[SUBDOMAIN_CHOICES_MAX];
-	struct subdomain_dplb dplb[SUBDOMAIN_CHOICES_MAX];
+	struct method_balance balance[SUBDOMAIN_CHOICES_MAX];
+	struct method_dplb dplb[SUBDOMAIN_CHOICES_MAX];
 	uint32_t balances, dplbs; /* how many; each with each is a variant */
 	struct subdomain_slow slow[SUBDOMAIN_SLOW_MAX];
 	uint32_t slows;
@@ -60,9 +49,6 @@ extern const struct argp subdomain_argp;
 /* What both are unless something else is named: a node of the first paper, not balanced. */
 struct subdomain_options subdomain_defaults(void);
 
-/* For parsers: a number above 0, up to max, which may have an exponent. Returns whether it is one. */
-bool subdomain_read_number(const char *arg, double max, double *out);
-
 /* For parsers: read a list of parts that are slower, "LIST:PCT", or none. Returns 0 or, after a
  * message, EINVAL. */
 error_t subdomain_read_slow(struct argp_state *state, const char *option, char *arg,
@@ -75,10 +61,5 @@ int subdomain_complete(const char *program, struct subdomain_options *options);
 /* The speed of each worker of each rank, by options->params.seed: to free(). NULL after a message, with
  * the exit status in *status. */
 double *subdomain_speeds(const char *program, const struct subdomain_options *options, int *status);
-
-/* Static strings; hybrid and neighbours without their numbers. */
-const char *subdomain_balance_name(const struct subdomain_balance *balance);
-const char *subdomain_dplb_name(const struct subdomain_dplb *dplb);
-const char *subdomain_mode_name(enum cluster_mode mode);
 
 #endif

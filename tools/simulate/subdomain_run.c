@@ -203,7 +203,7 @@ static int set_up(struct run *run, struct cluster_params *params)
 		.each = params->each,
 		.strips = params->strips,
 		.source = options->source,
-		.lockstep = params->mode == CLUSTER_SYNC,
+		.lockstep = params->mode == MODE_SYNC,
 	};
 	int rc = options->residual > 0 ? field_new(&run->field, &field) : 0;
 
@@ -220,6 +220,13 @@ static int set_up(struct run *run, struct cluster_params *params)
 	return rc < 0 ? command_fail(run->program, "%s", strerror(-rc)) : 0;
 }
 
+static enum policy_plb_mode plb_mode(enum progress_balancing balancing)
+{
+	return balancing == PROGRESS_BALANCE_JOINT    ? POLICY_PLB_JOINT
+	       : balancing == PROGRESS_BALANCE_HYBRID ? POLICY_PLB_HYBRID
+						      : POLICY_PLB_SPLIT;
+}
+
 static int run_variant(struct run *run, const double *speeds)
 {
 	const struct subdomain_options *options = run->options;
@@ -228,12 +235,12 @@ static int run_variant(struct run *run, const double *speeds)
 	uint64_t limit_ns = options->time_ns > 0 ? options->time_ns : UINT64_C(1) << 61;
 
 	params.speed = speeds;
-	params.plb = outcome->balance.plb;
-	params.plb_params.mode = outcome->balance.mode;
+	params.plb = outcome->balance.kind != PROGRESS_BALANCE_NONE;
+	params.plb_params.mode = plb_mode(outcome->balance.kind);
 	params.plb_params.hybrid_every = outcome->balance.hybrid_every;
 	params.dplb = outcome->dplb.kind;
 	params.reach = outcome->dplb.reach;
-	params.dplb_params.all_behind = params.dplb == CLUSTER_DPLB_NEIGHBOURS;
+	params.dplb_params.all_behind = params.dplb == DPLB_NEIGHBOURS;
 	params.dplb_params.keep =
 		policy_dplb_keep(params.workers, params.plb_params.low, params.plb_params.pairs);
 	uint64_t most = (uint64_t)params.plb_params.high * params.workers;

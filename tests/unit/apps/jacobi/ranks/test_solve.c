@@ -24,7 +24,7 @@
 enum { RANKS = 3, WORKERS = 2, SPLIT = 3, SEEDS = 3 };
 
 struct job {
-	struct options options;
+	struct jacobi_options options;
 	struct grid grid;
 	uint32_t slots;
 	struct progress *progress[RANKS];
@@ -83,7 +83,7 @@ static void publish(struct job *job, uint32_t rank)
 		.workers = WORKERS,
 		.subdomains = job->slots,
 		.owner = owner,
-		.balancing = job->options.balancing,
+		.balancing = job->options.balance.kind,
 		.period_ns = 100000,
 	});
 	/* So that the next rank can create its own. */
@@ -183,12 +183,12 @@ static void solve_in_all_modes(void **state)
 					.subdomains = SPLIT,
 					.mode = mode,
 					.bound = mode == MODE_SSYNC ? seed : UINT64_MAX,
-					.balancing = mode == MODE_SYNC ? PROGRESS_BALANCE_NONE
-								       : PROGRESS_BALANCE_JOINT,
+					.balance.kind = mode == MODE_SYNC ? PROGRESS_BALANCE_NONE
+									  : PROGRESS_BALANCE_JOINT,
 					.self_hosted = mode != MODE_SYNC,
 					.low = 1,
 					.high = SPLIT + 2,
-					.dplb = mode == MODE_SYNC ? DPLB_NONE : DPLB_RANDOM,
+					.dplb.kind = mode == MODE_SYNC ? DPLB_NONE : DPLB_RANDOM,
 					.dplb_period_ns = 0,
 					.seed = seed,
 					.check = seed % 2,
