@@ -45,14 +45,13 @@ double theory_lag(const struct theory_case *c);
 double theory_lag_bound(const struct theory_case *c);
 
 /* Theorem 2, Eq. 24: the shortest that one phase takes with a single balancing point in it, which
- * is then at theory_best_point() (Eq. 23). When more threads are slow than fast at first, that of
- * static placement (Section 3.2.1).
+ * is then after e ceil floor / (ceil + floor) (Eq. 23). When more threads are slow than fast at first,
+ * that of static placement (Section 3.2.1).
  *
  * No bound, but for n < 2 m and no more slow than fast: the proof forgets that threads beside one that
  * has completed go on faster. 3 threads on 2 CPUs take down to 1.5 e (here 2 e), 9 on 4 down to 2.25
  * e (here 2.4 e). */
 double theory_balanced_once(const struct theory_case *c);
-double theory_best_point(const struct theory_case *c);
 
 /* Eq. 27: what such a phase takes on average, the point being anywhere in it: e (ceil(n/m) -
  * 1/4), but not less than Eq. 14. */
