@@ -2,12 +2,12 @@
 /*
  * jacobi: an asynchronous solver to balance, and to study asynchronous iterations with.
  */
+#include "apps/jacobi/crew.h"
 #include "apps/jacobi/options.h"
 #include "apps/jacobi/output.h"
 #include "apps/jacobi/ranks/ranks.h"
 #include "apps/jacobi/result.h"
 #include "apps/jacobi/solve.h"
-#include "apps/jacobi/team.h"
 #include "daemon/base/cpuset.h"
 
 #include <errno.h>
@@ -113,7 +113,7 @@ static int read_options(
 	int rc = jacobi_options_parse(argc, argv, place->rank > 0, options);
 	int status = rc < 0 ? 2 : 0;
 
-	if (rc == 0 && options->pin && team_is_bound()) {
+	if (rc == 0 && options->pin && crew_is_bound()) {
 		status = 2;
 		if (place->rank == 0)
 			refused("--pin: OMP_PROC_BIND already binds the threads");
@@ -142,7 +142,7 @@ static uint32_t choose_threads(const struct jacobi_options *options, const struc
 		uint32_t share =
 			online > place->local_ranks ? (uint32_t)online / place->local_ranks : 1;
 
-		threads = team_threads_default();
+		threads = crew_threads_default();
 		if (place->transport && !getenv("OMP_NUM_THREADS") && threads > share)
 			threads = share;
 		if (threads > OPTIONS_THREADS_MAX)
@@ -166,8 +166,8 @@ static int try_file(const char *path)
 }
 
 /* The grid and its cut, the same on all ranks. Rank 0 prints errors. Returns the exit status. */
-static int cut(const struct jacobi_options *options, const struct place *place, uint32_t threads,
-	struct grid *grid)
+static int cut_grid(const struct jacobi_options *options, const struct place *place,
+	uint32_t threads, struct grid *grid)
 {
 	uint64_t subdomains = (uint64_t)threads * options->subdomains;
 	const char *why = "it is too small, or too large";
@@ -257,7 +257,8 @@ static int publish(const struct jacobi_options *options, const struct solve_task
 }
 
 /* What was found, to all who want it. Prints its errors; returns the exit status. */
-static int report(const struct solve_task *task, const struct solve_outcome *outcome, FILE *output)
+static int report_outcome(
+	const struct solve_task *task, const struct solve_outcome *outcome, FILE *output)
 {
 	const struct jacobi_options *options = task->options;
 	bool json_only = options->json && strcmp(options->json, "-") == 0;
@@ -275,8 +276,8 @@ static int report(const struct solve_task *task, const struct solve_outcome *out
 	return status;
 }
 
-static int run(const struct jacobi_options *options, const struct grid *grid, uint32_t threads,
-	const struct place *place, struct monitor *monitor, FILE *output)
+static int solve_and_report(const struct jacobi_options *options, const struct grid *grid,
+	uint32_t threads, const struct place *place, struct monitor *monitor, FILE *output)
 {
 	struct cpuset mask;
 	struct solve_outcome outcome;
@@ -314,7 +315,7 @@ static int run(const struct jacobi_options *options, const struct grid *grid, ui
 		if (task.transport)
 			transport_abort(task.transport, status);
 	} else if (place->rank == 0) {
-		status = report(&task, &outcome, output);
+		status = report_outcome(&task, &outcome, output);
 	}
 	solve_outcome_deinit(&outcome, grid);
 	for (uint32_t s = 0; s < task.slots; s++)
@@ -374,7 +375,7 @@ int main(int argc, char **argv)
 		goto leave;
 
 	uint32_t threads = choose_threads(&options, &place);
-	status = cut(&options, &place, threads, &grid);
+	status = cut_grid(&options, &place, threads, &grid);
 	if (status == 0)
 		status = check_messages(&options, &grid, &place);
 	if (status)
@@ -384,7 +385,7 @@ int main(int argc, char **argv)
 		status = open_files(&options, &place, &monitor, &output);
 	status = agree(&place, status);
 	if (status == 0)
-		status = run(&options, &grid, threads, &place, &monitor, output);
+		status = solve_and_report(&options, &grid, threads, &place, &monitor, output);
 	int closed = close_files(&options, &monitor, output);
 	if (status == 0)
 		status = closed;

@@ -91,18 +91,18 @@ static void convene(struct solver *solver)
 }
 
 /* All workers meet, and learn whether it is over. */
-bool meeting(struct solver *solver, struct team *team, uint32_t w)
+bool meeting(struct solver *solver, struct crew *crew, uint32_t w)
 {
-	team_wait(team);
+	crew_wait(crew);
 	if (w == 0)
 		convene(solver);
-	team_wait(team);
+	crew_wait(crew);
 	if (!solver->meets)
 		return false;
 	meeting_measure(solver, w);
-	team_wait(team);
+	crew_wait(crew);
 	if (w == 0)
 		judge(solver);
-	team_wait(team);
+	crew_wait(crew);
 	return solver->over;
 }

@@ -6,10 +6,10 @@
 #ifndef JACOBI_SOLVER_H
 #define JACOBI_SOLVER_H
 
+#include "apps/jacobi/crew.h"
 #include "apps/jacobi/estimate.h"
 #include "apps/jacobi/ranks/ranks.h"
 #include "apps/jacobi/solve.h"
-#include "apps/jacobi/team.h"
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ enum {
 	CALL_REWIRE = 16, /* only this rank: subdomains come or go */
 };
 
-struct worker {
+struct solver_worker {
 	alignas(EDGE_LINE) uint64_t updates;
 	uint64_t moves;
 	uint64_t rounds;
@@ -44,7 +44,7 @@ struct solver {
 	const struct solve_task *task;
 	struct progress *progress;
 	struct ranks *ranks; /* NULL: there is one */
-	struct worker *workers;
+	struct solver_worker *workers;
 	struct account *accounts; /* slot by slot */
 	uint32_t per_worker; /* subdomains at the start */
 	uint64_t updates_limit; /* of a worker */
@@ -88,7 +88,7 @@ void meeting_measure(struct solver *solver, uint32_t w);
 double meeting_norm(struct solver *solver, double *estimated);
 
 /* All workers meet, because of solver->call. Returns whether it is over. */
-bool meeting(struct solver *solver, struct team *team, uint32_t w);
+bool meeting(struct solver *solver, struct crew *crew, uint32_t w);
 
 /* All ranks call it; rank 0 gets what they have. Returns 0 or -ENOMEM. */
 int outcome_collect(const struct solver *solver, struct solve_outcome *out);

@@ -74,7 +74,7 @@ static void show(struct subdomain *sub)
 }
 
 /* All but what its cells are. */
-static int set_up(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep)
+static int lay_out(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep)
 {
 	struct grid_block block = grid_block(grid, id);
 	size_t edges_bytes = 0;
@@ -111,7 +111,7 @@ static int set_up(struct subdomain *sub, const struct grid *grid, uint32_t id, b
 
 int subdomain_init(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep)
 {
-	int rc = set_up(sub, grid, id, lockstep);
+	int rc = lay_out(sub, grid, id, lockstep);
 
 	if (rc < 0)
 		return rc;
@@ -178,7 +178,7 @@ int subdomain_unpack(struct subdomain *sub, const struct grid *grid, uint32_t id
 	if (!fits(&head, &block, id))
 		return -EBADMSG;
 
-	int rc = set_up(sub, grid, id, lockstep);
+	int rc = lay_out(sub, grid, id, lockstep);
 	if (rc < 0)
 		return rc;
 	for (uint32_t row = 0; row < block.rows; row++)

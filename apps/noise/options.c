@@ -78,11 +78,11 @@ static const char doc[] =
 	"line is wrong.";
 
 struct parsing {
-	struct options options;
+	struct noise_options options;
 	bool ranks;
 };
 
-static error_t read_nices(struct argp_state *state, const char *arg, struct options *out)
+static error_t read_nices(struct argp_state *state, const char *arg, struct noise_options *out)
 {
 	char text[OPTIONS_NICES_MAX * 4];
 	char *rest = NULL;
@@ -105,7 +105,7 @@ static error_t read_nices(struct argp_state *state, const char *arg, struct opti
 	return 0;
 }
 
-static error_t read_pattern(struct argp_state *state, const char *arg, struct options *out)
+static error_t read_pattern(struct argp_state *state, const char *arg, struct noise_options *out)
 {
 	size_t which = out->pattern;
 	error_t error = command_line_choice(
@@ -118,7 +118,7 @@ static error_t read_pattern(struct argp_state *state, const char *arg, struct op
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct parsing *parsing = state->input;
-	struct options *out = &parsing->options;
+	struct noise_options *out = &parsing->options;
 	int64_t number = 0;
 	error_t error;
 
@@ -187,7 +187,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 }
 
 /* What depends on more than one option. */
-static int complete(struct options *out)
+static int complete(struct noise_options *out)
 {
 	if (out->command && !out->pinned) {
 		int rc = cpuset_of_thread(0, &out->cpus);
@@ -207,7 +207,7 @@ static int complete(struct options *out)
 	return 0;
 }
 
-int options_parse(int argc, char **argv, struct options *out)
+int noise_options_parse(int argc, char **argv, struct noise_options *out)
 {
 	struct parsing parsing = {
 		.options =

@@ -59,11 +59,11 @@ static const struct argp_option table[] = {
 
 struct parsing {
 	const struct model *model;
-	struct options options;
+	struct ubench_options options;
 };
 
-static error_t read_barrier(
-	struct argp_state *state, const struct model *model, const char *arg, struct options *out)
+static error_t read_barrier(struct argp_state *state, const struct model *model, const char *arg,
+	struct ubench_options *out)
 {
 	char expected[128] = "";
 
@@ -85,7 +85,7 @@ static error_t read_barrier(
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct parsing *parsing = state->input;
-	struct options *out = &parsing->options;
+	struct ubench_options *out = &parsing->options;
 	int64_t number = 0;
 	error_t error = 0;
 
@@ -135,8 +135,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-int options_parse(
-	int argc, char **argv, const struct model *model, bool silent, struct options *out)
+int ubench_options_parse(
+	int argc, char **argv, const struct model *model, bool silent, struct ubench_options *out)
 {
 	struct parsing parsing = {
 		.model = model,

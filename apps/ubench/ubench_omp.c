@@ -3,9 +3,9 @@
  * ubench-omp: the same benchmark on an OpenMP runtime, whose barrier spins for a while,
  * then sleeps, and does not see other processes: what most programs really wait with.
  */
+#include "apps/ubench/bench.h"
 #include "apps/ubench/options.h"
 #include "apps/ubench/setup.h"
-#include "apps/ubench/team.h"
 #include "daemon/base/cpuset.h"
 
 #include <errno.h>
@@ -18,20 +18,20 @@ static void wait_omp(void *arg)
 #pragma omp barrier
 }
 
-static int run(struct team *team)
+static int start_threads(struct bench *bench)
 {
 	int got = 0;
 
 	omp_set_dynamic(0);
-#pragma omp parallel num_threads(team->threads)
+#pragma omp parallel num_threads(bench->threads)
 	{
 		/* OMP_THREAD_LIMIT may have given fewer, for whom the barrier would wait. */
-		if (omp_get_num_threads() == team->threads)
-			team_member(team, omp_get_thread_num());
+		if (omp_get_num_threads() == bench->threads)
+			bench_member(bench, omp_get_thread_num());
 #pragma omp master
 		got = omp_get_num_threads();
 	}
-	return got == team->threads ? 0 : -EAGAIN;
+	return got == bench->threads ? 0 : -EAGAIN;
 }
 
 int main(int argc, char **argv)
@@ -50,9 +50,9 @@ int main(int argc, char **argv)
 			    1 << BARRIER_SPIN,
 		.barrier_default = BARRIER_OMP,
 	};
-	struct options options;
+	struct ubench_options options;
 	struct cpuset mask;
-	int rc = options_parse(argc, argv, &model, false, &options);
+	int rc = ubench_options_parse(argc, argv, &model, false, &options);
 
 	if (rc)
 		return rc < 0 ? 2 : 0;
@@ -67,13 +67,13 @@ int main(int argc, char **argv)
 		return setup_failed(model.program, "reading the affinity mask", rc);
 
 	int threads = omp_get_max_threads();
-	const struct team_launch launch = {
+	const struct bench_launch launch = {
 		.threads = threads < OPTIONS_THREADS_MAX ? threads : OPTIONS_THREADS_MAX,
 		/* Not from the mask: OMP_PROC_BIND leaves it one CPU, and knows the others. */
 		.cpus = omp_get_num_procs(),
 		.mask = &mask,
 		.wait = wait_omp,
-		.run = run,
+		.run = start_threads,
 	};
-	return team_main(&model, &options, &launch);
+	return bench_main(&model, &options, &launch);
 }

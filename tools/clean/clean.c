@@ -22,7 +22,7 @@ static const struct argp_option table[] = {
 
 static const char doc[] = "Remove what killed processes left in /dev/shm.";
 
-struct options {
+struct clean_options {
 	struct user_choice user;
 	bool dry_run;
 };
@@ -34,7 +34,7 @@ static const char *const outcome_words[OUTCOMES] = {"removed", "would remove", "
 
 struct cleaning {
 	const char *program;
-	struct options options;
+	struct clean_options options;
 	struct command_options common;
 	size_t count[OUTCOMES];
 	uint64_t freed_bytes;
@@ -42,7 +42,7 @@ struct cleaning {
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *options = state->input;
+	struct clean_options *options = state->input;
 
 	switch (key) {
 	case 'n':
@@ -97,8 +97,8 @@ static enum outcome remove_stale(const struct live_entry *entry, const char **wh
 	}
 }
 
-static enum outcome clean(
-	const struct options *options, const struct live_entry *entry, const char **why)
+static enum outcome clean_entry(
+	const struct clean_options *options, const struct live_entry *entry, const char **why)
 {
 	bool gone = entry->state == LIVE_STALE || entry->state == LIVE_UNSEEN;
 
@@ -161,7 +161,7 @@ static int clean_all(struct cleaning *c, const struct live_entry *entry, size_t 
 	for (size_t i = 0; i < n && rc == 0; i++) {
 		if (!user_is_wanted(&c->options.user, entry[i].uid))
 			continue;
-		enum outcome outcome = clean(&c->options, &entry[i], &why);
+		enum outcome outcome = clean_entry(&c->options, &entry[i], &why);
 		c->count[outcome]++;
 		if (outcome == REMOVED || outcome == WOULD_REMOVE)
 			c->freed_bytes += entry[i].bytes;

@@ -3,7 +3,7 @@
 #include "tools/doctor/judge.h"
 
 /* What comes from files and variables is for terminals, too. */
-static void clean(char *text)
+static void make_printable(char *text)
 {
 	for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++)
 		if (*at < 0x20 || *at >= 0x7f)
@@ -20,8 +20,8 @@ static size_t apply(const struct doctor_system *system, const struct doctor_rule
 			continue;
 		out[n] = (struct doctor_finding){.id = rule->id, .group = group};
 		out[n].level = rule->judge(system, &out[n]);
-		clean(out[n].text);
-		clean(out[n].advice);
+		make_printable(out[n].text);
+		make_printable(out[n].advice);
 		n += out[n].level != DOCTOR_NONE;
 	}
 	return n;

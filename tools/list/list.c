@@ -34,14 +34,14 @@ static const struct argp_option table[] = {
 static const char doc[] = "What juggle runs, and what publishes progress, on this machine.\v"
 			  "Processes of a wrapped job stand below it.";
 
-struct options {
+struct list_options {
 	struct user_choice user;
 	bool running, no_headings, wide;
 };
 
 struct listing {
 	const char *program;
-	struct options options;
+	struct list_options options;
 	struct command_options common;
 	struct live_entry *entry;
 	size_t entries;
@@ -50,7 +50,7 @@ struct listing {
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *options = state->input;
+	struct list_options *options = state->input;
 
 	switch (key) {
 	case 'u':
@@ -100,7 +100,7 @@ static int find_jobs(struct listing *list)
 	return 0;
 }
 
-static bool is_wanted(const struct options *options, const struct live_entry *e)
+static bool is_wanted(const struct list_options *options, const struct live_entry *e)
 {
 	return user_is_wanted(&options->user, e->uid) && (!options->running || is_there(e));
 }
@@ -183,7 +183,7 @@ static const struct column column[COLUMNS] = {
 };
 
 /* A segment, with the words that are put together for it. */
-struct row {
+struct list_row {
 	const struct live_entry *entry;
 	pid_t juggle_pid; /* 0: it belongs to none */
 	char user[USER_BYTES], pid[40], balanced[40];
@@ -247,7 +247,7 @@ static struct value get_progress(const struct live_entry *e, size_t which)
 
 static struct value get(const void *of, size_t which)
 {
-	const struct row *row = of;
+	const struct list_row *row = of;
 	const struct live_entry *e = row->entry;
 
 	switch (which) {
@@ -290,7 +290,7 @@ static const struct table listed = {.column = column, .columns = COLUMNS, .get =
 
 /* ---- Rows ---- */
 
-static void write_job(struct row *row, const struct live_entry *e)
+static void write_job(struct list_row *row, const struct live_entry *e)
 {
 	if (e->job_pid > 0)
 		snprintf(row->pid, sizeof row->pid, "%d/%d", (int)e->pid, (int)e->job_pid);
@@ -303,7 +303,7 @@ static void write_job(struct row *row, const struct live_entry *e)
 						   : "aside");
 }
 
-static void write_progress(struct row *row, const struct live_entry *e)
+static void write_progress(struct list_row *row, const struct live_entry *e)
 {
 	bool outside = e->balancer_pid > 0 && e->balancer_pid != e->pid;
 	const char *who = outside ? ", juggle" : ", itself";
@@ -322,13 +322,13 @@ static const char *short_command(const char *command)
 	return slash != NULL && slash + 1 < command + word ? slash + 1 : command;
 }
 
-static void write_row(const struct listing *list, size_t i, struct row *row)
+static void write_row(const struct listing *list, size_t i, struct list_row *row)
 {
 	const struct live_entry *e = &list->entry[i];
 	size_t owner = e->kind == LIVE_JOB ? i : list->job[i];
 	const char *command = e->command[0] != '\0' ? e->command : "-";
 
-	*row = (struct row){.entry = e,
+	*row = (struct list_row){.entry = e,
 		.juggle_pid = owner != NOBODY ? list->entry[owner].pid : 0,
 		.command = list->options.wide ? command : short_command(command)};
 	user_name(e->uid, row->user);
@@ -341,7 +341,7 @@ static void write_row(const struct listing *list, size_t i, struct row *row)
 }
 
 /* Those that are below nothing, each with what is below it. Returns how many. */
-static size_t write_rows(const struct listing *list, struct row *row)
+static size_t write_rows(const struct listing *list, struct list_row *row)
 {
 	size_t n = 0;
 
@@ -359,7 +359,7 @@ static size_t write_rows(const struct listing *list, struct row *row)
 
 /* ---- Output ---- */
 
-static int print_objects(const struct listing *list, const struct row *row, size_t n)
+static int print_objects(const struct listing *list, const struct list_row *row, size_t n)
 {
 	int rc = 0;
 
@@ -400,7 +400,7 @@ static size_t removable(const struct listing *list)
 
 static int print_rows(const struct listing *list)
 {
-	struct row *row = calloc(list->entries + 1, sizeof *row);
+	struct list_row *row = calloc(list->entries + 1, sizeof *row);
 
 	if (row == NULL)
 		return command_fail(list->program, "%s", strerror(ENOMEM));

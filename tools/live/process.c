@@ -78,7 +78,8 @@ bool live_is_juggle(pid_t pid, uint64_t inode)
 	return proc_read_thread(pid, pid, &leader) != 0 || strncmp(leader.comm, "juggle", 6) == 0;
 }
 
-pid_t live_parent(pid_t pid)
+/* 0 when there is none, or it is not known. */
+static pid_t parent_of(pid_t pid)
 {
 	struct proc_thread leader;
 
@@ -89,7 +90,7 @@ size_t live_ancestors(pid_t pid, pid_t above[LIVE_DEPTH])
 {
 	size_t n = 0;
 
-	for (; pid > 0 && n < LIVE_DEPTH; pid = live_parent(pid))
+	for (; pid > 0 && n < LIVE_DEPTH; pid = parent_of(pid))
 		above[n++] = pid;
 	return n;
 }
@@ -99,7 +100,7 @@ bool live_is_below(pid_t pid, pid_t above)
 	for (int depth = 0; pid > 0 && depth < LIVE_DEPTH; depth++) {
 		if (pid == above)
 			return true;
-		pid = live_parent(pid);
+		pid = parent_of(pid);
 	}
 	return false;
 }

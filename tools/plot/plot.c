@@ -86,7 +86,7 @@ enum format { FORMAT_SVG, FORMAT_PNG, FORMAT_GNUPLOT, FORMAT_JSON };
 static const char *const format_names[] = {"svg", "png", "gnuplot", "perfetto"};
 static const char *const endings[] = {".svg", ".png", ".gp", ".json"};
 
-struct options {
+struct plot_options {
 	const char *trace, *output;
 	bool panel[PICTURE_PANELS], panels_given;
 	uint64_t from_ns, to_ns;
@@ -99,7 +99,7 @@ struct options {
 /* All of one call. */
 struct plot {
 	const char *program;
-	const struct options *options;
+	const struct plot_options *options;
 	const struct command_options *common;
 	enum format format;
 	const char *output; /* NULL: standard output */
@@ -114,7 +114,7 @@ struct plot {
 
 /* ---- The command line ---- */
 
-static error_t read_what(struct argp_state *state, char *arg, struct options *options)
+static error_t read_what(struct argp_state *state, char *arg, struct plot_options *options)
 {
 	char *save = NULL, *whole = strdup(arg);
 	error_t error = whole != NULL ? 0 : ENOMEM;
@@ -137,7 +137,7 @@ static error_t read_what(struct argp_state *state, char *arg, struct options *op
 		state, "--what", arg, "a list of progress, lead, placement, spread, braid, or all");
 }
 
-static error_t read_tids(struct argp_state *state, char *arg, struct options *options)
+static error_t read_tids(struct argp_state *state, char *arg, struct plot_options *options)
 {
 	char *save = NULL, *whole = strdup(arg);
 	error_t error = whole != NULL ? 0 : ENOMEM;
@@ -159,7 +159,7 @@ static error_t read_tids(struct argp_state *state, char *arg, struct options *op
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct plot_options *o = state->input;
 
 	switch (key) {
 	case 'o':
@@ -207,7 +207,7 @@ static bool ends_in(const char *text, const char *ending)
 /* The format, from the options and the name of the output. */
 static int choose_format(struct plot *plot)
 {
-	const struct options *o = plot->options;
+	const struct plot_options *o = plot->options;
 	bool standard = o->output != NULL && strcmp(o->output, "-") == 0;
 
 	plot->format = o->gnuplot ? FORMAT_GNUPLOT : o->perfetto ? FORMAT_JSON : FORMAT_SVG;
@@ -236,7 +236,7 @@ static int choose_format(struct plot *plot)
 
 static int check_options(struct plot *plot)
 {
-	const struct options *o = plot->options;
+	const struct plot_options *o = plot->options;
 
 	if (o->trace == NULL)
 		return command_wrong(
@@ -286,9 +286,9 @@ static int prepare_failed(const struct plot *plot, int r)
 	return command_fail(plot->program, "%s", strerror(-r));
 }
 
-static int prepare(struct plot *plot)
+static int arrange_run(struct plot *plot)
 {
-	const struct options *o = plot->options;
+	const struct plot_options *o = plot->options;
 	bool all = o->perfetto;
 	const struct plot_choice choice = {.from_ns = o->from_ns,
 		.to_ns = o->to_ns,
@@ -328,7 +328,7 @@ static void warn(const struct plot *plot)
 
 static int fill_picture(const struct plot *plot, struct picture *picture)
 {
-	const struct options *o = plot->options;
+	const struct plot_options *o = plot->options;
 	bool any = false;
 
 	*picture = (struct picture){.trace = &plot->trace,
@@ -396,7 +396,7 @@ static int draw(const struct plot *plot, int script, int picture)
 	return command_fail(plot->program, "gnuplot: %s", strerror(-r));
 }
 
-static int make(struct plot *plot)
+static int make_output(struct plot *plot)
 {
 	bool drawn = plot->format == FORMAT_SVG || plot->format == FORMAT_PNG;
 	int text = output_scratch(), picture = drawn ? output_scratch() : -1, rc = 0;
@@ -426,7 +426,7 @@ static int make(struct plot *plot)
 
 /* ---- Telling ---- */
 
-static int tell(const struct plot *plot)
+static int tell_output(const struct plot *plot)
 {
 	const struct plot_run *run = &plot->run;
 	const struct trace_file *trace = &plot->trace;
@@ -462,7 +462,7 @@ static int tell(const struct plot *plot)
 
 int plot_main(int argc, char **argv)
 {
-	struct options options = {.to_ns = UINT64_MAX};
+	struct plot_options options = {.to_ns = UINT64_MAX};
 	const struct argp argp = {
 		.options = table, .parser = read_option, .args_doc = "TRACE", .doc = doc};
 	struct command_options common;
@@ -477,15 +477,15 @@ int plot_main(int argc, char **argv)
 		rc = read_trace(&plot);
 	command_progress(&plot.progress, 0.4);
 	if (rc == 0)
-		rc = prepare(&plot);
+		rc = arrange_run(&plot);
 	if (rc == 0) {
-		rc = make(&plot);
+		rc = make_output(&plot);
 		if (rc == 0 && !common.quiet)
 			warn(&plot);
 	}
 	command_progress_end(&plot.progress);
 	if (rc == 0)
-		rc = tell(&plot);
+		rc = tell_output(&plot);
 	braid_deinit(&plot.braid);
 	chart_deinit(&plot.chart);
 	plot_run_deinit(&plot.run);

@@ -52,7 +52,7 @@ static const char doc[] =
 	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
 
 /* 0 where an option was not given. */
-struct options {
+struct predict_options {
 	uint32_t threads, cpus, phases;
 	uint64_t period_ns, phase_ns;
 	const char *from;
@@ -60,7 +60,7 @@ struct options {
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *out = state->input;
+	struct predict_options *out = state->input;
 
 	switch (key) {
 	case 'n':
@@ -115,7 +115,7 @@ static void phases_of_run(const struct measurement *run, struct theory_case *c)
 }
 
 /* Options come first, then the run (NULL: none), then defaults. Returns an exit status. */
-static int build_case(const char *program, const struct options *options,
+static int build_case(const char *program, const struct predict_options *options,
 	const struct measurement *run, struct theory_case *c)
 {
 	*c = (struct theory_case){.threads = options->threads,
@@ -311,7 +311,7 @@ int predict_main(int argc, char **argv)
 {
 	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
 	const char *program = argv[0];
-	struct options options = {0};
+	struct predict_options options = {0};
 	struct command_options common;
 	struct prediction p = {0};
 

@@ -140,7 +140,7 @@ static void connect_all(struct field *field)
 
 static double norm(struct field *field);
 
-static int set_up(struct field *field, double source)
+static int make_members(struct field *field, double source)
 {
 	int rc = 0;
 
@@ -174,7 +174,7 @@ int field_new(struct field **out, const struct field_params *params)
 		params->strips ? GRID_CUT_1D : GRID_CUT_2D, params->ranks, params->workers,
 		params->each);
 	if (rc == 0)
-		rc = set_up(field, params->source);
+		rc = make_members(field, params->source);
 	if (rc < 0) {
 		field_free(field);
 		return rc;

@@ -18,7 +18,7 @@
 #define CHECK_ITERATIONS 50
 #define SERIES_POINTS 2000
 
-struct run {
+struct variant_run {
 	const char *program;
 	const struct subdomain_options *options;
 	struct command_progress progress;
@@ -35,7 +35,7 @@ static uint32_t variants(const struct subdomain_options *options)
 	return options->balances * options->dplbs;
 }
 
-static void show_progress(struct run *run, double done)
+static void show_progress(struct variant_run *run, double done)
 {
 	done = done < 0 ? 0 : done > 1 ? 1 : done;
 	command_progress(&run->progress, (run->number + done) / variants(run->options));
@@ -43,7 +43,7 @@ static void show_progress(struct run *run, double done)
 
 /* ---- Pictures ---- */
 
-static void write_series(struct run *run)
+static void write_series(struct variant_run *run)
 {
 	uint64_t n = cluster_subdomains(run->cluster), sum = 0;
 	uint64_t lines = run->options->lines < n ? run->options->lines : n;
@@ -60,7 +60,7 @@ static void write_series(struct run *run)
 	fputc('\n', run->series);
 }
 
-static int open_series(struct run *run)
+static int open_series(struct variant_run *run)
 {
 	const struct subdomain_options *options = run->options;
 
@@ -77,7 +77,7 @@ static int open_series(struct run *run)
 	return 0;
 }
 
-static int close_series(struct run *run)
+static int close_series(struct variant_run *run)
 {
 	FILE *series = run->series;
 	bool failed = series && ferror(series);
@@ -93,7 +93,7 @@ static int close_series(struct run *run)
 /* ---- How far ---- */
 
 /* A part of the run: of virtual time, but not of more work than is done in a moment. */
-static uint64_t slice_ns(const struct run *run, uint64_t whole_ns)
+static uint64_t slice_ns(const struct variant_run *run, uint64_t whole_ns)
 {
 	const struct cluster_params *params = &run->options->params;
 	double most = SLICE_UPDATES * params->update_ns / params->ranks / params->workers;
@@ -106,14 +106,14 @@ static uint64_t slice_ns(const struct run *run, uint64_t whole_ns)
 	return slice > 0 ? slice : 1;
 }
 
-static void step(struct run *run, uint64_t until_ns)
+static void step(struct variant_run *run, uint64_t until_ns)
 {
 	cluster_run(run->cluster, until_ns);
 	if (run->series)
 		write_series(run);
 }
 
-static void run_for(struct run *run, uint64_t time_ns)
+static void run_for(struct variant_run *run, uint64_t time_ns)
 {
 	uint64_t slice = slice_ns(run, time_ns);
 
@@ -125,7 +125,7 @@ static void run_for(struct run *run, uint64_t time_ns)
 }
 
 /* Updates after which the run ends: as good as never without --iterations. */
-static double wanted_updates(const struct run *run)
+static double wanted_updates(const struct variant_run *run)
 {
 	uint64_t iterations = run->options->iterations;
 
@@ -134,7 +134,7 @@ static double wanted_updates(const struct run *run)
 }
 
 /* When to look again whether that many are made, at the rate so far; at most after `most_ns`. */
-static uint64_t next_look_ns(const struct run *run, const struct cluster_result *result,
+static uint64_t next_look_ns(const struct variant_run *run, const struct cluster_result *result,
 	double want, uint64_t most_ns, uint64_t limit_ns)
 {
 	double left_ns = (double)most_ns, least_ns = run->options->params.update_ns;
@@ -148,7 +148,7 @@ static uint64_t next_look_ns(const struct run *run, const struct cluster_result 
 	return limit_ns - result->now_ns > step_ns ? result->now_ns + step_ns : limit_ns;
 }
 
-static void run_iterations(struct run *run, uint64_t limit_ns)
+static void run_iterations(struct variant_run *run, uint64_t limit_ns)
 {
 	const struct cluster_params *params = &run->options->params;
 	double want = wanted_updates(run), round_ns = params->update_ns * params->each;
@@ -164,7 +164,7 @@ static void run_iterations(struct run *run, uint64_t limit_ns)
 }
 
 /* The moment is taken from the straight line between the logarithms of two residuals. */
-static void run_residual(struct run *run, uint64_t limit_ns)
+static void run_residual(struct variant_run *run, uint64_t limit_ns)
 {
 	const struct subdomain_options *options = run->options;
 	double check = options->params.update_ns * options->params.each * CHECK_ITERATIONS;
@@ -192,7 +192,7 @@ static void run_residual(struct run *run, uint64_t limit_ns)
 
 /* ---- A variant ---- */
 
-static int set_up(struct run *run, struct cluster_params *params)
+static int make_cluster(struct variant_run *run, struct cluster_params *params)
 {
 	const struct subdomain_options *options = run->options;
 	const struct field_params field = {
@@ -227,7 +227,7 @@ static enum policy_plb_mode plb_mode(enum progress_balancing balancing)
 						      : POLICY_PLB_SPLIT;
 }
 
-static int run_variant(struct run *run, const double *speeds)
+static int run_variant(struct variant_run *run, const double *speeds)
 {
 	const struct subdomain_options *options = run->options;
 	const struct subdomain_outcome *outcome = run->outcome;
@@ -247,7 +247,7 @@ static int run_variant(struct run *run, const double *speeds)
 	uint64_t each = (uint64_t)params.each * params.workers;
 	most = most > each ? most : each;
 	params.room = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
-	int status = set_up(run, &params);
+	int status = make_cluster(run, &params);
 	if (status == 0)
 		status = open_series(run);
 	if (status == 0) {
@@ -270,7 +270,7 @@ static int run_variant(struct run *run, const double *speeds)
 static int run_all(const char *program, const struct subdomain_options *options)
 {
 	struct subdomain_outcome outcomes[SUBDOMAIN_CHOICES_MAX * SUBDOMAIN_CHOICES_MAX] = {0};
-	struct run run = {.program = program, .options = options};
+	struct variant_run run = {.program = program, .options = options};
 	int status = 0;
 	double *speeds = subdomain_speeds(program, options, &status), sum = 0;
 

@@ -13,7 +13,7 @@
 
 enum { TABLE_THREADS, TABLE_PROCESSES, TABLE_SUBDOMAINS, TABLE_CPUS };
 
-const struct sample_table *const options_table[OPTIONS_TABLES] = {
+const struct sample_table *const stat_tables[STAT_TABLES] = {
 	[TABLE_THREADS] = &sample_threads,
 	[TABLE_PROCESSES] = &sample_processes,
 	[TABLE_SUBDOMAINS] = &sample_subdomains,
@@ -74,7 +74,7 @@ static error_t read_order(struct argp_state *state, const char *arg, enum sample
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *options = state->input;
+	struct stat_options *options = state->input;
 
 	switch (key) {
 	case 'i':
@@ -107,19 +107,19 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-size_t options_chosen(const struct options *options)
+size_t stat_options_chosen(const struct stat_options *options)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < OPTIONS_TABLES; i++)
+	for (size_t i = 0; i < STAT_TABLES; i++)
 		n += options->chosen[i];
 	return n;
 }
 
 /* What doesn't fit together; NULL when all does. */
-static const char *contradiction(const struct options *options)
+static const char *contradiction(const struct stat_options *options)
 {
-	size_t chosen = options_chosen(options);
+	size_t chosen = stat_options_chosen(options);
 
 	if (options->count > 0 && options->interval_ns == 0)
 		return "--count needs --interval";
@@ -132,12 +132,12 @@ static const char *contradiction(const struct options *options)
 	return NULL;
 }
 
-int options_parse(struct options *out, int argc, char **argv)
+int stat_options_parse(struct stat_options *out, int argc, char **argv)
 {
 	const struct argp argp = {
 		.options = table, .parser = read_option, .args_doc = "[JOB]", .doc = doc};
 
-	*out = (struct options){.order = ORDER_RANK};
+	*out = (struct stat_options){.order = ORDER_RANK};
 	int r = command_parse(&argp, argc, argv, out, &out->common);
 	if (r != 0)
 		return r;

@@ -62,7 +62,7 @@ static bool passes(const struct live_thread *thread, const char *filter)
 	return strcasestr(text, filter) != NULL;
 }
 
-struct sorting {
+struct thread_sorting {
 	const struct live_thread *thread;
 	enum view_sort sort;
 	bool reverse;
@@ -97,7 +97,7 @@ static double sort_key(const struct live_thread *thread, enum view_sort sort)
 
 static int compare_threads(const void *a, const void *b, void *context)
 {
-	const struct sorting *sorting = context;
+	const struct thread_sorting *sorting = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	int order = compare_numbers(sort_key(&sorting->thread[x], sorting->sort),
 		sort_key(&sorting->thread[y], sorting->sort), sorting->reverse);
@@ -110,7 +110,7 @@ static int compare_threads(const void *a, const void *b, void *context)
 static int arrange_threads(
 	struct arrange *out, const struct live_sample *sample, const struct view *view)
 {
-	struct sorting sorting = {sample->thread, view->sort, view->reverse};
+	struct thread_sorting sorting = {sample->thread, view->sort, view->reverse};
 	double most = 0;
 
 	if (!make_indices(&out->thread, &out->thread_room, sample->threads))

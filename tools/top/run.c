@@ -93,7 +93,7 @@ static void next_job(struct top *top)
 }
 
 /* The job that was asked for, or all to choose from. Returns an exit status. */
-static int begin(struct top *top)
+static int open_first_job(struct top *top)
 {
 	const struct top_options *options = top->options;
 	struct live_error error = {""};
@@ -111,7 +111,7 @@ static int begin(struct top *top)
 
 /* ---- The loop ---- */
 
-static void look(struct top *top)
+static void look_at_job(struct top *top)
 {
 	struct view *view = &top->view;
 
@@ -202,13 +202,13 @@ static int loop(struct top *top)
 			return r;
 		if (top->options->count > 0 && --left == 0)
 			return 0;
-		look(top);
+		look_at_job(top);
 		if (top->watch.ended && top->options->exit)
 			return 0;
 	}
 }
 
-static int run(struct top *top)
+static int run_on_terminal(struct top *top)
 {
 	const char *program = top->options->program;
 	int r = terminal_open(top->options->colour, &top->terminal);
@@ -238,9 +238,9 @@ int top_run(const struct top_options *options)
 		return command_fail(options->program,
 			"a live screen needs %s; use `jugglectl stat --interval %g'", lacks,
 			(double)options->interval_ns * 1e-9);
-	int status = begin(&top);
+	int status = open_first_job(&top);
 	if (status == 0)
-		status = run(&top);
+		status = run_on_terminal(&top);
 	watch_close(&top.watch);
 	arrange_deinit(&top.arrange);
 	canvas_deinit(&top.canvas);

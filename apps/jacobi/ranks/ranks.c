@@ -69,7 +69,7 @@ static void receive(struct ranks *ranks)
 	}
 }
 
-static void look(struct ranks *ranks, struct survey_own *own)
+static void sum_up_progress(struct ranks *ranks, struct survey_own *own)
 {
 	const struct site *site = &ranks->site;
 	double updates = 0;
@@ -158,7 +158,7 @@ static void pump(struct ranks *ranks, uint64_t now_ns)
 	if (now_ns < ranks->survey_due_ns)
 		return;
 	ranks->survey_due_ns = now_ns + SURVEY_NS;
-	look(ranks, &own);
+	sum_up_progress(ranks, &own);
 	survey_step(&ranks->survey, &own, now_ns);
 	if (ranks->setup.options->dplb.kind != DPLB_NONE && now_ns >= ranks->balance_due_ns) {
 		ranks->balance_due_ns = now_ns + ranks->setup.options->dplb_period_ns;
@@ -339,7 +339,7 @@ void ranks_resume(struct ranks *ranks, const struct estimate *estimate)
 	pthread_mutex_lock(&ranks->lock);
 	atomic_store(&ranks->wishes, 0);
 	ranks->mover.refuses = false;
-	look(ranks, &own);
+	sum_up_progress(ranks, &own);
 	survey_met(&ranks->survey, &own, estimate);
 	pthread_mutex_unlock(&ranks->lock);
 }
@@ -360,7 +360,7 @@ void ranks_sum(struct ranks *ranks, double *values, uint32_t n)
 
 /* ---- The beginning and the end ---- */
 
-static int set_up(struct ranks *ranks)
+static int open_window(struct ranks *ranks)
 {
 	struct site *site = &ranks->site;
 	const struct jacobi_options *options = ranks->setup.options;
@@ -405,7 +405,7 @@ int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 		.lockstep = options->mode == MODE_SYNC,
 	};
 	pthread_mutex_init(&ranks->lock, NULL);
-	int rc = set_up(ranks);
+	int rc = open_window(ranks);
 	if (rc < 0) {
 		mover_deinit(&ranks->mover);
 		halos_deinit(&ranks->halos);

@@ -1,24 +1,24 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Threads by OpenMP; see team.h.
+ * Threads by OpenMP; see crew.h.
  */
-#include "apps/jacobi/team.h"
+#include "apps/jacobi/crew.h"
 
 #include <errno.h>
 #include <omp.h>
 #include <stddef.h>
 
-uint32_t team_threads_default(void)
+uint32_t crew_threads_default(void)
 {
 	return (uint32_t)omp_get_max_threads();
 }
 
-bool team_is_bound(void)
+bool crew_is_bound(void)
 {
 	return omp_get_proc_bind() != omp_proc_bind_false;
 }
 
-int team_run(uint32_t threads, team_member *member, void *arg)
+int crew_run(uint32_t threads, crew_member *member, void *arg)
 {
 	int wanted = (int)threads, got = 0;
 
@@ -34,8 +34,8 @@ int team_run(uint32_t threads, team_member *member, void *arg)
 	return got == wanted ? 0 : -EAGAIN;
 }
 
-void team_wait(struct team *team)
+void crew_wait(struct crew *crew)
 {
-	(void)team; /* OpenMP knows which */
+	(void)crew; /* OpenMP knows which */
 #pragma omp barrier
 }

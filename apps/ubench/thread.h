@@ -3,10 +3,10 @@
  * One thread of the benchmark: the phases, the same for pthreads, OpenMP and MPI.
  *
  * Only the barrier differs between the three programs, so it comes in as a function; all
- * that is timed lies in worker_run().
+ * that is timed lies in thread_run().
  */
-#ifndef UBENCH_WORKER_H
-#define UBENCH_WORKER_H
+#ifndef UBENCH_THREAD_H
+#define UBENCH_THREAD_H
 
 #include "apps/ubench/work.h"
 #include "daemon/base/cpuset.h"
@@ -16,7 +16,7 @@
 #include <stdint.h>
 
 /* How many phase times are kept, the first ones; more would weigh on what is measured. */
-#define WORKER_PHASE_TIMES_MAX 10000
+#define JOB_PHASE_TIMES_MAX 10000
 
 /* What all threads do; read-only while they run, save for error. */
 struct job {
@@ -32,7 +32,7 @@ struct job {
 
 /* What one thread does. A multiple of the line pairs that CPUs prefetch: a thread's
  * counters never slow its neighbour. */
-struct worker {
+struct bench_thread {
 	alignas(128) struct work work;
 	int index;
 	uint64_t started_ns; /* wall clock after the start barrier */
@@ -42,15 +42,15 @@ struct worker {
 
 /* Pin the calling thread if the job says so, and get its memory. To be called by the
  * thread itself. Returns 0 or a negative errno, also left in job->error; undone by
- * worker_deinit(), which may follow in any case. */
-int worker_init(struct worker *worker, int index, uint64_t *phase_ns, struct job *job);
-void worker_deinit(struct worker *worker);
+ * thread_deinit(), which may follow in any case. */
+int thread_init(struct bench_thread *thread, int index, uint64_t *phase_ns, struct job *job);
+void thread_deinit(struct bench_thread *thread);
 
 /* Start barrier, phases, barriers. All threads of a job must call it, also those that
  * could not start: then all return at once, without having worked. */
-void worker_run(struct worker *worker, struct job *job);
+void thread_run(struct bench_thread *thread, struct job *job);
 
-/* How many phase times worker_run() keeps. */
-uint64_t worker_phase_times(const struct job *job);
+/* How many phase times thread_run() keeps. */
+uint64_t job_phase_times(const struct job *job);
 
 #endif
