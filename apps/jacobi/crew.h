@@ -15,14 +15,14 @@ struct crew;
 /* What each thread runs; worker is from 0. */
 typedef void crew_member(struct crew *crew, uint32_t worker, void *arg);
 
-/* How many threads a user wants who did not say. At least 1. */
+/* How many threads to run when the user does not say: 1 or more. */
 uint32_t crew_threads_default(void);
 
 /* Whether the runtime has bound threads to CPUs by itself. */
 bool crew_is_bound(void);
 
 /* Run so many threads to their end; the caller is worker 0. Returns 0, or a negative errno when not
- * all could be started: then none has run. */
+ * all could be started; then no member has run. */
 int crew_run(uint32_t threads, crew_member *member, void *arg);
 
 /* The barrier of all threads of the crew. */

@@ -64,7 +64,7 @@ int grid_init(struct grid *grid, uint32_t rows, uint32_t columns, enum grid_cut 
 		&grid->split_across);
 }
 
-/* The pattern of blocks: as high in all ranks, and as wide in each. */
+/* The pattern of blocks: the same height in all ranks, the same width within each. */
 static uint32_t blocks_down(const struct grid *grid)
 {
 	return grid->workers_down * grid->split_down;

@@ -38,7 +38,7 @@ struct place {
 	uint32_t rank, ranks, local_rank, local_ranks;
 };
 
-/* The library starts threads, to which the signals that end a run in order must not go. */
+/* The library starts threads. They must not get the signals that end a run in order. */
 static int open_transport(struct transport **transport)
 {
 	sigset_t ends, before;
@@ -88,14 +88,14 @@ static double largest(const struct place *place, double number)
 	return number;
 }
 
-/* What failed on one rank ends all, in order: they would wait for it. */
+/* When one rank fails, all end in order: the others would wait for it. */
 static int agree(const struct place *place, int status)
 {
 	return (int)largest(place, status);
 }
 
-/* What has to be the same on all ranks: else windows differ, or some wait for what others leave out. A
- * whole number that a double holds. */
+/* A hash of what has to be the same on all ranks: else windows differ, or some ranks wait for what
+ * others leave out. It is a whole number that a double holds. */
 static double hash_common(const struct jacobi_options *options)
 {
 	uint64_t words[] = {0, options->rows, options->columns, options->subdomains, options->cut,
@@ -121,7 +121,7 @@ static int read_options(
 	int worst = agree(place, status);
 	if (place->rank == 0 && worst > status)
 		refused("another rank was started with wrong options");
-	/* Who wants help only goes no further, but the others ask. */
+	/* A rank that only prints help goes no further, but the others wait for its number. */
 	double hash = rc == 0 ? hash_common(options) : 0;
 	double most = largest(place, hash), least = -largest(place, -hash);
 	if (worst == 0 && most != least) {
@@ -132,7 +132,8 @@ static int read_options(
 	return rc == 0 && worst == 0 ? -1 : worst;
 }
 
-/* As many on each rank. Ranks of one machine share its CPUs, unless each was bound to its own. */
+/* The same number on each rank. Ranks of one machine share its CPUs, unless each was bound to its
+ * own. */
 static uint32_t choose_threads(const struct jacobi_options *options, const struct place *place)
 {
 	uint32_t threads = options->threads;
@@ -210,7 +211,7 @@ static int check_messages(
 	return 2;
 }
 
-/* Without this the kernel would grant it, and kill somebody when it is touched. */
+/* Without this check the kernel would grant the memory, and kill a process when it is touched. */
 static int check_memory(const struct grid *grid, const struct place *place)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
@@ -256,7 +257,7 @@ static int publish(const struct jacobi_options *options, const struct solve_task
 	return rc < 0 ? 1 : 0;
 }
 
-/* What was found, to all who want it. Prints its errors; returns the exit status. */
+/* Write the outcome in all forms that were asked for. Prints its errors; returns the exit status. */
 static int report_outcome(
 	const struct solve_task *task, const struct solve_outcome *outcome, FILE *output)
 {
@@ -325,8 +326,9 @@ out:
 	return status;
 }
 
-/* Files that only rank 0 writes, but the trace. Opened now: who cannot write should know before the
- * work is done. Prints its errors; returns the exit status. */
+/* Open the files: all ranks write a trace, only rank 0 writes the others. They are opened now, so
+ * that a file that cannot be written is known before the work is done. Prints its errors; returns
+ * the exit status. */
 static int open_files(const struct jacobi_options *options, const struct place *place,
 	struct monitor *monitor, FILE **output)
 {
@@ -393,7 +395,7 @@ int main(int argc, char **argv)
 leave:
 	transport_close(place.transport);
 	if (monitor.signal) {
-		/* What there was is reported: now die of it, as who sent it expects. */
+		/* The report is written. Now die of the signal, as its sender expects. */
 		pthread_sigmask(SIG_UNBLOCK, &monitor.signals, NULL);
 		signal(monitor.signal, SIG_DFL);
 		raise(monitor.signal);

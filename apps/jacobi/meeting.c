@@ -25,8 +25,8 @@ double meeting_squared(void *arg)
 	return sum;
 }
 
-/* The exact shares, while all stand still. By slots: what is on its way from one holder to another
- * has to be seen to as well. */
+/* Find the exact shares, while all stand still. Slots are dealt out by number, because a subdomain
+ * that is on its way from one holder to another needs its share, too. */
 void meeting_measure(struct solver *solver, uint32_t w)
 {
 	uint64_t slots = solver->task->slots;

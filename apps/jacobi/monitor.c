@@ -14,7 +14,8 @@
 #define TRACE_NS UINT64_C(1000000)
 #define LOOK_NS UINT64_C(250000000) /* to the terminal, and for signals */
 
-/* Not what nohup(1) or a shell's & has us ignore: blocked, it would come nevertheless. */
+/* Signals that nohup(1) or a shell's & has us ignore are left out: blocking them would make them
+ * pending. */
 static void add_signal(struct monitor *monitor, int number)
 {
 	struct sigaction action;

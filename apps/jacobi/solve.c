@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* The norm of the residual costs a part of an update, so only every so manieth pays it. */
+/* The norm of the residual costs a part of an update: one update in so many computes it. */
 #define RESIDUAL_EVERY 64
 
 static bool seems_converged(struct solver *solver)
@@ -40,7 +40,7 @@ static void arrives(void *arg, uint32_t slot, double share)
 	account->worker = progress_holder(solver->progress, slot);
 }
 
-/* One update of a subdomain that the worker holds and has fetched the halos of. */
+/* Update a subdomain that the worker holds, with the halos that it has fetched. */
 static void update(struct solver *solver, uint32_t w, uint32_t s)
 {
 	struct subdomain *sub = &solver->task->subdomains[s];
@@ -81,7 +81,7 @@ static void want(struct solver *solver, unsigned why)
 		call(solver, why);
 }
 
-/* What other ranks need. */
+/* Do what other ranks need. */
 static void pump(struct solver *solver, bool idle)
 {
 	unsigned why = ranks_pump(solver->ranks, idle);
@@ -92,8 +92,8 @@ static void pump(struct solver *solver, bool idle)
 		call(solver, CALL_RANKS);
 }
 
-/* In lockstep, after an iteration: wait for the other ranks; and now and then all tell each other
- * what they have found, so that they decide the same. */
+/* In lockstep, after an iteration: wait for the other ranks. Now and then all tell each other what
+ * they have found, so that all decide the same. */
 static void exchange(struct solver *solver, uint64_t iteration)
 {
 	double all[2];
@@ -109,8 +109,8 @@ static void exchange(struct solver *solver, uint64_t iteration)
 		atomic_store(&solver->meet_at, iteration);
 }
 
-/* Worker 0, before it waits. Whoever is still at the iteration before, or at this, won't see early
- * what is to be done at the next. */
+/* Worker 0, before it waits. It plans the meeting for the next iteration: other workers may still
+ * be at this one or the one before, and must not meet earlier. */
 static void look_on(struct solver *solver, uint64_t iteration)
 {
 	struct monitor *monitor = solver->task->monitor;
@@ -135,8 +135,8 @@ static unsigned why_now(struct solver *solver, uint64_t iteration)
 	return why;
 }
 
-/* All the same number of iterations, all decisions at the same one. Subdomains stay where they
- * are: one that is on its way would miss an iteration. */
+/* All workers make the same number of iterations, and decide at the same one. Subdomains stay where
+ * they are: one that is on its way would miss an iteration. */
 static void run_sync(struct solver *solver, struct crew *crew, uint32_t w)
 {
 	uint32_t first = w * solver->per_worker, end = first + solver->per_worker;
@@ -211,7 +211,8 @@ static void run_async(struct solver *solver, struct crew *crew, uint32_t w)
 	}
 }
 
-/* To where its neighbours are, or will be when they are set up; those of other ranks come later. */
+/* Connect a subdomain with its neighbours on this rank, whether they are set up yet or not. Those
+ * of other ranks are connected later. */
 static void connect(const struct solve_task *task, uint32_t s)
 {
 	uint32_t each = grid_rank_subdomains(task->grid);
@@ -226,7 +227,7 @@ static void connect(const struct solve_task *task, uint32_t s)
 	}
 }
 
-/* Where its memory is to lie, the thread that will use it sets it up. */
+/* The thread that will use the memory sets it up, so that it lies in that thread's NUMA node. */
 static int prepare_worker(struct solver *solver, uint32_t w)
 {
 	const struct solve_task *task = solver->task;

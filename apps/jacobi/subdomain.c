@@ -267,7 +267,7 @@ double subdomain_step_residual(struct subdomain *sub)
 
 double subdomain_residual(struct subdomain *sub)
 {
-	/* The iteration to come is room for scratch until it is advanced to. */
+	/* The cells of the next iteration are scratch until it is computed. */
 	const struct kernel_field field = field_of(sub);
 
 	return kernel_update_residual(&field);

@@ -146,7 +146,7 @@ static int start_hogs(struct noise *noise)
 		member->hog.stop = &noise->stop;
 		int rc = -pthread_create(&member->thread, NULL, member_main, member);
 		if (rc < 0) {
-			/* The others wait for it at the barrier: leaving main ends them. */
+			/* The others wait for it at the barrier; leaving main ends them. */
 			fprintf(stderr, "noise: starting thread %d of %d: %s\n", i + 1, hogs,
 				strerror(-rc));
 			return 1;
@@ -209,7 +209,7 @@ static int disturb(const struct noise_options *options, struct beside *beside)
 /* This process's number among those that mpirun or a batch system started; -1 without. */
 static int own_rank(void)
 {
-	/* That of MPICH's mpirun before that of the srun which may have started it. */
+	/* MPICH's mpirun comes before the srun that may have started it. */
 	static const char *const names[] = {
 		"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
 	int64_t rank;

@@ -19,7 +19,7 @@ void bench_member(struct bench *bench, int index)
 {
 	struct bench_thread *thread = &bench->thread[index];
 
-	/* An error is in the job, where all see it after the start barrier. */
+	/* An error is kept in the job, where all threads see it after the start barrier. */
 	thread_init(thread, index, index == 0 ? bench->phase_ns : NULL, &bench->job);
 	thread_run(thread, &bench->job);
 }
@@ -53,8 +53,8 @@ static void bench_deinit(struct bench *bench)
 	free(bench->phase_ns);
 }
 
-/* From the first thread that leaves the start barrier to the last that leaves the end:
- * thread 0 alone may come late to either. */
+/* The time from the first thread that leaves the start barrier to the last that leaves the end
+ * barrier: thread 0 alone may be late at either. */
 static void bench_collect(const struct bench *bench, struct result *result)
 {
 	uint64_t started_ns = UINT64_MAX, ended_ns = 0;

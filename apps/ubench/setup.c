@@ -21,7 +21,8 @@ int setup_rate(const char *program, const struct ubench_options *options, int th
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
 
-	/* Without this the kernel would grant it, and kill somebody when it is touched. */
+	/* Without this check the kernel would grant the memory, and kill a process when it is
+	 * touched. */
 	if (pages > 0 && page_bytes > 0 &&
 		(double)options->memory_bytes * threads > (double)pages * (double)page_bytes) {
 		fprintf(stderr,

@@ -15,7 +15,7 @@
 #include <stdatomic.h>
 #include <stdint.h>
 
-/* How many phase times are kept, the first ones; more would weigh on what is measured. */
+/* How many phase times are kept, from the first on. More would disturb what is measured. */
 #define JOB_PHASE_TIMES_MAX 10000
 
 /* What all threads do; read-only while they run, save for error. */
@@ -30,8 +30,8 @@ struct job {
 	atomic_int error; /* negative errno of any thread that could not start */
 };
 
-/* What one thread does. A multiple of the line pairs that CPUs prefetch: a thread's
- * counters never slow its neighbour. */
+/* What one thread does. It fills whole pairs of cache lines, which CPUs prefetch, so that no
+ * thread's counters slow its neighbour. */
 struct bench_thread {
 	alignas(128) struct work work;
 	int index;

@@ -25,7 +25,7 @@ static int start_threads(struct bench *bench)
 	omp_set_dynamic(0);
 #pragma omp parallel num_threads(bench->threads)
 	{
-		/* OMP_THREAD_LIMIT may have given fewer, for whom the barrier would wait. */
+		/* OMP_THREAD_LIMIT may have given fewer: the barrier would wait for the others. */
 		if (omp_get_num_threads() == bench->threads)
 			bench_member(bench, omp_get_thread_num());
 #pragma omp master
@@ -57,7 +57,7 @@ int main(int argc, char **argv)
 	if (rc)
 		return rc < 0 ? 2 : 0;
 	if (options.pin && omp_get_proc_bind() != omp_proc_bind_false) {
-		/* The runtime has shrunk our mask by now: there is nothing to pin to. */
+		/* The runtime has shrunk our mask by now, so there is nothing to pin to. */
 		fprintf(stderr, "%s: --pin: OMP_PROC_BIND already binds the threads\n",
 			model.program);
 		return 2;
@@ -69,7 +69,8 @@ int main(int argc, char **argv)
 	int threads = omp_get_max_threads();
 	const struct bench_launch launch = {
 		.threads = threads < OPTIONS_THREADS_MAX ? threads : OPTIONS_THREADS_MAX,
-		/* Not from the mask: OMP_PROC_BIND leaves it one CPU, and knows the others. */
+		/* Not from the mask: OMP_PROC_BIND leaves one CPU in it. The runtime knows the
+		 * others. */
 		.cpus = omp_get_num_procs(),
 		.mask = &mask,
 		.wait = wait_omp,

@@ -2,7 +2,7 @@
 /* Applying the rules; see judge.h. */
 #include "tools/doctor/judge.h"
 
-/* What comes from files and variables is for terminals, too. */
+/* Text from files and variables goes to terminals, too. */
 static void make_printable(char *text)
 {
 	for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++)

@@ -66,11 +66,12 @@ static void read_file(struct doctor_program *program, uid_t uid)
 	struct stat file;
 	int fd = open(program->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	/* A file that may be executed, but not read, is no failure. */
+	/* A file that may be executed but not read is no failure. */
 	if (fd < 0)
 		return;
 	if (fstat(fd, &file) == 0)
-		/* Of another user than root it keeps ours as its real one, by which we may move it. */
+		/* A program that is set-uid to another user than root keeps our real user, so that
+		 * we may move it. */
 		program->privileged =
 			((file.st_mode & S_ISUID) != 0 && file.st_uid == 0 && uid != 0) ||
 			fgetxattr(fd, "security.capability", NULL, 0) > 0;

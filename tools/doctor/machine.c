@@ -20,7 +20,8 @@ static void widen(struct doctor_range *range, int64_t value)
 		range->most = (uint64_t)value;
 }
 
-/* Those of a mask that are the first of their core. What doesn't tell is a core. */
+/* The CPUs of a mask that are the first of their core. A CPU whose core isn't known counts as a
+ * core. */
 static void read_cores(const char *root, const struct cpuset *mask, struct cpuset *first)
 {
 	for (int cpu = 0; cpu < CPUSET_CPUS_MAX; cpu++) {
@@ -122,7 +123,7 @@ static void read_quota(struct doctor_system *system, const char *root, const cha
 	}
 }
 
-/* The CPUs of a cgroup: of the nearest above it that tells. */
+/* The CPUs of a cgroup, or of the nearest one above it that names some. */
 static void read_cpuset(struct doctor_system *system, const char *root, const char *mount,
 	const char *path, const char *file)
 {

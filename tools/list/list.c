@@ -105,7 +105,7 @@ static bool is_wanted(const struct list_options *options, const struct live_entr
 	return user_is_wanted(&options->user, e->uid) && (!options->running || is_there(e));
 }
 
-/* Leave out what is not wanted, in place. */
+/* Drop what is not wanted, in place. */
 static void select_entries(struct listing *list)
 {
 	size_t n = 0;
@@ -308,7 +308,7 @@ static void write_progress(struct list_row *row, const struct live_entry *e)
 	bool outside = e->balancer_pid > 0 && e->balancer_pid != e->pid;
 	const char *who = outside ? ", juggle" : ", itself";
 
-	/* Its own threads are noted as its balancer for the moment of a balancing point only. */
+	/* Its own threads are the balancer for one point at a time only. */
 	snprintf(row->balanced, sizeof row->balanced, "%s%s", progress_reader_balancing(e->asked),
 		is_there(e) && e->asked != PROGRESS_BALANCE_NONE ? who : "");
 }
@@ -340,7 +340,7 @@ static void write_row(const struct listing *list, size_t i, struct list_row *row
 		write_progress(row, e);
 }
 
-/* Those that are below nothing, each with what is below it. Returns how many. */
+/* Entries that are below nothing, each followed by what is below it. Returns how many rows. */
 static size_t write_rows(const struct listing *list, struct list_row *row)
 {
 	size_t n = 0;

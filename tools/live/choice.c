@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To which job a process belongs, and which jobs there are so: one rule for all that list, choose or open
- * them. The ancestors of each process are read once, whatever the number of jobs.
+ * To which job a process belongs, and so which jobs there are: one rule for all who list, choose or
+ * open them. The ancestors of each process are read once, whatever the number of jobs.
  */
 #include "tools/live/internal.h"
 
 #include <stdlib.h>
 
-/* juggle adopts those of its job whose parent ended; one that was attached adopts nobody. */
+/* juggle adopts the processes of its job whose parent ended. A juggle that was attached adopts
+ * nobody. */
 pid_t live_job_top(const struct live_entry *job)
 {
 	return job->attached ? job->job_pid : job->pid;
 }
 
-/* Of one user: nobody tells of others' processes by telling that they are of its job. And of one that is
- * known to be a juggle, for anybody may make a file with a name. */
+/* The job of the same user, so that nobody can claim another user's processes as his job's. And
+ * only one that is known to be a juggle, since anybody can make a file of such a name. */
 static const struct live_entry *job_with_top(
 	const struct live_entry *entry, size_t n, uid_t uid, pid_t pid)
 {

@@ -14,7 +14,7 @@
 struct wanted {
 	const char *name; /* NULL: the only one */
 	bool is_pid;
-	pid_t above[LIVE_DEPTH]; /* that pid and those above it; none: nobody has it */
+	pid_t above[LIVE_DEPTH]; /* that pid and those above it; none: there is no such process */
 	size_t depth;
 };
 
@@ -23,8 +23,8 @@ struct entries {
 	size_t n;
 };
 
-/* How well an entry fits: its own number, that of its command, one within it, the nearer the better, and
- * at last its name, or a pid above it. */
+/* How well an entry fits. Best is its own pid, then that of its command, then one within it, the
+ * nearer the better; last come its name and a pid above it. */
 enum { FITS_NOT, FITS_LOOSELY, FITS_WITHIN, FITS_COMMAND = FITS_WITHIN + LIVE_DEPTH, FITS_EXACTLY };
 
 static int fail(struct live_error *error, int code, const char *format, ...)
@@ -137,7 +137,7 @@ static void name_choices(const struct live_entry *const *choice, size_t n, char 
 	}
 }
 
-/* Why nothing fits: of a pid whose segment can't be used, why it can't. */
+/* Say why nothing fits; of a pid whose segment can't be used, say why it can't. */
 static int explain(const struct entries *all, const struct wanted *wanted, struct live_error *error)
 {
 	pid_t pid = wanted->above[0];

@@ -39,8 +39,8 @@ bool live_process_gone(pid_t pid, uint64_t created_ns)
 		return true;
 	if (created_ns == 0)
 		return false;
-	/* A machine that slept since has a larger difference now than then: that lets a pid that was
-	 * reused count as the same, never the reverse. */
+	/* If the machine has slept since, the difference is larger now than it was then. So a
+	 * reused pid may count as the same process, but never the reverse. */
 	uint64_t asleep_ns = live_asleep_ns();
 	double born_ns = (double)leader.start_ticks * 1e9 / (double)sysconf(_SC_CLK_TCK);
 	return born_ns > (double)created_ns + (double)asleep_ns + BIRTH_SLACK_NS;

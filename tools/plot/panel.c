@@ -264,7 +264,7 @@ static void put_thread_name(const struct panel_context *c, const struct plot_thr
 	quote_text(c->to, name, sizeof(name));
 }
 
-/* Entries of the legend, as plots of nothing; each begins with a comma. */
+/* Entries of the legend are plots of nothing. Each begins with a comma. */
 static void put_thread_keys(const struct panel_context *c, const char *style)
 {
 	const struct plot_run *run = c->picture->run;
@@ -331,7 +331,7 @@ static void write_progress(struct panel_context *c)
 	c->named = true;
 }
 
-/* Names of lanes, not more of them than there is room for. */
+/* Names of lanes, as many as there is room for. */
 static void write_cpu_tics(const struct panel_context *c)
 {
 	const struct plot_run *run = c->picture->run;

@@ -99,8 +99,8 @@ static int default_cpus(const char *program, uint32_t *cpus)
 	return 0;
 }
 
-/* Of a report or a trace only the work of a thread is known: with --phase there are as many phases as
- * it makes, with --phases they are as long as it makes them, else it is one. */
+/* A report or a trace tells only the work of a thread. --phase divides it into so many phases,
+ * --phases makes them so long; without both it is one phase. */
 static void phases_of_run(const struct measurement *run, struct theory_case *c)
 {
 	bool phase_given = c->phase > 0, phases_given = c->phases > 0;
@@ -165,7 +165,7 @@ static void predict(struct prediction *p)
 		p->way = MEASUREMENT_LINUX;
 }
 
-/* Of what was measured from that time, in percent. */
+/* How far what was measured is from a predicted time, in percent. */
 static double deviation_pct(const struct prediction *p, double predicted)
 {
 	return 100 * (p->run.elapsed_s / predicted - 1);

@@ -56,7 +56,8 @@ static bool are_valid(const struct cluster_params *params)
 	return params->mode != MODE_SYNC || (!params->plb && !has_dplb(params));
 }
 
-/* Cells enough for any cut: only who is next to whom matters. Square ranks, as those of DPLB. */
+/* There are cells enough for any cut: only who is next to whom matters. Ranks are square, as in the
+ * DPLB paper. */
 static int cut(struct cluster *cluster)
 {
 	const struct cluster_params *params = &cluster->params;
@@ -171,7 +172,8 @@ static uint64_t word(unsigned short seed[3])
 	return high << 31 | (uint64_t)nrand48(seed);
 }
 
-/* Each rank has choices of its own, so that the order in which ranks are run does not matter. */
+/* Each rank has random numbers of its own, so that the order in which ranks are run does not
+ * matter. */
 static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[3])
 {
 	struct cluster_rank *rank = &cluster->ranks[r];
@@ -184,7 +186,7 @@ static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[
 	rank->dplb_due_ns =
 		(uint64_t)(erand48(rank->random) * (double)cluster->params.dplb_period_ns);
 	rank->slots = rank->residents = cluster->params.workers * cluster->params.each;
-	/* The rest is room, perhaps a lot of it: memory that is not touched before it is used. */
+	/* The rest is room, perhaps much of it: its memory is not touched before it is used. */
 	for (uint32_t s = 0; s < rank->slots; s++) {
 		size_t at = (size_t)r * cluster->room + s;
 		uint32_t w = s / cluster->params.each;
@@ -299,7 +301,7 @@ void cluster_free(struct cluster *cluster)
 
 /* ---- Run ---- */
 
-/* How old halos are where not each update is watched: those of some ranks, as they are now. */
+/* How old halos are, where updates are not watched: a sample of some ranks, as they are now. */
 static void sample(struct cluster *cluster)
 {
 	for (uint32_t r = (uint32_t)(cluster->exchanges % SAMPLED); r < cluster->params.ranks;

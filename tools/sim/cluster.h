@@ -58,8 +58,8 @@ struct cluster_result {
 	double rate; /* updates of all workers / workers / seconds: PLB, Section 3.1 */
 	uint64_t spread; /* of updates over all subdomains, now */
 	/* The most stale halo encountered, in iterations, and the mean over updates of the oldest
-	 * halo. Of several ranks in MODE_ASYNC without a field, where ranks are run one after
-	 * the other, a sample: each look, of a sixteenth of the ranks, and without latency. */
+	 * halo. It is a sample for several ranks in MODE_ASYNC without a field, where ranks are run
+	 * one after the other: of a sixteenth of the ranks at each look, and without latency. */
 	uint64_t staleness;
 	double staleness_mean;
 	uint64_t plb_points, plb_moves, dplb_points, dplb_moves, dplb_refused;
@@ -70,14 +70,15 @@ struct cluster_result {
 
 struct cluster;
 
-/* field: NULL, or the cells, not owned, with a subdomain for each of this cluster. Returns 0, -ENOMEM,
- * or -EINVAL: nothing of something, a cost, speed or time out of range, PLB or DPLB in MODE_SYNC, less
- * room than subdomains at first, or more subdomains than there are numbers for. */
+/* field: NULL, or the cells, not owned, with a subdomain for each of this cluster. Returns 0,
+ * -ENOMEM, or -EINVAL: a number is 0, a cost, speed or time is out of range, PLB or DPLB is asked
+ * for in MODE_SYNC, a rank has less room than subdomains at first, or there are more subdomains
+ * than numbers. */
 int cluster_new(struct cluster **out, const struct cluster_params *params, struct field *field);
 /* Accepts NULL. */
 void cluster_free(struct cluster *cluster);
-/* Go on until that moment of virtual time, 2^62 ns at most, and with what ends right then. How a run is cut into
- * calls changes nothing. */
+/* Go on until that moment of virtual time, 2^62 ns at most; what ends right then is done, too. It
+ * makes no difference into how many calls a run is cut. */
 void cluster_run(struct cluster *cluster, uint64_t until_ns);
 uint64_t cluster_subdomains(const struct cluster *cluster);
 /* Updates of each subdomain so far, into an array for all: for pictures of the braid. */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ranks know of each other, and what they move. As jacobi's ranks do, each looks at a few others
- * now and then, and reads what they told when it last looked; what is known of all goes up and down
- * a tree, a step a look, so that it is the older the more ranks there are.
+ * What ranks know of each other, and what they move. As jacobi's ranks do, each looks at a few
+ * others now and then, and reads what they had told at its look before. What is known of all ranks
+ * goes up and down a tree, a step a look: the more ranks there are, the older it is.
  */
 #include "tools/sim/cluster_internal.h"
 
@@ -69,7 +69,7 @@ static void count_messages(struct cluster *cluster)
 
 /* ---- Moves ---- */
 
-/* The one that has been empty for the longest, as jacobi's mover chooses; there is one. */
+/* The slot that has been empty for the longest, as jacobi's mover chooses. There is one. */
 static uint32_t free_slot(struct cluster *cluster, uint32_t rank)
 {
 	const struct slot *slots = &cluster->slots[(size_t)rank * cluster->room];
@@ -145,8 +145,8 @@ static double threshold(const struct cluster *cluster, double advance)
 		params->mode == MODE_SSYNC ? params->bound : UINT64_MAX);
 }
 
-/* Whether the rank moves something. A rank compares what it told itself when the others told what it
- * knows of them. */
+/* Does the rank move something? What it knows of others is from the exchange before, so it compares
+ * that with what it told of itself then. */
 static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move *move)
 {
 	const struct cluster_params *params = &cluster->params;

@@ -34,9 +34,9 @@ static bool may_update(struct cluster *cluster, uint32_t subdomain)
 	return true;
 }
 
-/* Like jacobi's workers: pass after pass over the working set, leaving out what would need newer
- * halos; between passes see to the balance. Returns when the update that it now is at ends, NEVER when
- * there is none. */
+/* A worker makes pass after pass over its working set, as jacobi's do. It leaves out what would
+ * need newer halos, and sees to the balance between passes. Returns when the update that it begins
+ * now ends; NEVER when there is none. */
 static uint64_t go_on(struct cluster *cluster, uint32_t rank, uint32_t w, uint64_t now_ns)
 {
 	struct cluster_worker *worker =
@@ -101,7 +101,7 @@ void events_run(struct cluster *cluster, struct shard *shard, uint64_t until_ns)
 				return;
 			halo_deliver(cluster);
 		} else if (shard->arrival_ns < now_ns) {
-			/* Not before updates that end then: one may be of what arrives. */
+			/* Updates that end at that moment come first: one may be of what arrives. */
 			if (shard->arrival_ns >= until_ns)
 				return;
 			exchange_arrive(cluster, shard, shard->arrival_ns);
@@ -118,7 +118,7 @@ void events_run(struct cluster *cluster, struct shard *shard, uint64_t until_ns)
 
 /* ---- Lockstep ---- */
 
-/* How long the next iteration takes: as long as it takes the slowest worker. */
+/* How long the next iteration takes: as long as for the slowest worker. */
 static uint64_t iteration_ns(struct cluster *cluster)
 {
 	const struct cluster_params *params = &cluster->params;

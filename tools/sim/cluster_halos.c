@@ -50,7 +50,7 @@ static void wake_holder(struct cluster *cluster, uint32_t subdomain, uint64_t no
 		order_wake(cluster, rank_of(cluster, subdomain), holder, now_ns);
 }
 
-/* One that is under way already will bring what is newest when it comes. */
+/* A halo that is under way already will bring what is newest when it arrives. */
 static void send_halo(struct cluster *cluster, uint32_t to, unsigned side, uint64_t at_ns)
 {
 	size_t i = (size_t)to * SIDES + side, size = (size_t)cluster->n * SIDES;
@@ -76,7 +76,7 @@ void halo_deliver(struct cluster *cluster)
 	wake_holder(cluster, delivery->subdomain, delivery->at_ns);
 }
 
-/* An update is complete: its neighbours can see it, those of other ranks later. */
+/* Let the neighbours see an update; those of other ranks see it later. */
 void halo_show(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns)
 {
 	uint32_t rank = rank_of(cluster, subdomain);
@@ -107,7 +107,7 @@ void halo_moved(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns)
 			continue;
 		size_t back = (size_t)to * SIDES + (side ^ 1);
 		bool within = rank_of(cluster, to) == rank;
-		/* It brings its halos; the neighbour has those that it had. */
+		/* The subdomain brings its halos; the neighbour keeps those that it had. */
 		cluster->seen[i] = updates_of(cluster, to);
 		cluster->seen[back] = updates_of(cluster, subdomain);
 		if (cluster->field) {

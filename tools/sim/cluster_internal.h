@@ -52,7 +52,7 @@ struct shard {
 };
 
 struct cluster_rank {
-	uint32_t slots; /* in use or empty again: those above were never in use, and are not set */
+	uint32_t slots; /* in use, or empty again; those above were never used, and are not set */
 	uint32_t residents; /* with those on their way here */
 	unsigned short random[3];
 	struct policy_plb_state plb;
@@ -130,7 +130,8 @@ static inline uint64_t updates_of(const struct cluster *cluster, uint32_t subdom
 	return cluster->progress[cluster->where[subdomain]].updates;
 }
 
-/* A cost in whole ns; what is left of it is kept in *fraction_ns for the next, so that the sum is right. */
+/* A cost in whole ns. The rest of it is kept in *fraction_ns for the next cost, so that the sum is
+ * right. */
 static inline uint64_t whole_ns(double cost_ns, double *fraction_ns)
 {
 	double sum_ns = cost_ns + *fraction_ns;
@@ -158,8 +159,8 @@ static inline uint32_t order_leaf(
 	return shard->leaves + worker - shard->first_rank * cluster->params.workers;
 }
 
-/* The next moment of a worker of the shard, whose number is among all. Of equal moments the lower number is
- * first, so that a run can be repeated. Here, as each update has two. */
+/* Set the next moment of a worker of the shard; its number is among all. Of equal moments the lower
+ * number comes first, so that a run can be repeated. It is inline because each update calls it. */
 static inline void order_set(
 	const struct cluster *cluster, struct shard *shard, uint32_t worker, uint64_t time_ns)
 {
@@ -198,9 +199,9 @@ void halo_moved(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns);
 
 /* A balancing point. Returns its cost in ns. */
 uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_ns);
-/* At the begin of a pass: leave what it no longer owns to the owners, take what others left. */
+/* At the start of a pass: leave what it no longer owns to the owners, and take what others left. */
 void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns);
-/* A slot, that nobody holds, to the worker with the fewest. */
+/* Give a slot that nobody holds to the worker with the fewest. */
 void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns);
 /* Take a slot out of all lists. Returns whether an update of it is going on, which then ends at *free_ns:
  * now at the earliest. */

@@ -35,7 +35,8 @@ static const struct argp_option table[] = {
 			POLICY_DPLB_DEFAULT_PERIOD_MS) "ms)",
 		-1},
 	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
-		"Let a rank be that is at most N updates behind in the mean of its subdomains, "
+		"Leave a rank alone that is at most N updates behind in the mean of its "
+		"subdomains, "
 		"above 0 to 1e12 (default: half of its own updates in a period, or of "
 		"the bound of ssync)",
 		-1},

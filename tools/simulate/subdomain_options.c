@@ -86,7 +86,8 @@ static const struct argp_option table[] = {
 	{"variation", KEY_VARIATION, "PCT", 0,
 		"Speeds of workers differ by up to so much to either side, 0 to 99 (default: 1)",
 		0},
-	{"jitter", KEY_JITTER, "PCT", 0, "So does the time of each update, 0 to 100 (default: 5)",
+	{"jitter", KEY_JITTER, "PCT", 0,
+		"Times of updates differ by up to so much to either side, 0 to 100 (default: 5)",
 		0},
 	{"point-cost", KEY_POINT_COST, "TIME", 0,
 		"What a balancing point costs its worker, for each subdomain (default: 20ns)", 0},
@@ -421,7 +422,8 @@ static int check_modes(const char *program, struct subdomain_options *options)
 	return 0;
 }
 
-/* Until what comes first; a residual may take long, but shows how far it is. */
+/* A run ends with what comes first. One with a residual may take long, since it shows how far it
+ * is. */
 static bool takes_hours(const struct subdomain_options *options)
 {
 	const struct cluster_params *params = &options->params;

@@ -16,7 +16,7 @@ enum subdomain_part { SUBDOMAIN_WORKERS, SUBDOMAIN_SOCKETS, SUBDOMAIN_RANKS, SUB
 
 struct subdomain_slow {
 	enum subdomain_part part;
-	const char *list; /* numbers and ranges, checked but for what there is; NULL: any */
+	const char *list; /* numbers and ranges; whether they are there is not checked yet; NULL: any */
 	size_t length; /* of the list */
 	uint32_t any; /* so many, by chance */
 	double least, most; /* share of the speed that is lost, by chance between the two */
@@ -54,7 +54,7 @@ struct subdomain_options subdomain_defaults(void);
 error_t subdomain_read_slow(struct argp_state *state, const char *option, char *arg,
 	enum subdomain_part part, struct subdomain_options *out);
 
-/* Complete what was read, and see that it fits together. Returns 0, or an exit status after a
+/* Complete what was read, and check that it fits together. Returns 0, or an exit status after a
  * message. */
 int subdomain_complete(const char *program, struct subdomain_options *options);
 

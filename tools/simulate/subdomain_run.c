@@ -92,7 +92,7 @@ static int close_series(struct variant_run *run)
 
 /* ---- How far ---- */
 
-/* A part of the run: of virtual time, but not of more work than is done in a moment. */
+/* A part of the run, in virtual time, with no more work than is done in a moment. */
 static uint64_t slice_ns(const struct variant_run *run, uint64_t whole_ns)
 {
 	const struct cluster_params *params = &run->options->params;
@@ -133,7 +133,7 @@ static double wanted_updates(const struct variant_run *run)
 			      : INFINITY;
 }
 
-/* When to look again whether that many are made, at the rate so far; at most after `most_ns`. */
+/* When to look again whether so many updates are made, by the rate so far; after `most_ns` at most. */
 static uint64_t next_look_ns(const struct variant_run *run, const struct cluster_result *result,
 	double want, uint64_t most_ns, uint64_t limit_ns)
 {

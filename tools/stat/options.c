@@ -35,7 +35,7 @@ static const struct argp_option table[] = {
 		"Again and again, a line each time: seconds, or a time with its unit, from 10ms "
 		"(default: once)",
 		0},
-	{"count", 'c', "N", 0, "With --interval: so often (default: until the job ends)", 0},
+	{"count", 'c', "N", 0, "With --interval: N times (default: until the job ends)", 0},
 	{"threads", KEY_THREADS, NULL, 0, "List all threads", 1},
 	{"processes", KEY_PROCESSES, NULL, 0, "List all processes that publish progress", 1},
 	{"subdomains", KEY_SUBDOMAINS, NULL, 0, "List all subdomains", 1},

@@ -12,7 +12,7 @@ struct stat_options {
 	struct command_options common;
 	const char *job; /* NULL: the only one */
 	uint64_t interval_ns; /* 0: once */
-	uint32_t count; /* 0: till the job ends */
+	uint32_t count; /* 0: until the job ends */
 	enum sample_order order;
 	bool csv;
 	bool summary; /* no table */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jugglectl stat: how far the threads and subdomains of a job have come, once or at intervals. Samples
- * and rates are made by `live`; what of them is shown is in table.h, and how in text.h, csv.h and
- * record.h.
+ * jugglectl stat: how far the threads and subdomains of a job have come, once or at intervals.
+ * Samples and rates come from tools/live, the tables of them from tools/table; text.h, csv.h and
+ * record.h print them.
  */
 #include "tools/command/print.h"
 #include "tools/command/subcommands.h"
@@ -20,7 +20,7 @@
 #include "daemon/base/clock.h"
 
 enum { LINES_PER_TITLE = 20 };
-/* JSON has more of them only when they are asked for: a million need gigabytes to write. */
+/* JSON has more subdomains only when they are asked for: a million need gigabytes to write. */
 enum { SUBDOMAINS_MOST = 16384 };
 
 struct session {
@@ -85,7 +85,7 @@ static int print_chosen(const struct session *session)
 	return r;
 }
 
-/* The beginning of each, as far as there is something to tell. Idle threads are not worth the place. */
+/* The first rows of each table that has any. Idle threads are not worth the place. */
 static int print_some(const struct session *session)
 {
 	const struct live_sample *sample = &session->sample;
@@ -150,7 +150,7 @@ static bool is_there(pid_t pid)
 	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-/* Whether all that is watched might have ended; it costs little to ask. */
+/* Might all that is watched have ended? It costs little to ask. */
 static bool seems_over(const struct live_sample *sample)
 {
 	if (sample->wrapped)
@@ -161,7 +161,7 @@ static bool seems_over(const struct live_sample *sample)
 	return true;
 }
 
-/* Sleep; in a long interval look now and then whether there is still something to wait for. Returns 0
+/* Sleep. In a long interval check now and then that there is still something to wait for. Returns 0
  * or what live_take() does. */
 static int wait_until(struct session *session, uint64_t deadline_ns)
 {

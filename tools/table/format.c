@@ -13,7 +13,7 @@
 
 static const struct format unknown = {"-"};
 
-/* Bounds are those at which printf() would round up to one digit more. */
+/* At these bounds printf() would round up to one digit more. */
 static struct format print_digits(double number, const char *unit)
 {
 	int digits = number < 9.995 ? 2 : number < 99.95 ? 1 : 0;
@@ -82,7 +82,7 @@ struct format format_percent(double share)
 	return format_number(100 * share);
 }
 
-/* What was asked for is whole, and what was measured hardly ever. */
+/* Times that people asked for are whole; measured ones hardly ever are. */
 static struct format print_whole(double number)
 {
 	struct format out;

@@ -18,9 +18,9 @@ struct format {
 
 /* A number: "0", "0.012", "1.20", "12.3", "1234", "12.3k", "1.20M" ..., at most 6 columns. */
 struct format format_number(double number);
-/* Likewise with its sign, also where that is a plus: at most 6 columns. */
+/* Likewise with its sign, also a plus: at most 6 columns. */
 struct format format_signed(double number);
-/* What can be counted: whole up to 999999, then as a number. At most 6 columns. */
+/* A count: all digits up to 999999, then as a number. At most 6 columns. */
 struct format format_count(uint64_t count);
 /* A share of 1 in percent, without the sign: at most 6 columns. */
 struct format format_percent(double share);
@@ -31,7 +31,7 @@ struct format format_age(double seconds);
 
 /* Columns of UTF-8 text, one a character. */
 int format_columns(const char *text);
-/* How many bytes of it fit so many columns: all characters that do are whole. */
+/* How many bytes of it fit so many columns. Characters are kept whole. */
 int format_cut(const char *text, int columns);
 
 #endif

@@ -142,7 +142,7 @@ static struct value count_unreadable(const struct live_sample *sample)
 	return value_count(n);
 }
 
-/* With empty places, as juggle(1) reports them; of those that can be read. */
+/* Empty places count, as in juggle's reports; processes that can't be read do not. */
 static struct value count_subdomains(const struct live_sample *sample)
 {
 	uint64_t n = 0;
@@ -211,7 +211,7 @@ static struct value get_wrapped(const struct live_sample *s, size_t column)
 	}
 }
 
-/* A dead balancer counts no more. */
+/* A dead balancer counts nothing any more. */
 static struct value balancer_rate(const struct live_sample *sample, double rate)
 {
 	return sample->lost ? value_unknown() : value_rate(rate);

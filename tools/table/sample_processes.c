@@ -91,7 +91,7 @@ static const char *balancer_of(const struct sample_row *row, const struct live_p
 		return NULL;
 	if (process->balancer_pid == process->pid)
 		return "itself";
-	/* Its own threads claim that for one point at a time. */
+	/* Its own threads are the balancer for one point at a time only. */
 	if (process->balancer_pid == 0)
 		return process->points > 0 ? "itself" : "nobody";
 	if (row->sample->wrapped)
@@ -104,7 +104,7 @@ static double age_of(const struct sample_row *row, const struct live_process *pr
 	return ((double)row->sample->now_ns - (double)process->created_ns) * 1e-9;
 }
 
-/* What is there only where the segment could be read. */
+/* Cells that are there only when the segment could be read. */
 static struct value get_published(
 	const struct sample_row *row, const struct live_process *p, size_t column)
 {

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The array with room for n elements; NULL when there is no memory: it is as it was then. */
+/* Make room for n elements. NULL when there is no memory; then the array is as it was. */
 static void *grown(void *array, size_t *room, size_t n, size_t bytes)
 {
 	if (n <= *room && array != NULL)
@@ -215,7 +215,7 @@ static uint32_t places(const struct live_process *process)
 	return process->error == 0 && process->subdomain != NULL ? process->subdomains : 0;
 }
 
-/* The process's groups come at the end of those that there are; subdomains likewise. */
+/* The groups of the process are added at the end, and so are its subdomains. */
 static void by_worker(struct arrange *out, const struct live_process *process, uint32_t number)
 {
 	struct arrange_group *group = out->group + out->groups;

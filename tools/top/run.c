@@ -35,7 +35,7 @@ static void tell(struct view *view, const char *text)
 
 /* ---- Jobs ---- */
 
-/* The list anew; the chosen one stays so where it is there. */
+/* List the jobs anew. The chosen one stays chosen if it is still there. */
 static void list_jobs(struct top *top)
 {
 	struct view *view = &top->view;
@@ -92,7 +92,7 @@ static void next_job(struct top *top)
 	open_job(top, &view->entry[next]);
 }
 
-/* The job that was asked for, or all to choose from. Returns an exit status. */
+/* Open the job that was asked for, or show all to choose from. Returns an exit status. */
 static int open_first_job(struct top *top)
 {
 	const struct top_options *options = top->options;
@@ -167,7 +167,7 @@ static bool handle_key(struct top *top, uint32_t key)
 	}
 }
 
-/* Draw at once what keys change, until it is time to look again. Returns 1 then, 0 to end, or a
+/* Draw what keys change at once, until it is time to look again. Returns 1 then, 0 to end, or a
  * negative errno code. */
 static int wait_and_draw(struct top *top, uint64_t looked_ns)
 {

@@ -10,7 +10,7 @@
 
 enum { SHOWN = 9 /* columns, at most */ };
 
-/* lead_s is shown when it makes this much of the scale; else a thread is at the mean. */
+/* A lead that is less than this part of the scale counts as at the mean. */
 #define AT_THE_MEAN 0.005
 #define LETTERS 3 /* columns: of "behind", and blanks around it */
 
@@ -22,7 +22,7 @@ struct screen_column {
 	enum view_sort sort; /* VIEW_SORTS: by none */
 };
 
-/* Where they are in a line, and what is beside them. */
+/* A line: its columns, and what stands beside them. */
 struct line {
 	struct screen_column column[SHOWN];
 	int letter, bar, bar_cols; /* columns; bar_cols is odd, or 0 */
