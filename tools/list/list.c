@@ -9,7 +9,7 @@
 #include "tools/command/subcommands.h"
 #include "tools/command/user.h"
 #include "tools/live/live.h"
-#include "tools/table/json.h"
+#include "tools/table/table.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -182,13 +182,20 @@ static const struct column column[COLUMNS] = {
 	[SHOWN_COMMAND] = {NULL, "COMMAND", SHOW_PLAIN, 0, 0},
 };
 
-/* A segment, with the words that are put together for it. */
+/* A segment. Cells of which nothing is known are zero. */
 struct list_row {
-	const struct live_entry *entry;
-	pid_t juggle_pid; /* 0: it belongs to none */
-	char user[USER_BYTES], pid[40], balanced[40];
-	const char *command;
+	struct value cell[COLUMNS];
+	char user[USER_BYTES], pid[40], balanced[40]; /* texts of cells */
 };
+
+static struct value get(const void *row, size_t which)
+{
+	return ((const struct list_row *)row)->cell[which];
+}
+
+static const struct table listed = {.column = column, .columns = COLUMNS, .get = get};
+
+/* ---- Rows ---- */
 
 /* Has its content been read, and is it of this kind? */
 static bool was_read(const struct live_entry *e, enum live_kind kind)
@@ -201,116 +208,43 @@ static struct value positive(int64_t number)
 	return number > 0 ? value_id(number) : value_unknown();
 }
 
-static struct value get_job(const struct live_entry *e, size_t which)
-{
-	switch (which) {
-	case JOB_PID:
-		return positive(e->job_pid);
-	case SHOWN_THREADS:
-	case THREADS:
-		return value_count(e->threads);
-	case IDLE:
-		return value_count(e->idle_threads);
-	case CPUS:
-		return value_count(e->cpus);
-	case ATTACHED:
-		return value_bool(e->attached);
-	case LOST:
-		return value_bool(e->lost);
-	case POLICY:
-		return value_text(e->policy);
-	case REGIME:
-		return value_text(live_regime_name(e->balancing));
-	default:
-		return value_unknown();
-	}
-}
-
-static struct value get_progress(const struct live_entry *e, size_t which)
-{
-	switch (which) {
-	case RANK:
-		return value_id(e->rank);
-	case SHOWN_THREADS:
-	case WORKERS:
-		return value_count(e->workers);
-	case SUBDOMAINS:
-		return value_count(e->subdomains);
-	case BALANCING:
-		return value_text(progress_reader_balancing(e->asked));
-	case BALANCER_PID:
-		return positive(e->balancer_pid);
-	default:
-		return value_unknown();
-	}
-}
-
-static struct value get(const void *of, size_t which)
-{
-	const struct list_row *row = of;
-	const struct live_entry *e = row->entry;
-
-	switch (which) {
-	case KIND:
-		return value_text(e->kind == LIVE_JOB ? "job" : "progress");
-	case SHOWN_PID:
-		return value_text(row->pid);
-	case PID:
-		return value_id(e->pid);
-	case JUGGLE_PID:
-		return positive(row->juggle_pid);
-	case UID:
-		return value_count(e->uid);
-	case USER:
-		return value_text(row->user);
-	case AGE:
-		return value_rate(e->age_s);
-	case STATE:
-		return value_text(live_state_name(e->state));
-	case SHOWN_BALANCED:
-		return value_text(row->balanced);
-	case PATH:
-		return value_text(e->path);
-	case BYTES:
-		return value_count(e->bytes);
-	case VERSION:
-		return positive(e->version);
-	case COMMAND:
-		return value_text(e->command);
-	case SHOWN_COMMAND:
-		return value_text(row->command);
-	default:
-		return was_read(e, LIVE_JOB)        ? get_job(e, which)
-		       : was_read(e, LIVE_PROGRESS) ? get_progress(e, which)
-						    : value_unknown();
-	}
-}
-
-static const struct table listed = {.column = column, .columns = COLUMNS, .get = get};
-
-/* ---- Rows ---- */
-
 static void write_job(struct list_row *row, const struct live_entry *e)
 {
+	struct value *cell = row->cell;
+
 	if (e->job_pid > 0)
 		snprintf(row->pid, sizeof row->pid, "%d/%d", (int)e->pid, (int)e->job_pid);
-	if (!is_there(e))
-		return;
-	snprintf(row->balanced, sizeof row->balanced, "%s%s", e->attached ? "-p, " : "",
-		e->lost                            ? "balancer died"
-		: strcmp(e->policy, "juggle") != 0 ? e->policy
-		: e->balancing                     ? "juggle"
-						   : "aside");
+	if (is_there(e))
+		snprintf(row->balanced, sizeof row->balanced, "%s%s", e->attached ? "-p, " : "",
+			e->lost                            ? "balancer died"
+			: strcmp(e->policy, "juggle") != 0 ? e->policy
+			: e->balancing                     ? "juggle"
+							   : "aside");
+	cell[JOB_PID] = positive(e->job_pid);
+	cell[SHOWN_THREADS] = cell[THREADS] = value_count(e->threads);
+	cell[IDLE] = value_count(e->idle_threads);
+	cell[CPUS] = value_count(e->cpus);
+	cell[ATTACHED] = value_bool(e->attached);
+	cell[LOST] = value_bool(e->lost);
+	cell[POLICY] = value_text(e->policy);
+	cell[REGIME] = value_text(live_regime_name(e->balancing));
 }
 
 static void write_progress(struct list_row *row, const struct live_entry *e)
 {
 	bool outside = e->balancer_pid > 0 && e->balancer_pid != e->pid;
 	const char *who = outside ? ", juggle" : ", itself";
+	const char *balancing = progress_reader_balancing(e->asked);
+	struct value *cell = row->cell;
 
 	/* Its own threads are the balancer for one point at a time only. */
-	snprintf(row->balanced, sizeof row->balanced, "%s%s", progress_reader_balancing(e->asked),
+	snprintf(row->balanced, sizeof row->balanced, "%s%s", balancing,
 		is_there(e) && e->asked != PROGRESS_BALANCE_NONE ? who : "");
+	cell[RANK] = value_id(e->rank);
+	cell[SHOWN_THREADS] = cell[WORKERS] = value_count(e->workers);
+	cell[SUBDOMAINS] = value_count(e->subdomains);
+	cell[BALANCING] = value_text(balancing);
+	cell[BALANCER_PID] = positive(e->balancer_pid);
 }
 
 /* Without the folder of the program. */
@@ -327,17 +261,29 @@ static void write_row(const struct listing *list, size_t i, struct list_row *row
 	const struct live_entry *e = &list->entry[i];
 	size_t owner = e->kind == LIVE_JOB ? i : list->job[i];
 	const char *command = e->command[0] != '\0' ? e->command : "-";
+	struct value *cell = row->cell;
 
-	*row = (struct list_row){.entry = e,
-		.juggle_pid = owner != NOBODY ? list->entry[owner].pid : 0,
-		.command = list->options.wide ? command : short_command(command)};
-	user_name(e->uid, row->user);
+	*row = (struct list_row){0};
 	snprintf(row->pid, sizeof row->pid, "%s%d", list->job[i] == NOBODY ? "" : " \\_ ",
 		(int)e->pid);
 	if (was_read(e, LIVE_JOB))
 		write_job(row, e);
 	if (was_read(e, LIVE_PROGRESS))
 		write_progress(row, e);
+	cell[KIND] = value_text(e->kind == LIVE_JOB ? "job" : "progress");
+	cell[SHOWN_PID] = value_text(row->pid);
+	cell[PID] = value_id(e->pid);
+	cell[JUGGLE_PID] = owner != NOBODY ? value_id(list->entry[owner].pid) : value_unknown();
+	cell[UID] = value_count(e->uid);
+	cell[USER] = value_text(user_name(e->uid, row->user));
+	cell[AGE] = value_rate(e->age_s);
+	cell[STATE] = value_text(live_state_name(e->state));
+	cell[SHOWN_BALANCED] = value_text(row->balanced);
+	cell[PATH] = value_text(e->path);
+	cell[BYTES] = value_count(e->bytes);
+	cell[VERSION] = positive(e->version);
+	cell[COMMAND] = value_text(e->command);
+	cell[SHOWN_COMMAND] = value_text(list->options.wide ? command : short_command(command));
 }
 
 /* Entries that are below nothing, each followed by what is below it. Returns how many rows. */

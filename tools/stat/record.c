@@ -2,8 +2,6 @@
 /* One JSON object of a moment; see record.h. */
 #include "tools/stat/record.h"
 
-#include "tools/table/json.h"
-
 #include <stdlib.h>
 
 static json_t *rows_json(const struct sample_table *table, const struct sample_row *row, size_t n)

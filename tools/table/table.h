@@ -6,6 +6,7 @@
 #ifndef TABLE_TABLE_H
 #define TABLE_TABLE_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -67,5 +68,9 @@ void table_print_text(FILE *to, const char *text, int columns, int width, bool l
  * can be spared. Whether the stream took it is the caller's to ask. */
 void table_print(FILE *to, const struct table *table, const struct table_rows *rows, int columns,
 	bool titles);
+
+/* Add the cells of a row to an object, by their keys. What is not known, and text that is not UTF-8, is
+ * null. Returns 0 or -1, as jansson does; also when object is NULL. */
+int table_add_cells(json_t *object, const struct table *table, const void *row);
 
 #endif

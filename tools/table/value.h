@@ -9,7 +9,7 @@
 #include <stdint.h>
 
 enum value_kind {
-	VALUE_UNKNOWN,
+	VALUE_UNKNOWN, /* so is a zeroed value */
 	VALUE_BOOL,
 	VALUE_WHOLE,
 	VALUE_REAL, /* finite */

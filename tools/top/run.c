@@ -42,7 +42,7 @@ static void list_jobs(struct top *top)
 	pid_t pid = view->chosen < view->entries ? view->entry[view->chosen].pid : 0;
 	struct live_entry *entry;
 	size_t n;
-	int r = watch_list(&entry, &n);
+	int r = live_choices(&entry, &n);
 
 	if (r < 0) {
 		tell(view, strerror(-r));

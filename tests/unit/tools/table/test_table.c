@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tools/table/json.h"
+#include "tools/table/table.h"
 
 enum { NAME, AGE, COUNT, WORDS, COLUMNS };
 
