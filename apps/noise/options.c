@@ -82,27 +82,15 @@ struct parsing {
 	bool ranks;
 };
 
-static error_t read_nices(struct argp_state *state, const char *arg, struct noise_options *out)
+static bool take_nice(void *options, const char *word)
 {
-	char text[OPTIONS_NICES_MAX * 4];
-	char *rest = NULL;
+	struct noise_options *out = options;
+	int64_t nice;
 
-	out->nice_count = 0;
-	if (strlen(arg) >= sizeof(text))
-		return command_line_refuse(state, "--nice", arg, "at most 64 numbers");
-	strcpy(text, arg);
-	for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		int64_t nice = 0;
-
-		if (out->nice_count == OPTIONS_NICES_MAX || parse_integer(word, -20, 19, &nice) < 0)
-			return command_line_refuse(state, "--nice", arg,
-				"numbers from -20 to 19, separated by commas");
-		out->nice[out->nice_count++] = (int)nice;
-	}
-	if (out->nice_count == 0)
-		return command_line_refuse(
-			state, "--nice", arg, "numbers from -20 to 19, separated by commas");
-	return 0;
+	if (out->nice_count == OPTIONS_NICES_MAX || parse_integer(word, -20, 19, &nice) < 0)
+		return false;
+	out->nice[out->nice_count++] = (int)nice;
+	return true;
 }
 
 static error_t read_pattern(struct argp_state *state, const char *arg, struct noise_options *out)
@@ -148,7 +136,9 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		out->hogs = (int)number;
 		return error;
 	case KEY_NICE:
-		return read_nices(state, arg, out);
+		out->nice_count = 0;
+		return command_line_list(state, "--nice", arg,
+			"at most 64 numbers from -20 to 19, separated by commas", take_nice, out);
 	case KEY_WITH_PARENT:
 		out->with_parent = true;
 		return 0;

@@ -10,6 +10,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define TIME_NS_MAX ((UINT64_C(1) << 62) - 1)
@@ -178,6 +179,19 @@ error_t command_line_choice(struct argp_state *state, const char *option, const 
 				"%s%s", before, names[i]);
 	}
 	return command_line_refuse(state, option, arg, expected);
+}
+
+error_t command_line_list(struct argp_state *state, const char *option, const char *arg,
+	const char *expected, bool (*take)(void *out, const char *word), void *out)
+{
+	char *rest = NULL, *copy = strdup(arg);
+	char *word = copy != NULL ? strtok_r(copy, ",", &rest) : NULL;
+	bool right = word != NULL;
+
+	for (; right && word != NULL; word = strtok_r(NULL, ",", &rest))
+		right = take(out, word);
+	free(copy);
+	return right ? 0 : command_line_refuse(state, option, arg, expected);
 }
 
 error_t command_line_seed(

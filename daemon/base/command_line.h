@@ -8,6 +8,7 @@
 #define BASE_COMMAND_LINE_H
 
 #include <argp.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -50,6 +51,11 @@ error_t command_line_percent(
 /* One of these words: its place among them. */
 error_t command_line_choice(struct argp_state *state, const char *option, const char *arg,
 	const char *const *names, size_t count, size_t *out);
+
+/* Words separated by commas, each handed to take(), which returns whether it is right. Without any it
+ * is refused, too. What was taken before a wrong one stays taken. */
+error_t command_line_list(struct argp_state *state, const char *option, const char *arg,
+	const char *expected, bool (*take)(void *out, const char *word), void *out);
 
 /* A seed of random numbers: a whole number from 0. */
 error_t command_line_seed(

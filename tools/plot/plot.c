@@ -114,47 +114,26 @@ struct plot {
 
 /* ---- The command line ---- */
 
-static error_t read_what(struct argp_state *state, char *arg, struct plot_options *options)
+static bool take_panel(void *out, const char *word)
 {
-	char *save = NULL, *whole = strdup(arg);
-	error_t error = whole != NULL ? 0 : ENOMEM;
+	struct plot_options *options = out;
+	bool all = strcmp(word, "all") == 0, known = all;
 
-	options->panels_given = true;
-	memset(options->panel, 0, sizeof(options->panel));
-	for (char *word = error == 0 ? strtok_r(whole, ",", &save) : NULL; word != NULL;
-		word = strtok_r(NULL, ",", &save)) {
-		bool all = strcmp(word, "all") == 0, known = all;
-		for (size_t i = 0; i < PICTURE_PANELS; i++)
-			if (all || strcmp(word, picture_names[i]) == 0)
-				options->panel[i] = known = true;
-		if (!known)
-			error = EINVAL;
-	}
-	free(whole);
-	if (error == 0 && memchr(options->panel, true, sizeof(options->panel)) != NULL)
-		return 0;
-	return command_line_refuse(
-		state, "--what", arg, "a list of progress, lead, placement, spread, braid, or all");
+	for (size_t i = 0; i < PICTURE_PANELS; i++)
+		if (all || strcmp(word, picture_names[i]) == 0)
+			options->panel[i] = known = true;
+	return known;
 }
 
-static error_t read_tids(struct argp_state *state, char *arg, struct plot_options *options)
+static bool take_tid(void *out, const char *word)
 {
-	char *save = NULL, *whole = strdup(arg);
-	error_t error = whole != NULL ? 0 : ENOMEM;
+	struct plot_options *options = out;
+	int64_t tid;
 
-	for (char *word = error == 0 ? strtok_r(whole, ",", &save) : NULL;
-		word != NULL && error == 0; word = strtok_r(NULL, ",", &save)) {
-		int64_t tid = 0;
-		if (options->tids == TIDS_MAX || parse_integer(word, 1, INT32_MAX, &tid) < 0)
-			error = EINVAL;
-		else
-			options->tid[options->tids++] = (int32_t)tid;
-	}
-	free(whole);
-	if (error == 0 && options->tids > 0)
-		return 0;
-	return command_line_refuse(
-		state, "--tid", arg, "numbers of threads, at most 1000 of them: 4711,4713");
+	if (options->tids == TIDS_MAX || parse_integer(word, 1, INT32_MAX, &tid) < 0)
+		return false;
+	options->tid[options->tids++] = (int32_t)tid;
+	return true;
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
@@ -166,7 +145,11 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		o->output = arg;
 		return 0;
 	case KEY_WHAT:
-		return read_what(state, arg, o);
+		o->panels_given = true;
+		memset(o->panel, 0, sizeof(o->panel));
+		return command_line_list(state, "--what", arg,
+			"a list of progress, lead, placement, spread, braid, or all", take_panel,
+			o);
 	case KEY_FROM:
 		return command_line_time(state, "--from", arg, 0, &o->from_ns);
 	case KEY_TO:
@@ -174,7 +157,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case 't':
 		return command_line_count(state, "--threads", arg, 1, THREADS_MAX, &o->threads);
 	case KEY_TID:
-		return read_tids(state, arg, o);
+		return command_line_list(state, "--tid", arg,
+			"numbers of threads, at most 1000 of them: 4711,4713", take_tid, o);
 	case KEY_SUBDOMAINS:
 		return command_line_count(
 			state, "--subdomains", arg, 1, SUBDOMAINS_MAX, &o->subdomains);

@@ -7,8 +7,6 @@
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
 
-#include <string.h>
-
 #define RANKS_MAX 100000
 #define THRESHOLD_MAX 1e12
 
@@ -70,20 +68,12 @@ static const char doc[] =
 					   "Exit status: 0, 1 when something is not possible, 2 "
 					   "when the command line is wrong.";
 
-static error_t read_dplbs(struct argp_state *state, char *arg, struct subdomain_options *out)
+static bool take_dplb(void *options, const char *word)
 {
-	char *rest = NULL;
+	struct subdomain_options *out = options;
 
-	out->dplbs = 0;
-	for (char *word = strtok_r(arg, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-		if (out->dplbs == SUBDOMAIN_CHOICES_MAX ||
-			!method_read_dplb(word, &out->dplb[out->dplbs++]))
-			return command_line_refuse(state, "--dplb", word,
-				"at most 8 of none, global, neighbours, neighbours:REACH, as "
-				"neighbours:8, and random");
-	return out->dplbs > 0 ? 0
-			      : command_line_refuse(state, "--dplb", arg,
-					"none, global, neighbours[:REACH] or random");
+	return out->dplbs < SUBDOMAIN_CHOICES_MAX &&
+	       method_read_dplb(word, &out->dplb[out->dplbs++]);
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
@@ -98,7 +88,11 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_RANKS:
 		return command_line_count(state, "--ranks", arg, 1, RANKS_MAX, &params->ranks);
 	case KEY_DPLB:
-		return read_dplbs(state, arg, out);
+		out->dplbs = 0;
+		return command_line_list(state, "--dplb", arg,
+			"at most 8 of none, global, neighbours, neighbours:REACH, as neighbours:8, "
+			"and random",
+			take_dplb, out);
 	case KEY_DPLB_PERIOD:
 		return command_line_time(state, "--dplb-period", arg, 1, &params->dplb_period_ns);
 	case KEY_DPLB_THRESHOLD:

@@ -150,19 +150,12 @@ struct subdomain_options subdomain_defaults(void)
 	};
 }
 
-static error_t read_balances(struct argp_state *state, char *arg, struct subdomain_options *out)
+static bool take_balance(void *options, const char *word)
 {
-	char *rest = NULL;
+	struct subdomain_options *out = options;
 
-	out->balances = 0;
-	for (char *word = strtok_r(arg, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-		if (out->balances == SUBDOMAIN_CHOICES_MAX ||
-			!method_read_balance(word, &out->balance[out->balances++]))
-			return command_line_refuse(state, "--balance", word,
-				"at most 8 of none, split, joint and hybrid:N, as none,hybrid:500");
-	return out->balances > 0 ? 0
-				 : command_line_refuse(state, "--balance", arg,
-					   "none, split, joint or hybrid:N");
+	return out->balances < SUBDOMAIN_CHOICES_MAX &&
+	       method_read_balance(word, &out->balance[out->balances++]);
 }
 
 /* ---- What is slow ---- */
@@ -327,7 +320,10 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		out->params.bound = (uint32_t)bound;
 		return error;
 	case 'b':
-		return read_balances(state, arg, out);
+		out->balances = 0;
+		return command_line_list(state, "--balance", arg,
+			"at most 8 of none, split, joint and hybrid:N, as none,hybrid:500",
+			take_balance, out);
 	case KEY_PERIOD:
 		return command_line_time(state, "--period", arg, 1, &out->params.plb_period_ns);
 	case KEY_PAIRS:
