@@ -2,7 +2,7 @@
 /*
  * jacobi: an asynchronous solver to balance, and to study asynchronous iterations with.
  */
-#include "apps/jacobi/crew.h"
+#include "apps/crew.h"
 #include "apps/jacobi/options.h"
 #include "apps/jacobi/output.h"
 #include "apps/jacobi/ranks/ranks.h"

@@ -6,7 +6,7 @@
 #ifndef JACOBI_SOLVER_H
 #define JACOBI_SOLVER_H
 
-#include "apps/jacobi/crew.h"
+#include "apps/crew.h"
 #include "apps/jacobi/estimate.h"
 #include "apps/jacobi/ranks/ranks.h"
 #include "apps/jacobi/solve.h"

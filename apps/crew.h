@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A number of threads and their barrier. By OpenMP (crew_omp.c); by pthreads (crew_pthread.c)
- * where the build has no OpenMP, so that ThreadSanitizer, which OpenMP's runtime is
- * not built for, can watch all that the solver does.
+ * A number of threads and their barrier, for ubench and jacobi. crew_omp.c has them by OpenMP,
+ * crew_pthread.c by pthreads: for builds without OpenMP, and for ThreadSanitizer, which OpenMP's
+ * runtime is not built for.
  */
-#ifndef JACOBI_CREW_H
-#define JACOBI_CREW_H
+#ifndef APPS_CREW_H
+#define APPS_CREW_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -2,7 +2,7 @@
 /*
  * Threads by pthreads; see crew.h.
  */
-#include "apps/jacobi/crew.h"
+#include "apps/crew.h"
 
 #include "daemon/base/cpuset.h"
 

@@ -2,7 +2,7 @@
 /*
  * Threads by OpenMP; see crew.h.
  */
-#include "apps/jacobi/crew.h"
+#include "apps/crew.h"
 
 #include <errno.h>
 #include <omp.h>
