@@ -34,8 +34,8 @@ static const char *const cuts[] = {[GRID_CUT_1D] = "1d", [GRID_CUT_2D] = "2d"};
 
 /* ---- Reading ---- */
 
-int method_read_mode(struct argp_state *state, const char *arg, int64_t bound_max,
-	enum mode *mode, uint64_t *bound)
+int method_read_mode(struct argp_state *state, const char *arg, int64_t bound_max, enum mode *mode,
+	uint64_t *bound)
 {
 	int64_t number;
 
@@ -63,8 +63,7 @@ int method_read_cut(struct argp_state *state, const char *arg, enum grid_cut *cu
 	return error;
 }
 
-int method_read_grid(
-	struct argp_state *state, const char *arg, uint32_t *rows, uint32_t *columns)
+int method_read_grid(struct argp_state *state, const char *arg, uint32_t *rows, uint32_t *columns)
 {
 	const char *x = strchr(arg, 'x');
 	char rows_text[16];

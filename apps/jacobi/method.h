@@ -47,12 +47,11 @@ struct method_dplb {
 /* ---- Values of options, for parsers: return 0 or, after a message of one line, EINVAL ---- */
 
 /* *bound: that of ssync, else UINT64_MAX. */
-int method_read_mode(struct argp_state *state, const char *arg, int64_t bound_max,
-	enum mode *mode, uint64_t *bound);
+int method_read_mode(struct argp_state *state, const char *arg, int64_t bound_max, enum mode *mode,
+	uint64_t *bound);
 int method_read_cut(struct argp_state *state, const char *arg, enum grid_cut *cut);
 /* ROWSxCOLS. */
-int method_read_grid(
-	struct argp_state *state, const char *arg, uint32_t *rows, uint32_t *columns);
+int method_read_grid(struct argp_state *state, const char *arg, uint32_t *rows, uint32_t *columns);
 /* Of the residual over that of the start. */
 int method_read_residual(struct argp_state *state, const char *arg, double *residual);
 

@@ -16,7 +16,7 @@ enum subdomain_part { SUBDOMAIN_WORKERS, SUBDOMAIN_SOCKETS, SUBDOMAIN_RANKS, SUB
 
 struct subdomain_slow {
 	enum subdomain_part part;
-	const char *list; /* numbers and ranges; whether they are there is not checked yet; NULL: any */
+	const char *list; /* numbers and ranges, not compared yet with what there is; NULL: any */
 	size_t length; /* of the list */
 	uint32_t any; /* so many, by chance */
 	double least, most; /* share of the speed that is lost, by chance between the two */
