@@ -4,15 +4,6 @@
 
 #include "tools/command/subcommands.h"
 
-static error_t read_none(int key, char *arg, struct argp_state *state)
-{
-	(void)arg;
-	if (key != ARGP_KEY_INIT)
-		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = state->input;
-	return 0;
-}
-
 static const char doc[] =
 	"Simulate a node whose workers update subdomains at different speeds, and balance them by "
 	"progressive load balancing, in virtual time."
@@ -42,10 +33,10 @@ static void choose(struct subdomain_options *options)
 
 int simulate_plb_main(int argc, char **argv)
 {
-	const struct argp_child children[] = {{.argp = &subdomain_argp}, {0}};
-	const struct argp argp = {.parser = read_none, .doc = doc, .children = children};
+	struct argp argp = subdomain_argp;
 	struct subdomain_options options = subdomain_defaults();
 
+	argp.doc = doc;
 	options.dplb[options.dplbs++] = (struct method_dplb){.kind = DPLB_NONE};
 	return subdomain_main(&argp, argc, argv, &options, choose);
 }

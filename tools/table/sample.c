@@ -40,7 +40,8 @@ static int compare_rows(const void *left, const void *right)
 int sample_rows(const struct sample_table *table, const struct live_sample *sample,
 	int64_t unix_time_ms, enum sample_order order, struct sample_row **out, size_t *n)
 {
-	struct sample_sorting by = table->sorting[order];
+	struct sample_sorting by =
+		table->sorting != NULL ? table->sorting[order] : (struct sample_sorting){0};
 	size_t rows = table->fill(sample, NULL);
 	struct sample_row *row = calloc(rows > 0 ? rows : 1, sizeof(*row));
 

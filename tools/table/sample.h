@@ -43,7 +43,7 @@ struct sample_table {
 	struct table table; /* of rows of struct sample_row */
 	/* Sets sample, index and place of each row, unless row is NULL. Returns how many there are. */
 	size_t (*fill)(const struct live_sample *sample, struct sample_row *row);
-	struct sample_sorting sorting[ORDERS];
+	const struct sample_sorting *sorting; /* by enum sample_order; NULL: as it is */
 };
 
 /* The columns of sample_threads. */

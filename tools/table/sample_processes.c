@@ -175,7 +175,7 @@ const struct sample_table sample_processes = {
 	.title = "processes that publish progress",
 	.table = {.column = process_column, .columns = PROCESS_COLUMNS, .get = get_process},
 	.fill = fill_processes,
-	.sorting = {[ORDER_LEAD] = {PROCESS_MEAN + 1, false},
+	.sorting = (const struct sample_sorting[ORDERS]){[ORDER_LEAD] = {PROCESS_MEAN + 1, false},
 		[ORDER_MOVES] = {PROCESS_MOVES + 1, true},
 		[ORDER_RATE] = {PROCESS_RATE + 1, false}},
 };
@@ -274,6 +274,6 @@ const struct sample_table sample_subdomains = {
 	.title = "subdomains",
 	.table = {.column = subdomain_column, .columns = SUBDOMAIN_COLUMNS, .get = get_subdomain},
 	.fill = fill_subdomains,
-	.sorting = {[ORDER_LEAD] = {SUBDOMAIN_LAG + 1, true},
+	.sorting = (const struct sample_sorting[ORDERS]){[ORDER_LEAD] = {SUBDOMAIN_LAG + 1, true},
 		[ORDER_RATE] = {SUBDOMAIN_UPDATE_RATE + 1, false}},
 };

@@ -99,15 +99,19 @@ static size_t fill_compute_threads(const struct live_sample *sample, struct samp
 	return n;
 }
 
+static const struct sample_sorting thread_sorting[ORDERS] = {
+	[ORDER_CPU] = {THREAD_CPU + 1, false},
+	[ORDER_LEAD] = {THREAD_LEAD + 1, false},
+	[ORDER_MOVES] = {THREAD_MOVES + 1, true},
+	[ORDER_RATE] = {THREAD_SHARE + 1, false},
+};
+
 const struct sample_table sample_threads = {
 	.name = "thread",
 	.title = "threads",
 	.table = {.column = thread_column, .columns = THREAD_COLUMNS, .get = get_thread},
 	.fill = fill_threads,
-	.sorting = {[ORDER_CPU] = {THREAD_CPU + 1, false},
-		[ORDER_LEAD] = {THREAD_LEAD + 1, false},
-		[ORDER_MOVES] = {THREAD_MOVES + 1, true},
-		[ORDER_RATE] = {THREAD_SHARE + 1, false}},
+	.sorting = thread_sorting,
 };
 
 const struct sample_table sample_compute_threads = {
@@ -115,10 +119,7 @@ const struct sample_table sample_compute_threads = {
 	.title = "compute threads",
 	.table = {.column = thread_column, .columns = THREAD_COLUMNS, .get = get_thread},
 	.fill = fill_compute_threads,
-	.sorting = {[ORDER_CPU] = {THREAD_CPU + 1, false},
-		[ORDER_LEAD] = {THREAD_LEAD + 1, false},
-		[ORDER_MOVES] = {THREAD_MOVES + 1, true},
-		[ORDER_RATE] = {THREAD_SHARE + 1, false}},
+	.sorting = thread_sorting,
 };
 
 enum { CPU_NUMBER, CPU_DOMAIN, CPU_THREADS, CPU_COLUMNS };
@@ -156,5 +157,5 @@ const struct sample_table sample_cpus = {
 	.title = "CPUs",
 	.table = {.column = cpu_column, .columns = CPU_COLUMNS, .get = get_cpu},
 	.fill = fill_cpus,
-	.sorting = {[ORDER_CPU] = {CPU_NUMBER + 1, false}},
+	.sorting = (const struct sample_sorting[ORDERS]){[ORDER_CPU] = {CPU_NUMBER + 1, false}},
 };
