@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* Creating and removing the segment of a process. */
 #include "libprogress/instance.h"
+#include "libprogress/policy/plb.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -140,11 +141,11 @@ static void fill_in(struct progress *p, const struct progress_options *o)
 	h->rank = o->rank;
 	h->created_ns = instance_clock_ns();
 	h->balancing = or_default(o->balancing, PROGRESS_BALANCE_SPLIT);
-	h->pairs = or_default(o->pairs, 6);
-	h->low = or_default(o->low, 2);
-	h->high = or_default(o->high, 6);
-	h->hybrid_every = or_default(o->hybrid_every, 500);
-	h->period_ns = o->period_ns == 0              ? 1000000
+	h->pairs = or_default(o->pairs, POLICY_PLB_DEFAULT_PAIRS);
+	h->low = or_default(o->low, POLICY_PLB_DEFAULT_LOW);
+	h->high = or_default(o->high, POLICY_PLB_DEFAULT_HIGH);
+	h->hybrid_every = or_default(o->hybrid_every, POLICY_PLB_DEFAULT_HYBRID_EVERY);
+	h->period_ns = o->period_ns == 0              ? POLICY_PLB_DEFAULT_PERIOD_NS
 		       : o->period_ns > PERIOD_MAX_NS ? PERIOD_MAX_NS
 						      : o->period_ns;
 	atomic_init(&h->due_ns, h->created_ns + h->period_ns);

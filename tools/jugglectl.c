@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl(1): a table of subcommands, each in a folder of its own. */
-#include "tools/command.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -4,10 +4,18 @@
  */
 #include "apps/jacobi/edge.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #define FRESH UINT32_C(4) /* beside the number of the slot in the middle */
 #define NUMBER UINT32_C(3)
+
+void *edge_allocate(size_t count, size_t bytes)
+{
+	void *all = aligned_alloc(EDGE_LINE, count * bytes);
+
+	return all ? memset(all, 0, count * bytes) : NULL;
+}
 
 static void fill(struct edge_slot *slot, uint64_t iteration, const double *cells, size_t n)
 {

@@ -40,20 +40,25 @@ struct edge {
 	} slots[EDGE_SLOTS];
 };
 
+/* Allocate zeroed records, aligned to EDGE_LINE, of which their size is a multiple: free() them.
+ * NULL when there is no memory. */
+void *edge_allocate(size_t count, size_t bytes);
+
 /* Bytes that the cells of an edge need. */
 size_t edge_bytes(size_t cells);
 
-/* Set up an edge; the memory has edge_bytes(cells), stays the caller's, and is aligned to EDGE_LINE
- * as is the edge. */
+/* Set up an edge. The memory has edge_bytes(cells) and stays the caller's; both it and the edge are
+ * aligned to EDGE_LINE. */
 void edge_init(struct edge *edge, size_t cells, void *memory);
 
-/* Producer: the slot to fill, and to make what the consumer gets. Wait-free. */
+/* Producer: get the slot to fill, then hand it to the consumer. Wait-free. */
 struct edge_slot *edge_begin(struct edge *edge);
 void edge_publish(struct edge *edge);
-/* Both, with n cells of that iteration: for who has them in a row. */
+/* Both at once, where the n cells of that iteration lie in a row. */
 void edge_put(struct edge *edge, uint64_t iteration, const double *cells, size_t n);
 
-/* Consumer: the newest slot that was published; its until the next call. Wait-free. */
+/* Consumer: the newest slot that was published. It is the consumer's until the next call. Wait-
+ * free. */
 const struct edge_slot *edge_latest(struct edge *edge);
 
 /* In lockstep, both sides: the slot of an iteration. */

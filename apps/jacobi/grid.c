@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <stdbool.h>
 
-#define CELLS_PER_WORKER 300 /* on each side: PLB, Section 4.2 */
 #define SUBDOMAINS_MAX (UINT32_MAX / 2)
 
 /* Cut pieces of rows x columns cells into n = *down x *across, with the shortest edges, into
@@ -49,11 +48,11 @@ int grid_init(struct grid *grid, uint32_t rows, uint32_t columns, enum grid_cut 
 	if (!given) {
 		uint64_t across = (uint64_t)ranks * grid->workers_across;
 
-		if (grid->workers_down > GRID_SIDE_MAX / CELLS_PER_WORKER ||
-			across > GRID_SIDE_MAX / CELLS_PER_WORKER)
+		if (grid->workers_down > GRID_SIDE_MAX / GRID_WORKER_SIDE ||
+			across > GRID_SIDE_MAX / GRID_WORKER_SIDE)
 			return -ERANGE;
-		grid->rows = CELLS_PER_WORKER * grid->workers_down;
-		grid->columns = CELLS_PER_WORKER * (uint32_t)across;
+		grid->rows = GRID_WORKER_SIDE * grid->workers_down;
+		grid->columns = GRID_WORKER_SIDE * (uint32_t)across;
 		band = grid->columns / ranks;
 	}
 	if (grid->rows > GRID_SIDE_MAX || grid->columns > GRID_SIDE_MAX)
@@ -65,7 +64,7 @@ int grid_init(struct grid *grid, uint32_t rows, uint32_t columns, enum grid_cut 
 		&grid->split_across);
 }
 
-/* The pattern of blocks: as high in all ranks, and as wide in each. */
+/* The pattern of blocks: the same height in all ranks, the same width within each. */
 static uint32_t blocks_down(const struct grid *grid)
 {
 	return grid->workers_down * grid->split_down;

@@ -12,6 +12,7 @@
 #include <stdint.h>
 
 #define GRID_SIDE_MAX (UINT32_C(1) << 24) /* rows or columns */
+#define GRID_WORKER_SIDE 300 /* cells a worker, each way, unless told: PLB, Section 4.2 */
 #define GRID_OUTSIDE UINT32_MAX /* no subdomain: beyond the boundary */
 
 enum grid_cut {
@@ -34,9 +35,9 @@ struct grid_block {
 	uint32_t rows, columns;
 };
 
-/* Cut a grid for so many ranks with so many workers, and those with so many subdomains each (none
- * of them 0). With rows and columns 0, there are 300 x 300 cells a worker. Returns 0, or -ERANGE when
- * there are more pieces than cells to cut between, or when the grid would be larger than
+/* Cut a grid for `ranks` ranks of `workers` workers each; none of the numbers is 0. With rows and
+ * columns 0 it has GRID_WORKER_SIDE x GRID_WORKER_SIDE cells for each worker. Returns 0, or
+ * -ERANGE: there are more pieces than cells to cut between, the grid would be larger than
  * GRID_SIDE_MAX, or the subdomains more than UINT32_MAX / 2. */
 int grid_init(struct grid *grid, uint32_t rows, uint32_t columns, enum grid_cut cut, uint32_t ranks,
 	uint32_t workers, uint32_t subdomains_per_worker);
@@ -44,13 +45,13 @@ int grid_init(struct grid *grid, uint32_t rows, uint32_t columns, enum grid_cut 
 /* Subdomains of all ranks. */
 uint32_t grid_subdomains(const struct grid *grid);
 
-/* Subdomains that each rank has at first: rank r those from r times this number. */
+/* Subdomains that each rank has at first. Those of rank r begin with number r times this. */
 uint32_t grid_rank_subdomains(const struct grid *grid);
 
 /* The cells of a subdomain, of which there is at least one. */
 struct grid_block grid_block(const struct grid *grid, uint32_t subdomain);
 
-/* The subdomain on that side, or GRID_OUTSIDE. Shares its whole edge. */
+/* The subdomain on that side, or GRID_OUTSIDE. The two share the whole edge. */
 uint32_t grid_neighbour(const struct grid *grid, uint32_t subdomain, enum grid_side side);
 
 /* The side that a neighbour on that side sees. */

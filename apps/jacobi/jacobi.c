@@ -2,12 +2,12 @@
 /*
  * jacobi: an asynchronous solver to balance, and to study asynchronous iterations with.
  */
+#include "apps/crew.h"
 #include "apps/jacobi/options.h"
 #include "apps/jacobi/output.h"
 #include "apps/jacobi/ranks/ranks.h"
 #include "apps/jacobi/result.h"
 #include "apps/jacobi/solve.h"
-#include "apps/jacobi/team.h"
 #include "daemon/base/cpuset.h"
 
 #include <errno.h>
@@ -38,7 +38,7 @@ struct place {
 	uint32_t rank, ranks, local_rank, local_ranks;
 };
 
-/* The library starts threads, to which the signals that end a run in order must not go. */
+/* The library starts threads. They must not get the signals that end a run in order. */
 static int open_transport(struct transport **transport)
 {
 	sigset_t ends, before;
@@ -88,31 +88,32 @@ static double largest(const struct place *place, double number)
 	return number;
 }
 
-/* What failed on one rank ends all, in order: they would wait for it. */
+/* When one rank fails, all end in order: the others would wait for it. */
 static int agree(const struct place *place, int status)
 {
 	return (int)largest(place, status);
 }
 
-/* What has to be the same on all ranks: else windows differ, or some wait for what others leave out. A
- * whole number that a double holds. */
-static double hash_common(const struct options *options)
+/* A hash of what has to be the same on all ranks: else windows differ, or some ranks wait for what
+ * others leave out. It is a whole number that a double holds. */
+static double hash_common(const struct jacobi_options *options)
 {
 	uint64_t words[] = {0, options->rows, options->columns, options->subdomains, options->cut,
-		options->mode, options->bound, options->high, options->dplb, options->iterations,
-		options->output != NULL, 0};
+		options->mode, options->bound, options->high, options->dplb.kind,
+		options->iterations, options->output != NULL, 0};
 
 	memcpy(&words[sizeof(words) / sizeof(words[0]) - 1], &options->residual, sizeof(words[0]));
 	return (double)(window_seal(words, sizeof(words)) >> 32);
 }
 
 /* Rank 0 prints errors, and the help. Returns the exit status, or -1 to go on. */
-static int read_options(int argc, char **argv, const struct place *place, struct options *options)
+static int read_options(
+	int argc, char **argv, const struct place *place, struct jacobi_options *options)
 {
-	int rc = options_parse(argc, argv, place->rank > 0, options);
+	int rc = jacobi_options_parse(argc, argv, place->rank > 0, options);
 	int status = rc < 0 ? 2 : 0;
 
-	if (rc == 0 && options->pin && team_is_bound()) {
+	if (rc == 0 && options->pin && crew_is_bound()) {
 		status = 2;
 		if (place->rank == 0)
 			refused("--pin: OMP_PROC_BIND already binds the threads");
@@ -120,7 +121,7 @@ static int read_options(int argc, char **argv, const struct place *place, struct
 	int worst = agree(place, status);
 	if (place->rank == 0 && worst > status)
 		refused("another rank was started with wrong options");
-	/* Who wants help only goes no further, but the others ask. */
+	/* A rank that only prints help goes no further, but the others wait for its number. */
 	double hash = rc == 0 ? hash_common(options) : 0;
 	double most = largest(place, hash), least = -largest(place, -hash);
 	if (worst == 0 && most != least) {
@@ -131,8 +132,9 @@ static int read_options(int argc, char **argv, const struct place *place, struct
 	return rc == 0 && worst == 0 ? -1 : worst;
 }
 
-/* As many on each rank. Ranks of one machine share its CPUs, unless each was bound to its own. */
-static uint32_t choose_threads(const struct options *options, const struct place *place)
+/* The same number on each rank. Ranks of one machine share its CPUs, unless each was bound to its
+ * own. */
+static uint32_t choose_threads(const struct jacobi_options *options, const struct place *place)
 {
 	uint32_t threads = options->threads;
 
@@ -141,7 +143,7 @@ static uint32_t choose_threads(const struct options *options, const struct place
 		uint32_t share =
 			online > place->local_ranks ? (uint32_t)online / place->local_ranks : 1;
 
-		threads = team_threads_default();
+		threads = crew_threads_default();
 		if (place->transport && !getenv("OMP_NUM_THREADS") && threads > share)
 			threads = share;
 		if (threads > OPTIONS_THREADS_MAX)
@@ -165,8 +167,8 @@ static int try_file(const char *path)
 }
 
 /* The grid and its cut, the same on all ranks. Rank 0 prints errors. Returns the exit status. */
-static int cut(const struct options *options, const struct place *place, uint32_t threads,
-	struct grid *grid)
+static int cut_grid(const struct jacobi_options *options, const struct place *place,
+	uint32_t threads, struct grid *grid)
 {
 	uint64_t subdomains = (uint64_t)threads * options->subdomains;
 	const char *why = "it is too small, or too large";
@@ -196,10 +198,10 @@ static int cut(const struct options *options, const struct place *place, uint32_
 /* A subdomain goes to another rank as one message, whose length is an int to MPI. The same on all
  * ranks; rank 0 prints errors. Returns the exit status. */
 static int check_messages(
-	const struct options *options, const struct grid *grid, const struct place *place)
+	const struct jacobi_options *options, const struct grid *grid, const struct place *place)
 {
 	struct grid_block block = grid_block(grid, 0); /* others are a row or a column larger */
-	bool sent = place->ranks > 1 && (options->dplb != DPLB_NONE || options->output);
+	bool sent = place->ranks > 1 && (options->dplb.kind != DPLB_NONE || options->output);
 
 	if (!sent || 8.0 * (block.rows + 16.0) * (block.columns + 16.0) < INT32_MAX)
 		return 0;
@@ -209,7 +211,7 @@ static int check_messages(
 	return 2;
 }
 
-/* Without this the kernel would grant it, and kill somebody when it is touched. */
+/* Without this check the kernel would grant the memory, and kill a process when it is touched. */
 static int check_memory(const struct grid *grid, const struct place *place)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
@@ -223,8 +225,8 @@ static int check_memory(const struct grid *grid, const struct place *place)
 }
 
 /* Prints its errors; returns the exit status. */
-static int publish(const struct options *options, const struct solve_task *task, int32_t rank,
-	struct progress **progress)
+static int publish(const struct jacobi_options *options, const struct solve_task *task,
+	int32_t rank, struct progress **progress)
 {
 	uint32_t each = grid_rank_subdomains(task->grid);
 	uint32_t *owner = calloc(task->slots, sizeof(*owner));
@@ -232,11 +234,11 @@ static int publish(const struct options *options, const struct solve_task *task,
 		.workers = task->workers,
 		.subdomains = task->slots,
 		.owner = owner,
-		.balancing = options->balancing,
+		.balancing = options->balance.kind,
 		.pairs = options->pairs,
 		.low = options->low,
 		.high = options->high,
-		.hybrid_every = options->hybrid_every,
+		.hybrid_every = options->balance.hybrid_every,
 		.period_ns = options->period_ns,
 		.rank = rank,
 	};
@@ -255,10 +257,11 @@ static int publish(const struct options *options, const struct solve_task *task,
 	return rc < 0 ? 1 : 0;
 }
 
-/* What was found, to all who want it. Prints its errors; returns the exit status. */
-static int report(const struct solve_task *task, const struct solve_outcome *outcome, FILE *output)
+/* Write the outcome in all forms that were asked for. Prints its errors; returns the exit status. */
+static int report_outcome(
+	const struct solve_task *task, const struct solve_outcome *outcome, FILE *output)
 {
-	const struct options *options = task->options;
+	const struct jacobi_options *options = task->options;
 	bool json_only = options->json && strcmp(options->json, "-") == 0;
 	int status = 0, rc;
 
@@ -274,8 +277,8 @@ static int report(const struct solve_task *task, const struct solve_outcome *out
 	return status;
 }
 
-static int run(const struct options *options, const struct grid *grid, uint32_t threads,
-	const struct place *place, struct monitor *monitor, FILE *output)
+static int solve_and_report(const struct jacobi_options *options, const struct grid *grid,
+	uint32_t threads, const struct place *place, struct monitor *monitor, FILE *output)
 {
 	struct cpuset mask;
 	struct solve_outcome outcome;
@@ -293,12 +296,10 @@ static int run(const struct options *options, const struct grid *grid, uint32_t 
 
 	if (task.transport)
 		task.slots = ranks_slots(options, grid, threads);
-	size_t bytes = task.slots * sizeof(struct subdomain);
-	task.subdomains = aligned_alloc(EDGE_LINE, bytes);
+	task.subdomains = edge_allocate(task.slots, sizeof(struct subdomain));
 	if (rc < 0 || !task.subdomains) {
 		status = failed("preparing", rc < 0 ? rc : -ENOMEM);
 	} else {
-		memset(task.subdomains, 0, bytes);
 		status = publish(options, &task, (int32_t)place->rank, &task.progress);
 	}
 	status = agree(place, status);
@@ -315,7 +316,7 @@ static int run(const struct options *options, const struct grid *grid, uint32_t 
 		if (task.transport)
 			transport_abort(task.transport, status);
 	} else if (place->rank == 0) {
-		status = report(&task, &outcome, output);
+		status = report_outcome(&task, &outcome, output);
 	}
 	solve_outcome_deinit(&outcome, grid);
 	for (uint32_t s = 0; s < task.slots; s++)
@@ -325,9 +326,10 @@ out:
 	return status;
 }
 
-/* Files that only rank 0 writes, but the trace. Opened now: who cannot write should know before the
- * work is done. Prints its errors; returns the exit status. */
-static int open_files(const struct options *options, const struct place *place,
+/* Open the files: all ranks write a trace, only rank 0 writes the others. They are opened now, so
+ * that a file that cannot be written is known before the work is done. Prints its errors; returns
+ * the exit status. */
+static int open_files(const struct jacobi_options *options, const struct place *place,
 	struct monitor *monitor, FILE **output)
 {
 	char trace[4096];
@@ -347,7 +349,7 @@ static int open_files(const struct options *options, const struct place *place,
 	return rc < 0 ? failed(options->trace, rc) : 0;
 }
 
-static int close_files(const struct options *options, struct monitor *monitor, FILE *output)
+static int close_files(const struct jacobi_options *options, struct monitor *monitor, FILE *output)
 {
 	int status = 0;
 
@@ -361,7 +363,7 @@ static int close_files(const struct options *options, struct monitor *monitor, F
 
 int main(int argc, char **argv)
 {
-	struct options options;
+	struct jacobi_options options;
 	struct grid grid;
 	struct place place;
 	struct monitor monitor = {0};
@@ -375,7 +377,7 @@ int main(int argc, char **argv)
 		goto leave;
 
 	uint32_t threads = choose_threads(&options, &place);
-	status = cut(&options, &place, threads, &grid);
+	status = cut_grid(&options, &place, threads, &grid);
 	if (status == 0)
 		status = check_messages(&options, &grid, &place);
 	if (status)
@@ -385,7 +387,7 @@ int main(int argc, char **argv)
 		status = open_files(&options, &place, &monitor, &output);
 	status = agree(&place, status);
 	if (status == 0)
-		status = run(&options, &grid, threads, &place, &monitor, output);
+		status = solve_and_report(&options, &grid, threads, &place, &monitor, output);
 	int closed = close_files(&options, &monitor, output);
 	if (status == 0)
 		status = closed;
@@ -393,7 +395,7 @@ int main(int argc, char **argv)
 leave:
 	transport_close(place.transport);
 	if (monitor.signal) {
-		/* What there was is reported: now die of it, as who sent it expects. */
+		/* The report is written. Now die of the signal, as its sender expects. */
 		pthread_sigmask(SIG_UNBLOCK, &monitor.signals, NULL);
 		signal(monitor.signal, SIG_DFL);
 		raise(monitor.signal);

@@ -25,8 +25,8 @@ double meeting_squared(void *arg)
 	return sum;
 }
 
-/* The exact shares, while all stand still. By slots: what is on its way from one holder to another
- * has to be seen to as well. */
+/* Find the exact shares, while all stand still. Slots are dealt out by number, because a subdomain
+ * that is on its way from one holder to another needs its share, too. */
 void meeting_measure(struct solver *solver, uint32_t w)
 {
 	uint64_t slots = solver->task->slots;
@@ -91,18 +91,18 @@ static void convene(struct solver *solver)
 }
 
 /* All workers meet, and learn whether it is over. */
-bool meeting(struct solver *solver, struct team *team, uint32_t w)
+bool meeting(struct solver *solver, struct crew *crew, uint32_t w)
 {
-	team_wait(team);
+	crew_wait(crew);
 	if (w == 0)
 		convene(solver);
-	team_wait(team);
+	crew_wait(crew);
 	if (!solver->meets)
 		return false;
 	meeting_measure(solver, w);
-	team_wait(team);
+	crew_wait(crew);
 	if (w == 0)
 		judge(solver);
-	team_wait(team);
+	crew_wait(crew);
 	return solver->over;
 }

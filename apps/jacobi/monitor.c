@@ -14,7 +14,8 @@
 #define TRACE_NS UINT64_C(1000000)
 #define LOOK_NS UINT64_C(250000000) /* to the terminal, and for signals */
 
-/* Not what nohup(1) or a shell's & has us ignore: blocked, it would come nevertheless. */
+/* Signals that nohup(1) or a shell's & has us ignore are left out: blocking them would make them
+ * pending. */
 static void add_signal(struct monitor *monitor, int number)
 {
 	struct sigaction action;
@@ -70,18 +71,20 @@ void monitor_end(struct monitor *monitor)
 		fputs("\r\033[K", monitor->terminal);
 }
 
-static void look(struct monitor *monitor, const struct progress *progress, uint32_t subdomains,
-	uint64_t now_ns)
+static void take_signal(struct monitor *monitor)
 {
 	const struct timespec at_once = {0};
-	uint64_t updates = 0;
-
 	int number = sigtimedwait(&monitor->signals, NULL, &at_once);
 
 	if (number > 0)
 		monitor->signal = number;
-	if (!monitor->terminal)
-		return;
+}
+
+static void show_progress(const struct monitor *monitor, const struct progress *progress,
+	uint32_t subdomains, uint64_t now_ns)
+{
+	uint64_t updates = 0;
+
 	for (uint32_t s = 0; s < subdomains; s++)
 		updates += progress_updates(progress, s);
 	fprintf(monitor->terminal,
@@ -103,6 +106,8 @@ void monitor_poll(struct monitor *monitor, const struct progress *progress, uint
 	}
 	if (now_ns >= monitor->look_due_ns) {
 		monitor->look_due_ns = now_ns + LOOK_NS;
-		look(monitor, progress, subdomains, now_ns);
+		take_signal(monitor);
+		if (monitor->terminal)
+			show_progress(monitor, progress, subdomains, now_ns);
 	}
 }

@@ -33,7 +33,7 @@ void monitor_begin(struct monitor *monitor, uint32_t subdomains);
 /* Leave the terminal to others. */
 void monitor_end(struct monitor *monitor);
 
-/* Do what is due; costs a read of the clock when nothing is. */
+/* Do what is due. When nothing is, it costs a read of the clock. */
 void monitor_poll(struct monitor *monitor, const struct progress *progress, uint32_t subdomains);
 
 #endif

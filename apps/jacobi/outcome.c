@@ -43,7 +43,7 @@ static void sum_up(const struct solver *solver, struct solve_rank *out)
 /* What all did. */
 static void add_up(const struct solver *solver, struct solve_outcome *out)
 {
-	const struct options *options = solver->task->options;
+	const struct jacobi_options *options = solver->task->options;
 	uint64_t least = UINT64_MAX, most = 0, lag_sum = 0;
 
 	for (uint32_t r = 0; r < out->rank_count; r++) {
@@ -81,7 +81,7 @@ int outcome_collect(const struct solver *solver, struct solve_outcome *out)
 		.ownership_checks = solver->ranks ? ranks_counts(solver->ranks).checks : 0,
 		.rank_count = ranks,
 		.ranks = first ? calloc(ranks, sizeof(*out->ranks)) : NULL,
-		.subdomains = wants_all ? solver_allocate(grid_subdomains(task->grid),
+		.subdomains = wants_all ? edge_allocate(grid_subdomains(task->grid),
 						  sizeof(struct subdomain))
 					: NULL,
 	};

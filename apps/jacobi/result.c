@@ -35,41 +35,12 @@ static double iteration_rate(const struct solve_task *task, const struct solve_o
 	return updates_per_s(outcome) / grid_subdomains(task->grid);
 }
 
-/* As --mode and --balance have it. */
-static void format(char *out, size_t bytes, const char *name, uint64_t number, bool has_number)
-{
-	if (has_number)
-		snprintf(out, bytes, "%s:%" PRIu64, name, number);
-	else
-		snprintf(out, bytes, "%s", name);
-}
-
-static void format_mode(char *out, size_t bytes, const struct options *options)
-{
-	format(out, bytes, options_mode_name(options->mode), options->bound,
-		options->mode == MODE_SSYNC);
-}
-
-static void format_balancing(char *out, size_t bytes, const struct options *options)
-{
-	format(out, bytes, options_balancing_name(options->balancing), options->hybrid_every,
-		options->balancing == PROGRESS_BALANCE_HYBRID);
-}
-
-static void format_dplb(char *out, size_t bytes, const struct options *options)
-{
-	format(out, bytes, options_dplb_name(options->dplb), options->dplb_reach,
-		options->dplb == DPLB_NEIGHBOURS);
-}
-
 static void print_ranks(const struct solve_task *task, const struct solve_outcome *outcome)
 {
-	char dplb[40];
-
-	format_dplb(dplb, sizeof(dplb), task->options);
 	printf("ranks           %" PRIu32 ", %s, dplb %s, %" PRIu64
 	       " subdomains moved between ranks\n",
-		outcome->rank_count, transport_library(task->transport), dplb, outcome->rank_moves);
+		outcome->rank_count, transport_library(task->transport),
+		method_dplb_name(&task->options->dplb).text, outcome->rank_moves);
 	printf("%10s %12s %11s %8s %8s %10s  %s\n", "rank", "updates", "subdomains", "came", "went",
 		"staleness", "host");
 	for (uint32_t r = 0; r < outcome->rank_count; r++) {
@@ -84,16 +55,14 @@ static void print_ranks(const struct solve_task *task, const struct solve_outcom
 
 int result_print(const struct solve_task *task, const struct solve_outcome *outcome)
 {
-	const struct options *options = task->options;
-	char mode[40], balancing[40];
+	const struct jacobi_options *options = task->options;
 
-	format_mode(mode, sizeof(mode), options);
-	format_balancing(balancing, sizeof(balancing), options);
 	printf("%" PRIu32 " x %" PRIu32 " cells, %" PRIu64 " threads with %" PRIu32
 	       " subdomains, %s, balance %s\n",
 		task->grid->rows, task->grid->columns,
-		(uint64_t)task->workers * outcome->rank_count, options->subdomains, mode,
-		balancing);
+		(uint64_t)task->workers * outcome->rank_count, options->subdomains,
+		method_mode_name(options->mode, options->bound).text,
+		method_balance_name(&options->balance).text);
 	printf("time            %.6g s\n", elapsed_s(outcome));
 	printf("iteration rate  %.6g /s\n", iteration_rate(task, outcome));
 	printf("updates         %" PRIu64 ", %.6g /s, %.4g cells/s\n", outcome->updates,
@@ -118,11 +87,9 @@ int result_print(const struct solve_task *task, const struct solve_outcome *outc
 
 static json_t *pack_ranks(const struct solve_task *task, const struct solve_outcome *outcome)
 {
-	const struct options *options = task->options;
+	const struct jacobi_options *options = task->options;
 	json_t *list = json_array();
-	char dplb[40];
 
-	format_dplb(dplb, sizeof(dplb), options);
 	for (uint32_t r = 0; list && r < outcome->rank_count; r++) {
 		const struct solve_rank *rank = &outcome->ranks[r];
 		json_t *one = json_pack("{s:I, s:s, s:I, s:I, s:I, s:I, s:I}", "rank",
@@ -140,25 +107,25 @@ static json_t *pack_ranks(const struct solve_task *task, const struct solve_outc
 							: json_real(options->dplb_threshold);
 	return json_pack("{s:I, s:s?, s:s, s:f, s:o, s:I, s:I, s:I, s:o}", "ranks",
 		(json_int_t)outcome->rank_count, "mpi",
-		task->transport ? transport_library(task->transport) : NULL, "dplb", dplb,
-		"dplb_period_s", (double)options->dplb_period_ns / 1e9, "dplb_threshold", threshold,
-		"rank_moves", (json_int_t)outcome->rank_moves, "ownership_checks",
+		task->transport ? transport_library(task->transport) : NULL, "dplb",
+		method_dplb_name(&options->dplb).text, "dplb_period_s",
+		(double)options->dplb_period_ns / 1e9, "dplb_threshold", threshold, "rank_moves",
+		(json_int_t)outcome->rank_moves, "ownership_checks",
 		(json_int_t)outcome->ownership_checks, "bound_exceeded",
 		(json_int_t)outcome->bound_exceeded, "rank", list);
 }
 
 int result_write(const struct solve_task *task, const struct solve_outcome *outcome)
 {
-	const struct options *options = task->options;
-	char mode[40], balancing[40];
+	const struct jacobi_options *options = task->options;
 
-	format_mode(mode, sizeof(mode), options);
-	format_balancing(balancing, sizeof(balancing), options);
 	json_t *object = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:s, s:s, s:s, s:f, s:b}",
 		"program", "jacobi", "version", JUGGLE_VERSION, "threads",
 		(json_int_t)task->workers, "subdomains", (json_int_t)options->subdomains, "rows",
 		(json_int_t)task->grid->rows, "columns", (json_int_t)task->grid->columns, "cut",
-		options_cut_name(options->cut), "mode", mode, "balance", balancing, "host",
+		method_cut_name(options->cut), "mode",
+		method_mode_name(options->mode, options->bound).text, "balance",
+		method_balance_name(&options->balance).text, "host",
 		options->self_hosted ? "self" : "daemon", "period_s",
 		(double)options->period_ns / 1e9, "pin", options->pin);
 	json_t *found = json_pack("{s:f, s:f, s:I, s:f, s:f, s:I, s:f, s:I, s:f, s:b, s:I, s:I}",

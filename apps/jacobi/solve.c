@@ -11,9 +11,8 @@
 #include <math.h>
 #include <sched.h>
 #include <stdlib.h>
-#include <string.h>
 
-/* The norm of the residual costs a part of an update, so only every so manieth pays it. */
+/* The norm of the residual costs a part of an update: one update in so many computes it. */
 #define RESIDUAL_EVERY 64
 
 static bool seems_converged(struct solver *solver)
@@ -41,12 +40,12 @@ static void arrives(void *arg, uint32_t slot, double share)
 	account->worker = progress_holder(solver->progress, slot);
 }
 
-/* One update of a subdomain that the worker holds and has fetched the halos of. */
-static void step(struct solver *solver, uint32_t w, uint32_t s)
+/* Update a subdomain that the worker holds, with the halos that it has fetched. */
+static void update(struct solver *solver, uint32_t w, uint32_t s)
 {
 	struct subdomain *sub = &solver->task->subdomains[s];
 	struct account *account = &solver->accounts[s];
-	struct worker *worker = &solver->workers[w];
+	struct solver_worker *worker = &solver->workers[w];
 	double share = atomic_load_explicit(&account->share, memory_order_relaxed);
 
 	if ((sub->iteration + 1) % RESIDUAL_EVERY == 0) {
@@ -82,7 +81,7 @@ static void want(struct solver *solver, unsigned why)
 		call(solver, why);
 }
 
-/* What other ranks need. */
+/* Do what other ranks need. */
 static void pump(struct solver *solver, bool idle)
 {
 	unsigned why = ranks_pump(solver->ranks, idle);
@@ -93,8 +92,8 @@ static void pump(struct solver *solver, bool idle)
 		call(solver, CALL_RANKS);
 }
 
-/* In lockstep, after an iteration: wait for the other ranks; and now and then all tell each other
- * what they have found, so that they decide the same. */
+/* In lockstep, after an iteration: wait for the other ranks. Now and then all tell each other what
+ * they have found, so that all decide the same. */
 static void exchange(struct solver *solver, uint64_t iteration)
 {
 	double all[2];
@@ -110,8 +109,8 @@ static void exchange(struct solver *solver, uint64_t iteration)
 		atomic_store(&solver->meet_at, iteration);
 }
 
-/* Worker 0, before it waits. Whoever is still at the iteration before, or at this, won't see early
- * what is to be done at the next. */
+/* Worker 0, before it waits. It plans the meeting for the next iteration: other workers may still
+ * be at this one or the one before, and must not meet earlier. */
 static void look_on(struct solver *solver, uint64_t iteration)
 {
 	struct monitor *monitor = solver->task->monitor;
@@ -123,7 +122,7 @@ static void look_on(struct solver *solver, uint64_t iteration)
 
 static unsigned why_now(struct solver *solver, uint64_t iteration)
 {
-	const struct options *options = solver->task->options;
+	const struct jacobi_options *options = solver->task->options;
 	unsigned why = 0;
 
 	if (iteration == options->iterations)
@@ -136,9 +135,9 @@ static unsigned why_now(struct solver *solver, uint64_t iteration)
 	return why;
 }
 
-/* All the same number of iterations, all decisions at the same one. Subdomains stay where they
- * are: one that is on its way would miss an iteration. */
-static void run_sync(struct solver *solver, struct team *team, uint32_t w)
+/* All workers make the same number of iterations, and decide at the same one. Subdomains stay where
+ * they are: one that is on its way would miss an iteration. */
+static void run_sync(struct solver *solver, struct crew *crew, uint32_t w)
 {
 	uint32_t first = w * solver->per_worker, end = first + solver->per_worker;
 	const uint32_t *held;
@@ -147,17 +146,17 @@ static void run_sync(struct solver *solver, struct team *team, uint32_t w)
 		progress_begin(solver->progress, w, &held);
 		for (uint32_t s = first; s < end; s++) {
 			subdomain_fetch(&solver->task->subdomains[s]);
-			step(solver, w, s);
+			update(solver, w, s);
 			if (solver->ranks)
 				pump(solver, false);
 		}
 		if (w == 0)
 			look_on(solver, iteration);
-		team_wait(team);
+		crew_wait(crew);
 		if (solver->ranks) {
 			if (w == 0)
 				exchange(solver, iteration);
-			team_wait(team);
+			crew_wait(crew);
 		}
 
 		unsigned why = why_now(solver, iteration);
@@ -165,17 +164,17 @@ static void run_sync(struct solver *solver, struct team *team, uint32_t w)
 			continue;
 		want(solver, why);
 		call(solver, CALL_RANKS);
-		if (meeting(solver, team, w))
+		if (meeting(solver, crew, w))
 			break;
 	}
 }
 
 /* Each worker at its own pace. */
-static void run_async(struct solver *solver, struct team *team, uint32_t w)
+static void run_async(struct solver *solver, struct crew *crew, uint32_t w)
 {
-	const struct options *options = solver->task->options;
+	const struct jacobi_options *options = solver->task->options;
 	struct monitor *monitor = solver->task->monitor;
-	struct worker *worker = &solver->workers[w];
+	struct solver_worker *worker = &solver->workers[w];
 
 	for (;;) {
 		const uint32_t *held;
@@ -185,7 +184,7 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 		for (uint32_t i = 0; i < n && !called(solver); i++) {
 			if (subdomain_fetch(&solver->task->subdomains[held[i]]) > options->bound)
 				continue;
-			step(solver, w, held[i]);
+			update(solver, w, held[i]);
 			idle = false;
 			if (worker->updates == solver->updates_limit)
 				want(solver, CALL_LIMIT);
@@ -204,7 +203,7 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 		else if (++worker->rounds % RESIDUAL_EVERY == 0 && seems_converged(solver))
 			call(solver, CALL_RESIDUAL);
 		if (called(solver)) {
-			if (meeting(solver, team, w))
+			if (meeting(solver, crew, w))
 				break;
 		} else if (idle) {
 			sched_yield(); /* to those whom it waits for */
@@ -212,7 +211,8 @@ static void run_async(struct solver *solver, struct team *team, uint32_t w)
 	}
 }
 
-/* To where its neighbours are, or will be when they are set up; those of other ranks come later. */
+/* Connect a subdomain with its neighbours on this rank, whether they are set up yet or not. Those
+ * of other ranks are connected later. */
 static void connect(const struct solve_task *task, uint32_t s)
 {
 	uint32_t each = grid_rank_subdomains(task->grid);
@@ -227,8 +227,8 @@ static void connect(const struct solve_task *task, uint32_t s)
 	}
 }
 
-/* Where its memory is to lie, the thread that will use it sets it up. */
-static int prepare(struct solver *solver, uint32_t w)
+/* The thread that will use the memory sets it up, so that it lies in that thread's NUMA node. */
+static int prepare_worker(struct solver *solver, uint32_t w)
 {
 	const struct solve_task *task = solver->task;
 	uint32_t rank = task->transport ? transport_rank(task->transport) : 0;
@@ -267,22 +267,22 @@ static int join_ranks(struct solver *solver)
 	return ranks_create(&setup, &solver->ranks);
 }
 
-static void member(struct team *team, uint32_t w, void *arg)
+static void member(struct crew *crew, uint32_t w, void *arg)
 {
 	struct solver *solver = arg;
-	int rc = prepare(solver, w);
+	int rc = prepare_worker(solver, w);
 
 	if (rc < 0)
 		atomic_store(&solver->error, rc);
-	team_wait(team);
+	crew_wait(crew);
 	if (w == 0 && solver->task->transport && !atomic_load(&solver->error))
 		atomic_store(&solver->error, join_ranks(solver));
-	team_wait(team);
+	crew_wait(crew);
 	if (atomic_load(&solver->error))
 		return;
 
 	meeting_measure(solver, w);
-	team_wait(team);
+	crew_wait(crew);
 	if (w == 0) {
 		double unknown = NAN;
 
@@ -290,32 +290,23 @@ static void member(struct team *team, uint32_t w, void *arg)
 		monitor_begin(solver->task->monitor, solver->task->slots);
 		solver->begin_ns = solver->task->monitor->begin_ns;
 	}
-	team_wait(team);
+	crew_wait(crew);
 
 	if (solver->task->options->mode == MODE_SYNC)
-		run_sync(solver, team, w);
+		run_sync(solver, crew, w);
 	else
-		run_async(solver, team, w);
+		run_async(solver, crew, w);
 	progress_leave(solver->progress, w);
-}
-
-void *solver_allocate(size_t count, size_t bytes)
-{
-	void *all = aligned_alloc(EDGE_LINE, count * bytes);
-
-	if (all)
-		memset(all, 0, count * bytes);
-	return all;
 }
 
 int solve(const struct solve_task *task, struct solve_outcome *outcome)
 {
-	const struct options *options = task->options;
+	const struct jacobi_options *options = task->options;
 	struct solver solver = {
 		.task = task,
 		.progress = task->progress,
-		.workers = solver_allocate(task->workers, sizeof(struct worker)),
-		.accounts = solver_allocate(task->slots, sizeof(struct account)),
+		.workers = edge_allocate(task->workers, sizeof(struct solver_worker)),
+		.accounts = edge_allocate(task->slots, sizeof(struct account)),
 		.per_worker = options->subdomains,
 		.updates_limit = options->iterations > UINT64_MAX / options->subdomains
 					 ? UINT64_MAX
@@ -327,7 +318,7 @@ int solve(const struct solve_task *task, struct solve_outcome *outcome)
 
 	*outcome = (struct solve_outcome){0};
 	if (rc == 0)
-		rc = team_run(task->workers, member, &solver);
+		rc = crew_run(task->workers, member, &solver);
 	if (rc == 0)
 		rc = atomic_load(&solver.error);
 	monitor_end(task->monitor);

@@ -22,7 +22,7 @@
 
 /* All are the caller's. */
 struct solve_task {
-	const struct options *options;
+	const struct jacobi_options *options;
 	const struct grid *grid;
 	struct transport *transport; /* between ranks; NULL: there is one */
 	uint32_t workers; /* of this rank */

@@ -6,10 +6,10 @@
 #ifndef JACOBI_SOLVER_H
 #define JACOBI_SOLVER_H
 
+#include "apps/crew.h"
 #include "apps/jacobi/estimate.h"
 #include "apps/jacobi/ranks/ranks.h"
 #include "apps/jacobi/solve.h"
-#include "apps/jacobi/team.h"
 
 #include <stdalign.h>
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ enum {
 	CALL_REWIRE = 16, /* only this rank: subdomains come or go */
 };
 
-struct worker {
+struct solver_worker {
 	alignas(EDGE_LINE) uint64_t updates;
 	uint64_t moves;
 	uint64_t rounds;
@@ -34,8 +34,8 @@ struct worker {
 
 /* What is kept of a subdomain beside its cells. */
 struct account {
-	/* Its part of the norm of the residual over that of the start, when that was last computed; NAN
-	 * when that was before all stood still: so none is left out of an estimate. */
+	/* Its part of the norm of the residual, over the norm at the start, as last computed. NAN
+	 * when it was last computed before the last meeting: an estimate has to wait for it. */
 	alignas(EDGE_LINE) _Atomic double share;
 	uint32_t worker; /* who updated it last; its holder's */
 };
@@ -44,7 +44,7 @@ struct solver {
 	const struct solve_task *task;
 	struct progress *progress;
 	struct ranks *ranks; /* NULL: there is one */
-	struct worker *workers;
+	struct solver_worker *workers;
 	struct account *accounts; /* slot by slot */
 	uint32_t per_worker; /* subdomains at the start */
 	uint64_t updates_limit; /* of a worker */
@@ -53,7 +53,7 @@ struct solver {
 	struct estimate estimate; /* of the residual */
 	double estimated; /* square of it, before this meeting */
 	uint64_t begin_ns, end_ns, verifications;
-	double seen; /* sync, several ranks: the norm of all when they last told each other */
+	double seen; /* sync, several ranks: the norm over all ranks, when they last exchanged it */
 	unsigned why; /* of this meeting */
 	bool meets; /* with all; else it's only to rewire */
 	bool over;
@@ -69,7 +69,7 @@ static inline bool solver_has(const struct solver *solver, uint32_t slot)
 	return progress_holder(solver->progress, slot) != PROGRESS_NOBODY;
 }
 
-/* Is the residual as small as it should be? Without a threshold even 0 is no reason to stop. */
+/* Is the residual as small as asked for? Without a threshold even 0 is no reason to stop. */
 static inline bool solver_is_solved(const struct solver *solver)
 {
 	double threshold = solver->task->options->residual;
@@ -77,23 +77,20 @@ static inline bool solver_is_solved(const struct solver *solver)
 	return threshold > 0 && solver->residual <= threshold;
 }
 
-/* So many records, zeroed, aligned to EDGE_LINE; NULL when there is no memory. */
-void *solver_allocate(size_t count, size_t bytes);
-
 /* This rank's part of the square of the norm of the residual over that of the start, as far as it is
  * known while workers work; NAN when a part isn't. arg: the solver. */
 double meeting_squared(void *arg);
 
-/* All workers of the rank together: find the exact shares, and, worker 0 alone when all have,
- * take the norm over all ranks; *estimated, at first the square of this rank's, becomes what was
- * known of it before. */
+/* meeting_measure(): all workers of the rank find the exact shares. meeting_norm(): when they have,
+ * worker 0 takes the norm over all ranks. *estimated is the square of this rank's estimate before
+ * the call, and the estimate over all ranks after it. */
 void meeting_measure(struct solver *solver, uint32_t w);
 double meeting_norm(struct solver *solver, double *estimated);
 
 /* All workers meet, because of solver->call. Returns whether it is over. */
-bool meeting(struct solver *solver, struct team *team, uint32_t w);
+bool meeting(struct solver *solver, struct crew *crew, uint32_t w);
 
-/* All ranks call it; rank 0 gets what they have. Returns 0 or -ENOMEM. */
+/* Gather what the workers found. All ranks call it; rank 0 gets the outcome. Returns 0 or -ENOMEM. */
 int outcome_collect(const struct solver *solver, struct solve_outcome *out);
 
 #endif

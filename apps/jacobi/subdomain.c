@@ -74,7 +74,7 @@ static void show(struct subdomain *sub)
 }
 
 /* All but what its cells are. */
-static int set_up(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep)
+static int lay_out(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep)
 {
 	struct grid_block block = grid_block(grid, id);
 	size_t edges_bytes = 0;
@@ -87,11 +87,9 @@ static int set_up(struct subdomain *sub, const struct grid *grid, uint32_t id, b
 	for (enum grid_side side = 0; side < GRID_SIDES; side++)
 		edges_bytes += edge_bytes(grid_edge_cells(&block, side));
 
-	size_t bytes = (2 * halo + 2 * field) * sizeof(double) + edges_bytes;
-	sub->memory = aligned_alloc(EDGE_LINE, bytes);
+	sub->memory = edge_allocate(1, (2 * halo + 2 * field) * sizeof(double) + edges_bytes);
 	if (!sub->memory)
 		return -ENOMEM;
-	memset(sub->memory, 0, bytes);
 
 	double *north = sub->memory, *south = north + halo;
 	sub->now = south + halo + LINE_DOUBLES;
@@ -113,7 +111,7 @@ static int set_up(struct subdomain *sub, const struct grid *grid, uint32_t id, b
 
 int subdomain_init(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep)
 {
-	int rc = set_up(sub, grid, id, lockstep);
+	int rc = lay_out(sub, grid, id, lockstep);
 
 	if (rc < 0)
 		return rc;
@@ -180,7 +178,7 @@ int subdomain_unpack(struct subdomain *sub, const struct grid *grid, uint32_t id
 	if (!fits(&head, &block, id))
 		return -EBADMSG;
 
-	int rc = set_up(sub, grid, id, lockstep);
+	int rc = lay_out(sub, grid, id, lockstep);
 	if (rc < 0)
 		return rc;
 	for (uint32_t row = 0; row < block.rows; row++)
@@ -269,7 +267,7 @@ double subdomain_step_residual(struct subdomain *sub)
 
 double subdomain_residual(struct subdomain *sub)
 {
-	/* The iteration to come is room for scratch until it is advanced to. */
+	/* The cells of the next iteration are scratch until it is computed. */
 	const struct kernel_field field = field_of(sub);
 
 	return kernel_update_residual(&field);

@@ -29,7 +29,7 @@ int beside_fork(struct beside *beside)
 		return -errno;
 	if (pipe2(ends, O_CLOEXEC) < 0)
 		goto fail;
-	/* Twice, so that the command doesn't get a child that it knows nothing of. */
+	/* Fork twice, so that the command has no child that it knows nothing of. */
 	pid_t between = fork();
 	if (between < 0) {
 		close(ends[0]);
@@ -73,7 +73,7 @@ int beside_await(struct beside *beside)
 	return n == 1 ? -EAGAIN : -ECHILD;
 }
 
-/* Whoever reads the other ends, as mpirun does, waits until all have closed theirs. */
+/* A reader of the other ends, such as mpirun, waits until all writers have closed theirs. */
 static int let_go(const struct beside *beside)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);

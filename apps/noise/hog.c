@@ -20,16 +20,11 @@
 #define HOGS_BUSY_MIN_S 5.0
 #define HOGS_BUSY_MAX_S 10.0
 
-const char *hog_pattern_name(enum hog_pattern pattern)
-{
-	static const char *const names[HOG_PATTERNS] = {
-		[HOG_PLB] = "plb",
-		[HOG_DUTY] = "duty",
-		[HOG_HOGS] = "hogs",
-	};
-
-	return names[pattern];
-}
+const char *const hog_pattern_names[HOG_PATTERNS] = {
+	[HOG_PLB] = "plb",
+	[HOG_DUTY] = "duty",
+	[HOG_HOGS] = "hogs",
+};
 
 int hog_stop_init(struct hog_stop *stop)
 {

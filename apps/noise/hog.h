@@ -25,8 +25,7 @@ enum hog_pattern {
 	HOG_PATTERNS,
 };
 
-/* The name in options and reports; pattern must be below HOG_PATTERNS. */
-const char *hog_pattern_name(enum hog_pattern pattern);
+extern const char *const hog_pattern_names[HOG_PATTERNS]; /* in options and reports */
 
 /* When to stop, for all hogs of a process. */
 struct hog_stop {

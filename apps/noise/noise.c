@@ -22,23 +22,23 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-struct member {
+struct hog_thread {
 	struct noise *noise;
 	struct hog hog;
 	pthread_t thread;
 };
 
 struct noise {
-	const struct options *options;
+	const struct noise_options *options;
 	struct hog_stop stop;
-	struct member *members;
+	struct hog_thread *members;
 	pthread_barrier_t prepared; /* all hogs and main */
 	atomic_bool failed; /* a hog could not be prepared, and said why */
 };
 
 static void *member_main(void *arg)
 {
-	struct member *member = arg;
+	struct hog_thread *member = arg;
 	struct noise *noise = member->noise;
 	const char *what = "";
 	int rc = hog_prepare(&member->hog, &what);
@@ -59,7 +59,7 @@ static void *member_main(void *arg)
 	return NULL;
 }
 
-static struct hog hog_of(const struct options *options, int index, int own_nice)
+static struct hog hog_of(const struct noise_options *options, int index, int own_nice)
 {
 	int nice = own_nice;
 
@@ -105,9 +105,9 @@ static int follow_parent(pid_t parent)
 	return getppid() == parent ? 0 : -ESRCH;
 }
 
-static int report(const struct noise *noise, uint64_t elapsed_ns)
+static int report_hogs(const struct noise *noise, uint64_t elapsed_ns)
 {
-	const struct options *options = noise->options;
+	const struct noise_options *options = noise->options;
 	double elapsed_s = (double)elapsed_ns / 1e9, cpu_s = 0;
 	json_t *hogs = json_array();
 
@@ -124,7 +124,7 @@ static int report(const struct noise *noise, uint64_t elapsed_ns)
 
 	int rc = json_file_write(options->json,
 		json_pack("{s:s, s:s, s:s, s:I, s:f, s:f, s:f, s:o}", "program", "noise", "version",
-			JUGGLE_VERSION, "pattern", hog_pattern_name(options->pattern), "seed",
+			JUGGLE_VERSION, "pattern", hog_pattern_names[options->pattern], "seed",
 			(json_int_t)options->seed, "elapsed_s", elapsed_s, "cpu_s", cpu_s, "share",
 			cpu_s / elapsed_s / options->hogs, "hogs", hogs));
 	if (rc < 0)
@@ -133,20 +133,20 @@ static int report(const struct noise *noise, uint64_t elapsed_ns)
 }
 
 /* Start all hogs. Returns 0, or the exit status after printing why. */
-static int start(struct noise *noise)
+static int start_hogs(struct noise *noise)
 {
 	int own_nice = getpriority(PRIO_PROCESS, 0);
 	int hogs = noise->options->hogs;
 
 	for (int i = 0; i < hogs; i++) {
-		struct member *member = &noise->members[i];
+		struct hog_thread *member = &noise->members[i];
 
 		member->noise = noise;
 		member->hog = hog_of(noise->options, i, own_nice);
 		member->hog.stop = &noise->stop;
 		int rc = -pthread_create(&member->thread, NULL, member_main, member);
 		if (rc < 0) {
-			/* The others wait for it at the barrier: leaving main ends them. */
+			/* The others wait for it at the barrier; leaving main ends them. */
 			fprintf(stderr, "noise: starting thread %d of %d: %s\n", i + 1, hogs,
 				strerror(-rc));
 			return 1;
@@ -157,7 +157,7 @@ static int start(struct noise *noise)
 }
 
 /* Set up and start all hogs. Returns 0, or the exit status after printing why. */
-static int begin(struct noise *noise)
+static int begin_hogs(struct noise *noise)
 {
 	int rc;
 
@@ -170,17 +170,17 @@ static int begin(struct noise *noise)
 		fprintf(stderr, "noise: %s\n", strerror(-rc));
 		return 1;
 	}
-	return start(noise);
+	return start_hogs(noise);
 }
 
-static void stop(struct noise *noise)
+static void stop_hogs(struct noise *noise)
 {
 	hog_stop_all(&noise->stop, noise->options->hogs);
 	for (int i = 0; i < noise->options->hogs; i++)
 		pthread_join(noise->members[i].thread, NULL);
 }
 
-static void clean(struct noise *noise)
+static void free_hogs(struct noise *noise)
 {
 	pthread_barrier_destroy(&noise->prepared);
 	hog_stop_deinit(&noise->stop);
@@ -188,10 +188,10 @@ static void clean(struct noise *noise)
 }
 
 /* The process beside a command. Returns the exit status. */
-static int disturb(const struct options *options, struct beside *beside)
+static int disturb(const struct noise_options *options, struct beside *beside)
 {
 	struct noise noise = {.options = options};
-	int status = begin(&noise);
+	int status = begin_hogs(&noise);
 
 	if (status)
 		return status;
@@ -201,15 +201,15 @@ static int disturb(const struct options *options, struct beside *beside)
 		if (!status)
 			beside_wait(beside, options->time_ns);
 	}
-	stop(&noise);
-	clean(&noise);
+	stop_hogs(&noise);
+	free_hogs(&noise);
 	return status;
 }
 
 /* This process's number among those that mpirun or a batch system started; -1 without. */
 static int own_rank(void)
 {
-	/* That of MPICH's mpirun before that of the srun which may have started it. */
+	/* MPICH's mpirun comes before the srun that may have started it. */
 	static const char *const names[] = {
 		"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
 	int64_t rank;
@@ -224,7 +224,7 @@ static int own_rank(void)
 }
 
 /* Become the command of a rank, with hogs beside it or not. Returns the exit status if not. */
-static int become_command(const struct options *options)
+static int become_command(const struct noise_options *options)
 {
 	struct beside beside;
 	int rank = own_rank(), rc = 0;
@@ -261,9 +261,9 @@ static int become_command(const struct options *options)
 int main(int argc, char **argv)
 {
 	pid_t parent = getppid();
-	struct options options;
+	struct noise_options options;
 	sigset_t signals;
-	int rc = options_parse(argc, argv, &options);
+	int rc = noise_options_parse(argc, argv, &options);
 
 	if (rc)
 		return rc < 0 ? 2 : 0;
@@ -287,7 +287,7 @@ int main(int argc, char **argv)
 	}
 
 	struct noise noise = {.options = &options};
-	int status = begin(&noise);
+	int status = begin_hogs(&noise);
 	if (status)
 		return status;
 
@@ -295,10 +295,10 @@ int main(int argc, char **argv)
 	bool failed = atomic_load(&noise.failed);
 	if (!failed)
 		wait_for_end(&signals, options.time_ns ? begin_ns + options.time_ns : 0);
-	stop(&noise);
+	stop_hogs(&noise);
 
 	uint64_t elapsed_ns = clock_monotonic_ns() - begin_ns;
-	status = failed ? 1 : report(&noise, elapsed_ns ? elapsed_ns : 1);
-	clean(&noise);
+	status = failed ? 1 : report_hogs(&noise, elapsed_ns ? elapsed_ns : 1);
+	free_hogs(&noise);
 	return status;
 }

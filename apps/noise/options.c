@@ -78,58 +78,35 @@ static const char doc[] =
 	"line is wrong.";
 
 struct parsing {
-	struct options options;
+	struct noise_options options;
 	bool ranks;
 };
 
-static error_t read_time(
-	struct argp_state *state, const char *option, const char *arg, uint64_t *out_ns)
+static bool take_nice(void *options, const char *word)
 {
-	/* 2^62 ns are 146 years: a sum of two can't overflow. */
-	if (parse_time_ns(arg, out_ns) < 0 || *out_ns < TIME_NS_MIN || *out_ns >> 62)
-		return command_line_refuse(
-			state, option, arg, "a time with its unit from 1us, as 20ms");
-	return 0;
+	struct noise_options *out = options;
+	int64_t nice;
+
+	if (out->nice_count == OPTIONS_NICES_MAX || parse_integer(word, -20, 19, &nice) < 0)
+		return false;
+	out->nice[out->nice_count++] = (int)nice;
+	return true;
 }
 
-static error_t read_nices(struct argp_state *state, const char *arg, struct options *out)
+static error_t read_pattern(struct argp_state *state, const char *arg, struct noise_options *out)
 {
-	char text[OPTIONS_NICES_MAX * 4];
-	char *rest = NULL;
+	size_t which = out->pattern;
+	error_t error = command_line_choice(
+		state, "--pattern", arg, hog_pattern_names, HOG_PATTERNS, &which);
 
-	out->nice_count = 0;
-	if (strlen(arg) >= sizeof(text))
-		return command_line_refuse(state, "--nice", arg, "at most 64 numbers");
-	strcpy(text, arg);
-	for (char *word = strtok_r(text, ",", &rest); word; word = strtok_r(NULL, ",", &rest)) {
-		int64_t nice = 0;
-
-		if (out->nice_count == OPTIONS_NICES_MAX || parse_integer(word, -20, 19, &nice) < 0)
-			return command_line_refuse(state, "--nice", arg,
-				"numbers from -20 to 19, separated by commas");
-		out->nice[out->nice_count++] = (int)nice;
-	}
-	if (out->nice_count == 0)
-		return command_line_refuse(
-			state, "--nice", arg, "numbers from -20 to 19, separated by commas");
-	return 0;
-}
-
-static error_t read_pattern(struct argp_state *state, const char *arg, struct options *out)
-{
-	for (int pattern = 0; pattern < HOG_PATTERNS; pattern++) {
-		if (strcmp(arg, hog_pattern_name((enum hog_pattern)pattern)) == 0) {
-			out->pattern = (enum hog_pattern)pattern;
-			return 0;
-		}
-	}
-	return command_line_refuse(state, "--pattern", arg, "plb, duty or hogs");
+	out->pattern = (enum hog_pattern)which;
+	return error;
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct parsing *parsing = state->input;
-	struct options *out = &parsing->options;
+	struct noise_options *out = &parsing->options;
 	int64_t number = 0;
 	error_t error;
 
@@ -137,21 +114,18 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_PATTERN:
 		return read_pattern(state, arg, out);
 	case KEY_BUSY:
-		return read_time(state, "--busy", arg, &out->busy_ns);
+		return command_line_time(state, "--busy", arg, TIME_NS_MIN, &out->busy_ns);
 	case KEY_PERIOD:
-		return read_time(state, "--period", arg, &out->period_ns);
+		return command_line_time(state, "--period", arg, TIME_NS_MIN, &out->period_ns);
 	case KEY_TIME:
-		return read_time(state, "--time", arg, &out->time_ns);
+		return command_line_time(state, "--time", arg, TIME_NS_MIN, &out->time_ns);
 	case KEY_SCALE:
 		if (parse_fraction(arg, SCALE_MAX, &out->scale) < 0 || out->scale <= 0)
 			return command_line_refuse(
 				state, "--scale", arg, "a number above 0, up to 1000");
 		return 0;
 	case KEY_SEED:
-		if (parse_integer(arg, 0, INT64_MAX, &number) < 0)
-			return command_line_refuse(state, "--seed", arg, "a whole number from 0");
-		out->seed = (uint64_t)number;
-		return 0;
+		return command_line_seed(state, "--seed", arg, &out->seed);
 	case KEY_CPU:
 		if (cpuset_parse(arg, &out->cpus) < 0)
 			return command_line_refuse(state, "--cpu", arg, "a list of CPUs, as 0-2,5");
@@ -162,7 +136,9 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		out->hogs = (int)number;
 		return error;
 	case KEY_NICE:
-		return read_nices(state, arg, out);
+		out->nice_count = 0;
+		return command_line_list(state, "--nice", arg,
+			"at most 64 numbers from -20 to 19, separated by commas", take_nice, out);
 	case KEY_WITH_PARENT:
 		out->with_parent = true;
 		return 0;
@@ -201,7 +177,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 }
 
 /* What depends on more than one option. */
-static int complete(struct options *out)
+static int complete(struct noise_options *out)
 {
 	if (out->command && !out->pinned) {
 		int rc = cpuset_of_thread(0, &out->cpus);
@@ -221,7 +197,7 @@ static int complete(struct options *out)
 	return 0;
 }
 
-int options_parse(int argc, char **argv, struct options *out)
+int noise_options_parse(int argc, char **argv, struct noise_options *out)
 {
 	struct parsing parsing = {
 		.options =

@@ -14,7 +14,7 @@
 #define OPTIONS_HOGS_MAX 4096
 #define OPTIONS_NICES_MAX 64
 
-struct options {
+struct noise_options {
 	enum hog_pattern pattern;
 	uint64_t busy_ns;
 	uint64_t period_ns;
@@ -35,6 +35,6 @@ struct options {
 
 /* Read the command line; errors go to standard error, one line each, help to standard
  * output. Returns 0 to go on, 1 when help or version was all that was wanted, -EINVAL. */
-int options_parse(int argc, char **argv, struct options *out);
+int noise_options_parse(int argc, char **argv, struct noise_options *out);
 
 #endif

@@ -59,11 +59,11 @@ static const struct argp_option table[] = {
 
 struct parsing {
 	const struct model *model;
-	struct options options;
+	struct ubench_options options;
 };
 
-static error_t read_barrier(
-	struct argp_state *state, const struct model *model, const char *arg, struct options *out)
+static error_t read_barrier(struct argp_state *state, const struct model *model, const char *arg,
+	struct ubench_options *out)
 {
 	char expected[128] = "";
 
@@ -85,7 +85,7 @@ static error_t read_barrier(
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct parsing *parsing = state->input;
-	struct options *out = &parsing->options;
+	struct ubench_options *out = &parsing->options;
 	int64_t number = 0;
 	error_t error = 0;
 
@@ -96,11 +96,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		out->threads = (int)number;
 		return error;
 	case 'e':
-		if (parse_time_ns(arg, &out->phase_ns) < 0 || out->phase_ns < PHASE_NS_MIN ||
-			out->phase_ns > PHASE_NS_MAX)
-			return command_line_refuse(state, "--phase", arg,
-				"a time with its unit from 1us to 3600s, as 20ms");
-		return 0;
+		return command_line_time_within(
+			state, "--phase", arg, PHASE_NS_MIN, PHASE_NS_MAX, &out->phase_ns);
 	case 'p':
 		error = command_line_integer(state, "--phases", arg, 1, PHASES_MAX, &number);
 		out->phases = (uint64_t)number;
@@ -138,8 +135,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-int options_parse(
-	int argc, char **argv, const struct model *model, bool silent, struct options *out)
+int ubench_options_parse(
+	int argc, char **argv, const struct model *model, bool silent, struct ubench_options *out)
 {
 	struct parsing parsing = {
 		.model = model,

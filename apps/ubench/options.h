@@ -21,7 +21,7 @@ struct model {
 	enum barrier_kind barrier_default;
 };
 
-struct options {
+struct ubench_options {
 	int threads; /* 0: not given */
 	uint64_t phase_ns;
 	uint64_t phases;
@@ -38,7 +38,7 @@ struct options {
 /* Read the command line. Errors go to standard error, one line each, help to standard
  * output; with silent set nothing is printed (an MPI job needs one rank's word only).
  * Returns 0 to go on, 1 when help or version was all that was wanted, -EINVAL. */
-int options_parse(
-	int argc, char **argv, const struct model *model, bool silent, struct options *out);
+int ubench_options_parse(
+	int argc, char **argv, const struct model *model, bool silent, struct ubench_options *out);
 
 #endif

@@ -29,7 +29,7 @@ static double median_s(uint64_t *ns, uint64_t count)
 
 /* No schedule can be faster: each CPU takes its share of the work, and the thread with
  * the most work has a CPU of its own. */
-static double ideal_s(const struct result *result, const struct options *options)
+static double ideal_s(const struct result *result, const struct ubench_options *options)
 {
 	double extra = options->imbalance_pct / 100;
 	double shared = (result->threads + extra) / result->cpus;
@@ -48,7 +48,7 @@ static int write_object(const char *program, const char *path, json_t *object)
 	return rc < 0 ? 1 : 0;
 }
 
-int result_write(const struct result *result, const struct options *options)
+int result_write(const struct result *result, const struct ubench_options *options)
 {
 	json_t *times = json_array();
 	char checksum[24];
@@ -73,7 +73,7 @@ int result_write(const struct result *result, const struct options *options)
 }
 
 int result_write_rate(
-	const char *program, uint64_t rate_steps_per_ms, const struct options *options)
+	const char *program, uint64_t rate_steps_per_ms, const struct ubench_options *options)
 {
 	return write_object(program, options->json,
 		json_pack("{s:s, s:s, s:I, s:I}", "program", program, "version", JUGGLE_VERSION,

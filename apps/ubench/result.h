@@ -22,10 +22,10 @@ struct result {
 
 /* Write the run's object to options->json; says so on standard error when that fails.
  * Returns the program's exit status. */
-int result_write(const struct result *result, const struct options *options);
+int result_write(const struct result *result, const struct ubench_options *options);
 
 /* The same for --calibrate, of which only program and rate are known. */
 int result_write_rate(
-	const char *program, uint64_t rate_steps_per_ms, const struct options *options);
+	const char *program, uint64_t rate_steps_per_ms, const struct ubench_options *options);
 
 #endif

@@ -16,12 +16,13 @@ int setup_failed(const char *program, const char *what, int error)
 	return 1;
 }
 
-int setup_rate(const char *program, const struct options *options, int threads,
+int setup_rate(const char *program, const struct ubench_options *options, int threads,
 	uint64_t *rate_steps_per_ms)
 {
 	long pages = sysconf(_SC_PHYS_PAGES), page_bytes = sysconf(_SC_PAGESIZE);
 
-	/* Without this the kernel would grant it, and kill somebody when it is touched. */
+	/* Without this check the kernel would grant the memory, and kill a process when it is
+	 * touched. */
 	if (pages > 0 && page_bytes > 0 &&
 		(double)options->memory_bytes * threads > (double)pages * (double)page_bytes) {
 		fprintf(stderr,
@@ -43,7 +44,7 @@ int setup_rate(const char *program, const struct options *options, int threads,
 	return 0;
 }
 
-void setup_job(struct job *job, const struct options *options, uint64_t rate_steps_per_ms,
+void setup_job(struct job *job, const struct ubench_options *options, uint64_t rate_steps_per_ms,
 	const struct cpuset *cpus)
 {
 	double extra = options->imbalance_pct / 100;

@@ -6,19 +6,19 @@
 #define UBENCH_SETUP_H
 
 #include "apps/ubench/options.h"
-#include "apps/ubench/worker.h"
+#include "apps/ubench/thread.h"
 
 #include <stdint.h>
 
-/* The rate: as given, or measured on the calling thread, and then said on standard error
- * unless quiet. First looks whether this machine can hold the footprint of that many
+/* Find the rate: the one given, or one measured on the calling thread, which is said on standard
+ * error unless quiet. First checks whether this machine can hold the footprint of that many
  * threads. Prints its errors; returns 0, or the exit status to end with. */
-int setup_rate(const char *program, const struct options *options, int threads,
+int setup_rate(const char *program, const struct ubench_options *options, int threads,
 	uint64_t *rate_steps_per_ms);
 
-/* Fill in what options and rate decide; cpus is for --pin and must outlive the job. The
- * barrier is the caller's to add. */
-void setup_job(struct job *job, const struct options *options, uint64_t rate_steps_per_ms,
+/* Fill in what options and rate decide. cpus is for --pin and must outlive the job. The caller adds
+ * the barrier. */
+void setup_job(struct job *job, const struct ubench_options *options, uint64_t rate_steps_per_ms,
 	const struct cpuset *cpus);
 
 /* Say that a run failed, and why (a negative errno); returns the exit status, 1. */

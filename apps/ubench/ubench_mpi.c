@@ -8,7 +8,7 @@
 #include "apps/ubench/options.h"
 #include "apps/ubench/result.h"
 #include "apps/ubench/setup.h"
-#include "apps/ubench/worker.h"
+#include "apps/ubench/thread.h"
 #include "daemon/base/cpuset.h"
 
 #include <errno.h>
@@ -70,10 +70,10 @@ static void wait_mpi(void *arg)
 }
 
 /* The timed part and the result. Returns the exit status. */
-static int run(const struct model *model, const struct options *options, const struct place *place,
-	uint64_t rate)
+static int run_rank(const struct model *model, const struct ubench_options *options,
+	const struct place *place, uint64_t rate)
 {
-	struct worker worker = {0};
+	struct bench_thread thread = {0};
 	struct job job;
 	uint64_t *phase_ns = NULL;
 	int worst, rc = 0, status = 0;
@@ -81,7 +81,7 @@ static int run(const struct model *model, const struct options *options, const s
 	setup_job(&job, options, rate, &place->cpus);
 	job.wait = wait_mpi;
 	if (place->rank == 0) {
-		phase_ns = calloc(worker_phase_times(&job), sizeof(*phase_ns));
+		phase_ns = calloc(job_phase_times(&job), sizeof(*phase_ns));
 		if (!phase_ns)
 			rc = -ENOMEM;
 	}
@@ -90,38 +90,38 @@ static int run(const struct model *model, const struct options *options, const s
 		rc = pin_caller(cpuset_nth(job.pin, place->node_rank));
 	job.pin = NULL;
 	if (rc == 0)
-		rc = worker_init(&worker, place->rank, phase_ns, &job);
+		rc = thread_init(&thread, place->rank, phase_ns, &job);
 	MPI_Allreduce(&rc, &worst, 1, MPI_INT, MPI_MIN, MPI_COMM_WORLD);
 	if (worst < 0) {
 		if (place->rank == 0)
 			status = setup_failed(model->program, "starting a rank", worst);
 		goto out;
 	}
-	worker_run(&worker, &job);
+	thread_run(&thread, &job);
 
 	/* Durations, not times of day: the clocks of two machines can't be compared. */
-	uint64_t elapsed_ns = worker.ended_ns - worker.started_ns;
+	uint64_t elapsed_ns = thread.ended_ns - thread.started_ns;
 	struct result result = {
 		.program = model->program,
 		.threads = place->ranks,
 		.cpus = place->cpus_of_all_nodes > 0 ? place->cpus_of_all_nodes : 1,
 		.rate_steps_per_ms = rate,
 		.phase_ns = phase_ns,
-		.phase_count = worker_phase_times(&job),
+		.phase_count = job_phase_times(&job),
 	};
 	MPI_Reduce(&elapsed_ns, &result.elapsed_ns, 1, MPI_UINT64_T, MPI_MAX, 0, MPI_COMM_WORLD);
 	MPI_Reduce(
-		&worker.work.state, &result.checksum, 1, MPI_UINT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
+		&thread.work.state, &result.checksum, 1, MPI_UINT64_T, MPI_BXOR, 0, MPI_COMM_WORLD);
 	if (place->rank == 0)
 		status = result_write(&result, options);
 out:
-	worker_deinit(&worker);
+	thread_deinit(&thread);
 	free(phase_ns);
 	return status;
 }
 
 /* What rank 0 finds out alone: the rate, or that the run ends here. */
-static int prepare(const struct model *model, const struct options *options,
+static int find_rate(const struct model *model, const struct ubench_options *options,
 	const struct place *place, uint64_t *rate)
 {
 	int threads = options->calibrate ? 1 : place->ranks;
@@ -145,17 +145,17 @@ static int rank_main(int argc, char **argv)
 		.barriers = 1 << BARRIER_MPI,
 		.barrier_default = BARRIER_MPI,
 	};
-	struct options options;
+	struct ubench_options options;
 	struct place place;
 	uint64_t told[2] = {0}; /* by rank 0: exit status, rate */
 
 	place_init(&place);
 
-	int rc = options_parse(argc, argv, &model, place.rank != 0, &options);
+	int rc = ubench_options_parse(argc, argv, &model, place.rank != 0, &options);
 	if (rc)
 		return rc < 0 ? 2 : 0;
 	if (place.rank == 0) {
-		told[0] = (uint64_t)prepare(&model, &options, &place, &told[1]);
+		told[0] = (uint64_t)find_rate(&model, &options, &place, &told[1]);
 		MPI_Request request;
 		MPI_Ibcast(told, 2, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request);
 		MPI_Wait(&request, MPI_STATUS_IGNORE);
@@ -166,7 +166,7 @@ static int rank_main(int argc, char **argv)
 		return (int)told[0];
 	if (options.calibrate)
 		return place.rank == 0 ? result_write_rate(model.program, told[1], &options) : 0;
-	return run(&model, &options, &place, told[1]);
+	return run_rank(&model, &options, &place, told[1]);
 }
 
 int main(int argc, char **argv)

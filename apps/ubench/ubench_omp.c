@@ -3,35 +3,14 @@
  * ubench-omp: the same benchmark on an OpenMP runtime, whose barrier spins for a while,
  * then sleeps, and does not see other processes: what most programs really wait with.
  */
-#include "apps/ubench/options.h"
-#include "apps/ubench/setup.h"
-#include "apps/ubench/team.h"
-#include "daemon/base/cpuset.h"
+#include "apps/ubench/bench.h"
 
-#include <errno.h>
 #include <omp.h>
-#include <stdio.h>
 
 static void wait_omp(void *arg)
 {
 	(void)arg;
 #pragma omp barrier
-}
-
-static int run(struct team *team)
-{
-	int got = 0;
-
-	omp_set_dynamic(0);
-#pragma omp parallel num_threads(team->threads)
-	{
-		/* OMP_THREAD_LIMIT may have given fewer, for whom the barrier would wait. */
-		if (omp_get_num_threads() == team->threads)
-			team_member(team, omp_get_thread_num());
-#pragma omp master
-		got = omp_get_num_threads();
-	}
-	return got == team->threads ? 0 : -EAGAIN;
 }
 
 int main(int argc, char **argv)
@@ -50,30 +29,7 @@ int main(int argc, char **argv)
 			    1 << BARRIER_SPIN,
 		.barrier_default = BARRIER_OMP,
 	};
-	struct options options;
-	struct cpuset mask;
-	int rc = options_parse(argc, argv, &model, false, &options);
 
-	if (rc)
-		return rc < 0 ? 2 : 0;
-	if (options.pin && omp_get_proc_bind() != omp_proc_bind_false) {
-		/* The runtime has shrunk our mask by now: there is nothing to pin to. */
-		fprintf(stderr, "%s: --pin: OMP_PROC_BIND already binds the threads\n",
-			model.program);
-		return 2;
-	}
-	rc = cpuset_of_thread(0, &mask);
-	if (rc < 0)
-		return setup_failed(model.program, "reading the affinity mask", rc);
-
-	int threads = omp_get_max_threads();
-	const struct team_launch launch = {
-		.threads = threads < OPTIONS_THREADS_MAX ? threads : OPTIONS_THREADS_MAX,
-		/* Not from the mask: OMP_PROC_BIND leaves it one CPU, and knows the others. */
-		.cpus = omp_get_num_procs(),
-		.mask = &mask,
-		.wait = wait_omp,
-		.run = run,
-	};
-	return team_main(&model, &options, &launch);
+	/* Not from the mask: OMP_PROC_BIND leaves one CPU in it. The runtime knows the others. */
+	return bench_main(&model, argc, argv, omp_get_num_procs(), wait_omp);
 }

@@ -10,6 +10,10 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define TIME_NS_MAX ((UINT64_C(1) << 62) - 1)
 
 enum { KEY_HELP = 0x10000, KEY_VERSION };
 
@@ -91,4 +95,112 @@ error_t command_line_integer(struct argp_state *state, const char *option, const
 	snprintf(expected, sizeof(expected), "a whole number from %lld to %lld", (long long)min,
 		(long long)max);
 	return command_line_refuse(state, option, arg, expected);
+}
+
+error_t command_line_count(struct argp_state *state, const char *option, const char *arg,
+	int64_t min, int64_t max, uint32_t *out)
+{
+	int64_t number = 0;
+	error_t error = command_line_integer(state, option, arg, min, max, &number);
+
+	if (error == 0)
+		*out = (uint32_t)number;
+	return error;
+}
+
+/* As people write it: 3600s, 100us. */
+static void print_time(char *out, size_t bytes, const char *before, uint64_t ns)
+{
+	static const struct {
+		uint64_t ns;
+		const char *name;
+	} units[] = {{1000000000, "s"}, {1000000, "ms"}, {1000, "us"}, {1, "ns"}};
+	size_t i = 0;
+
+	while (ns % units[i].ns != 0)
+		i++;
+	snprintf(out, bytes, "%s%llu%s", before, (unsigned long long)(ns / units[i].ns),
+		units[i].name);
+}
+
+error_t command_line_time_within(struct argp_state *state, const char *option, const char *arg,
+	uint64_t min_ns, uint64_t max_ns, uint64_t *out_ns)
+{
+	char expected[120], from[32] = "", to[32] = "";
+	uint64_t ns;
+
+	if (parse_time_ns(arg, &ns) == 0 && ns >= min_ns && ns <= max_ns) {
+		*out_ns = ns;
+		return 0;
+	}
+	if (min_ns > 1)
+		print_time(from, sizeof(from), " from ", min_ns);
+	if (max_ns < TIME_NS_MAX)
+		print_time(to, sizeof(to), " to ", max_ns);
+	snprintf(expected, sizeof(expected), "a time%s with its unit%s%s, as 20ms",
+		min_ns == 1 ? " above 0" : "", from, to);
+	return command_line_refuse(state, option, arg, expected);
+}
+
+error_t command_line_time(struct argp_state *state, const char *option, const char *arg,
+	uint64_t min_ns, uint64_t *out_ns)
+{
+	return command_line_time_within(state, option, arg, min_ns, TIME_NS_MAX, out_ns);
+}
+
+error_t command_line_percent(
+	struct argp_state *state, const char *option, const char *arg, double max, double *out)
+{
+	char expected[60];
+	double number;
+
+	if (parse_fraction(arg, max, &number) == 0) {
+		*out = number / 100;
+		return 0;
+	}
+	snprintf(expected, sizeof(expected), "a percentage from 0 to %g", max);
+	return command_line_refuse(state, option, arg, expected);
+}
+
+error_t command_line_choice(struct argp_state *state, const char *option, const char *arg,
+	const char *const *names, size_t count, size_t *out)
+{
+	char expected[120] = "";
+	size_t bytes = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		if (strcmp(names[i], arg) == 0) {
+			*out = i;
+			return 0;
+		}
+		const char *before = i == 0 ? "" : i + 1 < count ? ", " : " or ";
+		if (bytes < sizeof(expected))
+			bytes += (size_t)snprintf(expected + bytes, sizeof(expected) - bytes,
+				"%s%s", before, names[i]);
+	}
+	return command_line_refuse(state, option, arg, expected);
+}
+
+error_t command_line_list(struct argp_state *state, const char *option, const char *arg,
+	const char *expected, bool (*take)(void *out, const char *word), void *out)
+{
+	char *rest = NULL, *copy = strdup(arg);
+	char *word = copy != NULL ? strtok_r(copy, ",", &rest) : NULL;
+	bool right = word != NULL;
+
+	for (; right && word != NULL; word = strtok_r(NULL, ",", &rest))
+		right = take(out, word);
+	free(copy);
+	return right ? 0 : command_line_refuse(state, option, arg, expected);
+}
+
+error_t command_line_seed(
+	struct argp_state *state, const char *option, const char *arg, uint64_t *out)
+{
+	int64_t number;
+
+	if (parse_integer(arg, 0, INT64_MAX, &number) < 0)
+		return command_line_refuse(state, option, arg, "a whole number from 0");
+	*out = (uint64_t)number;
+	return 0;
 }

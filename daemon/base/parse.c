@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct unit {
@@ -140,6 +141,15 @@ int parse_integer(const char *text, int64_t min, int64_t max, int64_t *out)
 	return 0;
 }
 
+int parse_named_integer(const char *text, const char *name, int64_t min, int64_t max, int64_t *out)
+{
+	size_t length = strlen(name);
+
+	if (strncmp(text, name, length) != 0 || text[length] != ':')
+		return -EINVAL;
+	return parse_integer(text + length + 1, min, max, out);
+}
+
 int parse_fraction(const char *text, double max, double *out)
 {
 	struct decimal decimal;
@@ -152,6 +162,23 @@ int parse_fraction(const char *text, double max, double *out)
 
 	double value = (double)decimal.mantissa / (double)decimal.divisor;
 	if (value > max)
+		return -ERANGE;
+	*out = value;
+	return 0;
+}
+
+/* strtod() alone would take blanks, signs, "inf" and hexadecimal numbers. */
+int parse_positive(const char *text, double max, double *out)
+{
+	char *end;
+	double value;
+
+	if (!is_digit(*text) && *text != '.')
+		return -EINVAL;
+	value = strtod(text, &end);
+	if (end == text || *end != '\0' || strspn(text, "0123456789.eE+-") != strlen(text))
+		return -EINVAL;
+	if (!(value > 0 && value <= max))
 		return -ERANGE;
 	*out = value;
 	return 0;

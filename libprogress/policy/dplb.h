@@ -11,6 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* The defaults of jacobi and of the simulator. */
+#define POLICY_DPLB_DEFAULT_PERIOD_MS 500
+#define POLICY_DPLB_DEFAULT_PERIOD_NS (POLICY_DPLB_DEFAULT_PERIOD_MS * UINT64_C(1000000))
+#define POLICY_DPLB_DEFAULT_REACH 4 /* of a neighbourhood */
+
 /* What ranks know of each other: Section 3.1, step 1. */
 struct policy_dplb_rank {
 	double average; /* number of updates of its subdomains, in the mean */

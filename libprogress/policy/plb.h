@@ -14,13 +14,22 @@
 #define POLICY_PLB_NOBODY UINT32_MAX
 #define POLICY_PLB_NOWHERE UINT32_MAX
 
+/* The defaults of libprogress, of jacobi and of the simulator. The first three are the paper's,
+ * Section 4.2. */
+#define POLICY_PLB_DEFAULT_PAIRS 6
+#define POLICY_PLB_DEFAULT_LOW 2
+#define POLICY_PLB_DEFAULT_HIGH 6
+#define POLICY_PLB_DEFAULT_HYBRID_EVERY 500
+#define POLICY_PLB_DEFAULT_PERIOD_MS 1
+#define POLICY_PLB_DEFAULT_PERIOD_NS (POLICY_PLB_DEFAULT_PERIOD_MS * UINT64_C(1000000))
+
 enum policy_plb_mode {
 	POLICY_PLB_JOINT, /* all workers are treated the same */
 	POLICY_PLB_SPLIT, /* workers of each domain on their own */
 	POLICY_PLB_HYBRID, /* split; every so many points one subdomain changes its domain */
 };
 
-/* Section 3.3's parameters; Section 4.2 uses 6, 2 and 6. */
+/* Section 3.3's parameters. */
 struct policy_plb_params {
 	enum policy_plb_mode mode;
 	uint32_t pairs; /* nPairs: of the most and least updated subdomains to consider */

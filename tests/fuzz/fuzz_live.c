@@ -48,7 +48,7 @@ static void write_job(int job, int progress, struct content *c, uint8_t how)
 	size_t cpus = sizeof c->t, threads = cpus + TELEMETRY_CPUS * sizeof c->cpu[0];
 
 	telemetry_make_acceptable(&c->t, getpid());
-	c->t.start_ns = live_clock_ns(CLOCK_MONOTONIC) - how;
+	c->t.start_ns = clock_monotonic_ns() - how;
 	c->t.slots %= THREADS + 1;
 	c->t.progress_slots %= SEGMENTS + 1;
 	c->t.state %= how % 2 == 0 ? 5 : 2;

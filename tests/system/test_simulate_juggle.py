@@ -213,7 +213,7 @@ def test_keys(simulate):
     (["--series", "x"], "choose one --policy"),
     (["--max-threads", "2"], "from 3 to 256"),
     (["--seed", "-1"], "a whole number"),
-    (["--seed", "99999999999999999999"], "from 0 to 4611686018427387903"),
+    (["--seed", "99999999999999999999"], "a whole number from 0"),
     (["extra"], "extra"),
 ])
 def test_wrong_command_lines(simulate, options, what):

@@ -203,7 +203,7 @@ def test_text_of_one(run_jugglectl):
     (["dplb", "--dplb", "nobody"], "--dplb nobody"),
     (["dplb", "--dplb-threshold", "0"], "above 0"),
     (["dplb", "--slow-ranks", "15:40"], "there are 15"),
-    (["dplb", "--look", "0"], "above 0"),
+    (["dplb", "--look", "0"], "from 1us"),
 ])
 def test_refused(run_jugglectl, arguments, words):
     refused(run_jugglectl("simulate", *arguments), 2, "simulate %s: " % arguments[0], words)

@@ -2,8 +2,10 @@
 /* jugglectl doctor: what helps and hinders juggle here. Facts are gathered, rules judge them, and this
  * file prints what comes out. */
 #include "daemon/base/command_line.h"
-#include "tools/command.h"
-#include "tools/doctor/rule.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
+#include "tools/doctor/judge.h"
 #include "tools/doctor/system.h"
 #include "tools/doctor/text.h"
 
@@ -34,7 +36,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		system->cpus_given = true;
 		return 0;
 	case 'n':
-		return command_count(state, "--threads", arg, 1, THREADS_MAX, &system->threads);
+		return command_line_count(
+			state, "--threads", arg, 1, THREADS_MAX, &system->threads);
 	case ARGP_KEY_ARG:
 		/* Its options would have been taken for ours. */
 		if (state->quoted == 0) {

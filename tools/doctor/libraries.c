@@ -39,7 +39,7 @@ static int read_header(int fd, const ElfW(Ehdr) * file, unsigned i, ElfW(Phdr) *
 	return read_at(fd, (uint64_t)file->e_phoff + (uint64_t)i * sizeof(*out), out, sizeof(*out));
 }
 
-/* Where in the file that is which the program has at an address. */
+/* The place in the file of what the program has at an address. */
 static int find_address(int fd, const ElfW(Ehdr) * file, uint64_t address, uint64_t *out)
 {
 	for (unsigned i = 0; i < file->e_phnum && i < HEADERS_MAX; i++) {
@@ -56,7 +56,7 @@ static int find_address(int fd, const ElfW(Ehdr) * file, uint64_t address, uint6
 	return -EBADMSG;
 }
 
-/* Names may end with the file: as much as there is of one is read. */
+/* A name may end with the file: what there is of it is read. */
 static int read_library(int fd, uint64_t offset, struct doctor_program *out)
 {
 	char *name = out->library[out->libraries];

@@ -14,21 +14,6 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-const char *doctor_library(const struct doctor_program *program, const char *begin)
-{
-	for (size_t i = 0; i < program->libraries; i++)
-		if (strncmp(program->library[i], begin, strlen(begin)) == 0)
-			return program->library[i];
-	return NULL;
-}
-
-const struct doctor_program *doctor_target(const struct doctor_system *system)
-{
-	if (system->command == NULL)
-		return NULL;
-	return system->inner.name[0] != '\0' ? &system->inner : &system->program;
-}
-
 /* As execve() would judge it. */
 static int check_file(const char *path)
 {
@@ -81,11 +66,12 @@ static void read_file(struct doctor_program *program, uid_t uid)
 	struct stat file;
 	int fd = open(program->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	/* A file that may be executed, but not read, is no failure. */
+	/* A file that may be executed but not read is no failure. */
 	if (fd < 0)
 		return;
 	if (fstat(fd, &file) == 0)
-		/* Of another user than root it keeps ours as its real one, by which we may move it. */
+		/* A program that is set-uid to another user than root keeps our real user, so that
+		 * we may move it. */
 		program->privileged =
 			((file.st_mode & S_ISUID) != 0 && file.st_uid == 0 && uid != 0) ||
 			fgetxattr(fd, "security.capability", NULL, 0) > 0;

@@ -10,29 +10,6 @@
 
 #define CPUS "/sys/devices/system/cpu/"
 
-void doctor_system_init(struct doctor_system *system)
-{
-	static const char *const nothing[] = {NULL};
-
-	*system = (struct doctor_system){.quota_cpus = INFINITY,
-		.autogroup = -1,
-		.seccomp = -1,
-		.perf_paranoid = INT_MIN,
-		.births_seen = true,
-		.environment = nothing,
-		.launcher = {.program = -1}};
-}
-
-const char *doctor_env(const struct doctor_system *system, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (const char *const *entry = system->environment; *entry != NULL; entry++)
-		if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
-			return *entry + length + 1;
-	return NULL;
-}
-
 static void widen(struct doctor_range *range, int64_t value)
 {
 	if (value <= 0)
@@ -43,7 +20,8 @@ static void widen(struct doctor_range *range, int64_t value)
 		range->most = (uint64_t)value;
 }
 
-/* Those of a mask that are the first of their core. What doesn't tell is a core. */
+/* The CPUs of a mask that are the first of their core. A CPU whose core isn't known counts as a
+ * core. */
 static void read_cores(const char *root, const struct cpuset *mask, struct cpuset *first)
 {
 	for (int cpu = 0; cpu < CPUSET_CPUS_MAX; cpu++) {
@@ -145,7 +123,7 @@ static void read_quota(struct doctor_system *system, const char *root, const cha
 	}
 }
 
-/* The CPUs of a cgroup: of the nearest above it that tells. */
+/* The CPUs of a cgroup, or of the nearest one above it that names some. */
 static void read_cpuset(struct doctor_system *system, const char *root, const char *mount,
 	const char *path, const char *file)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Applying the rules; see rule.h. */
+/* What rules and findings have in common; see rule.h. */
 #include "tools/doctor/rule.h"
 
 #include <stdarg.h>
 #include <stdio.h>
-#include <string.h>
 
 void doctor_say(struct doctor_finding *out, const char *format, ...)
 {
@@ -52,43 +51,6 @@ enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t 
 	doctor_advise(
 		out, "`jugglectl predict -n %u -m %u --phase TIME` tells what to expect.", n, m);
 	return DOCTOR_GOOD;
-}
-
-/* What comes from files and variables is for terminals, too. */
-static void clean(char *text)
-{
-	for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++)
-		if (*at < 0x20 || *at >= 0x7f)
-			*at = '?';
-}
-
-static size_t apply(const struct doctor_system *system, const struct doctor_rule *rule,
-	enum doctor_group group, struct doctor_finding *out, size_t max)
-{
-	size_t n = 0;
-
-	for (; rule->id != NULL && n < max; rule++) {
-		if (rule->group != group)
-			continue;
-		out[n] = (struct doctor_finding){.id = rule->id, .group = group};
-		out[n].level = rule->judge(system, &out[n]);
-		clean(out[n].text);
-		clean(out[n].advice);
-		n += out[n].level != DOCTOR_NONE;
-	}
-	return n;
-}
-
-size_t doctor_judge(const struct doctor_system *system, struct doctor_finding *out, size_t max)
-{
-	static const struct doctor_rule *const tables[] = {
-		doctor_rules_machine, doctor_rules_surroundings, doctor_rules_program};
-	size_t n = 0;
-
-	for (enum doctor_group group = 0; group < DOCTOR_GROUPS; group++)
-		for (size_t i = 0; i < sizeof tables / sizeof *tables; i++)
-			n += apply(system, tables[i], group, out + n, max - n);
-	return n;
 }
 
 enum doctor_level doctor_worst(const struct doctor_finding *finding, size_t n)

@@ -2,9 +2,9 @@
 /*
  * What follows from the facts: findings, each with what to do about it.
  *
- * A rule is a pure function from the facts to a finding, or none. To add one: write the function in one
- * of the files rules_*.c, add an entry to the table at its end, a line to jugglectl-doctor(1), and
- * made-up facts to test_doctor.c.
+ * A rule is a pure function from the facts to a finding, or none. To add one: write the function in
+ * one of the files rules_*.c, add an entry to the table at its end, a line to jugglectl-doctor(1),
+ * and made-up facts to tests/unit/tools/doctor/test_rules.c.
  */
 #ifndef DOCTOR_RULE_H
 #define DOCTOR_RULE_H
@@ -42,7 +42,8 @@ struct doctor_finding {
 struct doctor_rule {
 	const char *id; /* NULL ends a table */
 	enum doctor_group group;
-	/* Sets text, and advice if there is any; whatever it returns for DOCTOR_NONE is dropped. */
+	/* Sets text, and advice if there is any. What it sets is dropped when it returns
+	 * DOCTOR_NONE. */
 	enum doctor_level (*judge)(const struct doctor_system *system, struct doctor_finding *out);
 };
 
@@ -56,13 +57,9 @@ void doctor_say(struct doctor_finding *out, const char *format, ...)
 void doctor_advise(struct doctor_finding *out, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* For rules: n threads on the CPUs, in words; what says whose they are ("threads", "ranks"). */
+/* For rules: say how n threads fit the CPUs. `what` is what they are called: "threads", "ranks". */
 enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t n, const char *what,
 	struct doctor_finding *out);
-
-/* Apply all rules; findings come group by group. No more than max are stored; control characters in
- * them are replaced. Pure. Returns how many are stored. */
-size_t doctor_judge(const struct doctor_system *system, struct doctor_finding *out, size_t max);
 
 /* The worst level of n findings. */
 enum doctor_level doctor_worst(const struct doctor_finding *finding, size_t n);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What can only be told by trying, on this machine: what juggle would use is used, by its own code. */
+/* What only trying tells, on this machine: juggle's own code tries what juggle would use. */
 #include "tools/doctor/system.h"
 
 #include "daemon/proc/proc.h"
@@ -92,7 +92,7 @@ static void try_cpus(struct doctor_system *system)
 	}
 }
 
-/* In a namespace of its own a process has another number than the /proc of outside knows it by. */
+/* In a PID namespace of its own a process has another number than in the /proc of outside. */
 static int try_proc(void)
 {
 	char link[64], own[64];

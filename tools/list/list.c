@@ -4,10 +4,12 @@
  * for people, in which the processes of a wrapped job stand below it, or an object a line.
  */
 #include "libprogress/progress.h"
-#include "tools/command.h"
-#include "tools/format.h"
-#include "tools/list/user.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/user.h"
 #include "tools/live/live.h"
+#include "tools/table/table.h"
 
 #include <errno.h>
 #include <limits.h>
@@ -17,7 +19,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#define COMMAND_LEAST 10 /* columns that a command gets, whatever is before it */
 #define NOBODY SIZE_MAX
 
 enum { KEY_NO_HEADINGS = 0x100 };
@@ -33,14 +34,14 @@ static const struct argp_option table[] = {
 static const char doc[] = "What juggle runs, and what publishes progress, on this machine.\v"
 			  "Processes of a wrapped job stand below it.";
 
-struct options {
+struct list_options {
 	struct user_choice user;
 	bool running, no_headings, wide;
 };
 
 struct listing {
 	const char *program;
-	struct options options;
+	struct list_options options;
 	struct command_options common;
 	struct live_entry *entry;
 	size_t entries;
@@ -49,7 +50,7 @@ struct listing {
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *options = state->input;
+	struct list_options *options = state->input;
 
 	switch (key) {
 	case 'u':
@@ -99,12 +100,12 @@ static int find_jobs(struct listing *list)
 	return 0;
 }
 
-static bool is_wanted(const struct options *options, const struct live_entry *e)
+static bool is_wanted(const struct list_options *options, const struct live_entry *e)
 {
 	return user_is_wanted(&options->user, e->uid) && (!options->running || is_there(e));
 }
 
-/* Leave out what is not wanted, in place. */
+/* Drop what is not wanted, in place. */
 static void select_entries(struct listing *list)
 {
 	size_t n = 0;
@@ -115,22 +116,86 @@ static void select_entries(struct listing *list)
 	list->entries = n;
 }
 
-/* Those that are below nothing, each with what is below it. */
-static int in_order(const struct listing *list, int (*each)(void *, size_t), void *context)
-{
-	int rc = 0;
+/* ---- What is told of each ---- */
 
-	for (size_t i = 0; i < list->entries && rc == 0; i++) {
-		if (list->job[i] != NOBODY)
-			continue;
-		rc = each(context, i);
-		bool above = list->entry[i].kind == LIVE_JOB && is_there(&list->entry[i]);
-		for (size_t k = i + 1; above && k < list->entries && rc == 0; k++)
-			if (list->job[k] == i)
-				rc = each(context, k);
-	}
-	return rc;
+enum {
+	KIND,
+	SHOWN_PID,
+	PID,
+	JUGGLE_PID,
+	JOB_PID,
+	UID,
+	USER,
+	AGE,
+	STATE,
+	RANK,
+	SHOWN_THREADS,
+	THREADS,
+	IDLE,
+	WORKERS,
+	CPUS,
+	SUBDOMAINS,
+	SHOWN_BALANCED,
+	ATTACHED,
+	LOST,
+	POLICY,
+	REGIME,
+	BALANCING,
+	BALANCER_PID,
+	PATH,
+	BYTES,
+	VERSION,
+	COMMAND,
+	SHOWN_COMMAND,
+	COLUMNS,
+};
+
+/* Those without a key are for people only. */
+static const struct column column[COLUMNS] = {
+	[KIND] = {"kind", NULL, SHOW_PLAIN, 0, 0},
+	[SHOWN_PID] = {NULL, "PID/JOB", SHOW_PLAIN, 0, 0},
+	[PID] = {"pid", NULL, SHOW_PLAIN, 0, 0},
+	[JUGGLE_PID] = {"juggle_pid", NULL, SHOW_PLAIN, 0, 0},
+	[JOB_PID] = {"job_pid", NULL, SHOW_PLAIN, 0, 0},
+	[UID] = {"uid", NULL, SHOW_PLAIN, 0, 0},
+	[USER] = {"user", "USER", SHOW_PLAIN, 0, 0},
+	[AGE] = {"age_s", "AGE", SHOW_AGE, 0, 0},
+	[STATE] = {"state", "STATE", SHOW_PLAIN, 0, 0},
+	[RANK] = {"rank", "RANK", SHOW_PLAIN, 0, 0},
+	[SHOWN_THREADS] = {NULL, "THR", SHOW_PLAIN, 0, 0},
+	[THREADS] = {"threads", NULL, SHOW_PLAIN, 0, 0},
+	[IDLE] = {"idle_threads", NULL, SHOW_PLAIN, 0, 0},
+	[WORKERS] = {"workers", NULL, SHOW_PLAIN, 0, 0},
+	[CPUS] = {"cpus", "CPUS", SHOW_PLAIN, 0, 0},
+	[SUBDOMAINS] = {"subdomains", "SUBD", SHOW_PLAIN, 0, 0},
+	[SHOWN_BALANCED] = {NULL, "BALANCED", SHOW_PLAIN, 0, 0},
+	[ATTACHED] = {"attached", NULL, SHOW_YES, 0, 0},
+	[LOST] = {"lost", NULL, SHOW_YES, 0, 0},
+	[POLICY] = {"policy", NULL, SHOW_PLAIN, 0, 0},
+	[REGIME] = {"regime", NULL, SHOW_PLAIN, 0, 0},
+	[BALANCING] = {"balancing", NULL, SHOW_PLAIN, 0, 0},
+	[BALANCER_PID] = {"balancer_pid", NULL, SHOW_PLAIN, 0, 0},
+	[PATH] = {"path", NULL, SHOW_PLAIN, 0, 0},
+	[BYTES] = {"size_bytes", NULL, SHOW_PLAIN, 0, 0},
+	[VERSION] = {"version", NULL, SHOW_PLAIN, 0, 0},
+	[COMMAND] = {"command", NULL, SHOW_PLAIN, 0, 0},
+	[SHOWN_COMMAND] = {NULL, "COMMAND", SHOW_PLAIN, 0, 0},
+};
+
+/* A segment. Cells of which nothing is known are zero. */
+struct list_row {
+	struct value cell[COLUMNS];
+	char user[USER_BYTES], pid[40], balanced[40]; /* texts of cells */
+};
+
+static struct value get(const void *row, size_t which)
+{
+	return ((const struct list_row *)row)->cell[which];
 }
+
+static const struct table listed = {.column = column, .columns = COLUMNS, .get = get};
+
+/* ---- Rows ---- */
 
 /* Has its content been read, and is it of this kind? */
 static bool was_read(const struct live_entry *e, enum live_kind kind)
@@ -138,220 +203,133 @@ static bool was_read(const struct live_entry *e, enum live_kind kind)
 	return e->kind == kind && (kind == LIVE_JOB ? e->policy[0] != '\0' : e->workers > 0);
 }
 
-/* ---- As JSON ---- */
-
-static json_t *maybe(bool known, json_int_t value)
+static struct value positive(int64_t number)
 {
-	return known ? json_integer(value) : json_null();
+	return number > 0 ? value_id(number) : value_unknown();
 }
 
-static json_t *text_or_null(bool known, const char *text)
+static void write_job(struct list_row *row, const struct live_entry *e)
 {
-	return known && text[0] != '\0' ? json_string(text) : json_null();
-}
-
-static json_t *bool_or_null(bool known, bool value)
-{
-	return known ? json_boolean(value) : json_null();
-}
-
-static json_t *entry_json(const struct listing *list, size_t i)
-{
-	const struct live_entry *e = &list->entry[i];
-	char user[USER_BYTES];
-	size_t owner = e->kind == LIVE_JOB ? i : list->job[i];
-	bool job = was_read(e, LIVE_JOB), progress = was_read(e, LIVE_PROGRESS);
-	json_t *object = json_pack("{s:s, s:s, s:i, s:o, s:I, s:s, s:o, s:o?, s:s, s:I, s:o}",
-		"kind", e->kind == LIVE_JOB ? "job" : "progress", "state",
-		live_state_name(e->state), "pid", (int)e->pid, "juggle_pid",
-		maybe(owner != NOBODY, owner != NOBODY ? list->entry[owner].pid : 0), "uid",
-		(json_int_t)e->uid, "user", user_name(e->uid, user), "command",
-		text_or_null(true, e->command), "age_s", json_real(e->age_s), "path", e->path,
-		"size_bytes", (json_int_t)e->bytes, "version", maybe(e->version > 0, e->version));
-	json_t *more = json_pack(
-		"{s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o, s:o}", "job_pid",
-		maybe(job && e->job_pid > 0, e->job_pid), "attached",
-		bool_or_null(job, e->attached), "lost", bool_or_null(job, e->lost), "policy",
-		text_or_null(job, e->policy), "regime",
-		text_or_null(job, live_regime_name(e->balancing)), "threads",
-		maybe(job, e->threads), "idle_threads", maybe(job, e->idle_threads), "cpus",
-		maybe(job, e->cpus), "rank", maybe(progress && e->rank >= 0, e->rank), "workers",
-		maybe(progress, e->workers), "subdomains", maybe(progress, e->subdomains),
-		"balancing", text_or_null(progress, progress_reader_balancing(e->asked)),
-		"balancer_pid", maybe(progress && e->balancer_pid > 0, e->balancer_pid));
-
-	if (object != NULL && (more == NULL || json_object_update(object, more) < 0)) {
-		json_decref(object);
-		object = NULL;
-	}
-	json_decref(more);
-	return object;
-}
-
-static int print_object(void *context, size_t i)
-{
-	const struct listing *list = context;
-
-	return command_print_json(list->program, entry_json(list, i));
-}
-
-/* ---- As text ---- */
-
-enum column { PID, USER, AGE, STATE, RANK, THREADS, CPUS, SUBDOMAINS, BALANCED, COLUMNS };
-
-static const struct {
-	const char *heading;
-	bool right;
-} column[COLUMNS] = {
-	[PID] = {"PID/JOB", false},
-	[USER] = {"USER", false},
-	[AGE] = {"AGE", true},
-	[STATE] = {"STATE", false},
-	[RANK] = {"RANK", true},
-	[THREADS] = {"THR", true},
-	[CPUS] = {"CPUS", true},
-	[SUBDOMAINS] = {"SUBD", true},
-	[BALANCED] = {"BALANCED", false},
-};
-
-struct row {
-	char cell[COLUMNS][40];
-	const char *command;
-};
-
-struct table {
-	const struct listing *list;
-	struct row *row;
-	size_t rows;
-	int width[COLUMNS];
-};
-
-static void write_job(struct row *row, const struct live_entry *e)
-{
-	size_t bytes = sizeof row->cell[0];
+	struct value *cell = row->cell;
 
 	if (e->job_pid > 0)
-		snprintf(row->cell[PID], bytes, "%d/%d", (int)e->pid, (int)e->job_pid);
-	snprintf(row->cell[THREADS], bytes, "%u", e->threads);
-	snprintf(row->cell[CPUS], bytes, "%u", e->cpus);
-	if (!is_there(e))
-		return;
-	snprintf(row->cell[BALANCED], bytes, "%s%s", e->attached ? "-p, " : "",
-		e->lost                            ? "balancer died"
-		: strcmp(e->policy, "juggle") != 0 ? e->policy
-		: e->balancing                     ? "juggle"
-						   : "aside");
+		snprintf(row->pid, sizeof row->pid, "%d/%d", (int)e->pid, (int)e->job_pid);
+	if (is_there(e))
+		snprintf(row->balanced, sizeof row->balanced, "%s%s", e->attached ? "-p, " : "",
+			e->lost                            ? "balancer died"
+			: strcmp(e->policy, "juggle") != 0 ? e->policy
+			: e->balancing                     ? "juggle"
+							   : "aside");
+	cell[JOB_PID] = positive(e->job_pid);
+	cell[SHOWN_THREADS] = cell[THREADS] = value_count(e->threads);
+	cell[IDLE] = value_count(e->idle_threads);
+	cell[CPUS] = value_count(e->cpus);
+	cell[ATTACHED] = value_bool(e->attached);
+	cell[LOST] = value_bool(e->lost);
+	cell[POLICY] = value_text(e->policy);
+	cell[REGIME] = value_text(live_regime_name(e->balancing));
 }
 
-static void write_progress(struct row *row, const struct live_entry *e)
+static void write_progress(struct list_row *row, const struct live_entry *e)
 {
-	size_t bytes = sizeof row->cell[0];
 	bool outside = e->balancer_pid > 0 && e->balancer_pid != e->pid;
 	const char *who = outside ? ", juggle" : ", itself";
+	const char *balancing = progress_reader_balancing(e->asked);
+	struct value *cell = row->cell;
 
-	if (e->rank >= 0)
-		snprintf(row->cell[RANK], bytes, "%d", (int)e->rank);
-	snprintf(row->cell[THREADS], bytes, "%u", e->workers);
-	snprintf(row->cell[SUBDOMAINS], bytes, "%u", e->subdomains);
-	/* Its own threads are noted as its balancer for the moment of a balancing point only. */
-	snprintf(row->cell[BALANCED], bytes, "%s%s", progress_reader_balancing(e->asked),
+	/* Its own threads are the balancer for one point at a time only. */
+	snprintf(row->balanced, sizeof row->balanced, "%s%s", balancing,
 		is_there(e) && e->asked != PROGRESS_BALANCE_NONE ? who : "");
+	cell[RANK] = value_id(e->rank);
+	cell[SHOWN_THREADS] = cell[WORKERS] = value_count(e->workers);
+	cell[SUBDOMAINS] = value_count(e->subdomains);
+	cell[BALANCING] = value_text(balancing);
+	cell[BALANCER_PID] = positive(e->balancer_pid);
 }
 
-static int add_row(void *context, size_t i)
+/* Without the folder of the program. */
+static const char *short_command(const char *command)
 {
-	struct table *t = context;
-	const struct live_entry *e = &t->list->entry[i];
-	struct row *row = &t->row[t->rows++];
-	size_t bytes = sizeof row->cell[0];
-	char user[USER_BYTES];
+	size_t word = strcspn(command, " ");
+	const char *slash = memrchr(command, '/', word);
 
-	for (int c = 0; c < COLUMNS; c++)
-		strcpy(row->cell[c], "-");
-	snprintf(row->cell[PID], bytes, "%s%d", t->list->job[i] == NOBODY ? "" : " \\_ ",
+	return slash != NULL && slash + 1 < command + word ? slash + 1 : command;
+}
+
+static void write_row(const struct listing *list, size_t i, struct list_row *row)
+{
+	const struct live_entry *e = &list->entry[i];
+	size_t owner = e->kind == LIVE_JOB ? i : list->job[i];
+	const char *command = e->command[0] != '\0' ? e->command : "-";
+	struct value *cell = row->cell;
+
+	*row = (struct list_row){0};
+	snprintf(row->pid, sizeof row->pid, "%s%d", list->job[i] == NOBODY ? "" : " \\_ ",
 		(int)e->pid);
-	snprintf(row->cell[USER], bytes, "%.12s", user_name(e->uid, user));
-	snprintf(row->cell[STATE], bytes, "%s", live_state_name(e->state));
-	snprintf(row->cell[AGE], bytes, "%s", format_age(e->age_s).text);
 	if (was_read(e, LIVE_JOB))
 		write_job(row, e);
 	if (was_read(e, LIVE_PROGRESS))
 		write_progress(row, e);
-	row->command = e->command[0] != '\0' ? e->command : "-";
-	return 0;
+	cell[KIND] = value_text(e->kind == LIVE_JOB ? "job" : "progress");
+	cell[SHOWN_PID] = value_text(row->pid);
+	cell[PID] = value_id(e->pid);
+	cell[JUGGLE_PID] = owner != NOBODY ? value_id(list->entry[owner].pid) : value_unknown();
+	cell[UID] = value_count(e->uid);
+	cell[USER] = value_text(user_name(e->uid, row->user));
+	cell[AGE] = value_rate(e->age_s);
+	cell[STATE] = value_text(live_state_name(e->state));
+	cell[SHOWN_BALANCED] = value_text(row->balanced);
+	cell[PATH] = value_text(e->path);
+	cell[BYTES] = value_count(e->bytes);
+	cell[VERSION] = positive(e->version);
+	cell[COMMAND] = value_text(e->command);
+	cell[SHOWN_COMMAND] = value_text(list->options.wide ? command : short_command(command));
 }
 
-/* The columns of a line for its command; INT_MAX: all that it needs. */
-static int columns_left(const struct table *t)
+/* Entries that are below nothing, each followed by what is below it. Returns how many rows. */
+static size_t write_rows(const struct listing *list, struct list_row *row)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < list->entries; i++) {
+		if (list->job[i] != NOBODY)
+			continue;
+		write_row(list, i, &row[n++]);
+		bool above = list->entry[i].kind == LIVE_JOB && is_there(&list->entry[i]);
+		for (size_t k = i + 1; above && k < list->entries; k++)
+			if (list->job[k] == i)
+				write_row(list, k, &row[n++]);
+	}
+	return n;
+}
+
+/* ---- Output ---- */
+
+static int print_objects(const struct listing *list, const struct list_row *row, size_t n)
+{
+	int rc = 0;
+
+	for (size_t i = 0; i < n && rc == 0; i++) {
+		json_t *object = json_object();
+		if (table_add_cells(object, &listed, &row[i]) < 0) {
+			json_decref(object);
+			object = NULL;
+		}
+		rc = command_print_json(list->program, object);
+	}
+	return rc;
+}
+
+/* Columns of a line. */
+static int line_columns(const struct listing *list)
 {
 	struct winsize window;
-	int left = COMMAND_COLUMNS;
 
-	if (t->list->options.wide)
+	if (list->options.wide)
 		return INT_MAX;
 	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0 && window.ws_col > COMMAND_COLUMNS)
-		left = window.ws_col - 1;
-	for (int c = 0; c < COLUMNS; c++)
-		left -= t->width[c] > 0 ? t->width[c] + 1 : 0;
-	return left < COMMAND_LEAST ? COMMAND_LEAST : left;
-}
-
-/* Without the folder of the program, and as long as there is room. */
-static void print_command(const char *command, int columns)
-{
-	size_t word = strcspn(command, " ");
-
-	if (columns < INT_MAX)
-		for (size_t i = word; i > 0; i--)
-			if (command[i - 1] == '/' && i < word) {
-				command += i;
-				break;
-			}
-	printf("%.*s\n", format_cut(command, columns), command);
-}
-
-static void print_cells(const struct table *t, const struct row *row)
-{
-	for (int c = 0; c < COLUMNS; c++)
-		if (t->width[c] > 0)
-			printf("%*s ", column[c].right ? t->width[c] : -t->width[c],
-				row != NULL ? row->cell[c] : column[c].heading);
-}
-
-/* A column that has nothing but dashes is left out. */
-static void measure(struct table *t)
-{
-	for (int c = 0; c < COLUMNS; c++) {
-		int width = 0;
-		for (size_t i = 0; i < t->rows; i++) {
-			int length = (int)strlen(t->row[i].cell[c]);
-			if (strcmp(t->row[i].cell[c], "-") != 0 && length > width)
-				width = length;
-		}
-		int heading = t->list->options.no_headings ? 1 : (int)strlen(column[c].heading);
-		t->width[c] = width == 0 || width > heading ? width : heading;
-	}
-}
-
-static int print_table(const struct listing *list)
-{
-	struct table t = {.list = list, .row = calloc(list->entries + 1, sizeof *t.row)};
-
-	if (t.row == NULL)
-		return command_fail(list->program, "%s", strerror(ENOMEM));
-	in_order(list, add_row, &t);
-	measure(&t);
-	if (!list->options.no_headings) {
-		print_cells(&t, NULL);
-		puts("COMMAND");
-	}
-	int left = columns_left(&t);
-	for (size_t i = 0; i < t.rows; i++) {
-		print_cells(&t, &t.row[i]);
-		print_command(t.row[i].command, left);
-	}
-	free(t.row);
-	return command_flush(list->program);
+		return window.ws_col - 1;
+	return COMMAND_COLUMNS;
 }
 
 /* ---- All of it ---- */
@@ -366,9 +344,28 @@ static size_t removable(const struct listing *list)
 	return n;
 }
 
-static int print_all(struct listing *list)
+static int print_rows(const struct listing *list)
 {
-	int rc = list->common.json ? in_order(list, print_object, list) : print_table(list);
+	struct list_row *row = calloc(list->entries + 1, sizeof *row);
+
+	if (row == NULL)
+		return command_fail(list->program, "%s", strerror(ENOMEM));
+	const struct table_rows rows = {
+		.row = row, .n = write_rows(list, row), .bytes = sizeof *row};
+	int rc = 0;
+	if (list->common.json) {
+		rc = print_objects(list, row, rows.n);
+	} else {
+		table_print(stdout, &listed, &rows, line_columns(list), !list->options.no_headings);
+		rc = command_flush(list->program);
+	}
+	free(row);
+	return rc;
+}
+
+static int print_all(const struct listing *list)
+{
+	int rc = print_rows(list);
 	size_t stale = removable(list);
 
 	if (rc == 0 && stale > 0 && !list->common.quiet)
@@ -378,7 +375,7 @@ static int print_all(struct listing *list)
 	return rc;
 }
 
-static int look(struct listing *list)
+static int list_segments(struct listing *list)
 {
 	int error = live_list(&list->entry, &list->entries);
 
@@ -405,7 +402,7 @@ int list_main(int argc, char **argv)
 
 	if (rc != 0)
 		return rc < 0 ? COMMAND_WRONG : 0;
-	rc = look(&list);
+	rc = list_segments(&list);
 	free(list.entry);
 	free(list.job);
 	return rc;

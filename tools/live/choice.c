@@ -1,20 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To which job a process belongs, and which jobs there are so: one rule for all that list, choose or open
- * them. The ancestors of each process are read once, whatever the number of jobs.
+ * To which job a process belongs, and so which jobs there are: one rule for all who list, choose or
+ * open them. The ancestors of each process are read once, whatever the number of jobs.
  */
 #include "tools/live/internal.h"
 
 #include <stdlib.h>
 
-/* juggle adopts those of its job whose parent ended; one that was attached adopts nobody. */
+/* juggle adopts the processes of its job whose parent ended. A juggle that was attached adopts
+ * nobody. */
 pid_t live_job_top(const struct live_entry *job)
 {
 	return job->attached ? job->job_pid : job->pid;
 }
 
-/* Of one user: nobody tells of others' processes by telling that they are of its job. And of one that is
- * known to be a juggle, for anybody may make a file with a name. */
+/* The job of the same user, so that nobody can claim another user's processes as his job's. And
+ * only one that is known to be a juggle, since anybody can make a file of such a name. */
 static const struct live_entry *job_with_top(
 	const struct live_entry *entry, size_t n, uid_t uid, pid_t pid)
 {
@@ -58,23 +59,4 @@ bool live_is_choice(const struct live_entry *entry, size_t i)
 			entry[k].launcher_pid == entry[i].launcher_pid)
 			return false;
 	return true;
-}
-
-int live_choices(struct live_entry **out, size_t *n)
-{
-	struct live_entry *all = NULL, *chosen;
-	size_t entries = 0;
-	int error = live_list(&all, &entries);
-
-	*out = NULL;
-	*n = 0;
-	if (error != 0)
-		return error;
-	chosen = calloc(entries + 1, sizeof *chosen);
-	for (size_t i = 0; i < entries && chosen != NULL; i++)
-		if (live_is_choice(all, i))
-			chosen[(*n)++] = all[i];
-	free(all);
-	*out = chosen;
-	return chosen == NULL ? -ENOMEM : 0;
 }

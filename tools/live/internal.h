@@ -51,9 +51,6 @@ bool live_process_gone(pid_t pid, uint64_t created_ns);
  * (to users other than its own, and of a juggle with capabilities), by its name. */
 bool live_is_juggle(pid_t pid, uint64_t inode);
 
-/* The parent; 0 when there is none, or it is not known. */
-pid_t live_parent(pid_t pid);
-
 enum { LIVE_DEPTH = 256 }; /* of processes below each other: /proc is not read at one moment */
 
 /* The process itself and those above it, nearest first. Returns how many. */

@@ -70,8 +70,8 @@ static enum live_state state_of(int error)
 	}
 }
 
-/* Does anybody need the file of a process that is gone? Only when that is known for sure it is stale; all
- * that isn't told counts as a use. 0, or an error that tells nothing of the file. */
+/* Does anybody need the file of a process that is gone? It is stale only when nobody does for sure;
+ * what isn't known counts as a use. Returns 0, or an error that says nothing about the file. */
 static int look_for_users(struct live_entry *entry)
 {
 	struct stat st;
@@ -91,7 +91,7 @@ static int look_for_users(struct live_entry *entry)
 	fcntl(fd, F_SETSIG, SIGURG);
 	if (fstat(fd, &st) == 0) {
 		bool granted = fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
-		/* Without leases, one's own is left to one's own judgement. */
+		/* Where there are no leases, users judge for themselves about their own files. */
 		bool never = !granted && errno == EINVAL && st.st_uid == geteuid();
 		if (granted || never || !S_ISREG(st.st_mode))
 			entry->state = LIVE_STALE;
@@ -154,8 +154,8 @@ static int look_at_progress(struct live_entry *entry, uint64_t *created_ns)
 	return error;
 }
 
-/* A juggle of another PID namespace has a pid that here is another's, as 1: all processes would stand
- * below it. */
+/* A juggle of another PID namespace has a pid that belongs to another process here, such as 1,
+ * below which all processes would stand. */
 static bool is_gone(const struct live_entry *entry, uint64_t created_ns)
 {
 	return live_process_gone(entry->pid, created_ns) ||
@@ -186,7 +186,7 @@ static int look_at(struct live_entry *entry)
 	return 0;
 }
 
-/* An entry as its name tells; false: no segment's name. */
+/* Fill in what the name tells. false: it is no segment's name. */
 static bool name_entry(const char *name, struct live_entry *entry)
 {
 	*entry = (struct live_entry){.rank = -1, .age_s = NAN};

@@ -95,6 +95,10 @@ struct live_error {
 	char text[200]; /* one sentence that says what to do */
 };
 
+/* Let this process open as many files as it may at all: a job may have more processes than the usual
+ * 1,024, each with a segment. Not for programs that start others, which would inherit it. */
+void live_open_many(void);
+
 /* Open a job. name is the pid of juggle, of the command, of any process of theirs, or of one above
  * them (mpirun, a shell); or the name of the command's file; NULL is the only one that the caller can read.
  * Returns 0; -ENOENT (there is none), -ENOTUNIQ (several: the text lists some), or another errno; then

@@ -8,12 +8,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 
 /* What is asked for. */
 struct wanted {
 	const char *name; /* NULL: the only one */
 	bool is_pid;
-	pid_t above[LIVE_DEPTH]; /* that pid and those above it; none: nobody has it */
+	pid_t above[LIVE_DEPTH]; /* that pid and those above it; none: there is no such process */
 	size_t depth;
 };
 
@@ -22,8 +23,8 @@ struct entries {
 	size_t n;
 };
 
-/* How well an entry fits: its own number, that of its command, one within it, the nearer the better, and
- * at last its name, or a pid above it. */
+/* How well an entry fits. Best is its own pid, then that of its command, then one within it, the
+ * nearer the better; last come its name and a pid above it. */
 enum { FITS_NOT, FITS_LOOSELY, FITS_WITHIN, FITS_COMMAND = FITS_WITHIN + LIVE_DEPTH, FITS_EXACTLY };
 
 static int fail(struct live_error *error, int code, const char *format, ...)
@@ -136,7 +137,7 @@ static void name_choices(const struct live_entry *const *choice, size_t n, char 
 	}
 }
 
-/* Why nothing fits: of a pid whose segment can't be used, why it can't. */
+/* Say why nothing fits; of a pid whose segment can't be used, say why it can't. */
 static int explain(const struct entries *all, const struct wanted *wanted, struct live_error *error)
 {
 	pid_t pid = wanted->above[0];
@@ -234,6 +235,16 @@ static int open_entry(
 	return 0;
 }
 
+void live_open_many(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files) != 0)
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 int live_open(const char *name, struct live_job **out, struct live_error *error)
 {
 	struct entries all = {0};
@@ -248,4 +259,23 @@ int live_open(const char *name, struct live_job **out, struct live_error *error)
 		code = open_entry(entry, out, error);
 	free(all.entry);
 	return code;
+}
+
+int live_choices(struct live_entry **out, size_t *n)
+{
+	struct live_entry *all = NULL, *chosen;
+	size_t entries = 0;
+	int error = live_list(&all, &entries);
+
+	*out = NULL;
+	*n = 0;
+	if (error != 0)
+		return error;
+	chosen = calloc(entries + 1, sizeof *chosen);
+	for (size_t i = 0; i < entries && chosen != NULL; i++)
+		if (live_is_choice(all, i))
+			chosen[(*n)++] = all[i];
+	free(all);
+	*out = chosen;
+	return chosen == NULL ? -ENOMEM : 0;
 }

@@ -39,8 +39,8 @@ bool live_process_gone(pid_t pid, uint64_t created_ns)
 		return true;
 	if (created_ns == 0)
 		return false;
-	/* A machine that slept since has a larger difference now than then: that lets a pid that was
-	 * reused count as the same, never the reverse. */
+	/* If the machine has slept since, the difference is larger now than it was then. So a
+	 * reused pid may count as the same process, but never the reverse. */
 	uint64_t asleep_ns = live_asleep_ns();
 	double born_ns = (double)leader.start_ticks * 1e9 / (double)sysconf(_SC_CLK_TCK);
 	return born_ns > (double)created_ns + (double)asleep_ns + BIRTH_SLACK_NS;
@@ -78,7 +78,8 @@ bool live_is_juggle(pid_t pid, uint64_t inode)
 	return proc_read_thread(pid, pid, &leader) != 0 || strncmp(leader.comm, "juggle", 6) == 0;
 }
 
-pid_t live_parent(pid_t pid)
+/* 0 when there is none, or it is not known. */
+static pid_t parent_of(pid_t pid)
 {
 	struct proc_thread leader;
 
@@ -89,7 +90,7 @@ size_t live_ancestors(pid_t pid, pid_t above[LIVE_DEPTH])
 {
 	size_t n = 0;
 
-	for (; pid > 0 && n < LIVE_DEPTH; pid = live_parent(pid))
+	for (; pid > 0 && n < LIVE_DEPTH; pid = parent_of(pid))
 		above[n++] = pid;
 	return n;
 }
@@ -99,7 +100,7 @@ bool live_is_below(pid_t pid, pid_t above)
 	for (int depth = 0; pid > 0 && depth < LIVE_DEPTH; depth++) {
 		if (pid == above)
 			return true;
-		pid = live_parent(pid);
+		pid = parent_of(pid);
 	}
 	return false;
 }

@@ -112,7 +112,7 @@ static int32_t number(const char *text)
 
 int32_t live_rank(pid_t pid)
 {
-	/* That of MPICH's mpirun before that of the srun which may have started it. */
+	/* MPICH's mpirun comes before the srun that may have started it. */
 	static const char *const names[] = {
 		"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="};
 	int32_t found[sizeof names / sizeof *names];

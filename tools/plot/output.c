@@ -26,7 +26,7 @@ int output_scratch(void)
 	return r;
 }
 
-/* Of the signals that end us, those that people send. */
+/* The signals that people send to end a program. */
 static void endings(sigset_t *set)
 {
 	sigemptyset(set);
@@ -130,7 +130,7 @@ int output_commit(int scratch, const char *path, uint64_t *bytes)
 	if (stat(path, &old) < 0) {
 		mode_t mask = umask(0);
 		umask(mask);
-		/* Not there, or a link to what is not: that is replaced. */
+		/* It is not there, or a link to nothing: that is replaced. */
 		return replace(scratch, path, 0666 & ~mask, bytes);
 	}
 	if (S_ISDIR(old.st_mode))

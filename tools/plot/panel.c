@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/plot/panel.h"
 
+#include "tools/plot/quote.h"
+
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,10 +261,10 @@ static void put_thread_name(const struct panel_context *c, const struct plot_thr
 		snprintf(name, sizeof(name), "%.15s %d", thread->comm, (int)thread->tid);
 	else
 		snprintf(name, sizeof(name), "%d", (int)thread->tid);
-	picture_quote(c->to, name, sizeof(name));
+	quote_text(c->to, name, sizeof(name));
 }
 
-/* Entries of the legend, as plots of nothing; each begins with a comma. */
+/* Entries of the legend are plots of nothing. Each begins with a comma. */
 static void put_thread_keys(const struct panel_context *c, const char *style)
 {
 	const struct plot_run *run = c->picture->run;
@@ -329,7 +331,7 @@ static void write_progress(struct panel_context *c)
 	c->named = true;
 }
 
-/* Names of lanes, not more of them than there is room for. */
+/* Names of lanes, as many as there is room for. */
 static void write_cpu_tics(const struct panel_context *c)
 {
 	const struct plot_run *run = c->picture->run;

@@ -45,8 +45,4 @@ bool picture_can(const struct picture *picture, enum picture_panel panel);
  * Returns 0 or -ENOMEM. */
 int picture_write(const struct picture *picture, FILE *to);
 
-/* Write a text in gnuplot's single quotes, at most so many characters of it; what gnuplot or XML
- * can't take is replaced by '?'. */
-void picture_quote(FILE *to, const char *text, size_t characters);
-
 #endif

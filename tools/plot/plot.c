@@ -5,7 +5,11 @@
  */
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
-#include "tools/command.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/progress_line.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/trace.h"
 #include "tools/plot/gnuplot.h"
 #include "tools/plot/output.h"
 #include "tools/plot/perfetto.h"
@@ -82,7 +86,7 @@ enum format { FORMAT_SVG, FORMAT_PNG, FORMAT_GNUPLOT, FORMAT_JSON };
 static const char *const format_names[] = {"svg", "png", "gnuplot", "perfetto"};
 static const char *const endings[] = {".svg", ".png", ".gp", ".json"};
 
-struct options {
+struct plot_options {
 	const char *trace, *output;
 	bool panel[PICTURE_PANELS], panels_given;
 	uint64_t from_ns, to_ns;
@@ -95,7 +99,7 @@ struct options {
 /* All of one call. */
 struct plot {
 	const char *program;
-	const struct options *options;
+	const struct plot_options *options;
 	const struct command_options *common;
 	enum format format;
 	const char *output; /* NULL: standard output */
@@ -110,74 +114,59 @@ struct plot {
 
 /* ---- The command line ---- */
 
-static error_t read_what(struct argp_state *state, char *arg, struct options *options)
+static bool take_panel(void *out, const char *word)
 {
-	char *save = NULL, *whole = strdup(arg);
-	error_t error = whole != NULL ? 0 : ENOMEM;
+	struct plot_options *options = out;
+	bool all = strcmp(word, "all") == 0, known = all;
 
-	options->panels_given = true;
-	memset(options->panel, 0, sizeof(options->panel));
-	for (char *word = error == 0 ? strtok_r(whole, ",", &save) : NULL; word != NULL;
-		word = strtok_r(NULL, ",", &save)) {
-		bool all = strcmp(word, "all") == 0, known = all;
-		for (size_t i = 0; i < PICTURE_PANELS; i++)
-			if (all || strcmp(word, picture_names[i]) == 0)
-				options->panel[i] = known = true;
-		if (!known)
-			error = EINVAL;
-	}
-	free(whole);
-	if (error == 0 && memchr(options->panel, true, sizeof(options->panel)) != NULL)
-		return 0;
-	return command_line_refuse(
-		state, "--what", arg, "a list of progress, lead, placement, spread, braid, or all");
+	for (size_t i = 0; i < PICTURE_PANELS; i++)
+		if (all || strcmp(word, picture_names[i]) == 0)
+			options->panel[i] = known = true;
+	return known;
 }
 
-static error_t read_tids(struct argp_state *state, char *arg, struct options *options)
+static bool take_tid(void *out, const char *word)
 {
-	char *save = NULL, *whole = strdup(arg);
-	error_t error = whole != NULL ? 0 : ENOMEM;
+	struct plot_options *options = out;
+	int64_t tid;
 
-	for (char *word = error == 0 ? strtok_r(whole, ",", &save) : NULL;
-		word != NULL && error == 0; word = strtok_r(NULL, ",", &save)) {
-		int64_t tid = 0;
-		if (options->tids == TIDS_MAX || parse_integer(word, 1, INT32_MAX, &tid) < 0)
-			error = EINVAL;
-		else
-			options->tid[options->tids++] = (int32_t)tid;
-	}
-	free(whole);
-	if (error == 0 && options->tids > 0)
-		return 0;
-	return command_line_refuse(
-		state, "--tid", arg, "numbers of threads, at most 1000 of them: 4711,4713");
+	if (options->tids == TIDS_MAX || parse_integer(word, 1, INT32_MAX, &tid) < 0)
+		return false;
+	options->tid[options->tids++] = (int32_t)tid;
+	return true;
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *o = state->input;
+	struct plot_options *o = state->input;
 
 	switch (key) {
 	case 'o':
 		o->output = arg;
 		return 0;
 	case KEY_WHAT:
-		return read_what(state, arg, o);
+		o->panels_given = true;
+		memset(o->panel, 0, sizeof(o->panel));
+		return command_line_list(state, "--what", arg,
+			"a list of progress, lead, placement, spread, braid, or all", take_panel,
+			o);
 	case KEY_FROM:
-		return command_time(state, "--from", arg, 0, &o->from_ns);
+		return command_line_time(state, "--from", arg, 0, &o->from_ns);
 	case KEY_TO:
-		return command_time(state, "--to", arg, 1, &o->to_ns);
+		return command_line_time(state, "--to", arg, 1, &o->to_ns);
 	case 't':
-		return command_count(state, "--threads", arg, 1, THREADS_MAX, &o->threads);
+		return command_line_count(state, "--threads", arg, 1, THREADS_MAX, &o->threads);
 	case KEY_TID:
-		return read_tids(state, arg, o);
+		return command_line_list(state, "--tid", arg,
+			"numbers of threads, at most 1000 of them: 4711,4713", take_tid, o);
 	case KEY_SUBDOMAINS:
-		return command_count(state, "--subdomains", arg, 1, SUBDOMAINS_MAX, &o->subdomains);
+		return command_line_count(
+			state, "--subdomains", arg, 1, SUBDOMAINS_MAX, &o->subdomains);
 	case KEY_WIDTH:
-		return command_count(
+		return command_line_count(
 			state, "--width", arg, PICTURE_WIDTH_MIN, PICTURE_SIZE_MAX, &o->width);
 	case KEY_HEIGHT:
-		return command_count(
+		return command_line_count(
 			state, "--height", arg, PICTURE_HEIGHT_MIN, PICTURE_SIZE_MAX, &o->height);
 	case KEY_GNUPLOT:
 		o->gnuplot = true;
@@ -202,7 +191,7 @@ static bool ends_in(const char *text, const char *ending)
 /* The format, from the options and the name of the output. */
 static int choose_format(struct plot *plot)
 {
-	const struct options *o = plot->options;
+	const struct plot_options *o = plot->options;
 	bool standard = o->output != NULL && strcmp(o->output, "-") == 0;
 
 	plot->format = o->gnuplot ? FORMAT_GNUPLOT : o->perfetto ? FORMAT_JSON : FORMAT_SVG;
@@ -231,7 +220,7 @@ static int choose_format(struct plot *plot)
 
 static int check_options(struct plot *plot)
 {
-	const struct options *o = plot->options;
+	const struct plot_options *o = plot->options;
 
 	if (o->trace == NULL)
 		return command_wrong(
@@ -281,9 +270,9 @@ static int prepare_failed(const struct plot *plot, int r)
 	return command_fail(plot->program, "%s", strerror(-r));
 }
 
-static int prepare(struct plot *plot)
+static int arrange_run(struct plot *plot)
 {
-	const struct options *o = plot->options;
+	const struct plot_options *o = plot->options;
 	bool all = o->perfetto;
 	const struct plot_choice choice = {.from_ns = o->from_ns,
 		.to_ns = o->to_ns,
@@ -323,7 +312,7 @@ static void warn(const struct plot *plot)
 
 static int fill_picture(const struct plot *plot, struct picture *picture)
 {
-	const struct options *o = plot->options;
+	const struct plot_options *o = plot->options;
 	bool any = false;
 
 	*picture = (struct picture){.trace = &plot->trace,
@@ -391,7 +380,7 @@ static int draw(const struct plot *plot, int script, int picture)
 	return command_fail(plot->program, "gnuplot: %s", strerror(-r));
 }
 
-static int make(struct plot *plot)
+static int make_output(struct plot *plot)
 {
 	bool drawn = plot->format == FORMAT_SVG || plot->format == FORMAT_PNG;
 	int text = output_scratch(), picture = drawn ? output_scratch() : -1, rc = 0;
@@ -421,7 +410,7 @@ static int make(struct plot *plot)
 
 /* ---- Telling ---- */
 
-static int tell(const struct plot *plot)
+static int tell_output(const struct plot *plot)
 {
 	const struct plot_run *run = &plot->run;
 	const struct trace_file *trace = &plot->trace;
@@ -457,7 +446,7 @@ static int tell(const struct plot *plot)
 
 int plot_main(int argc, char **argv)
 {
-	struct options options = {.to_ns = UINT64_MAX};
+	struct plot_options options = {.to_ns = UINT64_MAX};
 	const struct argp argp = {
 		.options = table, .parser = read_option, .args_doc = "TRACE", .doc = doc};
 	struct command_options common;
@@ -472,15 +461,15 @@ int plot_main(int argc, char **argv)
 		rc = read_trace(&plot);
 	command_progress(&plot.progress, 0.4);
 	if (rc == 0)
-		rc = prepare(&plot);
+		rc = arrange_run(&plot);
 	if (rc == 0) {
-		rc = make(&plot);
+		rc = make_output(&plot);
 		if (rc == 0 && !common.quiet)
 			warn(&plot);
 	}
 	command_progress_end(&plot.progress);
 	if (rc == 0)
-		rc = tell(&plot);
+		rc = tell_output(&plot);
 	braid_deinit(&plot.braid);
 	chart_deinit(&plot.chart);
 	plot_run_deinit(&plot.run);

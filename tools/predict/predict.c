@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl predict: whether juggle helps n threads on m CPUs, by theory; and beside it what a real
  * run took. */
+#include "daemon/base/command_line.h"
 #include "daemon/base/cpuset.h"
-#include "tools/command.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
 
 #include "tools/predict/advice.h"
 #include "tools/predict/measurement.h"
@@ -49,7 +52,7 @@ static const char doc[] =
 	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
 
 /* 0 where an option was not given. */
-struct options {
+struct predict_options {
 	uint32_t threads, cpus, phases;
 	uint64_t period_ns, phase_ns;
 	const char *from;
@@ -57,21 +60,22 @@ struct options {
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *out = state->input;
+	struct predict_options *out = state->input;
 
 	switch (key) {
 	case 'n':
-		return command_count(
+		return command_line_count(
 			state, "--threads", arg, 1, MEASUREMENT_COUNT_MAX, &out->threads);
 	case 'm':
-		return command_count(state, "--cpus", arg, 1, MEASUREMENT_COUNT_MAX, &out->cpus);
+		return command_line_count(
+			state, "--cpus", arg, 1, MEASUREMENT_COUNT_MAX, &out->cpus);
 	case 'l':
-		return command_count(
+		return command_line_count(
 			state, "--phases", arg, 1, MEASUREMENT_PHASES_MAX, &out->phases);
 	case 'i':
-		return command_time(state, "--period", arg, 1, &out->period_ns);
+		return command_line_time(state, "--period", arg, 1, &out->period_ns);
 	case 'e':
-		return command_time(state, "--phase", arg, 1, &out->phase_ns);
+		return command_line_time(state, "--phase", arg, 1, &out->phase_ns);
 	case 'f':
 		out->from = arg;
 		return 0;
@@ -95,8 +99,8 @@ static int default_cpus(const char *program, uint32_t *cpus)
 	return 0;
 }
 
-/* Of a report or a trace only the work of a thread is known: with --phase there are as many phases as
- * it makes, with --phases they are as long as it makes them, else it is one. */
+/* A report or a trace tells only the work of a thread. --phase divides it into so many phases,
+ * --phases makes them so long; without both it is one phase. */
 static void phases_of_run(const struct measurement *run, struct theory_case *c)
 {
 	bool phase_given = c->phase > 0, phases_given = c->phases > 0;
@@ -111,7 +115,7 @@ static void phases_of_run(const struct measurement *run, struct theory_case *c)
 }
 
 /* Options come first, then the run (NULL: none), then defaults. Returns an exit status. */
-static int build_case(const char *program, const struct options *options,
+static int build_case(const char *program, const struct predict_options *options,
 	const struct measurement *run, struct theory_case *c)
 {
 	*c = (struct theory_case){.threads = options->threads,
@@ -161,7 +165,7 @@ static void predict(struct prediction *p)
 		p->way = MEASUREMENT_LINUX;
 }
 
-/* Of what was measured from that time, in percent. */
+/* How far what was measured is from a predicted time, in percent. */
 static double deviation_pct(const struct prediction *p, double predicted)
 {
 	return 100 * (p->run.elapsed_s / predicted - 1);
@@ -307,7 +311,7 @@ int predict_main(int argc, char **argv)
 {
 	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
 	const char *program = argv[0];
-	struct options options = {0};
+	struct predict_options options = {0};
 	struct command_options common;
 	struct prediction p = {0};
 

@@ -4,9 +4,14 @@
  * and the output; the rest is in run.h (simulations), model.h (what the trace tells of
  * the program) and follow.h (the daemon's policy, point by point).
  */
-#include "tools/command.h"
-#include "tools/names.h"
+#include "daemon/base/command_line.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/progress_line.h"
+#include "tools/command/subcommands.h"
+#include "tools/command/trace.h"
 #include "tools/replay/run.h"
+#include "tools/sim/names.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -79,14 +84,14 @@ static error_t read_policy(struct argp_state *state, const char *arg, struct rep
 	size_t count = names_balancers(names);
 
 	setup->policy_given = true;
-	return command_choice(state, "--policy", arg, names, count, &setup->balancer);
+	return command_line_choice(state, "--policy", arg, names, count, &setup->balancer);
 }
 
 static error_t read_barrier(struct argp_state *state, const char *arg, struct replay_setup *setup)
 {
 	size_t which = 0;
 	error_t error =
-		command_choice(state, "--barrier", arg, names_barrier, NAMES_BARRIERS, &which);
+		command_line_choice(state, "--barrier", arg, names_barrier, NAMES_BARRIERS, &which);
 
 	setup->barrier = (enum threads_barrier)which;
 	setup->barrier_given = true;
@@ -97,7 +102,7 @@ static error_t read_domains(struct argp_state *state, const char *arg, struct re
 {
 	static const char *const names[] = {"split", "joint"};
 	size_t which = 0;
-	error_t error = command_choice(state, "--domains", arg, names, 2, &which);
+	error_t error = command_line_choice(state, "--domains", arg, names, 2, &which);
 
 	setup->joint = which == 1;
 	return error;
@@ -106,7 +111,7 @@ static error_t read_domains(struct argp_state *state, const char *arg, struct re
 static error_t read_margin(struct argp_state *state, const char *arg, struct replay_setup *setup)
 {
 	uint64_t ns = 0;
-	error_t error = command_time(state, "--margin", arg, 0, &ns);
+	error_t error = command_line_time(state, "--margin", arg, 0, &ns);
 
 	if (error == 0)
 		setup->margin_ns = (int64_t)ns;
@@ -119,7 +124,7 @@ static error_t read_period(struct argp_state *state, const char *arg, struct rep
 	setup->period_given = setup->effort_given = true;
 	setup->period_auto = strcmp(arg, "auto") == 0;
 	if (!setup->period_auto)
-		return command_time(state, "--period", arg, PERIOD_MIN_NS, &setup->period_ns);
+		return command_line_time(state, "--period", arg, PERIOD_MIN_NS, &setup->period_ns);
 	setup->period_ns = POLICY_AUTO_PERIOD_NS;
 	return 0;
 }
@@ -139,29 +144,29 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_JITTER:
 		setup->jitter_given = true;
-		return command_percent(state, "--jitter", arg, 90, &setup->jitter);
+		return command_line_percent(state, "--jitter", arg, 90, &setup->jitter);
 	case KEY_MARGIN:
 		return read_margin(state, arg, setup);
 	case KEY_DOMAINS:
 		return read_domains(state, arg, setup);
 	case 'e':
-		return command_time(state, "--phase", arg, 1, &setup->phase_ns);
+		return command_line_time(state, "--phase", arg, 1, &setup->phase_ns);
 	case 'b':
 		return read_barrier(state, arg, setup);
 	case KEY_SLICE:
 		setup->effort_given = true;
-		return command_time(state, "--slice", arg, 0, &setup->slice_ns);
+		return command_line_time(state, "--slice", arg, 0, &setup->slice_ns);
 	case KEY_TICK:
-		return command_time(state, "--tick", arg, 0, &setup->tick_ns);
+		return command_line_time(state, "--tick", arg, 0, &setup->tick_ns);
 	case KEY_MIGRATION_COST:
-		return command_time(state, "--migration-cost", arg, 0, &setup->migration_ns);
+		return command_line_time(state, "--migration-cost", arg, 0, &setup->migration_ns);
 	case KEY_POINT_COST:
-		return command_time(state, "--point-cost", arg, 0, &setup->point_ns);
+		return command_line_time(state, "--point-cost", arg, 0, &setup->point_ns);
 	case KEY_RUNS:
 		setup->effort_given = true;
-		return command_count(state, "--runs", arg, 1, RUNS_MAX, &setup->runs);
+		return command_line_count(state, "--runs", arg, 1, RUNS_MAX, &setup->runs);
 	case KEY_SEED:
-		return command_seed(state, "--seed", arg, &setup->seed);
+		return command_line_seed(state, "--seed", arg, &setup->seed);
 	case ARGP_KEY_ARG:
 		return command_argument(state, arg, "trace", &options->path);
 	default:

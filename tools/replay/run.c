@@ -230,7 +230,7 @@ int replay_simulate(struct replay *r, struct command_progress *progress)
 		const struct threads_params params = params_of(r, asked);
 		steps += threads_steps(&params) * (asked || !fit ? 1 : 1 + FITS);
 	}
-	if (steps * setup->runs > COMMAND_STEPS_MAX)
+	if (steps * setup->runs > THREADS_STEPS_MAX)
 		return -E2BIG;
 	int rc = fit ? fit_work(r, &counter) : 0;
 	if (rc == 0)

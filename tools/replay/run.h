@@ -3,10 +3,10 @@
 #ifndef REPLAY_RUN_H
 #define REPLAY_RUN_H
 
-#include "tools/command.h"
-#include "tools/names.h"
+#include "tools/command/progress_line.h"
 #include "tools/replay/follow.h"
 #include "tools/replay/model.h"
+#include "tools/sim/names.h"
 
 /* What the trace does not tell, and what shall be other than in it. */
 struct replay_setup {

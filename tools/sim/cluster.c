@@ -49,14 +49,15 @@ static bool are_valid(const struct cluster_params *params)
 				   plb->pairs > PAIRS_MAX ||
 				   (plb->mode == POLICY_PLB_HYBRID && plb->hybrid_every == 0)))
 		return false;
-	if (params->dplb != CLUSTER_DPLB_NONE &&
+	if (has_dplb(params) &&
 		(params->dplb_period_ns == 0 || params->dplb_period_ns > TIME_MAX_NS))
 		return false;
 	/* An iteration in lockstep has no time at which a subdomain could change its place. */
-	return params->mode != CLUSTER_SYNC || (!params->plb && params->dplb == CLUSTER_DPLB_NONE);
+	return params->mode != MODE_SYNC || (!params->plb && !has_dplb(params));
 }
 
-/* Cells enough for any cut: only who is next to whom matters. Square ranks, as those of DPLB. */
+/* There are cells enough for any cut: only who is next to whom matters. Ranks are square, as in the
+ * DPLB paper. */
 static int cut(struct cluster *cluster)
 {
 	const struct cluster_params *params = &cluster->params;
@@ -91,7 +92,7 @@ static int connect(struct cluster *cluster)
 		for (unsigned side = 0; side < SIDES; side++)
 			if (neighbours[side] != NOBODY)
 				field_place(cluster->field, s, side,
-					params->mode == CLUSTER_SYNC ||
+					params->mode == MODE_SYNC ||
 						neighbours[side] / each == s / each);
 	}
 	return 0;
@@ -113,7 +114,7 @@ static bool allocate_exchange(struct cluster *cluster)
 	const struct cluster_params *params = &cluster->params;
 	size_t halos = (size_t)cluster->n * SIDES;
 
-	cluster->ages = params->dplb == CLUSTER_DPLB_GLOBAL ? ages_of(params->ranks) : 2;
+	cluster->ages = params->dplb == DPLB_GLOBAL ? ages_of(params->ranks) : 2;
 	cluster->told = calloc((size_t)params->ranks * 2, sizeof(*cluster->told));
 	cluster->ends = calloc((size_t)cluster->ages * 2, sizeof(*cluster->ends));
 	if (!cluster->told || !cluster->ends)
@@ -171,10 +172,11 @@ static uint64_t word(unsigned short seed[3])
 	return high << 31 | (uint64_t)nrand48(seed);
 }
 
-/* Each rank has choices of its own, so that the order in which ranks are run does not matter. */
+/* Each rank has random numbers of its own, so that the order in which ranks are run does not
+ * matter. */
 static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[3])
 {
-	struct rank *rank = &cluster->ranks[r];
+	struct cluster_rank *rank = &cluster->ranks[r];
 
 	rank->plb.random = word(seed);
 	rank->dplb.random = word(seed);
@@ -184,7 +186,7 @@ static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[
 	rank->dplb_due_ns =
 		(uint64_t)(erand48(rank->random) * (double)cluster->params.dplb_period_ns);
 	rank->slots = rank->residents = cluster->params.workers * cluster->params.each;
-	/* The rest is room, perhaps a lot of it: memory that is not touched before it is used. */
+	/* The rest is room, perhaps much of it: its memory is not touched before it is used. */
 	for (uint32_t s = 0; s < rank->slots; s++) {
 		size_t at = (size_t)r * cluster->room + s;
 		uint32_t w = s / cluster->params.each;
@@ -213,7 +215,7 @@ static void begin(struct cluster *cluster)
 		for (uint32_t w = 0; w < params->workers; w++) {
 			size_t i = (size_t)r * params->workers + w;
 
-			cluster->workers[i] = (struct worker){
+			cluster->workers[i] = (struct cluster_worker){
 				.cost_ns =
 					params->update_ns / (params->speed ? params->speed[i] : 1),
 				.first = w * params->each,
@@ -224,7 +226,7 @@ static void begin(struct cluster *cluster)
 			};
 		}
 	}
-	events_begin(cluster);
+	order_begin(cluster);
 }
 
 int cluster_new(struct cluster **out, const struct cluster_params *params, struct field *field)
@@ -232,10 +234,10 @@ int cluster_new(struct cluster **out, const struct cluster_params *params, struc
 	if (!are_valid(params))
 		return -EINVAL;
 	uint32_t each = params->workers * params->each, n = params->ranks * each;
-	uint64_t room = params->dplb == CLUSTER_DPLB_NONE ? each
-			: params->room > 0                ? params->room
-							  : 2 * (uint64_t)each;
-	bool together = params->ranks == 1 || field || params->mode != CLUSTER_ASYNC;
+	uint64_t room = !has_dplb(params)  ? each
+			: params->room > 0 ? params->room
+					   : 2 * (uint64_t)each;
+	bool together = params->ranks == 1 || field || params->mode != MODE_ASYNC;
 
 	if (room < each)
 		return -EINVAL;
@@ -253,7 +255,7 @@ int cluster_new(struct cluster **out, const struct cluster_params *params, struc
 		.room = (uint32_t)room,
 		.watches = together,
 		.together = together,
-		.shows = field || params->mode == CLUSTER_SSYNC,
+		.shows = field || params->mode == MODE_SSYNC,
 		.shard_count = together ? 1 : params->ranks,
 		.look_ns = params->look_ns > 0 ? params->look_ns : LOOK_NS,
 	};
@@ -299,7 +301,7 @@ void cluster_free(struct cluster *cluster)
 
 /* ---- Run ---- */
 
-/* How old halos are where not each update is watched: those of some ranks, as they are now. */
+/* How old halos are, where updates are not watched: a sample of some ranks, as they are now. */
 static void sample(struct cluster *cluster)
 {
 	for (uint32_t r = (uint32_t)(cluster->exchanges % SAMPLED); r < cluster->params.ranks;
@@ -308,7 +310,7 @@ static void sample(struct cluster *cluster)
 			uint32_t id = cluster->slots[(size_t)r * cluster->room + s].id;
 
 			if (id != NOBODY)
-				events_note_lag(cluster, events_lag(cluster, id));
+				halo_note_lag(cluster, halo_lag(cluster, id));
 		}
 }
 
@@ -331,7 +333,7 @@ void cluster_run(struct cluster *cluster, uint64_t until_ns)
 	if (until_ns <= cluster->now_ns)
 		return;
 	cluster->now_ns = until_ns;
-	if (cluster->params.mode == CLUSTER_SYNC) {
+	if (cluster->params.mode == MODE_SYNC) {
 		events_run_lockstep(cluster, until_ns);
 		return;
 	}
@@ -357,8 +359,8 @@ uint64_t cluster_subdomains(const struct cluster *cluster)
 
 static uint64_t done(const struct cluster *cluster, uint32_t subdomain)
 {
-	return cluster->params.mode == CLUSTER_SYNC ? cluster->sync_iterations
-						    : updates_of(cluster, subdomain);
+	return cluster->params.mode == MODE_SYNC ? cluster->sync_iterations
+						 : updates_of(cluster, subdomain);
 }
 
 void cluster_updates(const struct cluster *cluster, uint64_t *updates)
@@ -397,7 +399,7 @@ void cluster_get(const struct cluster *cluster, struct cluster_result *result)
 		result->rate = (double)result->updates / (double)workers /
 			       ((double)cluster->now_ns * 1e-9);
 	for (uint32_t r = 0; r < cluster->params.ranks; r++) {
-		const struct rank *rank = &cluster->ranks[r];
+		const struct cluster_rank *rank = &cluster->ranks[r];
 
 		result->messages += rank->messages;
 		if (rank->messages > result->messages_rank_max)

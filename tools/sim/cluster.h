@@ -15,23 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "apps/jacobi/method.h"
 #include "libprogress/policy/dplb.h"
 #include "libprogress/policy/plb.h"
 
 struct field;
-
-enum cluster_mode {
-	CLUSTER_SYNC, /* a barrier over all ranks after each iteration */
-	CLUSTER_SSYNC, /* halos at most so many iterations older than the reader */
-	CLUSTER_ASYNC,
-};
-
-enum cluster_dplb {
-	CLUSTER_DPLB_NONE,
-	CLUSTER_DPLB_GLOBAL,
-	CLUSTER_DPLB_NEIGHBOURS,
-	CLUSTER_DPLB_RANDOM
-};
 
 struct cluster_params {
 	uint32_t ranks, workers, sockets; /* workers of each rank, on so many sockets (domains) */
@@ -39,8 +27,8 @@ struct cluster_params {
 	/* Which subdomains are neighbours: cut as by jacobi --cut=1d, else as by --cut=2d. A field has a
 	 * cut of its own. */
 	bool strips;
-	enum cluster_mode mode;
-	uint32_t bound; /* CLUSTER_SSYNC */
+	enum mode mode;
+	uint32_t bound; /* MODE_SSYNC */
 	/* Costs. An update of one subdomain takes update_ns on a worker of speed 1. */
 	double update_ns;
 	double jitter; /* random variation of each update's cost, a share */
@@ -55,10 +43,10 @@ struct cluster_params {
 	uint64_t plb_period_ns;
 	double plb_point_ns; /* what a point costs the worker whose turn it is, for each subdomain */
 	/* DPLB. */
-	enum cluster_dplb dplb;
+	enum dplb dplb; /* DPLB_DEFAULT: none */
 	struct policy_dplb_params dplb_params; /* threshold in updates; 0: worked out, see dplb.h */
 	uint64_t dplb_period_ns;
-	uint32_t reach; /* CLUSTER_DPLB_NEIGHBOURS */
+	uint32_t reach; /* DPLB_NEIGHBOURS */
 	uint32_t room; /* subdomains that a rank takes at most; 0: twice those at first */
 	uint64_t look_ns; /* between the looks of a rank at others; 0: 2 ms, as jacobi has it */
 	uint64_t seed;
@@ -70,8 +58,8 @@ struct cluster_result {
 	double rate; /* updates of all workers / workers / seconds: PLB, Section 3.1 */
 	uint64_t spread; /* of updates over all subdomains, now */
 	/* The most stale halo encountered, in iterations, and the mean over updates of the oldest
-	 * halo. Of several ranks in CLUSTER_ASYNC without a field, where ranks are run one after
-	 * the other, a sample: each look, of a sixteenth of the ranks, and without latency. */
+	 * halo. It is a sample for several ranks in MODE_ASYNC without a field, where ranks are run
+	 * one after the other: of a sixteenth of the ranks at each look, and without latency. */
 	uint64_t staleness;
 	double staleness_mean;
 	uint64_t plb_points, plb_moves, dplb_points, dplb_moves, dplb_refused;
@@ -82,14 +70,15 @@ struct cluster_result {
 
 struct cluster;
 
-/* field: NULL, or the cells, not owned, with a subdomain for each of this cluster. Returns 0, -ENOMEM,
- * or -EINVAL: nothing of something, a cost, speed or time out of range, PLB or DPLB in CLUSTER_SYNC, less
- * room than subdomains at first, or more subdomains than there are numbers for. */
+/* field: NULL, or the cells, not owned, with a subdomain for each of this cluster. Returns 0,
+ * -ENOMEM, or -EINVAL: a number is 0, a cost, speed or time is out of range, PLB or DPLB is asked
+ * for in MODE_SYNC, a rank has less room than subdomains at first, or there are more subdomains
+ * than numbers. */
 int cluster_new(struct cluster **out, const struct cluster_params *params, struct field *field);
 /* Accepts NULL. */
 void cluster_free(struct cluster *cluster);
-/* Go on until that moment of virtual time, 2^62 ns at most, and with what ends right then. How a run is cut into
- * calls changes nothing. */
+/* Go on until that moment of virtual time, 2^62 ns at most; what ends right then is done, too. It
+ * makes no difference into how many calls a run is cut. */
 void cluster_run(struct cluster *cluster, uint64_t until_ns);
 uint64_t cluster_subdomains(const struct cluster *cluster);
 /* Updates of each subdomain so far, into an array for all: for pictures of the braid. */

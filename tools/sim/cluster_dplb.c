@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ranks know of each other, and what they move. As jacobi's ranks do, each looks at a few others
- * now and then, and reads what they told when it last looked; what is known of all goes up and down
- * a tree, a step a look, so that it is the older the more ranks there are.
+ * What ranks know of each other, and what they move. As jacobi's ranks do, each looks at a few
+ * others now and then, and reads what they had told at its look before. What is known of all ranks
+ * goes up and down a tree, a step a look: the more ranks there are, the older it is.
  */
 #include "tools/sim/cluster_internal.h"
 
@@ -19,7 +19,7 @@ static struct policy_dplb_rank *ends(const struct cluster *cluster, uint64_t exc
 void exchange_look(struct cluster *cluster, uint32_t rank)
 {
 	const struct policy_subdomain *progress = &cluster->progress[(size_t)rank * cluster->room];
-	const struct rank *self = &cluster->ranks[rank];
+	const struct cluster_rank *self = &cluster->ranks[rank];
 	uint64_t updates = 0;
 	uint32_t present = 0;
 
@@ -53,7 +53,7 @@ static uint32_t gets_of(const struct cluster *cluster, uint32_t rank)
 {
 	uint32_t list[POLICY_DPLB_NEIGHBOURS_MAX], ranks = cluster->params.ranks, gets = rank > 0;
 
-	if (cluster->params.dplb == CLUSTER_DPLB_NEIGHBOURS)
+	if (cluster->params.dplb == DPLB_NEIGHBOURS)
 		return (uint32_t)policy_dplb_neighbours(rank, ranks, cluster->params.reach, list);
 	for (uint64_t i = 1; i <= TREE_CHILDREN; i++)
 		gets += (uint64_t)rank * TREE_CHILDREN + i < ranks;
@@ -62,15 +62,14 @@ static uint32_t gets_of(const struct cluster *cluster, uint32_t rank)
 
 static void count_messages(struct cluster *cluster)
 {
-	if (cluster->params.dplb == CLUSTER_DPLB_GLOBAL ||
-		cluster->params.dplb == CLUSTER_DPLB_NEIGHBOURS)
+	if (cluster->params.dplb == DPLB_GLOBAL || cluster->params.dplb == DPLB_NEIGHBOURS)
 		for (uint32_t r = 0; r < cluster->params.ranks; r++)
 			cluster->ranks[r].messages += gets_of(cluster, r);
 }
 
 /* ---- Moves ---- */
 
-/* The one that has been empty for the longest, as jacobi's mover chooses; there is one. */
+/* The slot that has been empty for the longest, as jacobi's mover chooses. There is one. */
 static uint32_t free_slot(struct cluster *cluster, uint32_t rank)
 {
 	const struct slot *slots = &cluster->slots[(size_t)rank * cluster->room];
@@ -110,7 +109,7 @@ static void transfer(
 	cluster->ranks[from].residents--;
 	cluster->ranks[to].residents++;
 	cluster->dplb_moved++;
-	events_moved(cluster, id, now_ns);
+	halo_moved(cluster, id, now_ns);
 }
 
 /* An offer, an answer and the subdomain, as jacobi's mover has it; not while another is on its way. */
@@ -143,11 +142,11 @@ static double threshold(const struct cluster *cluster, double advance)
 	if (params->dplb_params.threshold > 0)
 		return params->dplb_params.threshold;
 	return policy_dplb_threshold(advance, params->dplb_period_ns,
-		params->mode == CLUSTER_SSYNC ? params->bound : UINT64_MAX);
+		params->mode == MODE_SSYNC ? params->bound : UINT64_MAX);
 }
 
-/* Whether the rank moves something. A rank compares what it told itself when the others told what it
- * knows of them. */
+/* Does the rank move something? What it knows of others is from the exchange before, so it compares
+ * that with what it told of itself then. */
 static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move *move)
 {
 	const struct cluster_params *params = &cluster->params;
@@ -155,15 +154,15 @@ static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move 
 	struct policy_dplb_rank self = told(cluster, cluster->exchanges)[r];
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
 	struct policy_dplb_params policy = params->dplb_params;
-	struct rank *rank = &cluster->ranks[r];
+	struct cluster_rank *rank = &cluster->ranks[r];
 	size_t n = 2;
 
 	policy.threshold = threshold(cluster, self.average - rank->dplb_average);
 	rank->dplb_average = self.average;
-	if (params->dplb == CLUSTER_DPLB_RANDOM)
+	if (params->dplb == DPLB_RANDOM)
 		return policy_dplb_random(&policy, &rank->dplb, &self, params->ranks, move);
 	self.average = before[r].average;
-	if (params->dplb == CLUSTER_DPLB_GLOBAL) {
+	if (params->dplb == DPLB_GLOBAL) {
 		const struct policy_dplb_rank *all = ends(cluster, cluster->exchanges + 1);
 
 		known[0] = all[0];
@@ -185,13 +184,13 @@ void exchange_balance(struct cluster *cluster, uint64_t now_ns)
 	bool known = cluster->exchanges + 1 >= cluster->ages;
 	struct policy_dplb_move move;
 
-	if (cluster->params.dplb == CLUSTER_DPLB_GLOBAL)
+	if (cluster->params.dplb == DPLB_GLOBAL)
 		reduce(cluster);
 	count_messages(cluster);
 	for (uint32_t r = 0; r < cluster->params.ranks; r++) {
-		struct rank *rank = &cluster->ranks[r];
+		struct cluster_rank *rank = &cluster->ranks[r];
 
-		if (cluster->params.dplb == CLUSTER_DPLB_NONE || now_ns < rank->dplb_due_ns)
+		if (!has_dplb(&cluster->params) || now_ns < rank->dplb_due_ns)
 			continue;
 		rank->dplb_due_ns += cluster->params.dplb_period_ns;
 		cluster->dplb_points++;

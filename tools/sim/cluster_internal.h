@@ -28,7 +28,7 @@ struct slot {
 };
 
 /* Lists of slots by the numbers that they have on the rank. */
-struct worker {
+struct cluster_worker {
 	double cost_ns; /* of an update, without its noise */
 	double fraction_ns; /* by which it is ahead of the clock, which has whole ones */
 	uint32_t first, incoming; /* its working set; what others have left to it */
@@ -51,8 +51,8 @@ struct shard {
 	uint64_t arrival_ns; /* of the next subdomain that comes from another rank */
 };
 
-struct rank {
-	uint32_t slots; /* in use or empty again: those above were never in use, and are not set */
+struct cluster_rank {
+	uint32_t slots; /* in use, or empty again; those above were never used, and are not set */
 	uint32_t residents; /* with those on their way here */
 	unsigned short random[3];
 	struct policy_plb_state plb;
@@ -81,8 +81,8 @@ struct cluster {
 	bool together; /* one shard of all ranks */
 	bool shows; /* somebody has to be told of each update */
 
-	struct rank *ranks;
-	struct worker *workers; /* those of rank r from r * params.workers */
+	struct cluster_rank *ranks;
+	struct cluster_worker *workers; /* those of rank r from r * params.workers */
 	struct slot *slots; /* those of rank r from r * room, here and below */
 	struct policy_subdomain *progress;
 	struct shard *shards;
@@ -108,12 +108,17 @@ struct cluster {
 	uint64_t look_ns, exchange_ns; /* between exchanges; the next one */
 
 	uint64_t now_ns;
-	uint64_t sync_iterations, sync_ns; /* CLUSTER_SYNC: completed; when the next one will be */
+	uint64_t sync_iterations, sync_ns; /* MODE_SYNC: completed; when the next one will be */
 	double sync_fraction_ns; /* as that of a worker */
 	uint64_t staleness, fetches;
 	double staleness_sum;
 	uint64_t plb_points, plb_moved, dplb_points, dplb_moved, dplb_refused;
 };
+
+static inline bool has_dplb(const struct cluster_params *params)
+{
+	return params->dplb > DPLB_NONE;
+}
 
 static inline uint32_t socket_of(const struct cluster *cluster, uint32_t worker)
 {
@@ -125,7 +130,8 @@ static inline uint64_t updates_of(const struct cluster *cluster, uint32_t subdom
 	return cluster->progress[cluster->where[subdomain]].updates;
 }
 
-/* A cost in whole ns; what is left of it is kept in *fraction_ns for the next, so that the sum is right. */
+/* A cost in whole ns. The rest of it is kept in *fraction_ns for the next cost, so that the sum is
+ * right. */
 static inline uint64_t whole_ns(double cost_ns, double *fraction_ns)
 {
 	double sum_ns = cost_ns + *fraction_ns;
@@ -137,31 +143,65 @@ static inline uint64_t whole_ns(double cost_ns, double *fraction_ns)
 	return ns;
 }
 
-/* ---- cluster_events.c: workers and the order of what they do ---- */
+/* Each of the following files calls only those before it; cluster.c calls all. */
+
+/* ---- cluster_order.c: when which worker has something to do ---- */
+
+static inline struct shard *order_shard(const struct cluster *cluster, uint32_t rank)
+{
+	return &cluster->shards[cluster->together ? 0 : rank];
+}
+
+/* The leaf of a worker in the tree of its shard. */
+static inline uint32_t order_leaf(
+	const struct cluster *cluster, const struct shard *shard, uint32_t worker)
+{
+	return shard->leaves + worker - shard->first_rank * cluster->params.workers;
+}
+
+/* Set the next moment of a worker of the shard; its number is among all. Of equal moments the lower
+ * number comes first, so that a run can be repeated. It is inline because each update calls it. */
+static inline void order_set(
+	const struct cluster *cluster, struct shard *shard, uint32_t worker, uint64_t time_ns)
+{
+	struct match *tree = shard->tree;
+	uint32_t node = order_leaf(cluster, shard, worker);
+
+	tree[node].time_ns = time_ns;
+	for (node /= 2; node > 0; node /= 2)
+		tree[node] = tree[2 * node].time_ns <= tree[2 * node + 1].time_ns
+				     ? tree[2 * node]
+				     : tree[2 * node + 1];
+}
 
 /* Every worker begins, at time 0. */
-void events_begin(struct cluster *cluster);
-/* All that happens in the shard before that moment. */
-void events_run(struct cluster *cluster, struct shard *shard, uint64_t until_ns);
+void order_begin(struct cluster *cluster);
 /* A parked worker has something to look at. */
-void events_wake(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns);
+void order_wake(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns);
 /* When the update that a worker is at ends. */
-uint64_t events_ends(const struct cluster *cluster, uint32_t rank, uint32_t worker);
-/* Iterations in lockstep that end until that moment. */
-void events_run_lockstep(struct cluster *cluster, uint64_t until_ns);
+uint64_t order_ends(const struct cluster *cluster, uint32_t rank, uint32_t worker);
+
+/* ---- cluster_halos.c: what subdomains see of their neighbours ---- */
+
 /* By how many updates the oldest halo of a subdomain is behind. */
-uint64_t events_lag(const struct cluster *cluster, uint32_t subdomain);
-void events_note_lag(struct cluster *cluster, uint64_t lag);
-/* What the subdomain sees of its neighbours is now that. For the moment it comes to another rank. */
-void events_moved(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns);
+uint64_t halo_lag(const struct cluster *cluster, uint32_t subdomain);
+/* The same of the halos with which it is about to be updated: it takes them. */
+uint64_t halo_fetch(const struct cluster *cluster, uint32_t subdomain);
+void halo_note_lag(struct cluster *cluster, uint64_t lag);
+/* An update is complete: its neighbours can see it, those of other ranks later. */
+void halo_show(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns);
+/* The first halo that is under way between ranks arrives. */
+void halo_deliver(struct cluster *cluster);
+/* A subdomain comes to another rank: what it and its neighbours see of each other there. */
+void halo_moved(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns);
 
 /* ---- cluster_plb.c: who updates what on a rank ---- */
 
 /* A balancing point. Returns its cost in ns. */
 uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_ns);
-/* At the begin of a pass: leave what it no longer owns to the owners, take what others left. */
+/* At the start of a pass: leave what it no longer owns to the owners, and take what others left. */
 void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns);
-/* A slot, that nobody holds, to the worker with the fewest. */
+/* Give a slot that nobody holds to the worker with the fewest. */
 void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns);
 /* Take a slot out of all lists. Returns whether an update of it is going on, which then ends at *free_ns:
  * now at the earliest. */
@@ -176,5 +216,12 @@ void exchange_look(struct cluster *cluster, uint32_t rank);
 void exchange_balance(struct cluster *cluster, uint64_t now_ns);
 /* Subdomains that have arrived until now; sets when the next does. */
 void exchange_arrive(struct cluster *cluster, struct shard *shard, uint64_t now_ns);
+
+/* ---- cluster_events.c: what workers do ---- */
+
+/* All that happens in the shard before that moment. */
+void events_run(struct cluster *cluster, struct shard *shard, uint64_t until_ns);
+/* Iterations in lockstep that end until that moment. */
+void events_run_lockstep(struct cluster *cluster, uint64_t until_ns);
 
 #endif

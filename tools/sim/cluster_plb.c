@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Who updates what on a rank. What the balancer decides takes effect in two steps, as libprogress
- * hands over: at the begin of its next pass the holder leaves a subdomain to its owner, who takes it at
- * the begin of its own.
+ * hands over: at the start of its next pass the holder leaves a subdomain to its owner, and the
+ * owner takes it at the start of its own.
  */
 #include "tools/sim/cluster_internal.h"
 
-static struct worker *workers_of(struct cluster *cluster, uint32_t rank)
+static struct cluster_worker *workers_of(struct cluster *cluster, uint32_t rank)
 {
 	return &cluster->workers[(size_t)rank * cluster->params.workers];
 }
@@ -24,13 +24,13 @@ static struct policy_subdomain *progress_of(struct cluster *cluster, uint32_t ra
 static void touch(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns)
 {
 	workers_of(cluster, rank)[worker].dirty = true;
-	events_wake(cluster, rank, worker, now_ns);
+	order_wake(cluster, rank, worker, now_ns);
 }
 
 uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_ns)
 {
 	const struct cluster_params *params = &cluster->params;
-	struct rank *state = &cluster->ranks[rank];
+	struct cluster_rank *state = &cluster->ranks[rank];
 	double fraction_ns = 0;
 
 	for (uint32_t w = 0; w < params->workers; w++)
@@ -49,7 +49,7 @@ uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_
 void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns)
 {
 	const struct policy_subdomain *progress = progress_of(cluster, rank);
-	struct worker *workers = workers_of(cluster, rank), *self = &workers[worker];
+	struct cluster_worker *workers = workers_of(cluster, rank), *self = &workers[worker];
 	struct slot *slots = slots_of(cluster, rank);
 	uint32_t *link = &self->first;
 
@@ -83,13 +83,14 @@ void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64
 	for (uint32_t s = 0; s < cluster->ranks[rank].slots; s++)
 		if (slots[s].holder < workers)
 			cluster->plb_workers[slots[s].holder].subdomains++;
-	/* As libprogress chooses: who holds the fewest, whatever it owns; of several, by the place. */
+	/* As libprogress chooses: the worker that holds the fewest, whatever it owns; of several,
+	 * by the number of the slot. */
 	for (uint32_t i = 0; i < workers; i++) {
 		uint32_t w = (slot + i) % workers;
 		if (cluster->plb_workers[w].subdomains < cluster->plb_workers[best].subdomains)
 			best = w;
 	}
-	struct worker *worker = &workers_of(cluster, rank)[best];
+	struct cluster_worker *worker = &workers_of(cluster, rank)[best];
 	progress_of(cluster, rank)[slot].worker = best;
 	slots[slot].holder = best;
 	slots[slot].home = socket_of(cluster, best);
@@ -112,7 +113,7 @@ bool ownership_remove(
 	struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns, uint64_t *free_ns)
 {
 	struct slot *slots = slots_of(cluster, rank);
-	struct worker *holder = &workers_of(cluster, rank)[slots[slot].holder];
+	struct cluster_worker *holder = &workers_of(cluster, rank)[slots[slot].holder];
 	bool busy = holder->current == slot;
 
 	if (holder->next == slot)
@@ -122,7 +123,7 @@ bool ownership_remove(
 	if (busy) {
 		holder->current = NOBODY;
 		holder->flying = slots[slot].id;
-		*free_ns = events_ends(cluster, rank, slots[slot].holder);
+		*free_ns = order_ends(cluster, rank, slots[slot].holder);
 	}
 	slots[slot].id = slots[slot].next = slots[slot].holder = NOBODY;
 	slots[slot].moment_ns = now_ns;

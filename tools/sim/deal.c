@@ -50,8 +50,8 @@ static uint32_t run_end(
 	return n;
 }
 
-/* Line 7. Of all who ran on fast CPUs the order is as it was, and so it is of the slow: to merge
- * what is in order takes O(n) then. Stable. */
+/* Line 7. Threads that ran on fast CPUs are still in order among themselves, and so are those on
+ * slow ones: merging the two takes O(n). Stable. */
 static void sort(struct deal *deal, const double *progress, double epsilon)
 {
 	for (;;) {

@@ -83,7 +83,7 @@ static int member_init(struct field *field, uint32_t subdomain)
 		if (cells > field->longest)
 			field->longest = cells;
 	}
-	member->memory = aligned_alloc(EDGE_LINE, bytes);
+	member->memory = edge_allocate(1, bytes);
 	if (!member->memory)
 		return -ENOMEM;
 	char *at = member->memory;
@@ -140,16 +140,14 @@ static void connect_all(struct field *field)
 
 static double norm(struct field *field);
 
-static int set_up(struct field *field, double source)
+static int make_members(struct field *field, double source)
 {
 	int rc = 0;
 
 	field->n = grid_subdomains(&field->grid);
-	size_t bytes = field->n * sizeof(*field->members);
-	field->members = aligned_alloc(_Alignof(struct member), bytes);
+	field->members = edge_allocate(field->n, sizeof(*field->members));
 	if (!field->members)
 		return -ENOMEM;
-	memset(field->members, 0, bytes);
 	for (uint32_t s = 0; s < field->n && rc == 0; s++)
 		rc = member_init(field, s);
 	if (rc < 0)
@@ -176,7 +174,7 @@ int field_new(struct field **out, const struct field_params *params)
 		params->strips ? GRID_CUT_1D : GRID_CUT_2D, params->ranks, params->workers,
 		params->each);
 	if (rc == 0)
-		rc = set_up(field, params->source);
+		rc = make_members(field, params->source);
 	if (rc < 0) {
 		field_free(field);
 		return rc;

@@ -21,7 +21,7 @@ struct field_params {
 	/* Height of the Gaussian on the north, over what is inside at the start; 0: 1, as jacobi
 	 * has it. */
 	double source;
-	/* For CLUSTER_SYNC: each halo is that of the reader's own iteration, whatever is placed or
+	/* For MODE_SYNC: each halo is that of the reader's own iteration, whatever is placed or
 	 * delivered. */
 	bool lockstep;
 };

@@ -86,6 +86,7 @@ struct threads_result {
 
 /* About how many elementary steps a run takes, of which some 10^8 to 10^9 take a second. */
 double threads_steps(const struct threads_params *params);
+#define THREADS_STEPS_MAX 1e11 /* some ten minutes: commands refuse more */
 
 struct threads_sim;
 

@@ -2,13 +2,12 @@
 /* jugglectl simulate dplb: subdomains that move between the workers of each node, and between nodes. */
 #include "tools/simulate/subdomain_run.h"
 
+#include "tools/command/subcommands.h"
+
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
 
-#include <string.h>
-
 #define RANKS_MAX 100000
-#define REACH_MAX 65536
 #define THRESHOLD_MAX 1e12
 
 enum {
@@ -30,9 +29,12 @@ static const struct argp_option table[] = {
 		"list (default: none,global,neighbours; none with --mode sync)",
 		-1},
 	{"dplb-period", KEY_DPLB_PERIOD, "TIME", 0,
-		"Between balancing points of ranks (default: 500ms)", -1},
+		"Between balancing points of ranks (default: " COMMAND_LINE_TEXT(
+			POLICY_DPLB_DEFAULT_PERIOD_MS) "ms)",
+		-1},
 	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
-		"Let a rank be that is at most N updates behind in the mean of its subdomains, "
+		"Leave a rank alone that is at most N updates behind in the mean of its "
+		"subdomains, "
 		"above 0 to 1e12 (default: half of its own updates in a period, or of "
 		"the bound of ssync)",
 		-1},
@@ -54,47 +56,24 @@ static const char doc[] =
 	"Simulate nodes whose workers update subdomains at different speeds, and balance them by "
 	"progressive load balancing, on each node and between them, in virtual time."
 	"\v"
-	"neighbours are the ranks whose numbers differ by 1, 2, 4 ... up to REACH, 2 to 65536 (4 "
-	"unless given). LIST has numbers from 0 and ranges, or is any:N for N by chance; PCT may "
-	"be a range, from which each gets a value by chance. Workers are numbered through all "
-	"ranks. The options of what is slow may be given several times.\n\n"
-	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
+	"neighbours are the ranks whose numbers differ by 1, 2, 4 ... up to REACH, 2 to 65536 "
+	"(" COMMAND_LINE_TEXT(
+		POLICY_DPLB_DEFAULT_REACH) " "
+					   "unless given). LIST has numbers from 0 and ranges, or "
+					   "is any:N for N by chance; PCT may "
+					   "be a range, from which each gets a value by chance. "
+					   "Workers are numbered through all "
+					   "ranks. The options of what is slow may be given "
+					   "several times.\n\n"
+					   "Exit status: 0, 1 when something is not possible, 2 "
+					   "when the command line is wrong.";
 
-static bool read_dplb(const char *word, struct subdomain_dplb *out)
+static bool take_dplb(void *options, const char *word)
 {
-	static const char named[] = "neighbours:";
-	int64_t reach;
+	struct subdomain_options *out = options;
 
-	*out = (struct subdomain_dplb){.reach = 4};
-	if (strncmp(word, named, sizeof(named) - 1) == 0) {
-		out->kind = CLUSTER_DPLB_NEIGHBOURS;
-		if (parse_integer(word + sizeof(named) - 1, 2, REACH_MAX, &reach) < 0)
-			return false;
-		out->reach = (uint32_t)reach;
-		return true;
-	}
-	for (enum cluster_dplb kind = CLUSTER_DPLB_NONE; kind <= CLUSTER_DPLB_RANDOM; kind++) {
-		out->kind = kind;
-		if (strcmp(word, subdomain_dplb_name(out)) == 0)
-			return true;
-	}
-	return false;
-}
-
-static error_t read_dplbs(struct argp_state *state, char *arg, struct subdomain_options *out)
-{
-	char *rest = NULL;
-
-	out->dplbs = 0;
-	for (char *word = strtok_r(arg, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-		if (out->dplbs == SUBDOMAIN_CHOICES_MAX ||
-			!read_dplb(word, &out->dplb[out->dplbs++]))
-			return command_line_refuse(state, "--dplb", word,
-				"at most 8 of none, global, neighbours, neighbours:REACH, as "
-				"neighbours:8, and random");
-	return out->dplbs > 0 ? 0
-			      : command_line_refuse(state, "--dplb", arg,
-					"none, global, neighbours[:REACH] or random");
+	return out->dplbs < SUBDOMAIN_CHOICES_MAX &&
+	       method_read_dplb(word, &out->dplb[out->dplbs++]);
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
@@ -107,13 +86,17 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		state->child_inputs[0] = out;
 		return 0;
 	case KEY_RANKS:
-		return command_count(state, "--ranks", arg, 1, RANKS_MAX, &params->ranks);
+		return command_line_count(state, "--ranks", arg, 1, RANKS_MAX, &params->ranks);
 	case KEY_DPLB:
-		return read_dplbs(state, arg, out);
+		out->dplbs = 0;
+		return command_line_list(state, "--dplb", arg,
+			"at most 8 of none, global, neighbours, neighbours:REACH, as neighbours:8, "
+			"and random",
+			take_dplb, out);
 	case KEY_DPLB_PERIOD:
-		return command_time(state, "--dplb-period", arg, 1, &params->dplb_period_ns);
+		return command_line_time(state, "--dplb-period", arg, 1, &params->dplb_period_ns);
 	case KEY_DPLB_THRESHOLD:
-		if (!subdomain_read_number(arg, THRESHOLD_MAX, &params->dplb_params.threshold))
+		if (parse_positive(arg, THRESHOLD_MAX, &params->dplb_params.threshold) < 0)
 			return command_line_refuse(
 				state, "--dplb-threshold", arg, "a number above 0, up to 1e12");
 		return 0;
@@ -122,11 +105,11 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_SLOW_RANKS:
 		return subdomain_read_slow(state, "--slow-ranks", arg, SUBDOMAIN_RANKS, out);
 	case KEY_LATENCY:
-		return command_time(state, "--latency", arg, 0, &params->latency_ns);
+		return command_line_time(state, "--latency", arg, 0, &params->latency_ns);
 	case KEY_SEND:
-		return command_time(state, "--send", arg, 0, &params->send_ns);
+		return command_line_time(state, "--send", arg, 0, &params->send_ns);
 	case KEY_LOOK:
-		return command_time(state, "--look", arg, 1000, &params->look_ns);
+		return command_line_time(state, "--look", arg, 1000, &params->look_ns);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -135,21 +118,20 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 /* What is simulated unless something else is named. */
 static void choose(struct subdomain_options *options)
 {
-	static const enum cluster_dplb kinds[] = {
-		CLUSTER_DPLB_NONE, CLUSTER_DPLB_GLOBAL, CLUSTER_DPLB_NEIGHBOURS};
-	bool sync = options->params.mode == CLUSTER_SYNC;
+	static const enum dplb kinds[] = {DPLB_NONE, DPLB_GLOBAL, DPLB_NEIGHBOURS};
+	bool sync = options->params.mode == MODE_SYNC;
 
 	if (!options->slow_given)
 		options->slow[options->slows++] = (struct subdomain_slow){
 			.part = SUBDOMAIN_RANKS, .any = 1, .least = 0.4, .most = 0.4};
 	if (options->balances == 0 && !sync)
-		options->balance[options->balances++] = (struct subdomain_balance){
-			.plb = true, .mode = POLICY_PLB_SPLIT, .hybrid_every = 1};
+		options->balance[options->balances++] =
+			(struct method_balance){.kind = PROGRESS_BALANCE_SPLIT};
 	if (options->dplbs > 0 || sync)
 		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)
 		options->dplb[options->dplbs++] =
-			(struct subdomain_dplb){.kind = kinds[i], .reach = 4};
+			(struct method_dplb){kinds[i], POLICY_DPLB_DEFAULT_REACH};
 }
 
 int simulate_dplb_main(int argc, char **argv)
@@ -166,7 +148,7 @@ int simulate_dplb_main(int argc, char **argv)
 	params->latency_ns = 2000;
 	params->send_ns = UINT64_C(1000000);
 	params->look_ns = UINT64_C(2000000);
-	params->dplb_period_ns = UINT64_C(500000000);
+	params->dplb_period_ns = POLICY_DPLB_DEFAULT_PERIOD_NS;
 	options.between_ranks = true;
 	return subdomain_main(&argp, argc, argv, &options, choose);
 }

@@ -5,7 +5,9 @@
  */
 #include "tools/simulate/juggle.h"
 
-#include "tools/command.h"
+#include "tools/command/print.h"
+#include "tools/command/progress_line.h"
+#include "tools/command/subcommands.h"
 #include "tools/sim/ideal.h"
 #include "tools/theory/theory.h"
 

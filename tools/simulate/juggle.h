@@ -3,8 +3,8 @@
 #ifndef SIMULATE_JUGGLE_H
 #define SIMULATE_JUGGLE_H
 
-#include "tools/command.h"
-#include "tools/names.h"
+#include "tools/command/parse.h"
+#include "tools/sim/names.h"
 #include "tools/sim/threads.h"
 
 enum { SIMULATE_THREADS_MAX = 4096, SIMULATE_CPUS_MAX = 1024 };

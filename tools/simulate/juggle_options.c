@@ -4,7 +4,7 @@
 
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
-#include "tools/names.h"
+#include "tools/sim/names.h"
 
 #include <errno.h>
 #include <string.h>
@@ -120,7 +120,7 @@ static error_t read_policy(struct argp_state *state, const char *arg, struct sim
 
 	memcpy(names, out->name, sizeof(out->name));
 	names[all] = "all";
-	error_t error = command_choice(state, "--policy", arg, names, all + 1, &which);
+	error_t error = command_line_choice(state, "--policy", arg, names, all + 1, &which);
 	for (size_t i = 0; i < all && error == 0; i++)
 		out->wanted[i] = which == i || which == all;
 	return error;
@@ -130,7 +130,7 @@ static error_t read_period(struct argp_state *state, const char *arg, struct thr
 {
 	out->period_auto = strcmp(arg, "auto") == 0;
 	if (!out->period_auto)
-		return command_time(state, "--period", arg, 1, &out->period_ns);
+		return command_line_time(state, "--period", arg, 1, &out->period_ns);
 	out->period_ns = POLICY_AUTO_PERIOD_NS;
 	return 0;
 }
@@ -139,7 +139,7 @@ static error_t read_idle(struct argp_state *state, const char *arg, struct threa
 {
 	static const char *const names[] = {"auto", "none"};
 	size_t which = 0;
-	error_t error = command_choice(state, "--idle", arg, names, 2, &which);
+	error_t error = command_line_choice(state, "--idle", arg, names, 2, &which);
 
 	out->idle_auto = which == 0;
 	return error;
@@ -149,7 +149,7 @@ static error_t read_barrier(struct argp_state *state, const char *arg, struct th
 {
 	size_t which = out->barrier;
 	error_t error =
-		command_choice(state, "--barrier", arg, names_barrier, NAMES_BARRIERS, &which);
+		command_line_choice(state, "--barrier", arg, names_barrier, NAMES_BARRIERS, &which);
 
 	out->barrier = (enum threads_barrier)which;
 	return error;
@@ -272,7 +272,7 @@ static error_t complete(struct argp_state *state, struct parsing *parsing)
 				    "period, or no time is left for work");
 	if (simulate_worst_ns(params) > WORST_NS_MAX)
 		return wrong(state, "--phase and --phases: that would be more than two years");
-	if (simulate_steps(out) > COMMAND_STEPS_MAX)
+	if (simulate_steps(out) > THREADS_STEPS_MAX)
 		return wrong(state, "that would take hours: use a longer --period or --slice, or "
 				    "fewer --phases or threads");
 	for (size_t i = 0; i < out->balancers; i++)
@@ -289,16 +289,16 @@ static error_t read_program(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'n':
-		return command_count(
+		return command_line_count(
 			state, "--threads", arg, 1, SIMULATE_THREADS_MAX, &params->threads);
 	case KEY_PHASE:
-		return command_time(state, "--phase", arg, 1, &params->phase_ns);
+		return command_line_time(state, "--phase", arg, 1, &params->phase_ns);
 	case KEY_PHASES:
-		return command_count(state, "--phases", arg, 1, PHASES_MAX, &parsing->phases);
+		return command_line_count(state, "--phases", arg, 1, PHASES_MAX, &parsing->phases);
 	case KEY_BARRIER:
 		return read_barrier(state, arg, params);
 	case KEY_IMBALANCE:
-		return command_percent(state, "--imbalance", arg, 99, &params->imbalance);
+		return command_line_percent(state, "--imbalance", arg, 99, &params->imbalance);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -311,12 +311,13 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 
 	switch (key) {
 	case 'm':
-		return command_count(state, "--cpus", arg, 1, SIMULATE_CPUS_MAX, &parsing->cpus);
+		return command_line_count(
+			state, "--cpus", arg, 1, SIMULATE_CPUS_MAX, &parsing->cpus);
 	case KEY_DOMAINS:
-		return command_count(
+		return command_line_count(
 			state, "--domains", arg, 1, SIMULATE_CPUS_MAX, &params->domains);
 	case KEY_REMOTE_COST:
-		return command_percent(state, "--remote-cost", arg, 1000, &params->remote);
+		return command_line_percent(state, "--remote-cost", arg, 1000, &params->remote);
 	case KEY_SPEED:
 		parsing->speed = arg;
 		return 0;
@@ -324,11 +325,11 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 		parsing->load = arg;
 		return 0;
 	case KEY_SLICE:
-		return command_time(state, "--slice", arg, 0, &params->slice_ns);
+		return command_line_time(state, "--slice", arg, 0, &params->slice_ns);
 	case KEY_TICK:
-		return command_time(state, "--tick", arg, 0, &params->tick_ns);
+		return command_line_time(state, "--tick", arg, 0, &params->tick_ns);
 	case KEY_MIGRATION_COST:
-		return command_time(state, "--migration-cost", arg, 0, &params->migration_ns);
+		return command_line_time(state, "--migration-cost", arg, 0, &params->migration_ns);
 	default:
 		return read_program(key, arg, state);
 	}
@@ -361,19 +362,19 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_IDLE:
 		return read_idle(state, arg, params);
 	case KEY_JITTER:
-		return command_percent(state, "--jitter", arg, 99, &params->jitter);
+		return command_line_percent(state, "--jitter", arg, 99, &params->jitter);
 	case KEY_POINT_COST:
-		return command_time(state, "--point-cost", arg, 0, &params->point_ns);
+		return command_line_time(state, "--point-cost", arg, 0, &params->point_ns);
 	case KEY_JOINT:
 		params->joint = true;
 		return 0;
 	case KEY_MARGIN:
-		return command_time(state, "--margin", arg, 0, &parsing->margin_ns);
+		return command_line_time(state, "--margin", arg, 0, &parsing->margin_ns);
 	case KEY_BY_WORK:
 		params->by_work = true;
 		return 0;
 	case KEY_SEED:
-		return command_seed(state, "--seed", arg, &params->seed);
+		return command_line_seed(state, "--seed", arg, &params->seed);
 	case KEY_SERIES:
 		out->series = arg;
 		return 0;
@@ -382,7 +383,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_MAX_THREADS:
 		parsing->max_threads = true;
-		return command_count(
+		return command_line_count(
 			state, "--max-threads", arg, 3, THREADS_MAP_MAX, &out->threads_max);
 	case ARGP_KEY_END:
 		return complete(state, parsing);

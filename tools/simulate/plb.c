@@ -2,14 +2,7 @@
 /* jugglectl simulate plb: subdomains that move between the workers of a node. */
 #include "tools/simulate/subdomain_run.h"
 
-static error_t read_none(int key, char *arg, struct argp_state *state)
-{
-	(void)arg;
-	if (key != ARGP_KEY_INIT)
-		return ARGP_ERR_UNKNOWN;
-	state->child_inputs[0] = state->input;
-	return 0;
-}
+#include "tools/command/subcommands.h"
 
 static const char doc[] =
 	"Simulate a node whose workers update subdomains at different speeds, and balance them by "
@@ -22,17 +15,17 @@ static const char doc[] =
 /* What is simulated unless something else is named. */
 static void choose(struct subdomain_options *options)
 {
-	static const struct subdomain_balance all[] = {
-		{.hybrid_every = 1},
-		{.plb = true, .mode = POLICY_PLB_SPLIT, .hybrid_every = 1},
-		{.plb = true, .mode = POLICY_PLB_JOINT, .hybrid_every = 1},
-		{.plb = true, .mode = POLICY_PLB_HYBRID, .hybrid_every = 500},
+	static const struct method_balance all[] = {
+		{.kind = PROGRESS_BALANCE_NONE},
+		{.kind = PROGRESS_BALANCE_SPLIT},
+		{.kind = PROGRESS_BALANCE_JOINT},
+		{PROGRESS_BALANCE_HYBRID, POLICY_PLB_DEFAULT_HYBRID_EVERY},
 	};
 
 	if (!options->slow_given)
 		options->slow[options->slows++] = (struct subdomain_slow){
 			.list = "0", .length = 1, .least = 0.19, .most = 0.19};
-	if (options->balances > 0 || options->params.mode == CLUSTER_SYNC)
+	if (options->balances > 0 || options->params.mode == MODE_SYNC)
 		return;
 	for (size_t i = 0; i < sizeof(all) / sizeof(*all); i++)
 		options->balance[options->balances++] = all[i];
@@ -40,10 +33,10 @@ static void choose(struct subdomain_options *options)
 
 int simulate_plb_main(int argc, char **argv)
 {
-	const struct argp_child children[] = {{.argp = &subdomain_argp}, {0}};
-	const struct argp argp = {.parser = read_none, .doc = doc, .children = children};
+	struct argp argp = subdomain_argp;
 	struct subdomain_options options = subdomain_defaults();
 
-	options.dplb[options.dplbs++] = (struct subdomain_dplb){.kind = CLUSTER_DPLB_NONE};
+	argp.doc = doc;
+	options.dplb[options.dplbs++] = (struct method_dplb){.kind = DPLB_NONE};
 	return subdomain_main(&argp, argc, argv, &options, choose);
 }

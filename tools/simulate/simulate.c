@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* jugglectl simulate: which of the simulated machines. */
-#include "tools/command.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -2,6 +2,8 @@
 /* Options of the simulated subdomains; see subdomain_options.h. */
 #include "tools/simulate/subdomain_options.h"
 
+#include "tools/command/print.h"
+
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
 
@@ -11,9 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define COUNT_MAX 65536
-#define SIDE_MAX (INT64_C(1) << 24)
-#define ITERATIONS_MAX INT64_C(1000000000000)
+#define COUNT_MAX METHOD_SUBDOMAINS_MAX /* of workers, too */
 #define SUBDOMAINS_MAX UINT64_C(50000000)
 #define SOURCE_MAX 1e12
 #define UPDATES_MAX 1e11 /* two hours, or so */
@@ -48,22 +48,35 @@ static const struct argp_option table[] = {
 	{"workers", 'w', "N", 0, "Workers (of each rank), 1 to 65536 (default: 24, with ranks 36)",
 		0},
 	{"sockets", KEY_SOCKETS, "N", 0, "Sockets that they are on, as evenly (default: 2)", 0},
-	{"subdomains", 's', "N", 0, "Subdomains of each worker, 1 to 65536 (default: 4)", 0},
+	{"subdomains", 's', "N", 0,
+		"Subdomains of each worker, 1 to 65536 (default: " COMMAND_LINE_TEXT(
+			METHOD_SUBDOMAINS) ")",
+		0},
 	{"cut", KEY_CUT, "NAME", 0,
 		"1d, into strips of rows, or 2d, into blocks with short edges (default: 1d)", 0},
 	{"mode", KEY_MODE, "NAME", 0, "sync, ssync:N or async (default: async)", 0},
 	{"balance", 'b', "LIST", 0,
 		"Within nodes: none, split, joint, hybrid:N; one run for each of the list "
-		"(default: all four with hybrid:500, with ranks split; none with --mode sync)",
+		"(default: all four with hybrid:" COMMAND_LINE_TEXT(
+			POLICY_PLB_DEFAULT_HYBRID_EVERY) ", with ranks split; none with --mode "
+							 "sync)",
 		0},
-	{"period", KEY_PERIOD, "TIME", 0, "Between balancing points (default: 1ms)", 0},
+	{"period", KEY_PERIOD, "TIME", 0,
+		"Between balancing points (default: " COMMAND_LINE_TEXT(
+			POLICY_PLB_DEFAULT_PERIOD_MS) "ms)",
+		0},
 	{"pairs", KEY_PAIRS, "N", 0,
-		"Of the most and the least updated subdomains to look at, 1 to 1024 (default: 6)",
+		"Of the most and the least updated subdomains to look at, 1 to 1024 "
+		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_PAIRS) ")",
 		0},
 	{"low", KEY_LOW, "N", 0,
-		"A worker with so many subdomains gives none away, 1 to --high (default: 2)", 0},
+		"A worker with so many subdomains gives none away, 1 to --high "
+		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_LOW) ")",
+		0},
 	{"high", KEY_HIGH, "N", 0,
-		"A worker with so many subdomains takes no more, 1 to 65536 (default: 6)", 0},
+		"A worker with so many subdomains takes no more, 1 to 65536 "
+		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_HIGH) ")",
+		0},
 	{"update", KEY_UPDATE, "TIME", 0,
 		"An update of a subdomain takes so long (default: 23us, with ranks 250us)", 0},
 	{"slow", KEY_SLOW, "LIST:PCT", 0,
@@ -73,7 +86,8 @@ static const struct argp_option table[] = {
 	{"variation", KEY_VARIATION, "PCT", 0,
 		"Speeds of workers differ by up to so much to either side, 0 to 99 (default: 1)",
 		0},
-	{"jitter", KEY_JITTER, "PCT", 0, "So does the time of each update, 0 to 100 (default: 5)",
+	{"jitter", KEY_JITTER, "PCT", 0,
+		"Times of updates differ by up to so much to either side, 0 to 100 (default: 5)",
 		0},
 	{"point-cost", KEY_POINT_COST, "TIME", 0,
 		"What a balancing point costs its worker, for each subdomain (default: 20ns)", 0},
@@ -92,7 +106,9 @@ static const struct argp_option table[] = {
 		"start, above 0, below 1 (default: only count updates)",
 		0},
 	{"grid", KEY_GRID, "ROWSxCOLS", 0,
-		"Cells for --residual, of all workers together (default: 300 x 300 for each)", 0},
+		"Cells for --residual, of all workers together (default: " COMMAND_LINE_TEXT(
+			GRID_WORKER_SIDE) " x " COMMAND_LINE_TEXT(GRID_WORKER_SIDE) " for each)",
+		0},
 	{"source", KEY_SOURCE, "HEIGHT", 0,
 		"Of the source on the north, over what is inside at the start, above 0 to 1e12 "
 		"(default: 1)",
@@ -116,14 +132,16 @@ struct subdomain_options subdomain_defaults(void)
 				.ranks = 1,
 				.workers = 24,
 				.sockets = 2,
-				.each = 4,
+				.each = METHOD_SUBDOMAINS,
 				.strips = true,
-				.mode = CLUSTER_ASYNC,
+				.mode = MODE_ASYNC,
 				.update_ns = 23e3,
 				.jitter = 0.05,
 				.foreign = 0.15,
-				.plb_params = {.pairs = 6, .low = 2, .high = 6},
-				.plb_period_ns = UINT64_C(1000000),
+				.plb_params = {.pairs = POLICY_PLB_DEFAULT_PAIRS,
+					.low = POLICY_PLB_DEFAULT_LOW,
+					.high = POLICY_PLB_DEFAULT_HIGH},
+				.plb_period_ns = POLICY_PLB_DEFAULT_PERIOD_NS,
 				.plb_point_ns = 20,
 				.seed = 1,
 			},
@@ -132,82 +150,12 @@ struct subdomain_options subdomain_defaults(void)
 	};
 }
 
-static const char *const modes[] = {"sync", "ssync", "async"};
-static const char *const balances[] = {"joint", "split", "hybrid"};
-static const char *const dplbs[] = {"none", "global", "neighbours", "random"};
-
-const char *subdomain_mode_name(enum cluster_mode mode)
+static bool take_balance(void *options, const char *word)
 {
-	return modes[mode];
-}
+	struct subdomain_options *out = options;
 
-const char *subdomain_balance_name(const struct subdomain_balance *balance)
-{
-	return balance->plb ? balances[balance->mode] : "none";
-}
-
-const char *subdomain_dplb_name(const struct subdomain_dplb *dplb)
-{
-	return dplbs[dplb->kind];
-}
-
-/* NAME:N; false when it is not. */
-static bool read_named_number(
-	const char *arg, const char *name, int64_t min, int64_t max, int64_t *out)
-{
-	size_t length = strlen(name);
-
-	return strncmp(arg, name, length) == 0 && arg[length] == ':' &&
-	       parse_integer(arg + length + 1, min, max, out) == 0;
-}
-
-static error_t read_mode(struct argp_state *state, const char *arg, struct cluster_params *out)
-{
-	int64_t bound = 0;
-
-	if (strcmp(arg, "sync") == 0)
-		out->mode = CLUSTER_SYNC;
-	else if (strcmp(arg, "async") == 0)
-		out->mode = CLUSTER_ASYNC;
-	else if (read_named_number(arg, "ssync", 0, UINT32_MAX, &bound))
-		out->mode = CLUSTER_SSYNC;
-	else
-		return command_line_refuse(
-			state, "--mode", arg, "sync, async or ssync:N, as ssync:30");
-	out->bound = (uint32_t)bound;
-	return 0;
-}
-
-static bool read_balance(const char *word, struct subdomain_balance *out)
-{
-	int64_t every;
-
-	*out = (struct subdomain_balance){.hybrid_every = 1};
-	if (strcmp(word, "none") == 0)
-		return true;
-	out->plb = true;
-	if (read_named_number(word, "hybrid", 1, UINT32_MAX, &every)) {
-		out->mode = POLICY_PLB_HYBRID;
-		out->hybrid_every = (uint32_t)every;
-		return true;
-	}
-	out->mode = strcmp(word, "joint") == 0 ? POLICY_PLB_JOINT : POLICY_PLB_SPLIT;
-	return out->mode == POLICY_PLB_JOINT || strcmp(word, "split") == 0;
-}
-
-static error_t read_balances(struct argp_state *state, char *arg, struct subdomain_options *out)
-{
-	char *rest = NULL;
-
-	out->balances = 0;
-	for (char *word = strtok_r(arg, ",", &rest); word; word = strtok_r(NULL, ",", &rest))
-		if (out->balances == SUBDOMAIN_CHOICES_MAX ||
-			!read_balance(word, &out->balance[out->balances++]))
-			return command_line_refuse(state, "--balance", word,
-				"at most 8 of none, split, joint and hybrid:N, as none,hybrid:500");
-	return out->balances > 0 ? 0
-				 : command_line_refuse(state, "--balance", arg,
-					   "none, split, joint or hybrid:N");
+	return out->balances < SUBDOMAIN_CHOICES_MAX &&
+	       method_read_balance(word, &out->balance[out->balances++]);
 }
 
 /* ---- What is slow ---- */
@@ -280,7 +228,7 @@ error_t subdomain_read_slow(struct argp_state *state, const char *option, char *
 		return 0;
 	if (colon)
 		*colon = '\0';
-	bool is_any = colon && read_named_number(arg, "any", 0, UINT32_MAX - 1, &any);
+	bool is_any = colon && parse_named_integer(arg, "any", 0, UINT32_MAX - 1, &any) == 0;
 	bool wrong = out->slows == SUBDOMAIN_SLOW_MAX || !colon ||
 		     !read_percentage(colon + 1, &slow) || (!is_any && !is_list(arg, strlen(arg)));
 	if (colon && wrong)
@@ -302,47 +250,9 @@ error_t subdomain_read_slow(struct argp_state *state, const char *option, char *
 
 /* ---- The parser ---- */
 
-static error_t read_grid(struct argp_state *state, char *arg, struct subdomain_options *out)
-{
-	char *x = strchr(arg, 'x');
-	int64_t rows, columns;
-
-	if (x)
-		*x = '\0';
-	if (!x || parse_integer(arg, 1, SIDE_MAX, &rows) < 0 ||
-		parse_integer(x + 1, 1, SIDE_MAX, &columns) < 0) {
-		if (x)
-			*x = 'x';
-		return command_line_refuse(
-			state, "--grid", arg, "rows and columns from 1 to 16777216, as 600x300");
-	}
-	out->rows = (uint32_t)rows;
-	out->columns = (uint32_t)columns;
-	return 0;
-}
-
-bool subdomain_read_number(const char *arg, double max, double *out)
-{
-	char *end;
-	double value = strtod(arg, &end);
-
-	if (*end || strspn(arg, "0123456789.eE+-") != strlen(arg) || !(value > 0 && value <= max))
-		return false;
-	*out = value;
-	return true;
-}
-
-static error_t read_residual(struct argp_state *state, const char *arg, double *out)
-{
-	if (!subdomain_read_number(arg, 1, out) || *out == 1)
-		return command_line_refuse(
-			state, "--residual", arg, "a number above 0 and below 1, as 1e-4");
-	return 0;
-}
-
 static error_t read_source(struct argp_state *state, const char *arg, double *out)
 {
-	if (!subdomain_read_number(arg, SOURCE_MAX, out))
+	if (parse_positive(arg, SOURCE_MAX, out) < 0)
 		return command_line_refuse(
 			state, "--source", arg, "a number above 0, up to 1e12, as 100");
 	return 0;
@@ -352,7 +262,7 @@ static error_t read_cost(
 	struct argp_state *state, const char *option, const char *arg, uint64_t min_ns, double *out)
 {
 	uint64_t ns = 0;
-	error_t error = command_time(state, option, arg, min_ns, &ns);
+	error_t error = command_line_time(state, option, arg, min_ns, &ns);
 
 	if (error == 0 && ns > UINT64_C(1000000000000))
 		return command_line_refuse(state, option, arg, "at most 1000s");
@@ -365,31 +275,32 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 {
 	struct subdomain_options *out = state->input;
 	struct cluster_params *params = &out->params;
+	enum grid_cut cut = GRID_CUT_1D;
+	error_t error;
 
 	switch (key) {
 	case 'w':
-		return command_count(state, "--workers", arg, 1, COUNT_MAX, &params->workers);
+		return command_line_count(state, "--workers", arg, 1, COUNT_MAX, &params->workers);
 	case KEY_SOCKETS:
-		return command_count(state, "--sockets", arg, 1, COUNT_MAX, &params->sockets);
+		return command_line_count(state, "--sockets", arg, 1, COUNT_MAX, &params->sockets);
 	case 's':
-		return command_count(state, "--subdomains", arg, 1, COUNT_MAX, &params->each);
+		return command_line_count(state, "--subdomains", arg, 1, COUNT_MAX, &params->each);
 	case KEY_CUT:
-		if (strcmp(arg, "1d") != 0 && strcmp(arg, "2d") != 0)
-			return command_line_refuse(state, "--cut", arg, "1d or 2d");
-		params->strips = *arg == '1';
-		return 0;
+		error = method_read_cut(state, arg, &cut);
+		params->strips = cut == GRID_CUT_1D;
+		return error;
 	case KEY_UPDATE:
 		return read_cost(state, "--update", arg, 1, &params->update_ns);
 	case KEY_SLOW:
 		return subdomain_read_slow(state, "--slow", arg, SUBDOMAIN_WORKERS, out);
 	case KEY_VARIATION:
-		return command_percent(state, "--variation", arg, SLOWER_MAX, &out->variation);
+		return command_line_percent(state, "--variation", arg, SLOWER_MAX, &out->variation);
 	case KEY_JITTER:
-		return command_percent(state, "--jitter", arg, 100, &params->jitter);
+		return command_line_percent(state, "--jitter", arg, 100, &params->jitter);
 	case KEY_POINT_COST:
 		return read_cost(state, "--point-cost", arg, 0, &params->plb_point_ns);
 	case KEY_FOREIGN:
-		return command_percent(state, "--foreign", arg, 1000, &params->foreign);
+		return command_line_percent(state, "--foreign", arg, 1000, &params->foreign);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -400,46 +311,51 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	struct subdomain_options *out = state->input;
 	struct policy_plb_params *plb = &out->params.plb_params;
 	int64_t number = 0;
+	uint64_t bound;
 	error_t error;
 
 	switch (key) {
 	case KEY_MODE:
-		return read_mode(state, arg, &out->params);
+		error = method_read_mode(state, arg, UINT32_MAX, &out->params.mode, &bound);
+		out->params.bound = (uint32_t)bound;
+		return error;
 	case 'b':
-		return read_balances(state, arg, out);
+		out->balances = 0;
+		return command_line_list(state, "--balance", arg,
+			"at most 8 of none, split, joint and hybrid:N, as none,hybrid:500",
+			take_balance, out);
 	case KEY_PERIOD:
-		return command_time(state, "--period", arg, 1, &out->params.plb_period_ns);
+		return command_line_time(state, "--period", arg, 1, &out->params.plb_period_ns);
 	case KEY_PAIRS:
-		return command_count(state, "--pairs", arg, 1, 1024, &plb->pairs);
+		return command_line_count(
+			state, "--pairs", arg, 1, PROGRESS_PAIRS_MAX, &plb->pairs);
 	case KEY_LOW:
-		return command_count(state, "--low", arg, 1, COUNT_MAX, &plb->low);
+		return command_line_count(state, "--low", arg, 1, COUNT_MAX, &plb->low);
 	case KEY_HIGH:
-		return command_count(state, "--high", arg, 1, COUNT_MAX, &plb->high);
+		return command_line_count(state, "--high", arg, 1, COUNT_MAX, &plb->high);
 	case KEY_TIME:
-		return command_time(state, "--time", arg, 1, &out->time_ns);
+		return command_line_time(state, "--time", arg, 1, &out->time_ns);
 	case 'n':
 		error = command_line_integer(
-			state, "--iterations", arg, 1, ITERATIONS_MAX, &number);
+			state, "--iterations", arg, 1, METHOD_ITERATIONS_MAX, &number);
 		out->iterations = (uint64_t)number;
 		return error;
 	case 'r':
-		return read_residual(state, arg, &out->residual);
+		return method_read_residual(state, arg, &out->residual);
 	case KEY_GRID:
-		return read_grid(state, arg, out);
+		return method_read_grid(state, arg, &out->rows, &out->columns);
 	case KEY_SOURCE:
 		return read_source(state, arg, &out->source);
 	case KEY_CHECK:
-		return command_time(state, "--check", arg, 1, &out->check_ns);
+		return command_line_time(state, "--check", arg, 1, &out->check_ns);
 	case KEY_SERIES:
 		out->series = arg;
 		return 0;
 	case KEY_LINES:
 		out->lines_given = true;
-		return command_count(state, "--lines", arg, 1, COUNT_MAX, &out->lines);
+		return command_line_count(state, "--lines", arg, 1, COUNT_MAX, &out->lines);
 	case KEY_SEED:
-		error = command_line_integer(state, "--seed", arg, 0, INT64_MAX, &number);
-		out->params.seed = (uint64_t)number;
-		return error;
+		return command_line_seed(state, "--seed", arg, &out->params.seed);
 	default:
 		return read_machine(key, arg, state);
 	}
@@ -482,26 +398,28 @@ static int check_slow(const char *program, const struct subdomain_options *optio
 
 static int check_modes(const char *program, struct subdomain_options *options)
 {
-	bool sync = options->params.mode == CLUSTER_SYNC;
+	bool sync = options->params.mode == MODE_SYNC;
 
 	for (uint32_t i = 0; sync && i < options->balances; i++)
-		if (options->balance[i].plb)
+		if (options->balance[i].kind != PROGRESS_BALANCE_NONE)
 			return command_wrong(program,
 				"--balance %s: in --mode sync subdomains stay where they are",
-				subdomain_balance_name(&options->balance[i]));
+				method_balance_name(&options->balance[i]).text);
 	for (uint32_t i = 0; sync && i < options->dplbs; i++)
-		if (options->dplb[i].kind != CLUSTER_DPLB_NONE)
+		if (options->dplb[i].kind != DPLB_NONE)
 			return command_wrong(program,
 				"--dplb %s: in --mode sync subdomains stay where they are",
-				subdomain_dplb_name(&options->dplb[i]));
+				method_dplb_name(&options->dplb[i]).text);
 	if (sync && options->balances == 0)
-		options->balance[options->balances++] = (struct subdomain_balance){0};
+		options->balance[options->balances++] =
+			(struct method_balance){.kind = PROGRESS_BALANCE_NONE};
 	if (sync && options->dplbs == 0)
-		options->dplb[options->dplbs++] = (struct subdomain_dplb){0};
+		options->dplb[options->dplbs++] = (struct method_dplb){.kind = DPLB_NONE};
 	return 0;
 }
 
-/* Until what comes first; a residual may take long, but shows how far it is. */
+/* A run ends with what comes first. One with a residual may take long, since it shows how far it
+ * is. */
 static bool takes_hours(const struct subdomain_options *options)
 {
 	const struct cluster_params *params = &options->params;

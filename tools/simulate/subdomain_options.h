@@ -6,7 +6,7 @@
 #ifndef SUBDOMAIN_OPTIONS_H
 #define SUBDOMAIN_OPTIONS_H
 
-#include "tools/command.h"
+#include "tools/command/parse.h"
 #include "tools/sim/cluster.h"
 
 enum { SUBDOMAIN_CHOICES_MAX = 8, SUBDOMAIN_SLOW_MAX = 32 };
@@ -16,29 +16,18 @@ enum subdomain_part { SUBDOMAIN_WORKERS, SUBDOMAIN_SOCKETS, SUBDOMAIN_RANKS, SUB
 
 struct subdomain_slow {
 	enum subdomain_part part;
-	const char *list; /* numbers and ranges, checked but for what there is; NULL: any */
+	const char *list; /* numbers and ranges, not compared yet with what there is; NULL: any */
 	size_t length; /* of the list */
 	uint32_t any; /* so many, by chance */
 	double least, most; /* share of the speed that is lost, by chance between the two */
-};
-
-/* Of the balancing within ranks, and between them. */
-struct subdomain_balance {
-	bool plb;
-	enum policy_plb_mode mode;
-	uint32_t hybrid_every;
-};
-struct subdomain_dplb {
-	enum cluster_dplb kind;
-	uint32_t reach;
 };
 
 struct subdomain_options {
 	struct command_options command;
 	bool between_ranks; /* jugglectl simulate dplb */
 	struct cluster_params params; /* without speeds, and what variants differ in */
-	struct subdomain_balance balance[SUBDOMAIN_CHOICES_MAX];
-	struct subdomain_dplb dplb[SUBDOMAIN_CHOICES_MAX];
+	struct method_balance balance[SUBDOMAIN_CHOICES_MAX];
+	struct method_dplb dplb[SUBDOMAIN_CHOICES_MAX];
 	uint32_t balances, dplbs; /* how many; each with each is a variant */
 	struct subdomain_slow slow[SUBDOMAIN_SLOW_MAX];
 	uint32_t slows;
@@ -60,25 +49,17 @@ extern const struct argp subdomain_argp;
 /* What both are unless something else is named: a node of the first paper, not balanced. */
 struct subdomain_options subdomain_defaults(void);
 
-/* For parsers: a number above 0, up to max, which may have an exponent. Returns whether it is one. */
-bool subdomain_read_number(const char *arg, double max, double *out);
-
 /* For parsers: read a list of parts that are slower, "LIST:PCT", or none. Returns 0 or, after a
  * message, EINVAL. */
 error_t subdomain_read_slow(struct argp_state *state, const char *option, char *arg,
 	enum subdomain_part part, struct subdomain_options *out);
 
-/* Complete what was read, and see that it fits together. Returns 0, or an exit status after a
+/* Complete what was read, and check that it fits together. Returns 0, or an exit status after a
  * message. */
 int subdomain_complete(const char *program, struct subdomain_options *options);
 
 /* The speed of each worker of each rank, by options->params.seed: to free(). NULL after a message, with
  * the exit status in *status. */
 double *subdomain_speeds(const char *program, const struct subdomain_options *options, int *status);
-
-/* Static strings; hybrid and neighbours without their numbers. */
-const char *subdomain_balance_name(const struct subdomain_balance *balance);
-const char *subdomain_dplb_name(const struct subdomain_dplb *dplb);
-const char *subdomain_mode_name(enum cluster_mode mode);
 
 #endif

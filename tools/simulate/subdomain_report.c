@@ -2,33 +2,10 @@
 /* What came of simulated subdomains; see subdomain_report.h. */
 #include "tools/simulate/subdomain_report.h"
 
+#include "tools/command/print.h"
+
 #include <inttypes.h>
 #include <stdio.h>
-
-/* As the options have it: hybrid:500, neighbours:4. */
-static void name_balance(const struct subdomain_balance *balance, char *out, size_t size)
-{
-	if (balance->plb && balance->mode == POLICY_PLB_HYBRID)
-		snprintf(out, size, "hybrid:%u", (unsigned)balance->hybrid_every);
-	else
-		snprintf(out, size, "%s", subdomain_balance_name(balance));
-}
-
-static void name_dplb(const struct subdomain_dplb *dplb, char *out, size_t size)
-{
-	if (dplb->kind == CLUSTER_DPLB_NEIGHBOURS)
-		snprintf(out, size, "neighbours:%u", (unsigned)dplb->reach);
-	else
-		snprintf(out, size, "%s", subdomain_dplb_name(dplb));
-}
-
-static void name_mode(const struct cluster_params *params, char *out, size_t size)
-{
-	if (params->mode == CLUSTER_SSYNC)
-		snprintf(out, size, "ssync:%u", (unsigned)params->bound);
-	else
-		snprintf(out, size, "%s", subdomain_mode_name(params->mode));
-}
 
 static const char *plural(uint32_t count)
 {
@@ -58,13 +35,11 @@ static json_t *outcome_json(const struct subdomain_report *report, uint32_t i)
 	const struct cluster_result *result = &outcome->result;
 	uint64_t n = (uint64_t)report->options->params.ranks * report->options->params.workers *
 		     report->options->params.each;
-	char balance[32], dplb[32];
 
-	name_balance(&outcome->balance, balance, sizeof(balance));
-	name_dplb(&outcome->dplb, dplb, sizeof(dplb));
 	return json_pack("{s:s, s:s, s:f, s:I, s:f, s:f, s:I, s:I, s:f, s:I, s:I, s:I, s:I, s:I, "
 			 "s:I, s:I, s:I, s:I, s:o, s:o}",
-		"balance", balance, "dplb", dplb, "time_s", (double)result->now_ns * 1e-9,
+		"balance", method_balance_name(&outcome->balance).text, "dplb",
+		method_dplb_name(&outcome->dplb).text, "time_s", (double)result->now_ns * 1e-9,
 		"updates", (json_int_t)result->updates, "iterations",
 		(double)result->updates / (double)n, "iterations_per_s", iteration_rate(report, i),
 		"spread", (json_int_t)result->spread, "staleness", (json_int_t)result->staleness,
@@ -85,21 +60,20 @@ static json_t *report_json(const struct subdomain_report *report)
 {
 	const struct cluster_params *params = &report->options->params;
 	json_t *variants = json_array();
-	char mode[32];
 
 	for (uint32_t i = 0; i < report->count; i++)
 		if (json_array_append_new(variants, outcome_json(report, i)) < 0) {
 			json_decref(variants);
 			return NULL;
 		}
-	name_mode(params, mode, sizeof(mode));
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:s, s:f, s:f, s:I, s:o}", "command",
 		report->options->between_ranks ? "simulate dplb" : "simulate plb", "version",
 		JUGGLE_VERSION, "ranks", (json_int_t)params->ranks, "workers",
 		(json_int_t)params->workers, "sockets", (json_int_t)params->sockets, "subdomains",
-		(json_int_t)params->each, "mode", mode, "update_s", params->update_ns * 1e-9,
-		"capacity", report->capacity, "seed", (json_int_t)params->seed, "variant",
-		variants);
+		(json_int_t)params->each, "mode",
+		method_mode_name(params->mode, params->bound).text, "update_s",
+		params->update_ns * 1e-9, "capacity", report->capacity, "seed",
+		(json_int_t)params->seed, "variant", variants);
 }
 
 /* ---- Text ---- */
@@ -121,10 +95,9 @@ static void print_plb(const struct subdomain_report *report)
 		"mean", "moves/s", report->options->residual > 0 ? "  solution s" : "");
 	for (uint32_t i = 0; i < report->count; i++) {
 		const struct cluster_result *result = &report->outcomes[i].result;
-		char name[32];
 
-		name_balance(&report->outcomes[i].balance, name, sizeof(name));
-		printf("%-12s %12.6g %8" PRIu64 " %8" PRIu64 " %8.1f %10.1f", name,
+		printf("%-12s %12.6g %8" PRIu64 " %8" PRIu64 " %8.1f %10.1f",
+			method_balance_name(&report->outcomes[i].balance).text,
 			iteration_rate(report, i), result->spread, result->staleness,
 			result->staleness_mean,
 			(double)result->plb_moves / ((double)result->now_ns * 1e-9));
@@ -140,13 +113,11 @@ static void print_dplb(const struct subdomain_report *report)
 		"moves", cells ? "  solution s" : "   refd messages");
 	for (uint32_t i = 0; i < report->count; i++) {
 		const struct cluster_result *result = &report->outcomes[i].result;
-		char balance[32], dplb[32];
 
-		name_balance(&report->outcomes[i].balance, balance, sizeof(balance));
-		name_dplb(&report->outcomes[i].dplb, dplb, sizeof(dplb));
-		printf("%-10s %-16s %9.5g %7" PRIu64 " %7" PRIu64 " %6" PRIu64, balance, dplb,
-			iteration_rate(report, i), result->spread, result->staleness,
-			result->dplb_moves);
+		printf("%-10s %-16s %9.5g %7" PRIu64 " %7" PRIu64 " %6" PRIu64,
+			method_balance_name(&report->outcomes[i].balance).text,
+			method_dplb_name(&report->outcomes[i].dplb).text, iteration_rate(report, i),
+			result->spread, result->staleness, result->dplb_moves);
 		if (!cells)
 			printf(" %6" PRIu64 " %8.1f", result->dplb_refused,
 				messages_a_period(report, i));
@@ -158,14 +129,13 @@ static void print_text(const struct subdomain_report *report)
 {
 	const struct cluster_params *params = &report->options->params;
 	double most = report->capacity / (params->update_ns * 1e-9 * params->each);
-	char mode[32];
 
-	name_mode(params, mode, sizeof(mode));
 	if (report->options->between_ranks)
 		printf("%u rank%s of ", (unsigned)params->ranks, plural(params->ranks));
 	printf("%u worker%s on %u socket%s, %u subdomain%s each, %s\n\n", (unsigned)params->workers,
 		plural(params->workers), (unsigned)params->sockets, plural(params->sockets),
-		(unsigned)params->each, plural(params->each), mode);
+		(unsigned)params->each, plural(params->each),
+		method_mode_name(params->mode, params->bound).text);
 	if (report->options->between_ranks)
 		print_dplb(report);
 	else

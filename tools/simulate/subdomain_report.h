@@ -7,8 +7,8 @@
 
 /* Of one variant. */
 struct subdomain_outcome {
-	struct subdomain_balance balance;
-	struct subdomain_dplb dplb;
+	struct method_balance balance;
+	struct method_dplb dplb;
 	struct cluster_result result;
 	double residual; /* over its first value; 0 without cells */
 	double solved_s; /* when it was as small as wanted; 0: not yet */

@@ -2,6 +2,8 @@
 /* Simulated subdomains, variant after variant; see subdomain_run.h. */
 #include "tools/simulate/subdomain_run.h"
 
+#include "tools/command/print.h"
+#include "tools/command/progress_line.h"
 #include "tools/sim/field.h"
 #include "tools/simulate/subdomain_report.h"
 
@@ -16,7 +18,7 @@
 #define CHECK_ITERATIONS 50
 #define SERIES_POINTS 2000
 
-struct run {
+struct variant_run {
 	const char *program;
 	const struct subdomain_options *options;
 	struct command_progress progress;
@@ -33,7 +35,7 @@ static uint32_t variants(const struct subdomain_options *options)
 	return options->balances * options->dplbs;
 }
 
-static void show_progress(struct run *run, double done)
+static void show_progress(struct variant_run *run, double done)
 {
 	done = done < 0 ? 0 : done > 1 ? 1 : done;
 	command_progress(&run->progress, (run->number + done) / variants(run->options));
@@ -41,7 +43,7 @@ static void show_progress(struct run *run, double done)
 
 /* ---- Pictures ---- */
 
-static void write_series(struct run *run)
+static void write_series(struct variant_run *run)
 {
 	uint64_t n = cluster_subdomains(run->cluster), sum = 0;
 	uint64_t lines = run->options->lines < n ? run->options->lines : n;
@@ -58,7 +60,7 @@ static void write_series(struct run *run)
 	fputc('\n', run->series);
 }
 
-static int open_series(struct run *run)
+static int open_series(struct variant_run *run)
 {
 	const struct subdomain_options *options = run->options;
 
@@ -75,7 +77,7 @@ static int open_series(struct run *run)
 	return 0;
 }
 
-static int close_series(struct run *run)
+static int close_series(struct variant_run *run)
 {
 	FILE *series = run->series;
 	bool failed = series && ferror(series);
@@ -90,8 +92,8 @@ static int close_series(struct run *run)
 
 /* ---- How far ---- */
 
-/* A part of the run: of virtual time, but not of more work than is done in a moment. */
-static uint64_t slice_ns(const struct run *run, uint64_t whole_ns)
+/* A part of the run, in virtual time, with no more work than is done in a moment. */
+static uint64_t slice_ns(const struct variant_run *run, uint64_t whole_ns)
 {
 	const struct cluster_params *params = &run->options->params;
 	double most = SLICE_UPDATES * params->update_ns / params->ranks / params->workers;
@@ -104,14 +106,14 @@ static uint64_t slice_ns(const struct run *run, uint64_t whole_ns)
 	return slice > 0 ? slice : 1;
 }
 
-static void step(struct run *run, uint64_t until_ns)
+static void step(struct variant_run *run, uint64_t until_ns)
 {
 	cluster_run(run->cluster, until_ns);
 	if (run->series)
 		write_series(run);
 }
 
-static void run_for(struct run *run, uint64_t time_ns)
+static void run_for(struct variant_run *run, uint64_t time_ns)
 {
 	uint64_t slice = slice_ns(run, time_ns);
 
@@ -123,7 +125,7 @@ static void run_for(struct run *run, uint64_t time_ns)
 }
 
 /* Updates after which the run ends: as good as never without --iterations. */
-static double wanted_updates(const struct run *run)
+static double wanted_updates(const struct variant_run *run)
 {
 	uint64_t iterations = run->options->iterations;
 
@@ -131,8 +133,8 @@ static double wanted_updates(const struct run *run)
 			      : INFINITY;
 }
 
-/* When to look again whether that many are made, at the rate so far; at most after `most_ns`. */
-static uint64_t next_look_ns(const struct run *run, const struct cluster_result *result,
+/* When to look again whether so many updates are made, by the rate so far; after `most_ns` at most. */
+static uint64_t next_look_ns(const struct variant_run *run, const struct cluster_result *result,
 	double want, uint64_t most_ns, uint64_t limit_ns)
 {
 	double left_ns = (double)most_ns, least_ns = run->options->params.update_ns;
@@ -146,7 +148,7 @@ static uint64_t next_look_ns(const struct run *run, const struct cluster_result 
 	return limit_ns - result->now_ns > step_ns ? result->now_ns + step_ns : limit_ns;
 }
 
-static void run_iterations(struct run *run, uint64_t limit_ns)
+static void run_iterations(struct variant_run *run, uint64_t limit_ns)
 {
 	const struct cluster_params *params = &run->options->params;
 	double want = wanted_updates(run), round_ns = params->update_ns * params->each;
@@ -162,7 +164,7 @@ static void run_iterations(struct run *run, uint64_t limit_ns)
 }
 
 /* The moment is taken from the straight line between the logarithms of two residuals. */
-static void run_residual(struct run *run, uint64_t limit_ns)
+static void run_residual(struct variant_run *run, uint64_t limit_ns)
 {
 	const struct subdomain_options *options = run->options;
 	double check = options->params.update_ns * options->params.each * CHECK_ITERATIONS;
@@ -190,7 +192,7 @@ static void run_residual(struct run *run, uint64_t limit_ns)
 
 /* ---- A variant ---- */
 
-static int set_up(struct run *run, struct cluster_params *params)
+static int make_cluster(struct variant_run *run, struct cluster_params *params)
 {
 	const struct subdomain_options *options = run->options;
 	const struct field_params field = {
@@ -201,7 +203,7 @@ static int set_up(struct run *run, struct cluster_params *params)
 		.each = params->each,
 		.strips = params->strips,
 		.source = options->source,
-		.lockstep = params->mode == CLUSTER_SYNC,
+		.lockstep = params->mode == MODE_SYNC,
 	};
 	int rc = options->residual > 0 ? field_new(&run->field, &field) : 0;
 
@@ -218,7 +220,14 @@ static int set_up(struct run *run, struct cluster_params *params)
 	return rc < 0 ? command_fail(run->program, "%s", strerror(-rc)) : 0;
 }
 
-static int run_variant(struct run *run, const double *speeds)
+static enum policy_plb_mode plb_mode(enum progress_balancing balancing)
+{
+	return balancing == PROGRESS_BALANCE_JOINT    ? POLICY_PLB_JOINT
+	       : balancing == PROGRESS_BALANCE_HYBRID ? POLICY_PLB_HYBRID
+						      : POLICY_PLB_SPLIT;
+}
+
+static int run_variant(struct variant_run *run, const double *speeds)
 {
 	const struct subdomain_options *options = run->options;
 	const struct subdomain_outcome *outcome = run->outcome;
@@ -226,19 +235,19 @@ static int run_variant(struct run *run, const double *speeds)
 	uint64_t limit_ns = options->time_ns > 0 ? options->time_ns : UINT64_C(1) << 61;
 
 	params.speed = speeds;
-	params.plb = outcome->balance.plb;
-	params.plb_params.mode = outcome->balance.mode;
+	params.plb = outcome->balance.kind != PROGRESS_BALANCE_NONE;
+	params.plb_params.mode = plb_mode(outcome->balance.kind);
 	params.plb_params.hybrid_every = outcome->balance.hybrid_every;
 	params.dplb = outcome->dplb.kind;
 	params.reach = outcome->dplb.reach;
-	params.dplb_params.all_behind = params.dplb == CLUSTER_DPLB_NEIGHBOURS;
+	params.dplb_params.all_behind = params.dplb == DPLB_NEIGHBOURS;
 	params.dplb_params.keep =
 		policy_dplb_keep(params.workers, params.plb_params.low, params.plb_params.pairs);
 	uint64_t most = (uint64_t)params.plb_params.high * params.workers;
 	uint64_t each = (uint64_t)params.each * params.workers;
 	most = most > each ? most : each;
 	params.room = most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
-	int status = set_up(run, &params);
+	int status = make_cluster(run, &params);
 	if (status == 0)
 		status = open_series(run);
 	if (status == 0) {
@@ -261,7 +270,7 @@ static int run_variant(struct run *run, const double *speeds)
 static int run_all(const char *program, const struct subdomain_options *options)
 {
 	struct subdomain_outcome outcomes[SUBDOMAIN_CHOICES_MAX * SUBDOMAIN_CHOICES_MAX] = {0};
-	struct run run = {.program = program, .options = options};
+	struct variant_run run = {.program = program, .options = options};
 	int status = 0;
 	double *speeds = subdomain_speeds(program, options, &status), sum = 0;
 

@@ -44,29 +44,29 @@ static void print_value(FILE *to, struct value value)
 	}
 }
 
-void csv_keys(FILE *to, const struct table *table)
+void csv_keys(FILE *to, const struct sample_table *table)
 {
-	if (table != &table_head)
+	if (table != &sample_head)
 		fputs(TIME_KEY ",", to);
-	for (size_t i = 0; i < table->columns; i++)
-		fprintf(to, "%s%s", i > 0 ? "," : "", table->column[i].key);
+	for (size_t i = 0; i < table->table.columns; i++)
+		fprintf(to, "%s%s", i > 0 ? "," : "", table->table.column[i].key);
 	fputc('\n', to);
 }
 
-int csv_rows(FILE *to, const struct table *table, const struct live_sample *sample,
-	int64_t unix_time_ms, enum table_order order)
+int csv_rows(FILE *to, const struct sample_table *table, const struct live_sample *sample,
+	int64_t unix_time_ms, enum sample_order order)
 {
-	struct row *row;
+	struct sample_row *row;
 	size_t n;
 
-	if (table_rows(table, sample, unix_time_ms, order, &row, &n) < 0)
+	if (sample_rows(table, sample, unix_time_ms, order, &row, &n) < 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < n; i++) {
-		if (table != &table_head)
+		if (table != &sample_head)
 			fprintf(to, "%lld,", (long long)unix_time_ms);
-		for (size_t k = 0; k < table->columns; k++) {
+		for (size_t k = 0; k < table->table.columns; k++) {
 			fputs(k > 0 ? "," : "", to);
-			print_value(to, table->get(&row[i], k));
+			print_value(to, table->table.get(&row[i], k));
 		}
 		fputc('\n', to);
 	}

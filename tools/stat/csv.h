@@ -5,13 +5,13 @@
 
 #include <stdio.h>
 
-#include "tools/stat/table.h"
+#include "tools/table/sample.h"
 
-/* The line of keys. Tables other than table_head begin with the time. */
-void csv_keys(FILE *to, const struct table *table);
+/* Print the line of keys. Tables other than sample_head begin with the time. */
+void csv_keys(FILE *to, const struct sample_table *table);
 
-/* A line for each row. What is not known is empty. Returns 0 or -ENOMEM. */
-int csv_rows(FILE *to, const struct table *table, const struct live_sample *sample,
-	int64_t unix_time_ms, enum table_order order);
+/* Print a line for each row. What is not known is empty. Returns 0 or -ENOMEM. */
+int csv_rows(FILE *to, const struct sample_table *table, const struct live_sample *sample,
+	int64_t unix_time_ms, enum sample_order order);
 
 #endif

@@ -2,20 +2,22 @@
 /* The command line of stat; see options.h. */
 #include "tools/stat/options.h"
 
-#include <errno.h>
-
 #include "daemon/base/clock.h"
+#include "daemon/base/command_line.h"
+#include "tools/command/print.h"
+
+#include <errno.h>
 
 #define INTERVAL_MIN_NS (CLOCK_NS_PER_S / 100)
 #define INTERVAL_MAX_NS (CLOCK_NS_PER_S * 1000000000)
 
 enum { TABLE_THREADS, TABLE_PROCESSES, TABLE_SUBDOMAINS, TABLE_CPUS };
 
-const struct table *const options_table[OPTIONS_TABLES] = {
-	[TABLE_THREADS] = &table_threads,
-	[TABLE_PROCESSES] = &table_processes,
-	[TABLE_SUBDOMAINS] = &table_subdomains,
-	[TABLE_CPUS] = &table_cpus,
+const struct sample_table *const stat_tables[STAT_TABLES] = {
+	[TABLE_THREADS] = &sample_threads,
+	[TABLE_PROCESSES] = &sample_processes,
+	[TABLE_SUBDOMAINS] = &sample_subdomains,
+	[TABLE_CPUS] = &sample_cpus,
 };
 
 enum {
@@ -33,7 +35,7 @@ static const struct argp_option table[] = {
 		"Again and again, a line each time: seconds, or a time with its unit, from 10ms "
 		"(default: once)",
 		0},
-	{"count", 'c', "N", 0, "With --interval: so often (default: until the job ends)", 0},
+	{"count", 'c', "N", 0, "With --interval: N times (default: until the job ends)", 0},
 	{"threads", KEY_THREADS, NULL, 0, "List all threads", 1},
 	{"processes", KEY_PROCESSES, NULL, 0, "List all processes that publish progress", 1},
 	{"subdomains", KEY_SUBDOMAINS, NULL, 0, "List all subdomains", 1},
@@ -60,18 +62,19 @@ static const char doc[] =
 	"Exit status: 0, also when the job ends; 1 when there is no such job or it cannot be read; "
 	"2 when the command line is wrong.";
 
-static error_t read_order(struct argp_state *state, const char *arg, enum table_order *out)
+static error_t read_order(struct argp_state *state, const char *arg, enum sample_order *out)
 {
 	size_t which = 0;
-	error_t error = command_choice(state, "--sort", arg, table_order_name, ORDERS, &which);
+	error_t error =
+		command_line_choice(state, "--sort", arg, sample_order_name, ORDERS, &which);
 
-	*out = (enum table_order)which;
+	*out = (enum sample_order)which;
 	return error;
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
-	struct options *options = state->input;
+	struct stat_options *options = state->input;
 
 	switch (key) {
 	case 'i':
@@ -79,7 +82,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 			"seconds, or a time with its unit as 500ms, from 10ms",
 			&options->interval_ns);
 	case 'c':
-		return command_count(state, "--count", arg, 1, INT32_MAX, &options->count);
+		return command_line_count(state, "--count", arg, 1, INT32_MAX, &options->count);
 	case KEY_THREADS:
 	case KEY_PROCESSES:
 	case KEY_SUBDOMAINS:
@@ -104,19 +107,19 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-size_t options_chosen(const struct options *options)
+size_t stat_options_chosen(const struct stat_options *options)
 {
 	size_t n = 0;
 
-	for (size_t i = 0; i < OPTIONS_TABLES; i++)
+	for (size_t i = 0; i < STAT_TABLES; i++)
 		n += options->chosen[i];
 	return n;
 }
 
 /* What doesn't fit together; NULL when all does. */
-static const char *contradiction(const struct options *options)
+static const char *contradiction(const struct stat_options *options)
 {
-	size_t chosen = options_chosen(options);
+	size_t chosen = stat_options_chosen(options);
 
 	if (options->count > 0 && options->interval_ns == 0)
 		return "--count needs --interval";
@@ -129,12 +132,12 @@ static const char *contradiction(const struct options *options)
 	return NULL;
 }
 
-int options_parse(struct options *out, int argc, char **argv)
+int stat_options_parse(struct stat_options *out, int argc, char **argv)
 {
 	const struct argp argp = {
 		.options = table, .parser = read_option, .args_doc = "[JOB]", .doc = doc};
 
-	*out = (struct options){.order = ORDER_RANK};
+	*out = (struct stat_options){.order = ORDER_RANK};
 	int r = command_parse(&argp, argc, argv, out, &out->common);
 	if (r != 0)
 		return r;

@@ -6,9 +6,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "tools/format.h"
+#include "tools/table/format.h"
 
-enum { LABEL_COLUMNS = 11, COMMAND_COLUMNS = TEXT_COLUMNS - 8 };
+enum { LABEL_COLUMNS = 11, COMMAND_WIDTH = TEXT_COLUMNS - 8 };
 
 static void label(FILE *to, const char *name)
 {
@@ -37,7 +37,7 @@ static void print_command(FILE *to, const char *command)
 {
 	if (*command == '\0')
 		command = "(command not known)";
-	int bytes = format_cut(command, COMMAND_COLUMNS);
+	int bytes = format_cut(command, COMMAND_WIDTH);
 	fprintf(to, "%.*s%s\n", bytes, command, command[bytes] != '\0' ? "..." : "");
 }
 
@@ -176,7 +176,7 @@ void text_troubles(FILE *to, const struct live_sample *sample, size_t most)
 
 	for (size_t i = 0; i < sample->processes; i++) {
 		const struct live_process *process = &sample->process[i];
-		const char *trouble = process_trouble(process);
+		const char *trouble = sample_trouble(process);
 		if (trouble == NULL || n++ >= most)
 			continue;
 		fputs(n == 1 ? "\n" : "", to);

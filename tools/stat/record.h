@@ -5,11 +5,12 @@
 
 #include <jansson.h>
 
-#include "tools/stat/table.h"
+#include "tools/table/sample.h"
 
-/* The keys of table_head, and an array for each of these n tables, with an object for each row. What
- * is not known is null. NULL: there is no memory. The caller gets the reference. */
-json_t *record_json(const struct table *const *table, size_t n, const struct live_sample *sample,
-	int64_t unix_time_ms, enum table_order order);
+/* An object with the keys of sample_head, and an array for each of these n tables, which has an
+ * object for each row. What is not known is null. Returns NULL when there is no memory. The caller
+ * gets the reference. */
+json_t *record_json(const struct sample_table *const *table, size_t n,
+	const struct live_sample *sample, int64_t unix_time_ms, enum sample_order order);
 
 #endif

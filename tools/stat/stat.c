@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jugglectl stat: how far the threads and subdomains of a job have come, once or at intervals. Samples
- * and rates are made by `live`; what of them is shown is in table.h, and how in text.h, csv.h and
- * record.h.
+ * jugglectl stat: how far the threads and subdomains of a job have come, once or at intervals.
+ * Samples and rates come from tools/live, the tables of them from tools/table; text.h, csv.h and
+ * record.h print them.
  */
-#include "tools/command.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
 #include "tools/stat/csv.h"
 #include "tools/stat/options.h"
 #include "tools/stat/record.h"
@@ -19,12 +20,12 @@
 #include "daemon/base/clock.h"
 
 enum { LINES_PER_TITLE = 20 };
-/* JSON has more of them only when they are asked for: a million need gigabytes to write. */
+/* JSON has more subdomains only when they are asked for: a million need gigabytes to write. */
 enum { SUBDOMAINS_MOST = 16384 };
 
-struct watch {
+struct session {
 	const char *program;
-	struct options options;
+	struct stat_options options;
 	struct live_job *job;
 	struct live_sample sample, before; /* zeroed until there is one */
 	bool terminal;
@@ -40,105 +41,106 @@ static int64_t unix_time_ms(const struct live_sample *sample)
 	return (int64_t)(((double)clock_read_ns(CLOCK_REALTIME) - ago_ns) * 1e-6);
 }
 
-static int print_record(const struct watch *watch)
+static int print_record(const struct session *session)
 {
-	const struct options *options = &watch->options;
-	const struct table *table[OPTIONS_TABLES];
-	bool all = options_chosen(options) == 0 && !options->summary;
+	const struct stat_options *options = &session->options;
+	const struct sample_table *table[STAT_TABLES];
+	bool all = stat_options_chosen(options) == 0 && !options->summary;
 	size_t n = 0;
 
-	for (size_t i = 0; i < OPTIONS_TABLES; i++) {
-		bool many = options_table[i] == &table_subdomains &&
-			    watch->sample.subdomains > SUBDOMAINS_MOST;
+	for (size_t i = 0; i < STAT_TABLES; i++) {
+		bool many = stat_tables[i] == &sample_subdomains &&
+			    session->sample.subdomains > SUBDOMAINS_MOST;
 		if (options->chosen[i] || options->all || (all && !many))
-			table[n++] = options_table[i];
+			table[n++] = stat_tables[i];
 	}
 	return command_print_json(
-		watch->program, record_json(table, n, &watch->sample, unix_time_ms(&watch->sample),
-					options->order));
+		session->program, record_json(table, n, &session->sample,
+					  unix_time_ms(&session->sample), options->order));
 }
 
-static int print_csv(const struct watch *watch)
+static int print_csv(const struct session *session)
 {
-	const struct table *table = &table_head;
+	const struct sample_table *table = &sample_head;
 
-	for (size_t i = 0; i < OPTIONS_TABLES; i++)
-		if (watch->options.chosen[i])
-			table = options_table[i];
-	if (watch->printed == 0)
+	for (size_t i = 0; i < STAT_TABLES; i++)
+		if (session->options.chosen[i])
+			table = stat_tables[i];
+	if (session->printed == 0)
 		csv_keys(stdout, table);
-	return csv_rows(
-		stdout, table, &watch->sample, unix_time_ms(&watch->sample), watch->options.order);
+	return csv_rows(stdout, table, &session->sample, unix_time_ms(&session->sample),
+		session->options.order);
 }
 
 /* Those that were chosen, whole. */
-static int print_chosen(const struct watch *watch)
+static int print_chosen(const struct session *session)
 {
-	const struct options *options = &watch->options;
+	const struct stat_options *options = &session->options;
 	int r = 0;
 
-	for (size_t i = 0; i < OPTIONS_TABLES && r == 0; i++)
+	for (size_t i = 0; i < STAT_TABLES && r == 0; i++)
 		if (options->chosen[i] || options->all)
-			r = text_table(stdout, options_table[i], &watch->sample, options->order,
+			r = text_table(stdout, stat_tables[i], &session->sample, options->order,
 				SIZE_MAX, "");
 	return r;
 }
 
-/* The beginning of each, as far as there is something to tell. Idle threads are not worth the place. */
-static int print_some(const struct watch *watch)
+/* The first rows of each table that has any. Idle threads are not worth the place. */
+static int print_some(const struct session *session)
 {
-	const struct live_sample *sample = &watch->sample;
-	enum table_order order = watch->options.order;
-	int r = text_table(stdout, &table_compute_threads, sample, order, TEXT_ROWS, "--threads");
+	const struct live_sample *sample = &session->sample;
+	enum sample_order order = session->options.order;
+	int r = text_table(stdout, &sample_compute_threads, sample, order, TEXT_ROWS, "--threads");
 
 	if (r == 0 && sample->processes > 0)
-		r = text_table(stdout, &table_processes, sample, order, TEXT_ROWS, "--processes");
+		r = text_table(stdout, &sample_processes, sample, order, TEXT_ROWS, "--processes");
 	if (r == 0 && sample->subdomains > 0)
-		r = text_table(stdout, &table_subdomains, sample, order, TEXT_ROWS, "--subdomains");
+		r = text_table(
+			stdout, &sample_subdomains, sample, order, TEXT_ROWS, "--subdomains");
 	return r;
 }
 
-static int print_listing(const struct watch *watch)
+static int print_listing(const struct session *session)
 {
-	const struct options *options = &watch->options;
-	bool some = options_chosen(options) == 0 && !options->all;
+	const struct stat_options *options = &session->options;
+	bool some = stat_options_chosen(options) == 0 && !options->all;
 	int r = 0;
 
-	if (watch->printed > 0)
+	if (session->printed > 0)
 		putchar('\n');
-	text_head(stdout, &watch->sample, options->interval_ns == 0);
+	text_head(stdout, &session->sample, options->interval_ns == 0);
 	if (!options->summary)
-		r = some ? print_some(watch) : print_chosen(watch);
-	text_troubles(stdout, &watch->sample, some ? TEXT_ROWS : SIZE_MAX);
+		r = some ? print_some(session) : print_chosen(session);
+	text_troubles(stdout, &session->sample, some ? TEXT_ROWS : SIZE_MAX);
 	return r;
 }
 
-static void print_line(const struct watch *watch)
+static void print_line(const struct session *session)
 {
-	if (watch->printed == 0 || (watch->terminal && watch->printed % LINES_PER_TITLE == 0))
+	if (session->printed == 0 || (session->terminal && session->printed % LINES_PER_TITLE == 0))
 		text_interval_titles(stdout);
-	text_interval(stdout, &watch->sample);
+	text_interval(stdout, &session->sample);
 }
 
 /* Returns an exit status. */
-static int print_sample(struct watch *watch)
+static int print_sample(struct session *session)
 {
-	const struct options *options = &watch->options;
-	bool lines = options->interval_ns > 0 && options_chosen(options) == 0 && !options->all &&
-		     !options->summary;
+	const struct stat_options *options = &session->options;
+	bool lines = options->interval_ns > 0 && stat_options_chosen(options) == 0 &&
+		     !options->all && !options->summary;
 	int r = 0;
 
 	if (options->common.json)
-		return print_record(watch);
+		return print_record(session);
 	if (options->csv)
-		r = print_csv(watch);
+		r = print_csv(session);
 	else if (lines)
-		print_line(watch);
+		print_line(session);
 	else
-		r = print_listing(watch);
-	watch->printed++;
-	return r < 0 ? command_fail(watch->program, "%s", strerror(-r))
-		     : command_flush(watch->program);
+		r = print_listing(session);
+	session->printed++;
+	return r < 0 ? command_fail(session->program, "%s", strerror(-r))
+		     : command_flush(session->program);
 }
 
 /* ---- Time ---- */
@@ -148,7 +150,7 @@ static bool is_there(pid_t pid)
 	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-/* Whether all that is watched might have ended; it costs little to ask. */
+/* Might all that is watched have ended? It costs little to ask. */
 static bool seems_over(const struct live_sample *sample)
 {
 	if (sample->wrapped)
@@ -159,19 +161,19 @@ static bool seems_over(const struct live_sample *sample)
 	return true;
 }
 
-/* Sleep; in a long interval look now and then whether there is still something to wait for. Returns 0
+/* Sleep. In a long interval check now and then that there is still something to wait for. Returns 0
  * or what live_take() does. */
-static int wait_until(struct watch *watch, uint64_t deadline_ns)
+static int wait_until(struct session *session, uint64_t deadline_ns)
 {
 	for (uint64_t now; (now = clock_monotonic_ns()) < deadline_ns;) {
 		uint64_t until =
 			deadline_ns - now > CLOCK_NS_PER_S ? now + CLOCK_NS_PER_S : deadline_ns;
 		struct timespec time = clock_timespec(until);
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &time, NULL);
-		if (until == deadline_ns || !seems_over(&watch->before))
+		if (until == deadline_ns || !seems_over(&session->before))
 			continue;
 		struct live_sample sample = {0};
-		int r = live_take(watch->job, &sample);
+		int r = live_take(session->job, &sample);
 		live_sample_deinit(&sample);
 		if (r < 0)
 			return r;
@@ -179,70 +181,71 @@ static int wait_until(struct watch *watch, uint64_t deadline_ns)
 	return 0;
 }
 
-static int end(const struct watch *watch, int error)
+static int end(const struct session *session, int error)
 {
-	bool again = watch->options.interval_ns > 0;
+	bool again = session->options.interval_ns > 0;
 
 	if (error != -ESRCH)
-		return command_fail(watch->program, "cannot look at the job: %s", strerror(-error));
+		return command_fail(
+			session->program, "cannot look at the job: %s", strerror(-error));
 	if (!again)
-		return command_fail(watch->program, "the job has just ended");
-	if (!watch->options.common.quiet)
-		fprintf(stderr, "%s: the job, or juggle around it, has ended\n", watch->program);
+		return command_fail(session->program, "the job has just ended");
+	if (!session->options.common.quiet)
+		fprintf(stderr, "%s: the job, or juggle around it, has ended\n", session->program);
 	return 0;
 }
 
-static int stat_once(struct watch *watch)
+static int stat_once(struct session *session)
 {
-	int r = live_take(watch->job, &watch->sample);
+	int r = live_take(session->job, &session->sample);
 
 	if (r < 0)
-		return end(watch, r);
-	live_compare(NULL, &watch->sample);
-	return print_sample(watch);
+		return end(session, r);
+	live_compare(NULL, &session->sample);
+	return print_sample(session);
 }
 
 /* Deadlines are fixed from the start, so that they don't drift; one that was missed is left out. */
-static int stat_again(struct watch *watch)
+static int stat_again(struct session *session)
 {
-	uint64_t interval_ns = watch->options.interval_ns;
-	int status = 0, r = live_take(watch->job, &watch->before);
+	uint64_t interval_ns = session->options.interval_ns;
+	int status = 0, r = live_take(session->job, &session->before);
 	uint64_t deadline_ns = clock_monotonic_ns();
 
 	for (uint32_t i = 0; r == 0 && status == 0; i++) {
-		if (watch->options.count > 0 && i == watch->options.count)
+		if (session->options.count > 0 && i == session->options.count)
 			return 0;
 		deadline_ns +=
 			((clock_monotonic_ns() - deadline_ns) / interval_ns + 1) * interval_ns;
-		r = wait_until(watch, deadline_ns);
+		r = wait_until(session, deadline_ns);
 		if (r == 0)
-			r = live_take(watch->job, &watch->sample);
+			r = live_take(session->job, &session->sample);
 		if (r < 0)
 			break;
-		live_compare(&watch->before, &watch->sample);
-		status = print_sample(watch);
-		live_sample_deinit(&watch->before);
-		watch->before = watch->sample;
-		watch->sample = (struct live_sample){0};
+		live_compare(&session->before, &session->sample);
+		status = print_sample(session);
+		live_sample_deinit(&session->before);
+		session->before = session->sample;
+		session->sample = (struct live_sample){0};
 	}
-	return r < 0 ? end(watch, r) : status;
+	return r < 0 ? end(session, r) : status;
 }
 
 int stat_main(int argc, char **argv)
 {
-	struct watch watch = {.program = argv[0], .terminal = isatty(STDOUT_FILENO)};
+	struct session session = {.program = argv[0], .terminal = isatty(STDOUT_FILENO)};
 	struct live_error error;
-	int r = options_parse(&watch.options, argc, argv);
+	int r = stat_options_parse(&session.options, argc, argv);
 
 	if (r != 0)
 		return r < 0 ? COMMAND_WRONG : 0;
-	command_open_many();
-	r = live_open(watch.options.job, &watch.job, &error);
+	live_open_many();
+	r = live_open(session.options.job, &session.job, &error);
 	if (r < 0)
 		return command_fail(argv[0], "%s", error.text);
-	int status = watch.options.interval_ns > 0 ? stat_again(&watch) : stat_once(&watch);
-	live_sample_deinit(&watch.sample);
-	live_sample_deinit(&watch.before);
-	live_close(watch.job);
+	int status = session.options.interval_ns > 0 ? stat_again(&session) : stat_once(&session);
+	live_sample_deinit(&session.sample);
+	live_sample_deinit(&session.before);
+	live_close(session.job);
 	return status;
 }

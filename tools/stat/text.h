@@ -9,21 +9,22 @@
 
 #include <stdio.h>
 
-#include "tools/stat/table.h"
+#include "tools/table/sample.h"
 
 enum { TEXT_COLUMNS = 80, TEXT_ROWS = 20 };
 
-/* A table with its title, of at most `most` rows; `more` is the option that shows the rest. Columns in
+/* Print a table of at most `most` rows; `more` names the option that shows the rest. Columns in
  * which nothing is known are left out, and those that can be spared when lines get too long. */
-int text_table(FILE *to, const struct table *table, const struct live_sample *sample,
-	enum table_order order, size_t most, const char *more);
+int text_table(FILE *to, const struct sample_table *table, const struct live_sample *sample,
+	enum sample_order order, size_t most, const char *more);
 
-/* The job as a whole, in some lines of words. since_start: what averages are of; else of the interval. */
+/* Print the job as a whole, in some lines of words. since_start: averages are since the start, else
+ * of the interval. */
 void text_head(FILE *to, const struct live_sample *sample, bool since_start);
-/* Of which processes nothing is known, and why: at most so many. */
+/* Print of which processes nothing is known, and why; at most so many. */
 void text_troubles(FILE *to, const struct live_sample *sample, size_t most);
 
-/* One line an interval, and the two above them. */
+/* Print the two lines above those of intervals; and one of those. */
 void text_interval_titles(FILE *to);
 void text_interval(FILE *to, const struct live_sample *sample);
 

@@ -73,13 +73,6 @@ double theory_lag_bound(const struct theory_case *c)
 	return c->phase * floor_of(c) + theory_lag(c);
 }
 
-double theory_best_point(const struct theory_case *c)
-{
-	double high = ceil_of(c), low = floor_of(c);
-
-	return theory_unbalanced(c) ? c->phase * low * high / (low + high) : 0;
-}
-
 double theory_balanced_once(const struct theory_case *c)
 {
 	double high = ceil_of(c), low = floor_of(c);

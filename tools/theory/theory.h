@@ -45,14 +45,13 @@ double theory_lag(const struct theory_case *c);
 double theory_lag_bound(const struct theory_case *c);
 
 /* Theorem 2, Eq. 24: the shortest that one phase takes with a single balancing point in it, which
- * is then at theory_best_point() (Eq. 23). When more threads are slow than fast at first, that of
- * static placement (Section 3.2.1).
+ * is then after e ceil floor / (ceil + floor) (Eq. 23). When more threads are slow than fast at first,
+ * that of static placement (Section 3.2.1).
  *
- * No bound, but for n < 2 m and no more slow than fast: the proof forgets that threads beside one that
- * has completed go on faster. 3 threads on 2 CPUs take down to 1.5 e (here 2 e), 9 on 4 down to 2.25
- * e (here 2.4 e). */
+ * It is a bound only for n < 2 m with no more slow threads than fast ones: the proof forgets that
+ * threads beside one that has completed go on faster. 3 threads on 2 CPUs take down to 1.5 e (here 2 e),
+ * 9 on 4 down to 2.25 e (here 2.4 e). */
 double theory_balanced_once(const struct theory_case *c);
-double theory_best_point(const struct theory_case *c);
 
 /* Eq. 27: what such a phase takes on average, the point being anywhere in it: e (ceil(n/m) -
  * 1/4), but not less than Eq. 14. */
@@ -69,16 +68,16 @@ double theory_balanced_phases(const struct theory_case *c);
  * lambda grows. */
 double theory_juggle_bound(const struct theory_case *c);
 
-/* What it takes approximately: Eq. 25 with the larger of Eqs. 2 and 14 where lambda < e
- * ceil(n/m), else Eq. 26. Between the bound and static. As the paper's it is too long where lambda is
+/* About how long it takes: Eq. 25 with the larger of Eqs. 2 and 14 where lambda < e ceil(n/m), else
+ * Eq. 26. It lies between the bound and static. Like the paper's it is too long where lambda is
  * just below e ceil(n/m) and there are many phases. */
 double theory_juggle(const struct theory_case *c);
 
 /* ---- Reactive: threads are spread anew as soon as some block, as Linux does at best ---- */
 
-/* Eqs. 28 to 30, times l e, for 1 < n/m < 2. Beyond the paper has none: the same process, followed
- * step by step. By Eq. 30 16 threads on 12 CPUs take 1.5 e; the text of Section 5.3 has them as fast as
- * with Juggle, 4/3 e. */
+/* Eqs. 28 to 30, times l e, for 1 < n/m < 2. For a larger n/m the paper has no equation; there the
+ * same process is followed step by step. By Eq. 30 16 threads on 12 CPUs take 1.5 e; the text of
+ * Section 5.3 has them as fast as with Juggle, 4/3 e. */
 double theory_reactive(const struct theory_case *c);
 
 /* ---- Speedup (Section 5): how much faster than static placement ---- */

@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The array with room for n elements; NULL when there is no memory: it is as it was then. */
+/* Make room for n elements. NULL when there is no memory; then the array is as it was. */
 static void *grown(void *array, size_t *room, size_t n, size_t bytes)
 {
 	if (n <= *room && array != NULL)
@@ -62,7 +62,7 @@ static bool passes(const struct live_thread *thread, const char *filter)
 	return strcasestr(text, filter) != NULL;
 }
 
-struct sorting {
+struct thread_sorting {
 	const struct live_thread *thread;
 	enum view_sort sort;
 	bool reverse;
@@ -97,7 +97,7 @@ static double sort_key(const struct live_thread *thread, enum view_sort sort)
 
 static int compare_threads(const void *a, const void *b, void *context)
 {
-	const struct sorting *sorting = context;
+	const struct thread_sorting *sorting = context;
 	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
 	int order = compare_numbers(sort_key(&sorting->thread[x], sorting->sort),
 		sort_key(&sorting->thread[y], sorting->sort), sorting->reverse);
@@ -110,7 +110,7 @@ static int compare_threads(const void *a, const void *b, void *context)
 static int arrange_threads(
 	struct arrange *out, const struct live_sample *sample, const struct view *view)
 {
-	struct sorting sorting = {sample->thread, view->sort, view->reverse};
+	struct thread_sorting sorting = {sample->thread, view->sort, view->reverse};
 	double most = 0;
 
 	if (!make_indices(&out->thread, &out->thread_room, sample->threads))
@@ -215,7 +215,7 @@ static uint32_t places(const struct live_process *process)
 	return process->error == 0 && process->subdomain != NULL ? process->subdomains : 0;
 }
 
-/* The process's groups come at the end of those that there are; subdomains likewise. */
+/* The groups of the process are added at the end, and so are its subdomains. */
 static void by_worker(struct arrange *out, const struct live_process *process, uint32_t number)
 {
 	struct arrange_group *group = out->group + out->groups;

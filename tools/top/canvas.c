@@ -65,7 +65,8 @@ struct canvas_area canvas_part(const struct canvas_area *area, int row, int col,
 		.cols = cols};
 }
 
-/* Set a cell. A character of two columns of which one is overwritten goes. */
+/* Set a cell. When one half of a character of two columns is overwritten, the other half is
+ * blanked. */
 static void set(struct canvas *canvas, int row, int col, wchar_t ch, enum canvas_style style)
 {
 	struct canvas_cell *line = canvas->cell + (size_t)row * (size_t)canvas->cols;

@@ -2,7 +2,7 @@
 /* CPUs, and who is on them; see panels.h. */
 #include "tools/top/panels.h"
 
-#include "tools/format.h"
+#include "tools/table/format.h"
 
 #include <stdio.h>
 
@@ -58,7 +58,7 @@ int cpus_rows(const struct frame *frame, int cols, bool compact)
 	return n == 0 ? 0 : n < 1000 ? (int)n + 1 : 1000;
 }
 
-/* "3:2", the number of a CPU and how many compute threads are there. Crowded ones stand out. */
+/* Draw "3:2": the number of a CPU, and how many compute threads are there. Crowded CPUs stand out. */
 static int draw_count(const struct canvas_area *cell, const struct arrange_cpu *cpu, uint32_t least)
 {
 	char text[40];
@@ -132,7 +132,7 @@ static const struct live_thread *nth(
 	return &frame->sample->thread[frame->arrange->on_cpu[cpu->first + i]];
 }
 
-/* Who is on it, and how many did not fit. */
+/* Draw who is on it, and how many did not fit. */
 static void draw_names(
 	const struct canvas_area *line, const struct frame *frame, const struct arrange_cpu *cpu)
 {

@@ -3,7 +3,7 @@
  * panels.h. */
 #include "tools/top/panels.h"
 
-#include "tools/format.h"
+#include "tools/table/format.h"
 
 #include <stdarg.h>
 #include <stdio.h>

@@ -2,7 +2,7 @@
 /* What the keys do, and the jobs to choose from; see panels.h. */
 #include "tools/top/panels.h"
 
-#include "tools/format.h"
+#include "tools/table/format.h"
 
 #include <stdio.h>
 

@@ -2,7 +2,7 @@
 /* Migrations and spread over time, a line each; see panels.h. */
 #include "tools/top/panels.h"
 
-#include "tools/format.h"
+#include "tools/table/format.h"
 #include "tools/top/number.h"
 
 #include <math.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* For builds without ncurses: says so. */
-#include "tools/command.h"
+#include "tools/command/print.h"
 #include "tools/top/top.h"
 
 int top_run(const struct top_options *options)

@@ -4,7 +4,7 @@
  * thread, and nothing that waits but terminal_wait().
  */
 #include "daemon/base/clock.h"
-#include "tools/command.h"
+#include "tools/command/print.h"
 #include "tools/top/arrange.h"
 #include "tools/top/screen.h"
 #include "tools/top/terminal.h"
@@ -35,14 +35,14 @@ static void tell(struct view *view, const char *text)
 
 /* ---- Jobs ---- */
 
-/* The list anew; the chosen one stays so where it is there. */
+/* List the jobs anew. The chosen one stays chosen if it is still there. */
 static void list_jobs(struct top *top)
 {
 	struct view *view = &top->view;
 	pid_t pid = view->chosen < view->entries ? view->entry[view->chosen].pid : 0;
 	struct live_entry *entry;
 	size_t n;
-	int r = watch_list(&entry, &n);
+	int r = live_choices(&entry, &n);
 
 	if (r < 0) {
 		tell(view, strerror(-r));
@@ -92,8 +92,8 @@ static void next_job(struct top *top)
 	open_job(top, &view->entry[next]);
 }
 
-/* The job that was asked for, or all to choose from. Returns an exit status. */
-static int begin(struct top *top)
+/* Open the job that was asked for, or show all to choose from. Returns an exit status. */
+static int open_first_job(struct top *top)
 {
 	const struct top_options *options = top->options;
 	struct live_error error = {""};
@@ -111,7 +111,7 @@ static int begin(struct top *top)
 
 /* ---- The loop ---- */
 
-static void look(struct top *top)
+static void look_at_job(struct top *top)
 {
 	struct view *view = &top->view;
 
@@ -167,7 +167,7 @@ static bool handle_key(struct top *top, uint32_t key)
 	}
 }
 
-/* Draw at once what keys change, until it is time to look again. Returns 1 then, 0 to end, or a
+/* Draw what keys change at once, until it is time to look again. Returns 1 then, 0 to end, or a
  * negative errno code. */
 static int wait_and_draw(struct top *top, uint64_t looked_ns)
 {
@@ -202,13 +202,13 @@ static int loop(struct top *top)
 			return r;
 		if (top->options->count > 0 && --left == 0)
 			return 0;
-		look(top);
+		look_at_job(top);
 		if (top->watch.ended && top->options->exit)
 			return 0;
 	}
 }
 
-static int run(struct top *top)
+static int run_on_terminal(struct top *top)
 {
 	const char *program = top->options->program;
 	int r = terminal_open(top->options->colour, &top->terminal);
@@ -238,9 +238,9 @@ int top_run(const struct top_options *options)
 		return command_fail(options->program,
 			"a live screen needs %s; use `jugglectl stat --interval %g'", lacks,
 			(double)options->interval_ns * 1e-9);
-	int status = begin(&top);
+	int status = open_first_job(&top);
 	if (status == 0)
-		status = run(&top);
+		status = run_on_terminal(&top);
 	watch_close(&top.watch);
 	arrange_deinit(&top.arrange);
 	canvas_deinit(&top.canvas);

@@ -24,8 +24,8 @@ static void draw_foot(const struct canvas_area *area, const struct view *view)
 			"o all  t threads  c CPUs  s subdomains  <> sort  / find  ? help  q quit");
 }
 
-/* Lay the panels one below the other. The threads get what the others leave, but not more than they
- * need; where there are many of everything, all get a part. */
+/* Lay the panels one below the other. The threads get the rows that the others leave, but no more
+ * than they need. Where there is much of everything, each panel gets a part. */
 static void draw_overview(const struct canvas_area *area, const struct frame *frame)
 {
 	int left = area->rows, row = 0;

@@ -99,7 +99,7 @@ static int watch_signals(struct terminal *terminal)
 	return 0;
 }
 
-/* ncurses sets handlers for some signals, that would do what they may not in a handler. */
+/* ncurses sets handlers for some signals that do what a handler may not do. */
 static SCREEN *new_screen(void)
 {
 	static const int handled[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
@@ -151,7 +151,7 @@ static bool takes_output(void)
 	return poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) != 0;
 }
 
-/* Make a terminal take output again that stands still, by Ctrl-S or as nobody reads it. */
+/* Make a terminal take output again that stands still, after Ctrl-S or because nobody reads it. */
 static void free_output(void)
 {
 	tcflow(STDOUT_FILENO, TCOOFF); /* else TCOON does nothing */
@@ -273,9 +273,9 @@ static bool in_background(void)
 	return group > 0 && group != getpgrp();
 }
 
-/* As every program does on Ctrl-Z, but with the terminal given back first. Meanwhile signals do
- * what they always do, and it goes on only in the foreground: to take the terminal back would
- * stop it again, then deaf to signals. */
+/* Stop, as every program does on Ctrl-Z, but give the terminal back first. Meanwhile signals do
+ * what they always do. It goes on only in the foreground: taking the terminal back in the
+ * background would stop it again, and then deaf to signals. */
 static void stop(struct terminal *terminal)
 {
 	def_prog_mode();
@@ -397,7 +397,7 @@ enum terminal_event terminal_wait(struct terminal *terminal, uint64_t until_ns, 
 	for (;;) {
 		if (next_signal(terminal, &event))
 			return event;
-		/* First, or a key that is held down would stop time. */
+		/* Check the time first, or a key that is held down would stop it. */
 		int ms = left_ms(until_ns);
 		if (ms == 0)
 			return TERMINAL_TIME;

@@ -2,27 +2,29 @@
 /* Threads as bars against the mean; see panels.h. */
 #include "tools/top/panels.h"
 
-#include "tools/format.h"
+#include "tools/table/sample.h"
 #include "tools/top/number.h"
 
 #include <math.h>
 #include <stdio.h>
 
-enum { TID, RANK, NAME, CPU, SHARE, WAIT, MOVES, UPDATES, LEAD, COLUMNS };
+enum { SHOWN = 9 /* columns, at most */ };
 
-/* lead_s is shown when it makes this much of the scale; else a thread is at the mean. */
+/* A lead that is less than this part of the scale counts as at the mean. */
 #define AT_THE_MEAN 0.005
 #define LETTERS 3 /* columns: of "behind", and blanks around it */
 
-struct column {
+/* A column of sample_threads on the screen. */
+struct screen_column {
+	enum sample_thread of;
 	const char *title;
 	int width, col; /* width 0: not shown */
-	bool right;
 	enum view_sort sort; /* VIEW_SORTS: by none */
 };
 
-struct table {
-	struct column column[COLUMNS];
+/* A line: its columns, and what stands beside them. */
+struct line {
+	struct screen_column column[SHOWN];
 	int letter, bar, bar_cols; /* columns; bar_cols is odd, or 0 */
 };
 
@@ -42,54 +44,59 @@ static bool any_worker(const struct live_sample *sample)
 	return false;
 }
 
-static struct table lay_out(const struct live_sample *sample, int cols)
+static struct line lay_out(const struct live_sample *sample, int cols)
 {
-	struct table table = {
+	struct line line = {
 		.column = {
-			[TID] = {"TID", 7, 0, true, VIEW_BY_TID},
-			[RANK] = {"RANK", any_rank(sample) ? 4 : 0, 0, true, VIEW_SORTS},
-			[NAME] = {"NAME", cols >= 100 ? 15 : 10, 0, false, VIEW_SORTS},
-			[CPU] = {"CPU", 4, 0, true, VIEW_BY_CPU},
-			[SHARE] = {"CPU %", 5, 0, true, VIEW_BY_SHARE},
-			[WAIT] = {"WAIT %", 6, 0, true, VIEW_BY_WAIT},
-			[MOVES] = {"MOVES", sample->wrapped ? 6 : 0, 0, true, VIEW_BY_MOVES},
-			[UPDATES] = {"UPD/S", cols >= 90 && any_worker(sample) ? 6 : 0, 0, true,
+			{THREAD_TID, "TID", 7, 0, VIEW_BY_TID},
+			{THREAD_RANK, "RANK", any_rank(sample) ? 4 : 0, 0, VIEW_SORTS},
+			{THREAD_NAME, "NAME", cols >= 100 ? 15 : 10, 0, VIEW_SORTS},
+			{THREAD_CPU, "CPU", 4, 0, VIEW_BY_CPU},
+			{THREAD_SHARE, "CPU %", 5, 0, VIEW_BY_SHARE},
+			{THREAD_WAIT_SHARE, "WAIT %", 6, 0, VIEW_BY_WAIT},
+			{THREAD_MOVES, "MOVES", sample->wrapped ? 6 : 0, 0, VIEW_BY_MOVES},
+			{THREAD_UPDATE_RATE, "UPD/S", cols >= 90 && any_worker(sample) ? 6 : 0, 0,
 				VIEW_SORTS},
-			[LEAD] = {"LEAD", 7, 0, true, VIEW_BY_LEAD},
+			{THREAD_LEAD, "LEAD", 7, 0, VIEW_BY_LEAD},
 		}};
 	int col = 0;
 
-	for (int i = 0; i < COLUMNS; i++) {
-		table.column[i].col = col;
-		col += table.column[i].width > 0 ? table.column[i].width + 1 : 0;
+	for (int i = 0; i < SHOWN; i++) {
+		line.column[i].col = col;
+		col += line.column[i].width > 0 ? line.column[i].width + 1 : 0;
 	}
-	table.letter = col;
-	table.bar = col + LETTERS - 1;
-	table.bar_cols = cols - table.bar;
-	if (table.bar_cols < 5)
-		table.bar_cols = 0;
+	line.letter = col;
+	line.bar = col + LETTERS - 1;
+	line.bar_cols = cols - line.bar;
+	if (line.bar_cols < 5)
+		line.bar_cols = 0;
 	else
-		table.bar_cols -= table.bar_cols % 2 == 0;
-	return table;
+		line.bar_cols -= line.bar_cols % 2 == 0;
+	return line;
+}
+
+static void draw_cell(const struct canvas_area *area, int row, const struct screen_column *column,
+	enum canvas_style style, const char *text)
+{
+	if (column->width > 0)
+		canvas_field(area, row, column->col, column->width, column->of != THREAD_NAME,
+			style, text);
 }
 
 static void draw_heads(
-	const struct canvas_area *area, const struct table *table, const struct frame *frame)
+	const struct canvas_area *area, const struct line *line, const struct frame *frame)
 {
 	double scale_ms = frame->arrange->lead_scale_s * 1e3;
 
-	for (int i = 0; i < COLUMNS; i++) {
-		const struct column *column = &table->column[i];
-		if (column->width > 0)
-			canvas_field(area, 0, column->col, column->width, column->right,
-				column->sort == frame->view->sort ? CANVAS_CHOSEN : CANVAS_BOLD,
-				column->title);
-	}
-	if (table->bar_cols == 0)
+	for (int i = 0; i < SHOWN; i++)
+		draw_cell(area, 0, &line->column[i],
+			line->column[i].sort == frame->view->sort ? CANVAS_CHOSEN : CANVAS_BOLD,
+			line->column[i].title);
+	if (line->bar_cols == 0)
 		return;
 	char high[FORMAT_BYTES + 3];
 	snprintf(high, sizeof(high), "%s ms", format_signed(scale_ms).text);
-	struct canvas_area bar = canvas_part(area, 0, table->bar, 1, table->bar_cols);
+	struct canvas_area bar = canvas_part(area, 0, line->bar, 1, line->bar_cols);
 	canvas_text(&bar, 0, 0, CANVAS_BOLD, format_signed(-scale_ms).text);
 	canvas_field(&bar, 0, bar.cols / 2 + 1, bar.cols / 2, true, CANVAS_BOLD, high);
 	canvas_put(&bar, 0, bar.cols / 2, CANVAS_BOLD, L'0', '0');
@@ -106,14 +113,14 @@ static char letter_of(const struct live_thread *thread, double scale_s)
 	return thread->lead_s < 0 ? 'B' : 'A';
 }
 
-static void draw_bar(const struct canvas_area *area, int row, const struct table *table,
+static void draw_bar(const struct canvas_area *area, int row, const struct line *line,
 	const struct live_thread *thread, double scale_s, enum canvas_style style)
 {
-	struct canvas_area bar = canvas_part(area, row, table->bar, 1, table->bar_cols);
-	int middle = table->bar_cols / 2;
+	struct canvas_area bar = canvas_part(area, row, line->bar, 1, line->bar_cols);
+	int middle = line->bar_cols / 2;
 	char letter = letter_of(thread, scale_s);
 
-	if (table->bar_cols == 0)
+	if (line->bar_cols == 0)
 		return;
 	canvas_put(&bar, 0, middle, CANVAS_DIM, L'│', '|');
 	if (letter != 'A' && letter != 'B')
@@ -123,38 +130,30 @@ static void draw_bar(const struct canvas_area *area, int row, const struct table
 		canvas_put(&bar, 0, letter == 'B' ? middle - i : middle + i, style, L'█', '#');
 }
 
-static void draw_thread(const struct canvas_area *area, int row, const struct table *table,
-	const struct live_thread *thread, double scale_s)
+/* What is not known is left empty. */
+static void draw_thread(const struct canvas_area *area, int row, const struct line *line,
+	const struct live_sample *sample, uint32_t index, double scale_s)
 {
+	const struct live_thread *thread = &sample->thread[index];
+	const struct sample_row of = {.sample = sample, .index = index};
+	const struct table *table = &sample_threads.table;
 	char letter = letter_of(thread, scale_s);
 	enum canvas_style style = letter == 'A'   ? CANVAS_AHEAD
 				  : letter == 'B' ? CANVAS_BEHIND
 				  : letter == 'i' ? CANVAS_DIM
 						  : CANVAS_PLAIN;
-	enum canvas_style text_style = letter == 'i' ? CANVAS_DIM : CANVAS_PLAIN;
-	struct format text[COLUMNS] = {{""}};
 
-	snprintf(text[TID].text, FORMAT_BYTES, "%d", (int)thread->tid);
-	if (thread->rank >= 0)
-		snprintf(text[RANK].text, FORMAT_BYTES, "%d", (int)thread->rank);
-	if (thread->os_cpu >= 0)
-		snprintf(text[CPU].text, FORMAT_BYTES, "%d", (int)thread->os_cpu);
-	text[SHARE] = format_percent(thread->share);
-	text[WAIT] = format_percent(thread->wait_share);
-	text[MOVES] = format_count(thread->migrations);
-	if (thread->worker >= 0)
-		text[UPDATES] = format_number(thread->updates_per_s);
-	if (thread->compute && isfinite(thread->lead_s))
-		text[LEAD] = format_signed(thread->lead_s * 1e3);
-	for (int i = 0; i < COLUMNS; i++) {
-		const struct column *column = &table->column[i];
-		if (column->width > 0)
-			canvas_field(area, row, column->col, column->width, column->right,
-				i == LEAD ? style : text_style,
-				i == NAME ? thread->comm : text[i].text);
+	for (int i = 0; i < SHOWN; i++) {
+		enum sample_thread shown = line->column[i].of;
+		struct value value = table->get(&of, shown);
+		struct cell cell;
+		table_show(&cell, &table->column[shown], value);
+		draw_cell(area, row, &line->column[i],
+			shown == THREAD_LEAD || letter == 'i' ? style : CANVAS_PLAIN,
+			value.kind == VALUE_UNKNOWN ? "" : cell.text);
 	}
-	canvas_put(area, row, table->letter, style, (wchar_t)letter, letter);
-	draw_bar(area, row, table, thread, scale_s, style);
+	canvas_put(area, row, line->letter, style, (wchar_t)letter, letter);
+	draw_bar(area, row, line, thread, scale_s, style);
 }
 
 static void draw_title(
@@ -180,16 +179,15 @@ static void draw_title(
 void threads_draw(const struct canvas_area *area, const struct frame *frame)
 {
 	const struct arrange *arrange = frame->arrange;
-	struct table table = lay_out(frame->sample, area->cols);
+	struct line line = lay_out(frame->sample, area->cols);
 	int fit = area->rows - 2;
 	size_t first = panels_scroll(frame->view, arrange->threads, fit);
 
 	draw_title(area, frame, first, fit);
 	struct canvas_area rest = canvas_part(area, 1, 0, area->rows - 1, area->cols);
-	draw_heads(&rest, &table, frame);
+	draw_heads(&rest, &line, frame);
 	for (int i = 0; i < fit && first + (size_t)i < arrange->threads; i++)
-		draw_thread(&rest, i + 1, &table,
-			&frame->sample->thread[arrange->thread[first + (size_t)i]],
+		draw_thread(&rest, i + 1, &line, frame->sample, arrange->thread[first + (size_t)i],
 			arrange->lead_scale_s);
 	if (frame->sample->unlisted > 0 && frame->sample->wrapped)
 		canvas_print(&rest, fit, 1, CANVAS_WARNING, "%llu threads more are not listed",

@@ -5,7 +5,10 @@
  */
 #include "tools/top/top.h"
 
-#include "tools/command.h"
+#include "daemon/base/command_line.h"
+#include "tools/command/parse.h"
+#include "tools/command/print.h"
+#include "tools/command/subcommands.h"
 
 #include <stdlib.h>
 
@@ -46,13 +49,14 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return command_interval(state, arg, VIEW_INTERVAL_MIN_NS, VIEW_INTERVAL_MAX_NS,
 			"a time from 100ms to 60min, as 2, 0.5 or 500ms", &top->interval_ns);
 	case 'c':
-		return command_count(state, "--count", arg, 1, COUNT_MAX, &top->count);
+		return command_line_count(state, "--count", arg, 1, COUNT_MAX, &top->count);
 	case KEY_SORT:
-		error = command_choice(state, "--sort", arg, view_sort_names, VIEW_SORTS, &which);
+		error = command_line_choice(
+			state, "--sort", arg, view_sort_names, VIEW_SORTS, &which);
 		top->sort = (enum view_sort)which;
 		return error;
 	case KEY_VIEW:
-		error = command_choice(state, "--view", arg, view_names, VIEW_NAMED, &which);
+		error = command_line_choice(state, "--view", arg, view_names, VIEW_NAMED, &which);
 		top->panel = (enum view_panel)which;
 		return error;
 	case KEY_EXIT:
@@ -84,6 +88,6 @@ int top_main(int argc, char **argv)
 	if (common.json)
 		return command_wrong(
 			argv[0], "--json: a live screen is no JSON; use `jugglectl stat --json'");
-	command_open_many();
+	live_open_many();
 	return top_run(&top);
 }

@@ -74,8 +74,3 @@ bool watch_is(const struct watch *watch, const struct live_entry *entry)
 			return true;
 	return false;
 }
-
-int watch_list(struct live_entry **out, size_t *n)
-{
-	return live_choices(out, n);
-}

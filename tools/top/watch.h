@@ -24,11 +24,9 @@ void watch_close(struct watch *watch);
  * one before stays then. */
 int watch_look(struct watch *watch);
 
-/* The jobs that can be watched, each once, whether wrapped or not. free() the array. -ENOMEM ... */
-int watch_list(struct live_entry **out, size_t *n);
-/* Whether a job of that list is the one that is watched. */
+/* Is a job of live_choices() the one that is watched? */
 bool watch_is(const struct watch *watch, const struct live_entry *entry);
-/* Open a job of that list, as watch_open(). */
+/* Open a job of live_choices(), as watch_open(). */
 int watch_open_entry(struct watch *watch, const struct live_entry *entry, struct live_error *error);
 
 #endif

@@ -62,13 +62,11 @@ int halos_init(struct halos *halos, struct site *site)
 	for (enum grid_side side = 0; side < GRID_SIDES; side++)
 		bytes += edge_bytes(max_cells(site, side)) +
 			 site->window.halo_bytes[grid_opposite(side)];
-	halos->links = aligned_alloc(EDGE_LINE, count * sizeof(*halos->links));
+	halos->links = edge_allocate(count, sizeof(*halos->links));
 	halos->active = calloc(count, sizeof(*halos->active));
-	halos->memory = aligned_alloc(EDGE_LINE, site->slots * bytes);
+	halos->memory = edge_allocate(site->slots, bytes);
 	if (!halos->links || !halos->active || !halos->memory)
 		return -ENOMEM;
-	memset(halos->links, 0, count * sizeof(*halos->links));
-	memset(halos->memory, 0, site->slots * bytes);
 
 	char *at = halos->memory;
 	for (size_t i = 0; i < count; i++) {

@@ -42,7 +42,8 @@ struct ranks {
 	_Atomic unsigned wishes;
 };
 
-uint32_t ranks_slots(const struct options *options, const struct grid *grid, uint32_t workers)
+uint32_t ranks_slots(
+	const struct jacobi_options *options, const struct grid *grid, uint32_t workers)
 {
 	uint64_t each = grid_rank_subdomains(grid), most = (uint64_t)workers * options->high;
 
@@ -50,7 +51,7 @@ uint32_t ranks_slots(const struct options *options, const struct grid *grid, uin
 	most = (most > each ? most : each) + 1;
 	if (most > grid_subdomains(grid))
 		most = grid_subdomains(grid);
-	return options->dplb == DPLB_NONE       ? (uint32_t)each
+	return options->dplb.kind == DPLB_NONE  ? (uint32_t)each
 	       : most > PROGRESS_SUBDOMAINS_MAX ? PROGRESS_SUBDOMAINS_MAX
 						: (uint32_t)most;
 }
@@ -68,7 +69,7 @@ static void receive(struct ranks *ranks)
 	}
 }
 
-static void look(struct ranks *ranks, struct survey_own *own)
+static void sum_up_progress(struct ranks *ranks, struct survey_own *own)
 {
 	const struct site *site = &ranks->site;
 	double updates = 0;
@@ -108,7 +109,7 @@ static void look(struct ranks *ranks, struct survey_own *own)
 /* The gap between ranks that is let be. */
 static double threshold(const struct ranks *ranks, const struct policy_dplb_rank *self)
 {
-	const struct options *options = ranks->setup.options;
+	const struct jacobi_options *options = ranks->setup.options;
 
 	if (options->dplb_threshold >= 0)
 		return options->dplb_threshold;
@@ -119,17 +120,17 @@ static double threshold(const struct ranks *ranks, const struct policy_dplb_rank
 /* DPLB, Section 3.1, for this rank. */
 static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 {
-	const struct options *options = ranks->setup.options;
+	const struct jacobi_options *options = ranks->setup.options;
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
 	const struct policy_dplb_params params = {
 		.threshold = threshold(ranks, self),
 		.keep = policy_dplb_keep(ranks->setup.workers, options->low, options->pairs),
-		.all_behind = options->dplb == DPLB_NEIGHBOURS,
+		.all_behind = options->dplb.kind == DPLB_NEIGHBOURS,
 	};
 	struct policy_dplb_move move;
 	bool moves;
 
-	if (options->dplb == DPLB_RANDOM) {
+	if (options->dplb.kind == DPLB_RANDOM) {
 		moves = policy_dplb_random(&params, &ranks->policy, self, ranks->site.ranks, &move);
 	} else {
 		struct policy_dplb_rank then = *self;
@@ -157,9 +158,9 @@ static void pump(struct ranks *ranks, uint64_t now_ns)
 	if (now_ns < ranks->survey_due_ns)
 		return;
 	ranks->survey_due_ns = now_ns + SURVEY_NS;
-	look(ranks, &own);
+	sum_up_progress(ranks, &own);
 	survey_step(&ranks->survey, &own, now_ns);
-	if (ranks->setup.options->dplb != DPLB_NONE && now_ns >= ranks->balance_due_ns) {
+	if (ranks->setup.options->dplb.kind != DPLB_NONE && now_ns >= ranks->balance_due_ns) {
 		ranks->balance_due_ns = now_ns + ranks->setup.options->dplb_period_ns;
 		balance(ranks, &own.rank);
 	}
@@ -338,7 +339,7 @@ void ranks_resume(struct ranks *ranks, const struct estimate *estimate)
 	pthread_mutex_lock(&ranks->lock);
 	atomic_store(&ranks->wishes, 0);
 	ranks->mover.refuses = false;
-	look(ranks, &own);
+	sum_up_progress(ranks, &own);
 	survey_met(&ranks->survey, &own, estimate);
 	pthread_mutex_unlock(&ranks->lock);
 }
@@ -359,10 +360,10 @@ void ranks_sum(struct ranks *ranks, double *values, uint32_t n)
 
 /* ---- The beginning and the end ---- */
 
-static int set_up(struct ranks *ranks)
+static int open_window(struct ranks *ranks)
 {
 	struct site *site = &ranks->site;
-	const struct options *options = ranks->setup.options;
+	const struct jacobi_options *options = ranks->setup.options;
 	const struct mover_calls calls = {.leaves = leaves, .arrives = arrives};
 	void *memory;
 	int rc;
@@ -386,12 +387,11 @@ static int set_up(struct ranks *ranks)
 
 int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 {
-	const struct options *options = setup->options;
-	struct ranks *ranks = aligned_alloc(EDGE_LINE, sizeof(*ranks));
+	const struct jacobi_options *options = setup->options;
+	struct ranks *ranks = edge_allocate(1, sizeof(*ranks));
 
 	if (!ranks)
 		return -ENOMEM;
-	memset(ranks, 0, sizeof(*ranks));
 	ranks->setup = *setup;
 	ranks->site = (struct site){
 		.transport = setup->transport,
@@ -405,7 +405,7 @@ int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 		.lockstep = options->mode == MODE_SYNC,
 	};
 	pthread_mutex_init(&ranks->lock, NULL);
-	int rc = set_up(ranks);
+	int rc = open_window(ranks);
 	if (rc < 0) {
 		mover_deinit(&ranks->mover);
 		halos_deinit(&ranks->halos);
@@ -418,7 +418,7 @@ int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 	ranks->policy.random = options->seed * transport_ranks(setup->transport) + ranks->site.rank;
 	ranks->balance_due_ns = clock_monotonic_ns() + options->dplb_period_ns;
 	survey_init(&ranks->survey, &ranks->site, options->residual, options->check,
-		options->dplb == DPLB_NEIGHBOURS ? options->dplb_reach : 0);
+		options->dplb.kind == DPLB_NEIGHBOURS ? options->dplb.reach : 0);
 	halos_connect_all(&ranks->halos);
 	meet(ranks);
 	if (ranks->site.lockstep)

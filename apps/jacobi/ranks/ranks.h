@@ -27,7 +27,7 @@ struct ranks;
 /* All are the caller's, and stay. */
 struct ranks_setup {
 	struct transport *transport;
-	const struct options *options;
+	const struct jacobi_options *options;
 	const struct grid *grid;
 	uint32_t workers;
 	uint32_t slots; /* ranks_slots() */
@@ -41,7 +41,8 @@ struct ranks_setup {
 };
 
 /* Slots that a rank needs: for the most subdomains that its workers may have. */
-uint32_t ranks_slots(const struct options *options, const struct grid *grid, uint32_t workers);
+uint32_t ranks_slots(
+	const struct jacobi_options *options, const struct grid *grid, uint32_t workers);
 
 /* Collective. Returns 0, or -ENOMEM, after which nothing collective is possible any more. When it
  * returns all halos are those of the start. */

@@ -308,15 +308,14 @@ static void *produce(void *arg)
 
 static void edges_are_never_torn(void **state)
 {
-	struct edge *edge = aligned_alloc(EDGE_LINE, sizeof(*edge));
-	void *memory = aligned_alloc(EDGE_LINE, edge_bytes(EDGE_CELLS));
+	struct edge *edge = edge_allocate(1, sizeof(*edge));
+	void *memory = edge_allocate(1, edge_bytes(EDGE_CELLS));
 	pthread_t producer;
 	uint64_t last = 0;
 
 	(void)state;
 	assert_non_null(edge);
 	assert_non_null(memory);
-	memset(memory, 0, edge_bytes(EDGE_CELLS));
 	edge_init(edge, EDGE_CELLS, memory);
 	assert_int_equal(edge_latest(edge)->iteration, 0);
 	assert_int_equal(pthread_create(&producer, NULL, produce, edge), 0);
@@ -335,8 +334,8 @@ static void edges_are_never_torn(void **state)
 
 static void edges_show_the_newest(void **state)
 {
-	struct edge *edge = aligned_alloc(EDGE_LINE, sizeof(*edge));
-	void *memory = aligned_alloc(EDGE_LINE, edge_bytes(1));
+	struct edge *edge = edge_allocate(1, sizeof(*edge));
+	void *memory = edge_allocate(1, edge_bytes(1));
 
 	(void)state;
 	assert_non_null(edge);
@@ -357,8 +356,8 @@ static void edges_show_the_newest(void **state)
 /* A producer that has its cells in a row, in either way. */
 static void edges_are_put(void **state)
 {
-	struct edge *edge = aligned_alloc(EDGE_LINE, sizeof(*edge));
-	void *memory = aligned_alloc(EDGE_LINE, edge_bytes(3));
+	struct edge *edge = edge_allocate(1, sizeof(*edge));
+	void *memory = edge_allocate(1, edge_bytes(3));
 	const double first[3] = {1, 2, 3}, second[3] = {4, 5, 6};
 
 	(void)state;
@@ -398,7 +397,7 @@ static void connect(struct subdomain *all, const struct grid *grid, uint32_t s)
 static struct subdomain *all_of(const struct grid *grid, bool lockstep)
 {
 	uint32_t n = grid_subdomains(grid);
-	struct subdomain *all = aligned_alloc(EDGE_LINE, n * sizeof(*all));
+	struct subdomain *all = edge_allocate(n, sizeof(*all));
 
 	assert_non_null(all);
 	for (uint32_t s = 0; s < n; s++)
@@ -543,8 +542,8 @@ static void moved_go_on(void **state)
 static void edge_in_place_of_a_neighbour(void **state)
 {
 	struct grid grid;
-	struct edge *there = aligned_alloc(EDGE_LINE, sizeof(*there));
-	void *memory = aligned_alloc(EDGE_LINE, edge_bytes(5));
+	struct edge *there = edge_allocate(1, sizeof(*there));
+	void *memory = edge_allocate(1, edge_bytes(5));
 
 	(void)state;
 	assert_non_null(there);
@@ -573,11 +572,10 @@ static void damaged_are_refused(void **state)
 	/* Bytes of the head: magic, number, each of the block's four, and a lag before the start. */
 	static const size_t at[] = {0, 4, 8, 12, 16, 20, 47};
 	struct grid grid;
-	struct subdomain *other = aligned_alloc(EDGE_LINE, sizeof(*other));
+	struct subdomain *other = edge_allocate(1, sizeof(*other));
 
 	(void)state;
 	assert_non_null(other);
-	memset(other, 0, sizeof(*other));
 	assert_int_equal(grid_init(&grid, 6, 8, GRID_CUT_1D, 2, 1, 2), 0);
 	struct subdomain *all = all_of(&grid, false);
 	size_t bytes = subdomain_packed_bytes(&all[1]);

@@ -188,6 +188,43 @@ static void fractions(void **state)
 	assert_true(value == 100);
 }
 
+static void named_integers(void **state)
+{
+	int64_t value = 77;
+
+	(void)state;
+	assert_int_equal(parse_named_integer("ssync:30", "ssync", 0, 100, &value), 0);
+	assert_int_equal(value, 30);
+	assert_int_equal(parse_named_integer("ssync:101", "ssync", 0, 100, &value), -ERANGE);
+	assert_int_equal(parse_named_integer("ssync:", "ssync", 0, 100, &value), -EINVAL);
+	assert_int_equal(parse_named_integer("ssync", "ssync", 0, 100, &value), -EINVAL);
+	assert_int_equal(parse_named_integer("ssyncs:1", "ssync", 0, 100, &value), -EINVAL);
+	assert_int_equal(parse_named_integer("sync:1", "ssync", 0, 100, &value), -EINVAL);
+	assert_int_equal(value, 30);
+}
+
+static void positive_numbers(void **state)
+{
+	static const char *const refused[] = {
+		"", "-1", "+1", " 1", "1 ", "0x1p-4", "inf", "nan", "1e", "1e-4s", ".", "1,5"};
+	static const char *const outside[] = {"0", "0e5", "1.5", "1e300", "1e999"};
+	double value = 77;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (parse_positive(refused[i], 1, &value) != -EINVAL || value != 77)
+			fail_msg("\"%s\" is taken", refused[i]);
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
+		if (parse_positive(outside[i], 1, &value) != -ERANGE || value != 77)
+			fail_msg("\"%s\" is taken", outside[i]);
+	assert_int_equal(parse_positive("1e-4", 1, &value), 0);
+	assert_true(value == 1e-4);
+	assert_int_equal(parse_positive("1", 1, &value), 0);
+	assert_true(value == 1);
+	assert_int_equal(parse_positive("2.5E+1", 100, &value), 0);
+	assert_true(value == 25);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -196,6 +233,8 @@ int main(void)
 		cmocka_unit_test(sizes),
 		cmocka_unit_test(integers),
 		cmocka_unit_test(fractions),
+		cmocka_unit_test(named_integers),
+		cmocka_unit_test(positive_numbers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

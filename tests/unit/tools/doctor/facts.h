@@ -8,8 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "tools/doctor/judge.h"
 #include "tools/doctor/launcher.h"
-#include "tools/doctor/rule.h"
 #include "tools/doctor/system.h"
 #include "tools/doctor/text.h"
 

@@ -21,6 +21,7 @@
 #include "tools/plot/output.h"
 #include "tools/plot/perfetto.h"
 #include "tools/plot/picture.h"
+#include "tools/plot/quote.h"
 #include "tools/plot/stays.h"
 
 #include <jansson.h>
@@ -447,7 +448,7 @@ static void assert_quoted(const char *text, size_t characters, const char *expec
 	FILE *to = open_memstream(&got, &bytes);
 
 	assert_non_null(to);
-	picture_quote(to, text, characters);
+	quote_text(to, text, characters);
 	fclose(to);
 	assert_string_equal(got, expected);
 	free(got);

@@ -28,7 +28,7 @@ static struct cluster_params node(void)
 		.workers = 8,
 		.sockets = 2,
 		.each = 4,
-		.mode = CLUSTER_ASYNC,
+		.mode = MODE_ASYNC,
 		.update_ns = 1e5,
 		.plb_params = {.mode = POLICY_PLB_JOINT,
 			.pairs = 6,
@@ -117,7 +117,8 @@ static void check_places(const struct cluster *cluster)
 		assert_int_equal(here, cluster->ranks[r].residents);
 		placed += here;
 		for (uint32_t w = 0; w < params->workers; w++) {
-			const struct worker *worker = &cluster->workers[r * params->workers + w];
+			const struct cluster_worker *worker =
+				&cluster->workers[r * params->workers + w];
 
 			held += count_list(cluster, r, worker->first, w);
 			held += count_list(cluster, r, worker->incoming, w);
@@ -135,7 +136,7 @@ static void check_bounds(const struct cluster *cluster, uint32_t keep)
 	cluster_get(cluster, &result);
 	assert_true(result.subdomains_rank_max <= cluster->room);
 	assert_true(result.subdomains_rank_min >= keep);
-	for (uint32_t r = 0; r < params->ranks && params->dplb == CLUSTER_DPLB_NONE; r++)
+	for (uint32_t r = 0; r < params->ranks && params->dplb <= DPLB_NONE; r++)
 		for (uint32_t w = 0; w < params->workers; w++) {
 			uint32_t owned = 0;
 
@@ -155,7 +156,7 @@ static struct cluster_params any(uint64_t *seed)
 	params.sockets = (uint32_t)random_int(seed, 1, params.workers);
 	params.each = (uint32_t)random_int(seed, 2, 6);
 	params.strips = random_int(seed, 0, 1);
-	params.mode = random_int(seed, 0, 2) ? CLUSTER_ASYNC : CLUSTER_SSYNC;
+	params.mode = random_int(seed, 0, 2) ? MODE_ASYNC : MODE_SSYNC;
 	params.bound = (uint32_t)random_int(seed, 0, 5);
 	params.jitter = (double)random_int(seed, 0, 100) / 100;
 	params.foreign = (double)random_int(seed, 0, 2);
@@ -165,10 +166,10 @@ static struct cluster_params any(uint64_t *seed)
 	params.plb_params.mode = (enum policy_plb_mode)random_int(seed, 0, 2);
 	params.plb_period_ns = (uint64_t)random_int(seed, 1, 40) * MS;
 	params.plb_point_ns = 1000;
-	params.dplb = (enum cluster_dplb)random_int(seed, 0, 3);
+	params.dplb = (enum dplb)random_int(seed, 0, 3);
 	params.dplb_period_ns = (uint64_t)random_int(seed, 10, 200) * MS;
 	params.dplb_params.keep = (uint32_t)random_int(seed, 1, 8);
-	params.dplb_params.all_behind = params.dplb == CLUSTER_DPLB_NEIGHBOURS;
+	params.dplb_params.all_behind = params.dplb == DPLB_NEIGHBOURS;
 	params.room = (uint32_t)random_int(seed, 0, 1) * params.workers * 6;
 	params.seed = random_word(seed);
 	return params;
@@ -198,7 +199,7 @@ static void test_always(void **unused)
 			check_bounds(cluster, keep);
 			cluster_get(cluster, &result);
 			assert_true(result.updates >= updates);
-			if (params.mode == CLUSTER_SSYNC)
+			if (params.mode == MODE_SSYNC)
 				assert_true(result.staleness <= params.bound);
 			updates = result.updates;
 		}
@@ -220,9 +221,9 @@ static void test_refused(void **unused)
 	wrong[3].jitter = 1.5;
 	wrong[4].speed = speed;
 	wrong[5].ranks = wrong[5].workers = wrong[5].each = 65536;
-	wrong[6].mode = CLUSTER_SYNC;
+	wrong[6].mode = MODE_SYNC;
 	wrong[6].plb = true;
-	wrong[7].dplb = CLUSTER_DPLB_GLOBAL; /* without a period */
+	wrong[7].dplb = DPLB_GLOBAL; /* without a period */
 	for (size_t i = 0; i < sizeof(wrong) / sizeof(*wrong); i++) {
 		struct cluster *cluster = NULL;
 
@@ -307,7 +308,7 @@ static void test_ranks_are_independent(void **unused)
 		speed[w] = w < 4 ? 0.5 : 1;
 	params.speed = speed;
 	params.jitter = 0.2;
-	params.dplb = CLUSTER_DPLB_GLOBAL;
+	params.dplb = DPLB_GLOBAL;
 	params.dplb_period_ns = 100 * MS;
 	assert_int_equal(field_new(&field, &cells), 0);
 	one = begin(&params);
@@ -372,12 +373,12 @@ static void test_rates(void **unused)
 	params.foreign = 0.5;
 	assert_true(run(&params, 1000 * MS).rate < 1e4 * 7.2 / 8);
 	params.plb = false;
-	params.mode = CLUSTER_SYNC;
+	params.mode = MODE_SYNC;
 	struct cluster_result sync = run(&params, 1000 * MS);
 	assert_float_equal(sync.rate, 5e3, 10);
 	assert_int_equal(sync.spread, 0);
 	/* In the long run no faster either, though it may get ahead by so many at first. */
-	params.mode = CLUSTER_SSYNC;
+	params.mode = MODE_SSYNC;
 	params.bound = 2;
 	assert_float_equal(run(&params, 1000 * MS).rate, 5e3, 50);
 }
@@ -394,14 +395,14 @@ static void test_fractions(void **unused)
 	params.jitter = 0.5;
 	for (size_t i = 0; i < sizeof(costs_ns) / sizeof(*costs_ns); i++) {
 		params.update_ns = costs_ns[i];
-		params.mode = CLUSTER_ASYNC;
+		params.mode = MODE_ASYNC;
 		double expected = 1e9 / costs_ns[i] * sum / 8;
 		assert_float_equal(run(&params, (uint64_t)(50000 * costs_ns[i])).rate, expected,
 			expected / 500);
 	}
 	params.jitter = 0;
 	params.update_ns = 1.9;
-	params.mode = CLUSTER_SYNC;
+	params.mode = MODE_SYNC;
 	assert_float_equal(run(&params, 100000).rate, 0.7e9 / 1.9, 1e5);
 }
 
@@ -411,12 +412,12 @@ static void test_ends_at_the_end(void **unused)
 	struct cluster_params params = node();
 	(void)unused;
 
-	for (enum cluster_mode mode = CLUSTER_SYNC; mode <= CLUSTER_ASYNC; mode++) {
+	for (enum mode mode = MODE_SYNC; mode <= MODE_ASYNC; mode++) {
 		params.mode = mode;
 		params.bound = 1;
 		assert_int_equal(run(&params, 28 * MS / 10).updates, 7 * 32);
 		assert_int_equal(run(&params, 28 * MS / 10 - 1).updates,
-			mode == CLUSTER_SYNC ? 6 * 32 : 7 * 32 - 8);
+			mode == MODE_SYNC ? 6 * 32 : 7 * 32 - 8);
 	}
 }
 
@@ -432,9 +433,9 @@ static void test_long_iterations(void **unused)
 	params.each = 65536;
 	params.update_ns = 1e12;
 	params.speed = speed;
-	params.mode = CLUSTER_SYNC;
+	params.mode = MODE_SYNC;
 	assert_int_equal(run(&params, UINT64_C(1) << 61).updates, 0);
-	params.mode = CLUSTER_ASYNC;
+	params.mode = MODE_ASYNC;
 	params.plb = true;
 	params.plb_point_ns = 1e15;
 	params.plb_period_ns = 1;
@@ -520,7 +521,7 @@ static void test_neighbours_stay_together(void **unused)
 
 	assert_non_null(speed);
 	slow_down(&params, speed);
-	params.dplb = CLUSTER_DPLB_NEIGHBOURS;
+	params.dplb = DPLB_NEIGHBOURS;
 	params.dplb_params.all_behind = true;
 	struct cluster_result early = run(&params, 40000 * MS), late = run(&params, 80000 * MS);
 	/* Alone it would be 800, and 1600. */
@@ -543,7 +544,7 @@ static void test_global_is_one_at_a_time(void **unused)
 
 	assert_non_null(speed);
 	slow_down(&params, speed);
-	params.dplb = CLUSTER_DPLB_GLOBAL;
+	params.dplb = DPLB_GLOBAL;
 	struct cluster_result result = run(&params, 40000 * MS);
 	assert_true(result.dplb_moves > 20);
 	assert_true(result.dplb_moves <= 2 * 80);
@@ -562,7 +563,7 @@ static void test_sending_takes_time(void **unused)
 	for (size_t w = 0; w < 8; w++)
 		speed[w] = w < 4 ? 0.5 : 1;
 	params.speed = speed;
-	params.dplb = CLUSTER_DPLB_GLOBAL;
+	params.dplb = DPLB_GLOBAL;
 	params.send_ns = 3000 * MS;
 	struct cluster *cluster = begin(&params);
 	uint64_t t = 0;
@@ -591,7 +592,7 @@ static void test_one_leaves_at_a_time(void **unused)
 	struct cluster_params params = nodes(4);
 	(void)unused;
 
-	params.dplb = CLUSTER_DPLB_RANDOM;
+	params.dplb = DPLB_RANDOM;
 	params.dplb_params.keep = 1;
 	params.send_ns = 2000 * MS;
 	uint64_t moves = run(&params, 20000 * MS).dplb_moves;
@@ -614,7 +615,7 @@ static void test_much_room(void **unused)
 		skip();
 	}
 	params.each = 24;
-	params.dplb = CLUSTER_DPLB_GLOBAL;
+	params.dplb = DPLB_GLOBAL;
 	params.room = 10000;
 	mallopt(M_PERTURB, 0); /* meson's MALLOC_PERTURB_ has all of it written to */
 	getrusage(RUSAGE_SELF, &before);
@@ -639,7 +640,7 @@ static void test_no_update_is_lost(void **unused)
 		struct cluster *cluster = NULL;
 		uint64_t updates[32];
 
-		params.dplb = CLUSTER_DPLB_RANDOM;
+		params.dplb = DPLB_RANDOM;
 		params.dplb_params.keep = 1;
 		params.dplb_period_ns = 20 * MS;
 		params.send_ns = sends * MS;

@@ -14,10 +14,10 @@
 #include <string.h>
 
 #include "libprogress/progress.h"
-#include "tools/format.h"
 #include "tools/stat/csv.h"
 #include "tools/stat/record.h"
 #include "tools/stat/text.h"
+#include "tools/table/format.h"
 
 #define MS UINT64_C(1000000)
 
@@ -173,8 +173,8 @@ static char *finish(struct output *output)
 	return output->text;
 }
 
-static char *table_text(const struct table *table, const struct live_sample *sample,
-	enum table_order order, size_t most)
+static char *table_text(const struct sample_table *table, const struct live_sample *sample,
+	enum sample_order order, size_t most)
 {
 	struct output output;
 
@@ -196,7 +196,7 @@ static void test_threads(void **state)
 	(void)state;
 	make(&world);
 	/* The pid is left out for want of place, the name is cut. */
-	check(table_text(&table_threads, &world.sample, ORDER_RANK, SIZE_MAX),
+	check(table_text(&sample_threads, &world.sample, ORDER_RANK, SIZE_MAX),
 		"\n"
 		"rank   TID CPU state  CPU s CPU % wait % lead ms  moves worker upd./s name\n"
 		"   0  4711   0 behind  1.00  50.0   25.0   -1.50      0      0  1.20M jacobi\n"
@@ -209,23 +209,23 @@ static void test_threads(void **state)
 static void test_order(void **state)
 {
 	struct world world;
-	struct row *row;
+	struct sample_row *row;
 	size_t n;
 
 	(void)state;
 	make(&world);
 	world.thread[2].lead_s = -7;
-	assert_int_equal(table_rows(&table_threads, &world.sample, 0, ORDER_LEAD, &row, &n), 0);
+	assert_int_equal(sample_rows(&sample_threads, &world.sample, 0, ORDER_LEAD, &row, &n), 0);
 	const size_t by_lead[] = {2, 0, 1, 3, 4}; /* that of an idle one isn't known */
 	assert_int_equal(n, THREADS);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(row[i].index, by_lead[i]);
 	free(row);
-	assert_int_equal(table_rows(&table_threads, &world.sample, 0, ORDER_MOVES, &row, &n), 0);
+	assert_int_equal(sample_rows(&sample_threads, &world.sample, 0, ORDER_MOVES, &row, &n), 0);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(row[i].index, THREADS - 1 - i);
 	free(row);
-	assert_int_equal(table_rows(&table_threads, &world.sample, 0, ORDER_CPU, &row, &n), 0);
+	assert_int_equal(sample_rows(&sample_threads, &world.sample, 0, ORDER_CPU, &row, &n), 0);
 	const size_t by_cpu[] = {0, 2, 4, 1, 3};
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(row[i].index, by_cpu[i]);
@@ -239,7 +239,7 @@ static void test_subdomains(void **state)
 
 	(void)state;
 	make(&world);
-	check(table_text(&table_subdomains, &world.sample, ORDER_LEAD, SIZE_MAX),
+	check(table_text(&sample_subdomains, &world.sample, ORDER_LEAD, SIZE_MAX),
 		"\n"
 		"rank subdomain updates upd./s    lag iteration  residual owner holder moving\n"
 		"   0         0     100   1000   10.0         7         -     0      0\n"
@@ -254,15 +254,15 @@ static void test_cut(void **state)
 
 	(void)state;
 	make(&world);
-	text = table_text(&table_threads, &world.sample, ORDER_RANK, 2);
+	text = table_text(&sample_threads, &world.sample, ORDER_RANK, 2);
 	assert_non_null(strstr(text, "jacobi\n... 3 more threads (--more)\n"));
 	free(text);
-	text = table_text(&table_compute_threads, &world.sample, ORDER_RANK, 20);
+	text = table_text(&sample_compute_threads, &world.sample, ORDER_RANK, 20);
 	assert_null(strstr(text, "idle"));
 	assert_null(strstr(text, "more"));
 	free(text);
 	world.sample.threads = 0;
-	check(table_text(&table_threads, &world.sample, ORDER_RANK, 2), "\nNo threads.\n");
+	check(table_text(&sample_threads, &world.sample, ORDER_RANK, 2), "\nNo threads.\n");
 }
 
 static void test_processes(void **state)
@@ -272,7 +272,7 @@ static void test_processes(void **state)
 
 	(void)state;
 	make(&world);
-	char *text = table_text(&table_processes, &world.sample, ORDER_RANK, SIZE_MAX);
+	char *text = table_text(&sample_processes, &world.sample, ORDER_RANK, SIZE_MAX);
 	assert_non_null(strstr(text, "\n   0  4711       2     3 joint juggle"));
 	assert_non_null(strstr(text, "\n   1  4713       -     - -"));
 	free(text);
@@ -301,7 +301,7 @@ static void test_who_balances(void **state)
 		world.process[0].balancer_pid = examples[i].pid;
 		world.process[0].points = examples[i].points;
 		world.sample.wrapped = examples[i].wrapped;
-		char *text = table_text(&table_processes, &world.sample, ORDER_RANK, 1);
+		char *text = table_text(&sample_processes, &world.sample, ORDER_RANK, 1);
 		assert_non_null(strstr(text, examples[i].text));
 		free(text);
 	}
@@ -390,7 +390,7 @@ static void test_lost(void **state)
 	text_interval(output.file, &world.sample);
 	check(finish(&output), "   12.0     4     2      2      3.00      -       -      -    150  "
 			       "   20    0.50\n");
-	char *text = table_text(&table_threads, &world.sample, ORDER_RANK, SIZE_MAX);
+	char *text = table_text(&sample_threads, &world.sample, ORDER_RANK, SIZE_MAX);
 	assert_null(strstr(text, "CPU %"));
 	assert_null(strstr(text, "wait %"));
 	free(text);
@@ -423,7 +423,7 @@ static void test_absurd(void **state)
 	world.sample.balancer_share = world.sample.iteration_rate = 1e300;
 	world.sample.migrations = world.sample.cycles = world.sample.spread = UINT64_MAX;
 	world.sample.start_ns = UINT64_MAX;
-	char *text = table_text(&table_threads, &world.sample, ORDER_LEAD, SIZE_MAX);
+	char *text = table_text(&sample_threads, &world.sample, ORDER_LEAD, SIZE_MAX);
 	assert_non_null(strstr(text, "nnnnn"));
 	free(text);
 	begin(&output);
@@ -443,7 +443,7 @@ static void test_utf8(void **state)
 	for (int i = 0; i < 16; i++)
 		memcpy(&world.thread[0].comm[2 * i], "\xc3\xa4", 3);
 	world.sample.threads = 1;
-	text = table_text(&table_threads, &world.sample, ORDER_RANK, 1);
+	text = table_text(&sample_threads, &world.sample, ORDER_RANK, 1);
 	size_t bytes = strlen(text);
 	assert_memory_equal(text + bytes - 5, "\xc3\xa4\xc3\xa4\n", 5);
 	free(text);
@@ -451,7 +451,7 @@ static void test_utf8(void **state)
 
 /* ---- CSV and JSON ---- */
 
-static char *csv_text(const struct table *table, const struct live_sample *sample)
+static char *csv_text(const struct sample_table *table, const struct live_sample *sample)
 {
 	struct output output;
 
@@ -469,15 +469,15 @@ static void test_csv(void **state)
 
 	(void)state;
 	make(&world);
-	text = csv_text(&table_processes, &world.sample);
+	text = csv_text(&sample_processes, &world.sample);
 	assert_non_null(strstr(text, "unix_time_ms,rank,pid,workers,"));
 	assert_non_null(strstr(text, "\n1234,0,4711,2,4,3,joint,juggle,999,12,3,0.5,"));
 	assert_non_null(strstr(text, ",\"jacobi, \"\"quoted\"\"\"\n"));
 	assert_non_null(strstr(text, "\n1234,1,4713,,,,,,,,,,,,,,,,,its segment is damaged,\n"));
 	free(text);
-	check(csv_text(&table_cpus, &world.sample),
+	check(csv_text(&sample_cpus, &world.sample),
 		"unix_time_ms,os_cpu,domain,threads\n1234,0,0,0\n1234,1,0,2\n");
-	text = csv_text(&table_head, &world.sample);
+	text = csv_text(&sample_head, &world.sample);
 	assert_non_null(strstr(
 		text, "\n1234,12,0.5,mpirun -n 2 jacobi,true,4700,4701,false,false,balance,"));
 	free(text);
@@ -485,7 +485,7 @@ static void test_csv(void **state)
 
 static void test_json(void **state)
 {
-	const struct table *const tables[] = {&table_threads, &table_subdomains};
+	const struct sample_table *const tables[] = {&sample_threads, &sample_subdomains};
 	struct world world;
 
 	(void)state;
@@ -512,18 +512,18 @@ static void test_json(void **state)
 /* JSON and CSV have each key once. */
 static void test_keys(void **state)
 {
-	const struct table *const tables[] = {
-		&table_head, &table_threads, &table_processes, &table_subdomains, &table_cpus};
+	const struct sample_table *const tables[] = {
+		&sample_head, &sample_threads, &sample_processes, &sample_subdomains, &sample_cpus};
 
 	(void)state;
 	for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
-		for (size_t i = 0; i < tables[t]->columns; i++) {
-			const char *key = tables[t]->column[i].key;
+		for (size_t i = 0; i < tables[t]->table.columns; i++) {
+			const char *key = tables[t]->table.column[i].key;
 			assert_non_null(key);
 			assert_int_equal(
 				strspn(key, "abcdefghijklmnopqrstuvwxyz_0123456789"), strlen(key));
 			for (size_t k = 0; k < i; k++)
-				assert_string_not_equal(key, tables[t]->column[k].key);
+				assert_string_not_equal(key, tables[t]->table.column[k].key);
 		}
 	}
 }

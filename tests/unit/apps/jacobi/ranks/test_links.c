@@ -57,7 +57,7 @@ static void open_rank(struct group *group, uint32_t rank)
 	*site = (struct site){
 		.transport = fake_transport(group->fake, rank),
 		.grid = &group->grid,
-		.subdomains = aligned_alloc(EDGE_LINE, group->slots * sizeof(struct subdomain)),
+		.subdomains = edge_allocate(group->slots, sizeof(struct subdomain)),
 		.progress = create_with(&(struct progress_options){
 			.workers = 1, .subdomains = group->slots, .owner = owner}),
 		.rank = rank,
@@ -70,7 +70,6 @@ static void open_rank(struct group *group, uint32_t rank)
 	unlink(path);
 	assert_int_equal(progress_register(site->progress, 0), 0);
 	assert_non_null(site->subdomains);
-	memset(site->subdomains, 0, group->slots * sizeof(struct subdomain));
 	for (uint32_t slot = 0; slot < group->each; slot++)
 		assert_int_equal(subdomain_init(&site->subdomains[slot], &group->grid,
 					 rank * group->each + slot, false),

@@ -24,13 +24,13 @@
 
 static void slots_for_what_may_come(void **state)
 {
-	struct options options = {.dplb = DPLB_NONE, .high = 6};
+	struct jacobi_options options = {.dplb.kind = DPLB_NONE, .high = 6};
 	struct grid grid;
 
 	(void)state;
 	assert_int_equal(grid_init(&grid, 300, 300, GRID_CUT_1D, 5, 2, 4), 0);
 	assert_int_equal(ranks_slots(&options, &grid, 2), 8);
-	options.dplb = DPLB_GLOBAL;
+	options.dplb.kind = DPLB_GLOBAL;
 	assert_int_equal(ranks_slots(&options, &grid, 2), 13);
 	/* It begins with more than it would take. */
 	options.high = 1;

@@ -16,7 +16,6 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 
 #include <cmocka.h>
 
@@ -25,7 +24,7 @@
 enum { RANKS = 3, WORKERS = 2, SPLIT = 3, SEEDS = 3 };
 
 struct job {
-	struct options options;
+	struct jacobi_options options;
 	struct grid grid;
 	uint32_t slots;
 	struct progress *progress[RANKS];
@@ -38,7 +37,7 @@ static void run_rank(struct transport *t, void *arg)
 	uint32_t rank = transport_rank(t);
 	struct solve_outcome outcome;
 	struct monitor monitor = {0};
-	struct subdomain *subdomains = aligned_alloc(EDGE_LINE, job->slots * sizeof(*subdomains));
+	struct subdomain *subdomains = edge_allocate(job->slots, sizeof(*subdomains));
 	const struct solve_task task = {
 		.options = &job->options,
 		.grid = &job->grid,
@@ -52,7 +51,6 @@ static void run_rank(struct transport *t, void *arg)
 
 	if (!subdomains)
 		abort();
-	memset(subdomains, 0, job->slots * sizeof(*subdomains));
 	if (solve(&task, &outcome) != 0)
 		abort();
 	if (rank == 0) {
@@ -85,7 +83,7 @@ static void publish(struct job *job, uint32_t rank)
 		.workers = WORKERS,
 		.subdomains = job->slots,
 		.owner = owner,
-		.balancing = job->options.balancing,
+		.balancing = job->options.balance.kind,
 		.period_ns = 100000,
 	});
 	/* So that the next rank can create its own. */
@@ -185,12 +183,12 @@ static void solve_in_all_modes(void **state)
 					.subdomains = SPLIT,
 					.mode = mode,
 					.bound = mode == MODE_SSYNC ? seed : UINT64_MAX,
-					.balancing = mode == MODE_SYNC ? PROGRESS_BALANCE_NONE
-								       : PROGRESS_BALANCE_JOINT,
+					.balance.kind = mode == MODE_SYNC ? PROGRESS_BALANCE_NONE
+									  : PROGRESS_BALANCE_JOINT,
 					.self_hosted = mode != MODE_SYNC,
 					.low = 1,
 					.high = SPLIT + 2,
-					.dplb = mode == MODE_SYNC ? DPLB_NONE : DPLB_RANDOM,
+					.dplb.kind = mode == MODE_SYNC ? DPLB_NONE : DPLB_RANDOM,
 					.dplb_period_ns = 0,
 					.seed = seed,
 					.check = seed % 2,

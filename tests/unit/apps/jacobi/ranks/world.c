@@ -46,7 +46,7 @@ struct node {
 
 struct world {
 	struct fake *fake;
-	struct options options;
+	struct jacobi_options options;
 	struct grid grid;
 	struct window window;
 	uint32_t ranks, each, total, slots;
@@ -480,7 +480,7 @@ static void choose(struct world *world, uint64_t seed)
 	network.torn = fake_any(chance, 3) > 0;
 	network.server = (enum fake_server)fake_any(chance, 2);
 	network.busy = fake_any(chance, 3) == 0;
-	world->options = (struct options){
+	world->options = (struct jacobi_options){
 		.rows = (many ? split : 6) + fake_any(chance, 6),
 		.columns = network.ranks * (6 + fake_any(chance, 4)) + fake_any(chance, 3),
 		.subdomains = split,
@@ -489,16 +489,16 @@ static void choose(struct world *world, uint64_t seed)
 					      : MODE_SSYNC,
 		.low = 1 + fake_any(chance, 1),
 		.high = split + fake_any(chance, 4),
-		.dplb = (enum dplb[]){DPLB_RANDOM, DPLB_RANDOM, DPLB_GLOBAL,
+		.dplb.kind = (enum dplb[]){DPLB_RANDOM, DPLB_RANDOM, DPLB_GLOBAL,
 			DPLB_NEIGHBOURS}[fake_any(chance, 3)],
-		.dplb_reach = 1 + fake_any(chance, 2),
+		.dplb.reach = 1 + fake_any(chance, 2),
 		.dplb_period_ns = fake_any(chance, 1) ? 0 : 10000000,
 		.seed = seed,
 		.check = fake_any(chance, 5) == 0,
 	};
 	world->options.bound = world->options.mode == MODE_SSYNC ? fake_any(chance, 4) : UINT64_MAX;
 	if (world->lockstep)
-		world->options.dplb = DPLB_NONE;
+		world->options.dplb.kind = DPLB_NONE;
 	world->iterations = 1 + fake_any(chance, 40);
 	assert(grid_init(&world->grid, world->options.rows, world->options.columns,
 		       !many && fake_any(chance, 2) ? GRID_CUT_2D : GRID_CUT_1D, network.ranks, 1,

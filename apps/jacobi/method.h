@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How the grid is cut, updated and balanced, in the words of the options: of jacobi, and of the simulators
+ * that stand for it. Their defaults are here, or with the policies.
+ */
+#ifndef JACOBI_METHOD_H
+#define JACOBI_METHOD_H
+
+#include "apps/jacobi/grid.h"
+#include "libprogress/progress.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct argp_state;
+
+#define METHOD_SUBDOMAINS 4 /* of each thread */
+#define METHOD_SUBDOMAINS_MAX 65536
+#define METHOD_ITERATIONS 5000
+#define METHOD_ITERATIONS_MAX INT64_C(1000000000000)
+
+enum mode {
+	MODE_SYNC, /* a barrier after each iteration; of several ranks, over all */
+	MODE_SSYNC, /* halos are at most `bound` iterations older than the reader */
+	MODE_ASYNC, /* the newest halos there are */
+};
+
+/* What moves subdomains between ranks. */
+enum dplb {
+	DPLB_DEFAULT,
+	DPLB_NONE,
+	DPLB_GLOBAL, /* by the progress of all ranks */
+	DPLB_NEIGHBOURS, /* by that of a neighbourhood */
+	DPLB_RANDOM, /* without regard to progress: to test moving */
+};
+
+/* Between threads, and between ranks. */
+struct method_balance {
+	enum progress_balancing kind;
+	uint32_t hybrid_every;
+};
+struct method_dplb {
+	enum dplb kind;
+	uint32_t reach; /* of a neighbourhood */
+};
+
+/* ---- Values of options, for parsers: return 0 or, after a message of one line, EINVAL ---- */
+
+/* *bound: that of ssync, else UINT64_MAX. */
+int method_read_mode(struct argp_state *state, const char *arg, int64_t bound_max, enum mode *mode,
+	uint64_t *bound);
+int method_read_cut(struct argp_state *state, const char *arg, enum grid_cut *cut);
+/* ROWSxCOLS. */
+int method_read_grid(struct argp_state *state, const char *arg, uint32_t *rows, uint32_t *columns);
+/* Of the residual over that of the start. */
+int method_read_residual(struct argp_state *state, const char *arg, double *residual);
+
+/* A word of --balance or --dplb. Returns whether it is one; then *out, also what it does not name. */
+bool method_read_balance(const char *word, struct method_balance *out);
+bool method_read_dplb(const char *word, struct method_dplb *out);
+
+/* ---- The reverse ---- */
+
+struct method_name {
+	char text[40];
+};
+
+/* With their numbers: ssync:30, hybrid:500, neighbours:4. */
+struct method_name method_mode_name(enum mode mode, uint64_t bound);
+struct method_name method_balance_name(const struct method_balance *balance);
+struct method_name method_dplb_name(const struct method_dplb *dplb);
+const char *method_cut_name(enum grid_cut cut);
+
+#endif

@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT */
+/* Command lines of subcommands; see parse.h. */
+#include "tools/command/parse.h"
+
+#include "daemon/base/command_line.h"
+#include "daemon/base/parse.h"
+
+#include <errno.h>
+
+enum { KEY_JSON = 0x20000 };
+
+static const struct argp_option table[] = {
+	{"json", KEY_JSON, NULL, 0, "Print JSON, an object a line", -2},
+	{"quiet", 'q', NULL, 0, "Say less: no progress line, warnings or remarks", -2},
+	{0},
+};
+
+struct parsing {
+	void *input; /* the subcommand's */
+	struct command_options *options;
+};
+
+static error_t read_option(int key, char *arg, struct argp_state *state)
+{
+	struct parsing *parsing = state->input;
+
+	(void)arg;
+	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = parsing->input;
+		return 0;
+	case KEY_JSON:
+		parsing->options->json = true;
+		return 0;
+	case 'q':
+		parsing->options->quiet = true;
+		return 0;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+int command_parse(const struct argp *argp, int argc, char **argv, void *input,
+	struct command_options *options)
+{
+	struct parsing parsing = {.input = input, .options = options};
+	struct argp own = *argp;
+	const struct argp_child children[] = {{.argp = &own}, {0}};
+	const struct argp whole = {.options = table,
+		.parser = read_option,
+		.args_doc = argp->args_doc,
+		.children = children};
+
+	own.args_doc = NULL; /* else the help tells of the arguments twice */
+	*options = (struct command_options){0};
+	return command_line_parse(&whole, argv[0], 0, argc, argv, &parsing);
+}
+
+error_t command_interval(struct argp_state *state, const char *arg, uint64_t min_ns,
+	uint64_t max_ns, const char *wanted, uint64_t *out_ns)
+{
+	uint64_t ns = 0;
+	double seconds;
+
+	if (parse_time_ns(arg, &ns) < 0 &&
+		parse_fraction(arg, (double)max_ns * 1e-9, &seconds) == 0)
+		ns = (uint64_t)(seconds * 1e9 + 0.5);
+	if (ns < min_ns || ns > max_ns)
+		return command_line_refuse(state, "--interval", arg, wanted);
+	*out_ns = ns;
+	return 0;
+}
+
+error_t command_argument(
+	struct argp_state *state, const char *arg, const char *what, const char **out)
+{
+	if (*out != NULL) {
+		argp_failure(state, 0, 0, "%s: one %s at a time", arg, what);
+		return EINVAL;
+	}
+	*out = arg;
+	return 0;
+}
