@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jugglectl replay: what another policy or period would have done to a traced run. The command line
- * and the output; the rest is in run.h (simulations), model.h (what the trace tells of
- * the program) and follow.h (the daemon's policy, point by point).
+ * jugglectl replay: what another policy or period would have done to a traced run. This file has
+ * the command line and the output. follow.h replays decisions, model.h estimates the program from
+ * the trace, and run.h simulates it.
  */
 #include "daemon/base/command_line.h"
 #include "tools/command/parse.h"
@@ -20,7 +20,7 @@
 
 #define RUNS_MAX 1000
 #define PERIOD_MIN_NS 1000
-#define SLEEPS 0.02 /* less sleep than this is no waiting at barriers */
+#define SLEEPS 0.02 /* threads that sleep a smaller share don't sleep at barriers */
 
 enum {
 	KEY_JITTER = 0x100,
@@ -38,36 +38,36 @@ enum {
 static const struct argp_option table[] = {
 	{"policy", 'P', "NAME", 0, "pinned, reactive, ideal or juggle (default: as recorded)", 0},
 	{"period", 'i', "TIME", 0,
-		"Between balancing points, from 1us, or auto (default: as recorded)", 0},
+		"Time between balancing points, from 1us, or auto (default: as recorded)", 0},
 	{"jitter", KEY_JITTER, "PCT", 0,
 		"Random variation of each period, 0 to 90 (default: as recorded)", 0},
 	{"margin", KEY_MARGIN, "TIME", 0,
 		"Error margin of the ahead/behind test (default: as recorded)", 0},
 	{"always", KEY_ALWAYS, 0, 0,
-		"Balance whenever there are threads for it (default: as recorded)", 0},
+		"Balance whenever there are enough threads (default: as recorded)", 0},
 	{"domains", KEY_DOMAINS, "MODE", 0, "split, as recorded, or joint (default: split)", 0},
 	{"phase", 'e', "TIME", 0,
 		"Work of a thread between two barriers (default: as found in the trace)", 1},
-	{"barrier", 'b', "NAME", 0, "Who waits there blocks, yields or spins (default: block)", 1},
+	{"barrier", 'b', "NAME", 0,
+		"What waiting threads do there: block, yield or spin (default: block)", 1},
 	{"slice", KEY_SLICE, "TIME", 0, "Time slice of the kernel (default: 3ms)", 1},
-	{"tick", KEY_TICK, "TIME", 0, "Times of running threads are so old at most (default: 4ms)",
-		1},
+	{"tick", KEY_TICK, "TIME", 0, "Greatest age of a running thread's times (default: 4ms)", 1},
 	{"migration-cost", KEY_MIGRATION_COST, "TIME", 0,
-		"CPU time that a move costs the thread (default: 0)", 1},
+		"CPU time that a thread loses by a move (default: 0)", 1},
 	{"point-cost", KEY_POINT_COST, "TIME", 0, "CPU time of a balancing point (default: 0)", 1},
-	{"runs", KEY_RUNS, "N", 0, "Simulations of which to take the mean, 1 to 1000 (default: 5)",
+	{"runs", KEY_RUNS, "N", 0, "Simulations to average over, 1 to 1000 (default: 5)", 1},
+	{"seed", KEY_SEED, "N", 0, "Seed of the first; equal seeds give equal results (default: 1)",
 		1},
-	{"seed", KEY_SEED, "N", 0, "Of the first; the same seed gives the same (default: 1)", 1},
 	{0},
 };
 
 static const char doc[] =
 	"What another policy or period would have done to a run that juggle --trace recorded.\v"
-	"Two things are done. What juggle saw is given once more to the step that decides: is "
-	"everything decided as it was recorded, and where would what is asked for have parted from "
-	"that? And the run is simulated, with as many threads, as much work "
-	"and the other load that the trace shows: first as it was recorded, which shows how far "
-	"to trust it, then as asked for. Times have a unit: ns, us, ms, s, min.\n\n"
+	"It runs the decision step of juggle on the recorded observations, and tells how many "
+	"decisions are the recorded ones, and where the first ones differ. Then it simulates the "
+	"run, with the threads, the work and the other load that the trace shows: first as it was "
+	"recorded, to show how far to trust the simulation, then with the options given. Times "
+	"have a unit: ns, us, ms, s, min.\n\n"
 	"Exit status: 0, 1 when the trace cannot be read or has too little in it, 2 when the "
 	"command line is wrong.";
 
@@ -208,13 +208,12 @@ static int prepare(const char *program, const char *path, struct replay *replay)
 		break;
 	case -ENODATA:
 		return command_fail(program,
-			"%s: no balancing points at which threads computed: a longer run is needed",
+			"%s: too short: no two balancing points with the same compute threads",
 			path);
 	case -ENXIO:
-		return command_fail(program, "%s: it names no CPUs", path);
+		return command_fail(program, "%s: it has no CPUs", path);
 	case -ENOENT:
-		return command_fail(
-			program, "%s: policy '%s' is not known", path, replay->trace.policy);
+		return command_fail(program, "%s: unknown policy '%s'", path, replay->trace.policy);
 	case -ERANGE:
 		return too_short_phase(program, path, replay);
 	default:
@@ -222,8 +221,8 @@ static int prepare(const char *program, const char *path, struct replay *replay)
 	}
 	if (replay->setup.barrier != THREADS_BLOCK && replay->setup.phase_ns == 0)
 		return command_wrong(program,
-			"--barrier %s: give --phase as well: where threads do "
-			"not sleep, the trace does not show it",
+			"--barrier %s: give --phase as well: the trace does not show phases of "
+			"threads that don't sleep",
 			names_barrier[replay->setup.barrier]);
 	return 0;
 }
@@ -246,7 +245,7 @@ static int simulate(const char *program, const char *path, struct replay *replay
 		if (replay->setup.point_ns > 0)
 			return command_wrong(
 				program, "--point-cost has to be less than the shortest period");
-		return command_fail(program, "%s: what is in it can't be simulated", path);
+		return command_fail(program, "%s: can't be simulated", path);
 	case -ERANGE:
 		return too_short_phase(program, path, replay);
 	case -E2BIG:
@@ -263,13 +262,13 @@ static int simulate(const char *program, const char *path, struct replay *replay
 
 /* ---- Output ---- */
 
-/* How much longer the simulation of what was recorded takes than it took, as a share. */
+/* How much longer the simulation of the recorded run takes than that took, as a share. */
 static double model_error(const struct replay *r)
 {
 	return r->simulated.time_s / r->recorded.time_s - 1;
 }
 
-/* What the run would have taken, if the simulation errs alike in both cases. */
+/* The expected time of the run, if both simulations err alike. */
 static double expected_s(const struct replay *r)
 {
 	return r->recorded.time_s * r->asked.time_s / r->simulated.time_s;
@@ -380,7 +379,7 @@ static void print_table(const struct replay *r)
 		print_simulated("replay", r, r->asked_balancer, &r->asked_settings, &r->asked);
 }
 
-/* What the program is taken for, and from what. */
+/* The program as it is simulated, and where that comes from. */
 static void print_program(const struct replay *r)
 {
 	bool sleeps = r->model.asleep >= SLEEPS, found = r->model.phase_ns > 0;
@@ -403,23 +402,22 @@ static void print_program(const struct replay *r)
 		command_sentences("Threads at barriers that yield or spin do not sleep: give "
 				  "--barrier, too.");
 	if (r->balancer == NAMES_REACTIVE)
-		command_sentences("Threads were left to the kernel, for which `reactive' stands "
-				  "here; what else ran on the CPUs is not known.");
+		command_sentences("The kernel placed the threads, which `reactive' stands for "
+				  "here. Other load on the CPUs is unknown.");
 }
 
-/* Where decisions part from the recorded ones, as far as they do. */
+/* Where decisions first differ from the recorded ones. */
 static void print_partings(const struct replay *r, const struct replay_decisions *decisions)
 {
 	const struct {
 		const char *what;
 		const struct replay_parting *parting;
-	} parts[] = {{"regime", &decisions->regime}, {"CPUs of threads", &decisions->moved},
+	} parts[] = {{"regime", &decisions->regime}, {"placement", &decisions->moved},
 		{"period", &decisions->period}};
 
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].parting->parted)
-			command_sentences("The %s would first have been otherwise after %.4g s.",
-				parts[i].what,
+			command_sentences("The %s first differs after %.4g s.", parts[i].what,
 				(double)(parts[i].parting->now_ns - r->trace.start_ns) * 1e-9);
 }
 
@@ -427,7 +425,7 @@ static void print_decisions(const struct replay *r)
 {
 	const struct replay_decisions *decisions = &r->follow.decisions;
 
-	command_sentences("The policy decides the same at %.1f %% of %llu recorded points.",
+	command_sentences("The policy decides as recorded at %.1f %% of %llu points.",
 		decisions->points > 0 ? 100.0 * (double)decisions->same / (double)decisions->points
 				      : 100.0,
 		(unsigned long long)decisions->points);
@@ -435,7 +433,7 @@ static void print_decisions(const struct replay *r)
 	if (!r->differs || r->asked_settings.kind == NULL)
 		return;
 	decisions = &r->asked_follow.decisions;
-	command_sentences("As asked for, it decides the same at %.1f %% of them.",
+	command_sentences("With these options it decides as recorded at %.1f %% of them.",
 		100.0 * (double)decisions->same / (double)decisions->points);
 	print_partings(r, decisions);
 }
@@ -445,16 +443,16 @@ static void print_meaning(const struct replay *r)
 	double error = model_error(r);
 
 	if (r->setup.barrier == THREADS_BLOCK)
-		command_sentences(
-			"The model takes %.1f %% %s than was recorded: trust nothing finer.",
+		command_sentences("The simulation of the recorded run takes %.1f %% %s than the "
+				  "run did: expect no "
+				  "smaller error.",
 			100 * (error < 0 ? -error : error), error < 0 ? "less" : "more");
 	else
-		command_sentences(
-			"How much was work is chosen to give the recorded time: the model is not "
-			"checked.");
+		command_sentences("The work is chosen to fit the recorded time, so nothing checks "
+				  "the simulation.");
 	if (r->differs)
-		command_sentences("As asked for the run would have taken %.4g s instead of %.4g s: "
-				  "at %.3f of its speed.",
+		command_sentences("With these options the run would have taken %.4g s instead of "
+				  "%.4g s: %.3f times its speed.",
 			expected_s(r), r->recorded.time_s, r->simulated.time_s / r->asked.time_s);
 }
 
