@@ -24,7 +24,8 @@ def page_of(program):
 PROGRAMS = ["juggle", "ubench", "noise", "jacobi", "jugglectl list", "jugglectl stat", "jugglectl top",
             "jugglectl doctor", "jugglectl plot", "jugglectl clean", "jugglectl predict", "jugglectl replay",
             "jugglectl simulate juggle", "jugglectl simulate plb", "jugglectl simulate dplb"]
-ALL_PAGES = sorted([page_of(program) for program in PROGRAMS] + ["juggle.7", "juggle-batch.7", "jugglectl.1", "progress.3"])
+ALL_PAGES = sorted([page_of(program) for program in PROGRAMS] + ["juggle.7", "juggle-batch.7", "juggle-internals.7", "jugglectl.1",
+                                                                 "progress.3"])
 
 
 @pytest.fixture
@@ -145,7 +146,7 @@ def test_each_option_of_the_page_is_taken(program):
 @pytest.mark.parametrize("page", ALL_PAGES)
 def test_text_names_no_other_option(page):
     known = {"-help", "-version"} if page == "jugglectl.1" else set()
-    of_program = "juggle.1" if page in ("juggle.7", "juggle-batch.7") else page
+    of_program = "juggle.1" if page in ("juggle.7", "juggle-batch.7", "juggle-internals.7") else page
     if of_program in map(page_of, PROGRAMS):
         for name, (short, _, _) in options_of_page(of_program).items():
             known |= {"-" + name} | ({short} if short else set())

@@ -10,6 +10,9 @@ from test_manuals import keys_of_page
 
 PAGE = "jugglectl-simulate-juggle.1"
 
+# The paper's balancer, which balances all threads from the start, by a fixed period.
+PAPER = ["--always", "--idle", "none", "--period", "4ms"]
+
 
 @pytest.fixture
 def simulate(run_jugglectl):
@@ -31,7 +34,7 @@ def result(simulate):
 
 def test_policies(result):
     """8 threads on 7 CPUs: Eqs. 16, 30 and 15."""
-    found = result("-n", 8, "-m", 7, "--phase", "1s", "--phases", "10")
+    found = result(*PAPER, "-n", 8, "-m", 7, "--phase", "1s", "--phases", "10")
     times = {name: policy["time_s"] for name, policy in found["policies"].items()}
     assert list(times) == ["pinned", "reactive", "ideal", "juggle"]
     assert times["pinned"] == pytest.approx(20)
@@ -41,11 +44,33 @@ def test_policies(result):
         assert found["policies"][name]["speedup"] == pytest.approx(20 / times[name])
         assert found["policies"][name]["points"] == pytest.approx(times[name] / 0.004, abs=1)
     assert found["perfect_speedup"] == pytest.approx(20 / (10 * 8 / 7))
+    assert found["policies"]["juggle"]["balanced"] > 0.99
+    assert found["policies"]["juggle"]["regime_changes"] == 1
+
+
+def test_trials(result):
+    """Without --always, juggle tries out whether balancing pays."""
+    found = result("-n", 8, "-m", 7, "--phase", "50ms", "--phases", "100")
+    juggle, reactive = found["policies"]["juggle"], found["policies"]["reactive"]
+    assert juggle["regime_changes"] > 1 and juggle["time_s"] < 0.95 * reactive["time_s"]
+    # Two threads with a CPU each: nothing to balance, and nothing tried.
+    found = result("-n", 2, "-m", 2, "--phase", "50ms", "--phases", "100")
+    assert found["policies"]["juggle"]["balanced"] == 0
+    assert found["policies"]["juggle"]["time_s"] == found["policies"]["reactive"]["time_s"]
+
+
+def test_period_auto(result):
+    """The period grows while nothing moves, so that there are fewer points."""
+    options = ["--always", "--idle", "none", "-n", 7, "-m", 7, "--phase", "1s", "--phases", "2"]
+    found = result(*options)
+    assert found["period_auto"] and not result(*options, "-i", "2ms")["period_auto"]
+    points = found["policies"]["juggle"]["points"]
+    assert points < 0.5 * result(*options, "-i", "2ms")["policies"]["juggle"]["points"]
 
 
 def test_theory(simulate, result):
     """Beside the simulation where it applies."""
-    found = result("-n", 8, "-m", 7, "--phases", 1)
+    found = result(*PAPER, "-n", 8, "-m", 7, "--phases", 1)
     theory = {name: policy["theory_speedup"] for name, policy in found["policies"].items()}
     assert theory["pinned"] == 1
     assert theory["reactive"] == pytest.approx(found["policies"]["reactive"]["speedup"])
@@ -75,8 +100,8 @@ def test_perfect(result, options, each):
 
 
 def test_bound_is_of_equal_periods(result):
-    options = ["-n", "9", "--cpus", "7", "--phase", "24ms", "--phases", "1", "--period", "23179us", "--seed", "77",
-               "--slice", "100us", "--by-work"]
+    options = ["-n", "9", "--cpus", "7", "--phase", "24ms", "--phases", "1", "--period", "23179us", "--seed", "113",
+               "--slice", "100us", "--by-work", "--always", "--idle", "none"]
     bound = result(*options)["bound_speedup"]
     found = result(*options, "--jitter", "99")
     assert found["policies"]["juggle"]["speedup"] > bound
@@ -91,12 +116,15 @@ def test_text_and_json_agree(simulate, result):
     assert max(map(len, lines)) <= 80
     found = result(*options)
     for line in lines[1:5]:
-        name, time, speedup, theory, moves = line.split()[:5]
+        name, time, speedup, theory, moves, _, busy, placed = line.split()[:8]
         policy = found["policies"][name]
         assert float(time) == pytest.approx(policy["time_s"], rel=1e-5)
         assert float(speedup) == pytest.approx(policy["speedup"], abs=1e-3)
         assert float(theory) == pytest.approx(policy["theory_speedup"], abs=1e-3)
         assert int(moves) == policy["migrations"]
+        assert float(busy[:-1]) == pytest.approx(100 * policy["busy"], abs=0.05)
+        if placed != "-":
+            assert float(placed[:-1]) == pytest.approx(100 * policy["balanced"], abs=0.05)
     assert "%.2f times as fast as pinned" % found["policies"]["juggle"]["speedup"] in done.stdout
     assert simulate(*options).stdout == done.stdout
 
@@ -120,7 +148,7 @@ def test_one_policy(simulate, result):
     (["-n", "14"], {"pinned": 20, "reactive": 20, "ideal": 20, "juggle": 20}),
 ])
 def test_machines(result, options, times):
-    found = result(*options)["policies"]
+    found = result(*PAPER, *options)["policies"]
     for name, time in times.items():
         assert found[name]["time_s"] == pytest.approx(time, rel=0.02), name
 
@@ -128,7 +156,7 @@ def test_machines(result, options, times):
 def test_costs(result):
     """What is taken away makes it slower, and seeds make a difference where something is random."""
     def time(*options):
-        return result("--policy", "juggle", *options)["policies"]["juggle"]["time_s"]
+        return result(*PAPER, "--policy", "juggle", *options)["policies"]["juggle"]["time_s"]
     free = time()
     for option in ("--migration-cost", "--point-cost"):
         assert 1.002 * free < time(option, "100us") < 1.1 * free

@@ -240,30 +240,30 @@ static void print_meaning(const struct session *session)
 
 static int print_text(const struct session *session)
 {
-	printf("%-9s %11s %8s %7s %10s %9s %6s %6s %9s\n", "policy", "time (s)", "speedup",
-		"theory", "moves", "moves/s", "busy", "placed", "lag (ms)");
+	printf("%-9s %10s %8s %7s %9s %9s %6s %6s %8s\n", "policy", "time (s)", "speedup", "theory",
+		"moves", "moves/s", "busy", "placed", "lag (ms)");
 	for (size_t i = 0; i < session->options->balancers; i++) {
 		const struct outcome *outcome = &session->outcome[i];
 		const struct threads_result *result = &outcome->result;
 		if (!session->options->wanted[i])
 			continue;
 		double theory = theory_of(session, i);
-		printf("%-9s %11.6g %8.3f ", session->options->name[i], seconds(outcome),
+		printf("%-9s %10.6g %8.3f ", session->options->name[i], seconds(outcome),
 			speedup(session, i));
 		if (isfinite(theory))
 			printf("%7.3f", theory);
 		else
 			printf("%7s", "-");
-		printf(" %10llu %9.4g %5.1f%%", (unsigned long long)result->migrations,
+		printf(" %9llu %9.4g %5.1f%%", (unsigned long long)result->migrations,
 			(double)result->migrations / seconds(outcome), 100 * result->busy);
 		if (i == NAMES_REACTIVE || i == NAMES_IDEAL)
 			printf(" %6s", "-");
 		else
 			printf(" %5.1f%%", 100 * result->balanced);
 		if (result->points > 0)
-			printf(" %9.4g\n", result->lag_ns / 1e6);
+			printf(" %8.4g\n", result->lag_ns / 1e6);
 		else
-			printf(" %9s\n", "-");
+			printf(" %8s\n", "-");
 	}
 	putchar('\n');
 	print_meaning(session);
