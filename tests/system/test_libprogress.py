@@ -32,7 +32,7 @@ def test_exports():
     shown = subprocess.run([nm, "-D", "--defined-only", str(BUILT / "libprogress.so")],
                            capture_output=True, text=True, check=True).stdout
     exported = {line.split()[-1] for line in shown.splitlines()} - {"PROGRESS_1"}
-    header = (SOURCE / "include" / "progress.h").read_text("utf-8")
+    header = (SOURCE / "progress.h").read_text("utf-8")
     declared = set(re.findall(r"^\w[\w ]*[ *](progress_\w+)\(", header, re.MULTILINE))
     assert len(declared) > 5
     assert exported == {name + "@@PROGRESS_1" for name in declared}
