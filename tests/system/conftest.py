@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -22,8 +23,40 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
     config.addinivalue_line("markers", "needs_cpus(n): skipped where fewer CPUs are allowed")
     config.addinivalue_line("markers", "needs_root: skipped when not run as root")
-    # tests/run ends its tests by SIGTERM: let the fixtures clean up, as for Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    config.pluginmanager.register(Ending())
+
+
+class Ending:
+    """SIGTERM, as at a time limit: the test that was running fails by name, and is the last."""
+
+    def __init__(self):
+        self.session = None
+        self.running = None  # (its name, when it began), while a failure would be its own
+
+    def pytest_sessionstart(self, session):
+        self.session = session
+        signal.signal(signal.SIGTERM, self.end)
+
+    def end(self, _number, _frame):
+        said = "SIGTERM, as at a time limit"
+        self.session.shouldstop = said
+        if self.running:
+            name, begin = self.running
+            self.running = None
+            said += ": %s was running, for %.0f s" % (name, time.monotonic() - begin)
+            # At once, in case that the end of the test takes too long as well.
+            with self.session.config.pluginmanager.get_plugin(
+                    "capturemanager").global_and_fixture_disabled():
+                print("\n" + said, flush=True)
+            pytest.fail(said)
+
+    def _watch(self, item):
+        self.running = (item.nodeid, time.monotonic())
+        yield
+        self.running = None
+
+    pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = pytest.hookimpl(
+        hookwrapper=True, tryfirst=True)(_watch)
 
 
 COUNTING_THREADS = {"test_affinity", "test_discovery", "test_domains", "test_kill", "test_sharing", "test_users"}
