@@ -24,6 +24,11 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "needs_cpus(n): skipped where fewer CPUs are allowed")
     config.addinivalue_line("markers", "needs_root: skipped when not run as root")
     config.pluginmanager.register(Ending())
+    # A shell without job control has its background commands ignore these, and jobs would
+    # inherit that; what a process catches its children do not.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
 class Ending:
@@ -83,17 +88,13 @@ def build():
 @pytest.fixture(scope="session")
 def juggle():
     """The path of the juggle executable; a build without one fails the test."""
-    path = helpers.juggle_path()
-    assert os.access(path, os.X_OK), "not built: " + path
-    return path
+    return helpers.juggle_path()
 
 
 @pytest.fixture(scope="session")
 def jugglectl():
     """The path of the jugglectl executable; a build without one fails the test."""
-    path = os.path.join(helpers.BUILD, "tools", "jugglectl")
-    assert os.access(path, os.X_OK), "not built: " + path
-    return path
+    return helpers.built("tools/jugglectl")
 
 
 @pytest.fixture
@@ -117,14 +118,7 @@ def jugglectl_json(run_jugglectl):
 @pytest.fixture(scope="session")
 def app():
     """app("ubench") is the path of a workload; skips when it was left out of the build."""
-    def find(name):
-        path = helpers.app(name)
-        if not os.access(path, os.X_OK):
-            if name in ("ubench-omp", "ubench-mpi"):
-                pytest.skip("%s is not in this build (no OpenMP or MPI)" % name)
-            pytest.fail("not built: " + path)
-        return path
-    return find
+    return helpers.app_or_skip
 
 
 @pytest.fixture

@@ -14,10 +14,9 @@ BUILT = helpers.BUILD / "libprogress"
 
 
 def run_example(name, *arguments):
-    path = BUILT / "examples" / name
-    if not path.exists():
-        pytest.skip("%s is not in this build" % name)
-    done = helpers.run([str(path), *arguments])
+    if name == "count" and not (BUILT / "examples" / name).exists():
+        pytest.skip("count is not in this build (no Fortran)")
+    done = helpers.run([helpers.built(BUILT / "examples" / name), *arguments])
     if "No space" in done.stderr or "No such file" in done.stderr:
         pytest.skip("/dev/shm cannot be used here")
     assert done.returncode == 0, done.stderr
