@@ -240,9 +240,11 @@ def kill_session(process):
 
     Nobody is left then to remove the segments of a juggle, or a program with libprogress, among them.
     """
-    for pid in session_members(process.pid):
+    members = session_members(process.pid)
+    for pid in members:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    for pid in {*members, process.pid}:  # which a test may have killed itself
         for path in [*Path("/dev/shm").glob("juggle.*.%d" % pid),
                      *Path("/dev/shm").glob("progress.*.%d" % pid)]:
             with contextlib.suppress(OSError):
