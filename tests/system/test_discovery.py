@@ -143,8 +143,8 @@ def test_forked_children(balanced, app):
 def test_double_forked_children(balanced, app, tmp_path):
     """Their parent has ended: found, since juggle is the subreaper."""
     done = tmp_path / "done"
-    script = ("( ( %s -t 2 -p 200 --json %s/a; : > %s ) & ) ; "
-              "until [ -e %s ]; do sleep 0.02; done"
+    os.mkfifo(done)
+    script = ("( ( %s -t 2 -p 200 --json %s/a; echo > %s ) & ) ; read line < %s"
               % (" ".join([app("ubench"), *SHORT]), tmp_path, done, done))
     report = balanced("sh", "-c", script)
     assert len(computed(report, "ubench")) >= 2
