@@ -307,13 +307,17 @@ def wait_for_stat(process, condition, what):
     return wait_for(look, what, process, interval_s=0.02)
 
 
-def wait_for_looks(balancer_pid, count=50):
-    """Returns when a balancer process has woken up so often: it has looked at its job meanwhile."""
+def looks(balancer_pid, count=50):
+    """A condition: a balancer process has woken up so often, and has looked at its job meanwhile."""
     def wakeups():
         return sum(int(status(balancer_pid, tid)["voluntary_ctxt_switches"])
                    for tid in threads(balancer_pid))
     before = wakeups()
-    wait_for(lambda: wakeups() >= before + count, "the balancer has looked", balancer_pid)
+    return lambda: wakeups() >= before + count
+
+
+def wait_for_looks(balancer_pid, count=50):
+    wait_for(looks(balancer_pid, count), "the balancer has looked", balancer_pid)
 
 
 def wait_for_job(process):

@@ -48,16 +48,17 @@ def alone(app, background, two):
     return start
 
 
-def look(ubench, times, threads):
-    """Masks as they are seen many times, each time of all threads."""
+def look(process, ubench, threads):
+    """Masks of all threads as they are seen while the balancer looks at them many times."""
+    looks = helpers.looks(helpers.wait_for_balancer(process), 50)
     found = []
 
     def once():
         masks = helpers.masks(ubench)
         if len(masks) == threads:
             found.append(masks)
-        return len(found) >= times
-    helpers.wait_for(once, "%d looks" % times, ubench, interval_s=0.003)
+        return looks() and len(found) >= 20
+    helpers.wait_for(once, "the balancer has looked, and so have we", process)
     return found
 
 
@@ -99,21 +100,20 @@ def placement(where):
 
 def test_fewer_threads_than_cpus_are_left_alone(wrapped, two):
     process, ubench = wrapped(1, "--always", "-i", "5ms")
-    for masks in look(ubench, 100, 1):
+    for masks in look(process, ubench, 1):
         assert all(mask == set(two) for mask in masks.values())
-    assert process.poll() is None
 
 
 def test_observe_changes_nothing(wrapped, two):
-    _, ubench = wrapped(3, "-P", "observe", "-i", "5ms")
-    for masks in look(ubench, 100, 3):
+    process, ubench = wrapped(3, "-P", "observe", "-i", "5ms")
+    for masks in look(process, ubench, 3):
         assert all(mask == set(two) for mask in masks.values())
 
 
 def test_static_stays(wrapped, two):
     process, ubench = wrapped(3, "-P", "static", "-i", "5ms")
     helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned", process)
-    seen = look(ubench, 100, 3)
+    seen = look(process, ubench, 3)
     assert all(masks == seen[0] for masks in seen)
     assert apart(seen[0]) == 1
     assert set().union(*seen[0].values()) == set(two)
@@ -125,7 +125,7 @@ def test_cpus_confine_the_job(juggle, app, background, two):
         [juggle, "-c", str(two[1]), "-P", "observe", "--", app("ubench"), *BUSY, "-t", "2"],
         stdout=subprocess.DEVNULL)
     ubench = helpers.wait_for_job(process)
-    for masks in look(ubench, 20, 2):
+    for masks in look(process, ubench, 2):
         assert all(mask == {two[1]} for mask in masks.values())
 
 
@@ -147,7 +147,7 @@ def test_detaching_restores_each_mask(juggle, alone, background, two, number, ba
     process = background([juggle, "-c", "%d,%d" % tuple(two), "--always", "-i", "5ms",
                           "--balancers", balancers, "-p", job.pid])
     helpers.wait_for(lambda: helpers.is_pinned(job.pid, 4), "all threads are pinned", process)
-    look(job.pid, 50, 4)
+    helpers.wait_for_looks(helpers.balancer(process.pid))
     process.send_signal(number)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert helpers.masks(job.pid) == expected
@@ -201,7 +201,7 @@ def test_time_slices_are_what_they_were(juggle, alone, background, two):
     before = {tid: get_attr(tid) for tid in tids}
     process = background([juggle, "-c", "%d,%d" % tuple(two), "--always", "-p", job.pid])
     helpers.wait_for(lambda: helpers.is_pinned(job.pid), "all threads are pinned", process)
-    look(job.pid, 20, 3)
+    helpers.wait_for_looks(helpers.balancer(process.pid))
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert {tid: get_attr(tid) for tid in tids} == before
