@@ -64,8 +64,8 @@ class Ending:
         hookwrapper=True, tryfirst=True)(_watch)
 
 
-COUNTING_THREADS = {"test_affinity", "test_discovery", "test_domains", "test_kill", "test_options", "test_sharing",
-                    "test_users"}
+COUNTING_THREADS = {"test_affinity", "test_discovery", "test_domains", "test_kill", "test_options",
+                    "test_sharing", "test_users"}
 
 
 def pytest_runtest_setup(item):
