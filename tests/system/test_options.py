@@ -30,12 +30,12 @@ def held(juggle, background, two, tmp_path):
 
 @pytest.fixture
 def traced(held, tmp_path):
-    """traced(OPTION...) is the trace of a job, from when its threads were placed to 100 points later."""
+    """traced(OPTION...) is the trace of a job, from when its threads were placed to 50 points later."""
     def run(*options):
         process, ubench = held(*options)
         helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned", process)
         before = helpers.stat(process.pid)["cycles"]
-        helpers.wait_for_stat(process, lambda found: found["cycles"] >= before + 100, "100 points")
+        helpers.wait_for_stat(process, lambda found: found["cycles"] >= before + 50, "50 points")
         process.stdin.close()
         assert process.wait(timeout=helpers.TIMEOUT_S) == 7
         return traces.Trace(tmp_path / "trace")
