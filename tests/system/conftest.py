@@ -9,6 +9,7 @@ import signal
 import stat
 import subprocess
 import tempfile
+import time
 from pathlib import Path
 
 import pytest
@@ -22,11 +23,49 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
     config.addinivalue_line("markers", "needs_cpus(n): skipped where fewer CPUs are allowed")
     config.addinivalue_line("markers", "needs_root: skipped when not run as root")
-    # tests/run ends its tests by SIGTERM: let the fixtures clean up, as for Ctrl-C.
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    config.pluginmanager.register(Ending())
+    # A shell without job control has its background commands ignore these, and jobs would
+    # inherit that; what a process catches its children do not.
+    for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
 
 
-COUNTING_THREADS = {"test_affinity", "test_discovery", "test_domains", "test_kill", "test_sharing", "test_users"}
+class Ending:
+    """SIGTERM, as at a time limit: the test that was running fails by name, and is the last."""
+
+    def __init__(self):
+        self.session = None
+        self.running = None  # (its name, when it began), while a failure would be its own
+
+    def pytest_sessionstart(self, session):
+        self.session = session
+        signal.signal(signal.SIGTERM, self.end)
+
+    def end(self, _number, _frame):
+        said = "SIGTERM, as at a time limit"
+        self.session.shouldstop = said
+        if self.running:
+            name, begin = self.running
+            self.running = None
+            said += ": %s was running, for %.0f s" % (name, time.monotonic() - begin)
+            # At once, in case that the end of the test takes too long as well.
+            with self.session.config.pluginmanager.get_plugin(
+                    "capturemanager").global_and_fixture_disabled():
+                print("\n" + said, flush=True)
+            pytest.fail(said)
+
+    def _watch(self, item):
+        self.running = (item.nodeid, time.monotonic())
+        yield
+        self.running = None
+
+    pytest_runtest_setup = pytest_runtest_call = pytest_runtest_teardown = pytest.hookimpl(
+        hookwrapper=True, tryfirst=True)(_watch)
+
+
+COUNTING_THREADS = {"test_affinity", "test_discovery", "test_domains", "test_kill", "test_options",
+                    "test_sharing", "test_users"}
 
 
 def pytest_runtest_setup(item):
@@ -50,17 +89,13 @@ def build():
 @pytest.fixture(scope="session")
 def juggle():
     """The path of the juggle executable; a build without one fails the test."""
-    path = helpers.juggle_path()
-    assert os.access(path, os.X_OK), "not built: " + path
-    return path
+    return helpers.juggle_path()
 
 
 @pytest.fixture(scope="session")
 def jugglectl():
     """The path of the jugglectl executable; a build without one fails the test."""
-    path = os.path.join(helpers.BUILD, "tools", "jugglectl")
-    assert os.access(path, os.X_OK), "not built: " + path
-    return path
+    return helpers.built("tools/jugglectl")
 
 
 @pytest.fixture
@@ -84,14 +119,7 @@ def jugglectl_json(run_jugglectl):
 @pytest.fixture(scope="session")
 def app():
     """app("ubench") is the path of a workload; skips when it was left out of the build."""
-    def find(name):
-        path = helpers.app(name)
-        if not os.access(path, os.X_OK):
-            if name in ("ubench-omp", "ubench-mpi"):
-                pytest.skip("%s is not in this build (no OpenMP or MPI)" % name)
-            pytest.fail("not built: " + path)
-        return path
-    return find
+    return helpers.app_or_skip
 
 
 @pytest.fixture

@@ -24,13 +24,27 @@ TIMEOUT_S = 60 if SANITIZER else 30
 ADDED_THREADS = 1 if SANITIZER == "thread" else 0
 
 
+def built(path, build=BUILD):
+    """A program's path, from its path in the build folder; fails when it was not built."""
+    path = Path(build) / path
+    assert os.access(path, os.X_OK), "not built: %s" % path
+    return str(path)
+
+
 def app(name, build=BUILD):
     """The path of one of the workloads: ubench, ubench-omp, ubench-mpi, noise."""
-    return str(Path(build) / "apps" / name)
+    return built(Path("apps") / name, build)
+
+
+def app_or_skip(name):
+    """The same; skips the test where a build without OpenMP or MPI lacks it."""
+    if name in ("ubench-omp", "ubench-mpi") and not (BUILD / "apps" / name).exists():
+        pytest.skip("%s is not in this build (no OpenMP or MPI)" % name)
+    return app(name)
 
 
 def juggle_path(build=BUILD):
-    return str(Path(build) / "daemon" / "juggle")
+    return built("daemon/juggle", build)
 
 
 def cpus():
@@ -38,21 +52,52 @@ def cpus():
     return sorted(os.sched_getaffinity(0))
 
 
-def wait_for(condition, what, timeout_s=TIMEOUT_S, interval_s=0.005):
+def wait_for(condition, what, process=None, timeout_s=TIMEOUT_S, interval_s=0.005):
     """Returns the first true value of condition(); fails with `what` at the deadline.
 
-    A process or thread that vanishes while it is looked at is not an error: the
+    `process` (a Popen, or a pid) has to live until then: once it has ended, that fails at
+    once. A process or thread that vanishes while it is looked at is not an error: the
     condition is tried again.
     """
     deadline = time.monotonic() + timeout_s
     while True:
+        end = end_of(process)
         with contextlib.suppress(ProcessLookupError, FileNotFoundError):
             value = condition()
             if value:
                 return value
+        if end:
+            raise AssertionError("%s before this: %s" % (end, what))
         if time.monotonic() > deadline:
             raise AssertionError("not within %g s: %s" % (timeout_s, what))
         time.sleep(interval_s)
+
+
+def end_of(process):
+    """What there is to say of the end of a process (a Popen, or a pid); None while it lives."""
+    if process is None or isinstance(process, int):
+        return None if process is None or alive(process) else "process %d has ended" % process
+    if process.poll() is None:
+        return None
+    return "%s\nhas ended with status %d%s" % (
+        " ".join(map(str, process.args)), process.returncode, last_words(process))
+
+
+def last_words(process):
+    """What a process of start() wrote to a file, or left in a pipe, as its standard error.
+
+    Others may hold the pipe open, so this does not wait for its end.
+    """
+    said = b""
+    path = getattr(process, "stderr_path", None)
+    if path:
+        said = Path(path).read_bytes()
+    elif process.stderr:
+        os.set_blocking(process.stderr.fileno(), False)
+        with contextlib.suppress(BlockingIOError):
+            while part := os.read(process.stderr.fileno(), 65536):
+                said += part
+    return ", and said:\n" + said.decode(errors="replace") if said else ""
 
 
 # --- /proc ---------------------------------------------------------------------------
@@ -171,9 +216,11 @@ def start(command, env=None, **options):
     """
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("text", True)
-    return subprocess.Popen([str(part) for part in command],
-                            env=dict(os.environ, **(env or {})),
-                            start_new_session=True, **options)
+    process = subprocess.Popen([str(part) for part in command],
+                               env=dict(os.environ, **(env or {})),
+                               start_new_session=True, **options)
+    process.stderr_path = getattr(options.get("stderr"), "name", None)
+    return process
 
 
 def session_members(sid):
@@ -193,9 +240,11 @@ def kill_session(process):
 
     Nobody is left then to remove the segments of a juggle, or a program with libprogress, among them.
     """
-    for pid in session_members(process.pid):
+    members = session_members(process.pid)
+    for pid in members:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
+    for pid in {*members, process.pid}:  # which a test may have killed itself
         for path in [*Path("/dev/shm").glob("juggle.*.%d" % pid),
                      *Path("/dev/shm").glob("progress.*.%d" % pid)]:
             with contextlib.suppress(OSError):
@@ -244,6 +293,43 @@ def job(juggle_pid):
     return None
 
 
+def stat(pid):
+    """What `jugglectl stat --json` tells of a job; None while there is nothing to tell."""
+    done = run([built("tools/jugglectl"), "stat", pid, "--json"])
+    return json.loads(done.stdout) if done.returncode == 0 else None
+
+
+def wait_for_stat(process, condition, what):
+    """What jugglectl tells of a juggle that was started (a Popen), once condition() holds of it."""
+    def look():
+        found = stat(process.pid)
+        return found if found and condition(found) else None
+    return wait_for(look, what, process, interval_s=0.02)
+
+
+def looks(balancer_pid, count=50):
+    """A condition: a balancer process has woken up so often, and has looked at its job meanwhile."""
+    def wakeups():
+        return sum(int(status(balancer_pid, tid)["voluntary_ctxt_switches"])
+                   for tid in threads(balancer_pid))
+    before = wakeups()
+    return lambda: wakeups() >= before + count
+
+
+def wait_for_looks(balancer_pid, count=50):
+    wait_for(looks(balancer_pid, count), "the balancer has looked", balancer_pid)
+
+
+def wait_for_job(process):
+    """The pid of the command of a juggle that was started (a Popen)."""
+    return wait_for(lambda: job(process.pid), "the command has started", process)
+
+
+def wait_for_balancer(process):
+    """The pid of the balancer process of a juggle that was started (a Popen)."""
+    return wait_for(lambda: balancer(process.pid), "the balancer has started", process)
+
+
 def segment(juggle_pid, uid=None):
     """The path of the telemetry segment of a running juggle."""
     uid = os.geteuid() if uid is None else uid
@@ -258,12 +344,17 @@ def find(root, name):
     return None
 
 
+def wait_for_below(process, name):
+    """The pid of a process of that name below one that was started (a Popen)."""
+    return wait_for(lambda: find(process.pid, name), name + " has started", process)
+
+
 def held_job(threads=3, status=7, phase="5ms", barrier="yield"):
     """A command that computes until its standard input ends, and then exits with status.
 
     Its threads are those of the process called ubench below it.
     """
-    script = 'exec 2>/dev/null; "$@" >/dev/null & read line; kill $!; wait $!; exit %d' % status
+    script = '"$@" >/dev/null & read line; exec 2>/dev/null; kill $!; wait $!; exit %d' % status
     return ["sh", "-c", script, "sh", app("ubench"), "-q", "-t", str(threads), "-e", phase,
             "-p", "1000000000", "-b", barrier, "--rate", "100000"]
 

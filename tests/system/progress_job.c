@@ -72,7 +72,7 @@ static void *work(void *argument)
 	while (!atomic_load(&job->stop)) {
 		const uint32_t *mine;
 		uint32_t n = progress_begin(p, worker->number, &mine);
-		for (uint32_t i = 0; i < n; i++) {
+		for (uint32_t i = 0; i < n && !atomic_load(&job->stop); i++) {
 			update(worker);
 			uint64_t iteration = progress_iteration(p, mine[i]) + 1;
 			progress_update(p, worker->number, mine[i], iteration, 0);

@@ -11,6 +11,7 @@ import subprocess
 import pytest
 
 import helpers
+import traces
 
 pytestmark = pytest.mark.needs_cpus(2)
 BUSY = ["-q", "-e", "5ms", "-p", "1000000000", "-b", "yield", "--rate", "100000"]
@@ -29,8 +30,8 @@ def wrapped(juggle, app, background, two):
         process = background(
             ["taskset", "-c", "%d,%d" % tuple(two), juggle, *options, "--", app("ubench"),
              *BUSY, "-t", str(threads)], stdout=subprocess.DEVNULL)
-        ubench = helpers.wait_for(lambda: helpers.job(process.pid), "the job has started")
-        helpers.wait_for(lambda: len(helpers.threads(ubench)) >= threads, "its threads, too")
+        ubench = helpers.wait_for_job(process)
+        helpers.wait_for(lambda: len(helpers.threads(ubench)) >= threads, "its threads, too", process)
         return process, ubench
     return start
 
@@ -42,21 +43,22 @@ def alone(app, background, two):
         process = background(
             ["taskset", "-c", "%d,%d" % tuple(two), app("ubench"), *BUSY, "-t", str(threads)],
             stdout=subprocess.DEVNULL)
-        helpers.wait_for(lambda: len(helpers.threads(process.pid)) >= threads, "its threads")
+        helpers.wait_for(lambda: len(helpers.threads(process.pid)) >= threads, "its threads", process)
         return process
     return start
 
 
-def look(ubench, times, threads):
-    """Masks as they are seen many times, each time of all threads."""
+def look(process, ubench, threads):
+    """Masks of all threads as they are seen while the balancer looks at them many times."""
+    looks = helpers.looks(helpers.wait_for_balancer(process), 50)
     found = []
 
     def once():
         masks = helpers.masks(ubench)
         if len(masks) == threads:
             found.append(masks)
-        return len(found) >= times
-    helpers.wait_for(once, "%d looks" % times, interval_s=0.003)
+        return looks() and len(found) >= 20
+    helpers.wait_for(once, "the balancer has looked, and so have we", process)
     return found
 
 
@@ -68,37 +70,50 @@ def apart(masks):
 
 @pytest.mark.parametrize("balancers", ["cpu", "domain"])
 @pytest.mark.parametrize("threads", [3, 5])
-def test_never_more_than_one_apart(wrapped, two, balancers, threads):
-    _, ubench = wrapped(threads, "--always", "-i", "5ms", "--balancers", balancers)
-    helpers.wait_for(lambda: helpers.is_pinned(ubench, threads), "all threads are pinned")
-    seen = look(ubench, 150, threads)
-    for masks in seen:
-        assert all(len(mask) == 1 for mask in masks.values())
+def test_never_more_than_one_apart(wrapped, two, tmp_path, balancers, threads):
+    process, ubench = wrapped(threads, "--always", "-i", "5ms", "--balancers", balancers, "--trace",
+                              tmp_path / "trace")
+    helpers.wait_for(lambda: helpers.is_pinned(ubench, threads), "all threads are pinned", process)
+    seen = set()
+
+    def looked():
+        """Masks are read one after the other, and threads may swap in between: one look is no proof."""
+        masks = helpers.masks(ubench)
         assert set().union(*masks.values()) <= set(two)
-    # The masks of one look are read one after the other, between which threads may swap.
-    odd = [masks for masks in seen if len(set().union(*masks.values())) < 2 or apart(masks) > 1]
-    assert len(odd) < len(seen) / 4, odd
-    placed = {tuple(sorted((tid, *mask) for tid, mask in masks.items())) for masks in seen}
-    assert len(placed) > 1, "no thread ever moved"
+        if len(masks) == threads and all(len(mask) == 1 for mask in masks.values()):
+            seen.add(placement({tid: cpu for tid, (cpu,) in masks.items()}))
+        return len(seen) >= 5
+    helpers.wait_for(looked, "threads have changed places", process)
+    process.terminate()
+    process.wait(timeout=helpers.TIMEOUT_S)
+    placements = traces.Trace(tmp_path / "trace").placements(threads)
+    for where in placements:
+        counts = collections.Counter(where.values())
+        assert set(counts) == set(two) and max(counts.values()) - min(counts.values()) == 1, where
+    assert len(seen & set(map(placement, placements))) > 1, "what the trace tells was not done"
+
+
+def placement(where):
+    """{tid: CPU} as a member of a set."""
+    return tuple(sorted(where.items()))
 
 
 def test_fewer_threads_than_cpus_are_left_alone(wrapped, two):
     process, ubench = wrapped(1, "--always", "-i", "5ms")
-    for masks in look(ubench, 100, 1):
+    for masks in look(process, ubench, 1):
         assert all(mask == set(two) for mask in masks.values())
-    assert process.poll() is None
 
 
 def test_observe_changes_nothing(wrapped, two):
-    _, ubench = wrapped(3, "-P", "observe", "-i", "5ms")
-    for masks in look(ubench, 100, 3):
+    process, ubench = wrapped(3, "-P", "observe", "-i", "5ms")
+    for masks in look(process, ubench, 3):
         assert all(mask == set(two) for mask in masks.values())
 
 
 def test_static_stays(wrapped, two):
-    _, ubench = wrapped(3, "-P", "static", "-i", "5ms")
-    helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned")
-    seen = look(ubench, 100, 3)
+    process, ubench = wrapped(3, "-P", "static", "-i", "5ms")
+    helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned", process)
+    seen = look(process, ubench, 3)
     assert all(masks == seen[0] for masks in seen)
     assert apart(seen[0]) == 1
     assert set().union(*seen[0].values()) == set(two)
@@ -109,8 +124,8 @@ def test_cpus_confine_the_job(juggle, app, background, two):
     process = background(
         [juggle, "-c", str(two[1]), "-P", "observe", "--", app("ubench"), *BUSY, "-t", "2"],
         stdout=subprocess.DEVNULL)
-    ubench = helpers.wait_for(lambda: helpers.job(process.pid), "the job has started")
-    for masks in look(ubench, 20, 2):
+    ubench = helpers.wait_for_job(process)
+    for masks in look(process, ubench, 2):
         assert all(mask == {two[1]} for mask in masks.values())
 
 
@@ -131,8 +146,8 @@ def test_detaching_restores_each_mask(juggle, alone, background, two, number, ba
     expected = give_masks(job.pid, two)
     process = background([juggle, "-c", "%d,%d" % tuple(two), "--always", "-i", "5ms",
                           "--balancers", balancers, "-p", job.pid])
-    helpers.wait_for(lambda: helpers.is_pinned(job.pid, 4), "all threads are pinned")
-    look(job.pid, 50, 4)
+    helpers.wait_for(lambda: helpers.is_pinned(job.pid, 4), "all threads are pinned", process)
+    helpers.wait_for_looks(helpers.balancer(process.pid))
     process.send_signal(number)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert helpers.masks(job.pid) == expected
@@ -144,7 +159,7 @@ def test_detaching_restores_masks_outside_of_c(juggle, alone, background, two):
     job = alone(2)
     expected = {tid: set(two) for tid in helpers.threads(job.pid)}
     process = background([juggle, "-c", str(two[0]), "--always", "-p", job.pid])
-    helpers.wait_for(lambda: helpers.is_pinned(job.pid, 2), "all threads are pinned")
+    helpers.wait_for(lambda: helpers.is_pinned(job.pid, 2), "all threads are pinned", process)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert helpers.masks(job.pid) == expected
@@ -185,8 +200,8 @@ def test_time_slices_are_what_they_were(juggle, alone, background, two):
     set_slice(tids[1], 20000000)
     before = {tid: get_attr(tid) for tid in tids}
     process = background([juggle, "-c", "%d,%d" % tuple(two), "--always", "-p", job.pid])
-    helpers.wait_for(lambda: helpers.is_pinned(job.pid), "all threads are pinned")
-    look(job.pid, 20, 3)
+    helpers.wait_for(lambda: helpers.is_pinned(job.pid), "all threads are pinned", process)
+    helpers.wait_for_looks(helpers.balancer(process.pid))
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert {tid: get_attr(tid) for tid in tids} == before
@@ -216,14 +231,15 @@ def test_threads_born_of_pinned_ones_are_not(juggle, background, two):
     process = background(
         ["taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "/usr/bin/python3", "-c",
          LATE], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    job = helpers.wait_for(lambda: helpers.job(process.pid), "the job has started")
+    job = helpers.wait_for_job(process)
     helpers.wait_for(lambda: sum(len(mask) == 1 for mask in helpers.masks(job).values()) >= 3,
-                     "the busy threads are pinned")
+                     "the busy threads are pinned", process)
     for _ in range(5):
         process.stdin.write("\n")
         process.stdin.flush()
         tid = int(process.stdout.readline())
-        helpers.wait_for(lambda: helpers.mask(tid, job) == set(two), "the new thread is free")
+        helpers.wait_for(lambda: helpers.mask(tid, job) == set(two), "the new thread is free",
+                         process)
 
 
 # Computes in three threads, and at each line of input forks a child that forks one that
@@ -271,8 +287,8 @@ def test_orphans_of_pinned_processes_are_not(juggle, background, two, tmp_path):
     program = helpers.compile_c(tmp_path, FORKS, "-pthread")
     process = background(["taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "--idle",
                           "none", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
-    job = helpers.wait_for(lambda: helpers.job(process.pid), "the job has started")
-    helpers.wait_for(lambda: helpers.is_pinned(job, 4), "all four threads are pinned")
+    job = helpers.wait_for_job(process)
+    helpers.wait_for(lambda: helpers.is_pinned(job, 4), "all four threads are pinned", process)
     process.stdin.write("x" * 10)
     process.stdin.flush()
     sleepers = [int(process.stdout.readline()) for _ in range(10)]
@@ -323,7 +339,7 @@ def test_threads_born_at_the_end_are_not_left_pinned(juggle, background, two, ch
                               "5ms", "-p", job.pid])
         helpers.wait_for(
             lambda: sum(len(mask) == 1 for mask in helpers.masks(job.pid).values()) >= 3,
-            "the busy threads are pinned")
+            "the busy threads are pinned", process)
         if end == "kill":
             os.kill(helpers.balancer(process.pid), signal.SIGKILL)
             helpers.wait_for(lambda: helpers.balancer(process.pid) is None, "it is dead")

@@ -11,12 +11,11 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
-BUILD = pathlib.Path(
-    os.environ.get("JUGGLE_BUILD", pathlib.Path(__file__).resolve().parents[2] / "build"))
+import helpers
+
 RATE = "1000"  # steps per ms: far below any CPU's, so that phases are short
 PATIENCE_S = 60  # a test that takes longer hangs
 
@@ -27,16 +26,9 @@ UBENCH_KEYS = {
 }
 
 
-def binary(name):
-    path = BUILD / "apps" / name
-    if not path.exists():
-        pytest.skip(f"{name} is not built")
-    return str(path)
-
-
 def run(name, *args, env=None, **kwargs):
     return subprocess.run(
-        [binary(name), *args], capture_output=True, text=True, timeout=PATIENCE_S,
+        [helpers.app_or_skip(name), *args], capture_output=True, text=True, timeout=PATIENCE_S,
         env={**os.environ, **(env or {})}, **kwargs)
 
 
@@ -65,7 +57,7 @@ def mpirun():
 
     def start(ranks, *args, program="ubench-mpi"):
         return subprocess.run(
-            [*command, "-n", str(ranks), binary(program), *args],
+            [*command, "-n", str(ranks), helpers.app_or_skip(program), *args],
             capture_output=True, text=True, timeout=PATIENCE_S, env=environment)
 
     return start
@@ -182,24 +174,15 @@ def test_ubench_uses_the_mask():
     assert (found["threads"], found["cpus"]) == (1, 1)
 
 
-def test_ubench_pins():
+def test_ubench_pins(background):
     cpus = sorted(os.sched_getaffinity(0))
-    process = subprocess.Popen(
-        [binary("ubench"), "-t", "3", "-e", "1s", "-p", "1000", "--pin", "--rate", "100000"],
+    process = background(
+        [helpers.app("ubench"), "-t", "3", "-e", "1s", "-p", "1000", "--pin", "--rate", "100000"],
         stdout=subprocess.DEVNULL)
-    try:
-        wanted = sorted(cpus[i % len(cpus)] for i in range(3))
-        deadline = time.monotonic() + PATIENCE_S
-        found = None
-        while found != wanted and time.monotonic() < deadline:
-            time.sleep(0.02)
-            tids = [int(tid) for tid in os.listdir(f"/proc/{process.pid}/task")]
-            masks = [os.sched_getaffinity(tid) for tid in tids]
-            found = sorted(min(mask) for mask in masks if len(mask) == 1)
-        assert found == wanted
-    finally:
-        process.kill()
-        process.wait()
+    wanted = sorted(cpus[i % len(cpus)] for i in range(3))
+    helpers.wait_for(
+        lambda: sorted(min(mask) for mask in helpers.masks(process.pid).values()
+                       if len(mask) == 1) == wanted, f"threads are pinned to {wanted}", process)
 
 
 def test_ubench_keeps_a_bounded_number_of_phase_times():
@@ -320,39 +303,38 @@ def test_noise_nice_not_permitted():
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("pattern", ["plb", "duty", "hogs"])
-def test_noise_ends_on_signals(number, pattern):
+def test_noise_ends_on_signals(background, number, pattern):
     # Long times: only waking a sleeper can end it soon.
-    process = subprocess.Popen(
-        [binary("noise"), "--pattern", pattern, "--busy", "1ms", "--period", "100s", "--scale",
-         "1000", "-n", "3"], stdout=subprocess.PIPE, text=True)
-    time.sleep(0.3)
-    assert process.poll() is None
+    process = background(
+        [helpers.app("noise"), "--pattern", pattern, "--busy", "1ms", "--period", "100s", "--scale",
+         "1000", "-n", "3"], stdout=subprocess.PIPE)
+
+    def all_sleep():
+        tids = helpers.threads(process.pid)
+        return len(tids) == 4 and all(
+            helpers.status(process.pid, tid)["State"][0] == "S" for tid in tids)
+    helpers.wait_for(all_sleep, "all hogs sleep", process)
     process.send_signal(number)
     output, _ = process.communicate(timeout=PATIENCE_S / 2)
     assert process.returncode == 0
     assert json.loads(output)["pattern"] == pattern
 
 
-def test_noise_ends_with_its_parent(tmp_path):
+def test_noise_ends_with_its_parent(background, tmp_path):
     path = tmp_path / "noise.json"
-    parent = subprocess.Popen(
+    parent = background(
         [sys.executable, "-c",
          "import subprocess, sys, time\n"
          "print(subprocess.Popen(sys.argv[1:]).pid, flush=True)\n"
          "time.sleep(1000)",
-         binary("noise"), "--with-parent", "--time", "90s", "--json", str(path)],
-        stdout=subprocess.PIPE, text=True)
-    int(parent.stdout.readline())
-    time.sleep(0.3)
+         helpers.app("noise"), "--with-parent", "--time", "90s", "--json", str(path)],
+        stdout=subprocess.PIPE)
+    noise = int(parent.stdout.readline())
+    helpers.wait_for(lambda: len(helpers.threads(noise)) == 2, "its hog has started", noise)
     parent.kill()
     parent.wait()
-    parent.stdout.close()
     # It is not our child, so its pid may be anybody's by now: its last word is the proof.
-    deadline = time.monotonic() + PATIENCE_S / 2
-    while time.monotonic() < deadline:
-        if path.exists() and path.read_text().endswith("}\n"):
-            break
-        time.sleep(0.02)
+    helpers.wait_for(lambda: path.read_text().endswith("}\n"), "it has written its result")
     assert json.loads(path.read_text())["program"] == "noise"
 
 
@@ -371,7 +353,7 @@ def hogs_with(word):
     for process in pathlib.Path("/proc").glob("[0-9]*"):
         try:
             words = (process / "cmdline").read_bytes().split(b"\0")
-            if os.readlink(process / "exe") == os.path.realpath(binary("noise")) and \
+            if os.readlink(process / "exe") == os.path.realpath(helpers.app("noise")) and \
                     word.encode() in words:
                 found.append(process)
         except OSError:  # it has ended
@@ -380,10 +362,7 @@ def hogs_with(word):
 
 
 def wait_until_none_with(word):
-    deadline = time.monotonic() + PATIENCE_S / 2
-    while hogs_with(word):
-        assert time.monotonic() < deadline, "hogs do not end"
-        time.sleep(0.02)
+    helpers.wait_for(lambda: not hogs_with(word), "the hogs have ended")
 
 
 @pytest.fixture
@@ -395,7 +374,7 @@ def rank_command(tmp_path):
     def start(*args):
         word = str(tmp_path / "word")
         process = subprocess.Popen(
-            [binary("noise"), *args, "sh", "-c", "nice; exec cat", word],
+            [helpers.app("noise"), *args, "sh", "-c", "nice; exec cat", word],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
             env=rank_environment("PMI_RANK", "3"))
         started.append(process)
@@ -454,7 +433,7 @@ def test_noise_beside_a_rank_for_some_time(rank_command):
 def test_noise_leaves_the_exit_status(name, rank):
     for script, status in [("exit 7", 7), ("kill -TERM $$", -signal.SIGTERM)]:
         done = subprocess.run(
-            [binary("noise"), "--ranks", "1", "--", "sh", "-c", script], capture_output=True,
+            [helpers.app("noise"), "--ranks", "1", "--", "sh", "-c", script], capture_output=True,
             env=rank_environment(name, rank), timeout=PATIENCE_S)
         assert (done.returncode, done.stdout, done.stderr) == (status, b"", b"")
 
@@ -466,7 +445,7 @@ def test_noise_leaves_the_exit_status(name, rank):
 ])
 def test_noise_command_that_cannot_be_run(options, command, status, message):
     done = subprocess.run(
-        [binary("noise"), "--ranks", "0", *options, command], capture_output=True, text=True,
+        [helpers.app("noise"), "--ranks", "0", *options, command], capture_output=True, text=True,
         env={**rank_environment("PMI_RANK", "0"), "LC_ALL": "C"}, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout) == (status, "")
     assert done.stderr == f"noise: {message}\n"
@@ -474,7 +453,7 @@ def test_noise_command_that_cannot_be_run(options, command, status, message):
 
 def test_noise_without_a_rank():
     environment = rank_environment("PMI_RANK", "x")
-    done = subprocess.run([binary("noise"), "--ranks", "0", "echo"], capture_output=True,
+    done = subprocess.run([helpers.app("noise"), "--ranks", "0", "echo"], capture_output=True,
                           text=True, env=environment, timeout=PATIENCE_S)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr.startswith("noise: --ranks: ")
@@ -484,7 +463,7 @@ def test_noise_of_the_nearest_launcher():
     """MPICH's mpirun may itself have been started by srun as its rank 0."""
     environment = {**rank_environment("PMIX_RANK", "0"), "PMI_RANK": "1", "SLURM_PROCID": "0"}
     done = subprocess.run(
-        [binary("noise"), "--ranks", "0", "--nice-command", "0", "--cpu", "8191", "true"],
+        [helpers.app("noise"), "--ranks", "0", "--nice-command", "0", "--cpu", "8191", "true"],
         capture_output=True, text=True, env=environment, timeout=PATIENCE_S)
     # Else hogs would have been started, where they cannot be.
     assert (done.returncode, done.stderr) == (0, "")

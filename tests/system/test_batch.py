@@ -67,13 +67,13 @@ def busy():
 def test_one_juggle_balances_all_ranks_and_goes_with_them(mpi, per_node, juggle, background):
     ranks = len(helpers.cpus())  # Of two threads each: more than CPUs.
     process = background(command(mpi, ranks, [per_node, *busy()]), env=environment(mpi))
-    helpers.wait_for(lambda: len(ranks_of(process.pid)) == ranks, "all ranks run")
+    helpers.wait_for(lambda: len(ranks_of(process.pid)) == ranks, "all ranks run", process)
     found = ranks_of(process.pid)
     helpers.wait_for(lambda: all(helpers.is_pinned(pid, threads=2) for pid in found),
-                     "the threads of all ranks are placed")
+                     "the threads of all ranks are placed", process)
     daemon, = attached(process.pid)
     segment = helpers.segment(daemon)
-    helpers.wait_for(segment.exists, "there is telemetry")
+    helpers.wait_for(segment.exists, "there is telemetry", process)
     process.send_signal(signal.SIGTERM)
     process.wait(timeout=helpers.TIMEOUT_S)
     helpers.wait_for(lambda: not any(map(helpers.alive, [*found, daemon])),
@@ -109,10 +109,10 @@ def test_tasks_of_srun(per_node, unprivileged, background):
     environ = environment("openmpi")
     environ["PATH"] = "%s:%s" % (Path(user.juggle).parent, os.environ["PATH"])
     process = background(["sh", "-c", step], env=environ, cwd=user.dir)
-    helpers.wait_for(lambda: len(ranks_of(process.pid)) == ranks, "all ranks run")
+    helpers.wait_for(lambda: len(ranks_of(process.pid)) == ranks, "all ranks run", process)
     found = ranks_of(process.pid)
     helpers.wait_for(lambda: all(helpers.is_pinned(pid, threads=2) for pid in found),
-                     "the threads of all ranks are placed")
+                     "the threads of all ranks are placed", process)
     daemon, = attached(process.pid)
     first, = [pid for pid in found if helpers.status(pid)["PPid"] != str(process.pid)]
     os.kill(first, signal.SIGTERM)

@@ -104,7 +104,7 @@ def zsh(lines, environment, folder, made=FOLDER):
     reader = threading.Thread(target=read_all, args=(leader,), daemon=True)
     reader.start()
     try:
-        helpers.wait_for(result.exists, "zsh completes")
+        helpers.wait_for(result.exists, "zsh completes", process)
     finally:
         process.kill()
         process.wait()
@@ -257,7 +257,7 @@ def job(juggle, jugglectl):
         listed = map(json.loads, helpers.run([jugglectl, "list", "--json"]).stdout.splitlines())
         return (process.pid, "runs") in {(entry["pid"], entry["state"]) for entry in listed}
     try:
-        helpers.wait_for(runs, "juggle runs")
+        helpers.wait_for(runs, "juggle runs", process)
         yield process.pid
     finally:
         helpers.kill_session(process)

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Every process and thread below the command is found, however it came to be there."""
-import collections
 import os
 import shutil
 import subprocess
@@ -41,6 +40,25 @@ def mpirun():
     version = subprocess.run([path, "--version"], capture_output=True, text=True, check=False,
                              timeout=helpers.TIMEOUT_S)
     return [path] + (["--oversubscribe"] if "Open MPI" in version.stdout else [])
+
+
+@pytest.fixture
+def held(juggle, background, tmp_path):
+    """held(COMMAND..., options=[...]): a juggle around a command that ends with its standard input."""
+    def start(*command, options=()):
+        report = tmp_path / "report.json"
+        process = background([juggle, "--always", "-i", "5ms", "--report", report, *options, "--",
+                              *command], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        process.report_path = report
+        return process
+    return start
+
+
+def end(process, status=0):
+    """Ends a held job: the report."""
+    process.communicate(timeout=helpers.TIMEOUT_S)
+    assert process.returncode == status
+    return helpers.read_report(process.report_path)
 
 
 def pids(report, comm):
@@ -88,11 +106,10 @@ int main(void)
 	int threads = 0;
 	#pragma omp parallel num_threads(3)
 	{
-		struct timespec begin, now;
-		clock_gettime(CLOCK_MONOTONIC, &begin);
+		struct timespec used;
 		do
-			clock_gettime(CLOCK_MONOTONIC, &now);
-		while (now.tv_sec - begin.tv_sec + (now.tv_nsec - begin.tv_nsec) * 1e-9 < 0.3);
+			clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+		while (used.tv_sec + used.tv_nsec * 1e-9 < 0.3);
 		#pragma omp barrier
 		#pragma omp atomic
 		threads++;
@@ -126,63 +143,69 @@ def test_forked_children(balanced, app):
 def test_double_forked_children(balanced, app, tmp_path):
     """Their parent has ended: found, since juggle is the subreaper."""
     done = tmp_path / "done"
-    script = ("( ( %s -t 2 -p 200 --json %s/a; : > %s ) & ) ; "
-              "until [ -e %s ]; do sleep 0.02; done"
+    os.mkfifo(done)
+    script = ("( ( %s -t 2 -p 200 --json %s/a; echo > %s ) & ) ; read line < %s"
               % (" ".join([app("ubench"), *SHORT]), tmp_path, done, done))
     report = balanced("sh", "-c", script)
     assert len(computed(report, "ubench")) >= 2
     assert_threads(report, 2)
 
 
-# Works in one thread, then starts two more that work as well.
+# Works in a thread, and at a line of input starts two more that work as well.
 LATE = r"""
-import hashlib, threading, time
+import hashlib, sys, threading
 data = bytes(1 << 20)
-def work(seconds):
-    end = time.monotonic() + seconds
-    while time.monotonic() < end:
+def work():
+    while True:
         hashlib.sha256(data).digest()  # without the interpreter's lock
-work(0.2)
-others = [threading.Thread(target=work, args=(0.4,)) for _ in range(2)]
-for each in others:
-    each.start()
-work(0.4)
-for each in others:
-    each.join()
+for threads in (1, 2):
+    for _ in range(threads):
+        threading.Thread(target=work, daemon=True).start()
+    sys.stdin.readline()
 """
 
 
-def test_late_threads(balanced):
-    report = balanced("/usr/bin/python3", "-c", LATE)
-    assert_threads(report, 3)
+def test_late_threads(held):
+    job = held("/usr/bin/python3", "-c", LATE)
+    helpers.wait_for_stat(job, lambda found: found["threads"] == 1, "the first is found")
+    job.stdin.write("\n")
+    job.stdin.flush()
+    helpers.wait_for_stat(job, lambda found: found["threads"] == 3, "the others are found")
+    end(job)
 
 
 HUNDREDS = r"""
-import sys, threading, time
+import sys, threading
 end = threading.Event()
-time.sleep(float(sys.argv[1]))
+sys.stdin.readline()
 for _ in range(300):
     threading.Thread(target=end.wait).start()
-time.sleep(0.4)
+sys.stdin.readline()
 end.set()
 """
 
 
-@pytest.mark.timing
 @pytest.mark.parametrize("after_s", [0, 1.1])
-def test_hundreds_of_idle_threads(balanced, after_s):
+def test_hundreds_of_idle_threads(held, after_s):
     """Also after the first second, when the looks for new threads are rarer."""
-    report = balanced("/usr/bin/python3", "-c", HUNDREDS, after_s)
-    assert len(report["thread"]) == 301
-    assert report["threads"] <= 1
+    job = held("/usr/bin/python3", "-c", HUNDREDS)
+    helpers.wait_for_stat(job, lambda found: found["age_s"] > after_s, "it has run so long")
+    job.stdin.write("\n")
+    job.stdin.flush()
+    found = helpers.wait_for_stat(job, lambda found: len(found["thread"]) == 301, "all are found")
+    assert not found["threads_unlisted"]
+    helpers.wait_for_stat(job, lambda found: (found["threads"], found["idle_threads"]) == (0, 301),
+                          "all are seen to be idle")
+    assert len(end(job)["thread"]) == 301
 
 
-@pytest.mark.timing
-def test_hundreds_of_busy_threads(balanced, app):
-    report = balanced(app("ubench"), "-q", "-t", "200", "-e", "5ms", "-p", "20", "-b", "block",
-                      "--rate", "100000", options=["--idle", "none"])
-    assert_threads(report, 200 + helpers.ADDED_THREADS)
-    assert len(report["thread"]) == 200 + helpers.ADDED_THREADS
+def test_hundreds_of_busy_threads(held):
+    job = held(*helpers.held_job(200, barrier="block"), options=["--idle", "comm=sh"])
+    threads = 200 + helpers.ADDED_THREADS
+    found = helpers.wait_for_stat(job, lambda found: found["threads"] == threads, "all are found")
+    assert len([thread for thread in found["thread"] if thread["pid"] != job.pid]) >= threads
+    report = end(job, 7)
+    assert_threads(report, threads)
 
 
 def test_threads_that_die_young(balanced):
@@ -203,10 +226,10 @@ def test_processes_that_die_young(balanced):
 def test_attached_process_and_what_is_below(juggle, app, background, tmp_path):
     report = tmp_path / "report.json"
     job = background(helpers.held_job(), stdin=subprocess.PIPE)
-    ubench = helpers.wait_for(lambda: helpers.find(job.pid, "ubench"), "the job has started")
+    ubench = helpers.wait_for_below(job, "ubench")
     process = background([juggle, "--always", "--report", report, "-p", job.pid])
     helpers.wait_for(lambda: helpers.is_pinned(ubench) or len(helpers.cpus()) < 2
-                     or len(helpers.cpus()) > 3, "all threads are pinned")
+                     or len(helpers.cpus()) > 3, "all threads are pinned", process)
     job.stdin.close()
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     found = helpers.read_report(report)
@@ -241,47 +264,41 @@ def test_mpirun_passes_the_status_on(balanced, mpirun):
 # --- idle threads
 
 MIXED = r"""
-import ctypes, hashlib, os, threading, time
+import ctypes, hashlib, sys, threading
 data = bytes(1 << 20)
 def name(text):
     ctypes.CDLL(None).prctl(15, text.encode(), 0, 0, 0)
 def work(text):
     name(text)
-    end = time.monotonic() + 0.5
-    while time.monotonic() < end:
+    while True:
         hashlib.sha256(data).digest()  # without the interpreter's lock
 def rest(text):
     name(text)
-    time.sleep(0.5)
-threads = [threading.Thread(target=work, args=("worker%d" % i,)) for i in range(2)]
-threads += [threading.Thread(target=rest, args=("rester%d" % i,)) for i in range(3)]
-for each in threads:
-    each.start()
-for each in threads:
-    each.join()
+    threading.Event().wait()
+for function, text in [(work, "worker0"), (work, "worker1"), (rest, "rester0"), (rest, "rester1"),
+                       (rest, "rester2")]:
+    threading.Thread(target=function, args=(text,), daemon=True).start()
+sys.stdin.readline()
 """
 
 
 # Of main (which rests), worker0, worker1, rester0, rester1, rester2. A name is looked at
-# again after a while, and whether a thread rests shows in time: what counts is how many
-# compute threads there were most of the time.
+# again after a while, and whether a thread rests shows in time.
 @pytest.mark.parametrize("idle, threads", [
     ("auto", 2), ("main", 5), ("none", 6), ("comm=rester*", 3), ("comm=rester*,main", 2),
     ("comm=*", 0)])
-def test_idle_threads_are_not_counted(balanced, tmp_path, idle, threads):
-    trace = tmp_path / "trace"
-    report = balanced("/usr/bin/python3", "-c", MIXED,
-                      options=["--idle", idle, "--trace", trace])
+def test_idle_threads_are_not_counted(held, idle, threads):
+    job = held("/usr/bin/python3", "-c", MIXED, options=["--idle", idle])
+    same = 0
+
+    def settled(found):
+        nonlocal same
+        same = same + 1 if (found["threads"], found["idle_threads"]) == (threads, 6 - threads) else 0
+        return same >= 5
+    helpers.wait_for_stat(job, settled, "%d compute threads, several looks long" % threads)
+    report = end(job)
     assert len(report["thread"]) == 6
-    counts = collections.Counter(
-        int(line.split()[4]) for line in trace.read_text().splitlines()
-        if line.startswith("point "))
-    assert counts.most_common(1)[0][0] == threads
-    assert_threads(report, max(counts))
-    if idle == "none":
-        assert report["idle_threads"] == 0
-    elif idle == "auto":
-        assert report["idle_threads"] >= 3
+    assert report["threads"] >= threads and (idle != "none" or report["idle_threads"] == 0)
 
 
 def test_the_tests_themselves_have_one_thread():

@@ -49,14 +49,15 @@ def test_threads_are_spread_over_domains(juggle, app, background, synthetic, thr
         [juggle, "-c", "0,1", "--always", "-i", "5ms", "--", app("ubench"), "-q", "-t",
          str(threads), "-e", "5ms", "-p", "1000000000", "-b", "yield", "--rate", "100000"],
         env=synthetic, stdout=subprocess.DEVNULL)
-    ubench = helpers.wait_for(lambda: helpers.job(process.pid), "the job has started")
+    ubench = helpers.wait_for_job(process)
 
     def spread():
         counts = collections.Counter(cpu for mask in helpers.masks(ubench).values()
                                      for cpu in mask)
         return (helpers.is_pinned(ubench, threads) and len(counts) == 2
                 and max(counts.values()) - min(counts.values()) <= 1)
-    helpers.wait_for(spread, "the threads are pinned, at most one apart between domains")
+    helpers.wait_for(spread, "the threads are pinned, at most one apart between domains",
+                     process)
 
 
 def test_the_real_machine(run_juggle, tmp_path):

@@ -84,7 +84,7 @@ def test_a_thread_is_no_process(run_juggle, background):
                           "import threading, time\n"
                           "threading.Thread(target=time.sleep, args=(60,)).start()"])
     tids = helpers.wait_for(
-        lambda: [t for t in helpers.threads(sleeper.pid) if t != sleeper.pid], "a thread")
+        lambda: [t for t in helpers.threads(sleeper.pid) if t != sleeper.pid], "a thread", sleeper)
     done = run_juggle("-p", tids[0])
     assert done.returncode == 125
     assert "is a thread, not a process" in done.stderr
@@ -112,16 +112,6 @@ def test_the_commands_options_are_its_own(run_juggle):
     assert (done.returncode, done.stdout) == (0, "-v --report x")
     done = run_juggle("--", "sh", "-c", "exit 4")
     assert done.returncode == 4
-
-
-def test_options_from_the_environment(run_juggle, tmp_path):
-    report = tmp_path / "r.json"
-    words = "  -P static   --report %s -i 7ms --" % report
-    done = run_juggle("-i", "9ms", "true", env={"JUGGLE_OPTIONS": words})
-    assert done.returncode == 0
-    found = helpers.read_report(report)
-    assert found["policy"] == "static"
-    assert found["period_s"] == pytest.approx(0.009), "the command line comes last"
 
 
 @pytest.mark.parametrize("words, message", [

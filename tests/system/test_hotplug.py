@@ -54,8 +54,7 @@ def held(juggle, app, background, two, tmp_path):
                 [*prefix, "taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "-i", "5ms",
                  "--report", self.report, "--trace", tmp_path / "trace", "--",
                  *helpers.held_job()], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
-            self.ubench = helpers.wait_for(
-                lambda: helpers.find(self.juggle.pid, "ubench"), "the job has started")
+            self.ubench = helpers.wait_for_below(self.juggle, "ubench")
             self.balanced_on(two)
 
         def balanced_on(self, cpus):
@@ -63,14 +62,14 @@ def held(juggle, app, background, two, tmp_path):
                 masks = helpers.masks(self.ubench)
                 return (helpers.is_pinned(self.ubench)
                         and set().union(*masks.values()) == set(cpus))
-            helpers.wait_for(balanced, "the threads are pinned to CPUs %s" % cpus)
+            helpers.wait_for(balanced, "the threads are pinned to CPUs %s" % cpus, self.juggle)
 
         def runs(self):
             def used():
                 with open("/proc/%d/stat" % self.ubench, encoding="utf-8") as file:
                     return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
             before = used()
-            helpers.wait_for(lambda: used() > before + 5, "the job makes progress")
+            helpers.wait_for(lambda: used() > before + 5, "the job makes progress", self.ubench)
 
         def end(self):
             self.juggle.stdin.close()
@@ -105,18 +104,18 @@ def test_masks_after_a_cpu_has_come_back(juggle, background, hotplug, two):
     """What a thread had before includes the CPU that was away when juggle let go."""
     job = background(["taskset", "-c", "%d,%d" % tuple(two), *helpers.held_job()],
                      stdin=subprocess.PIPE)
-    ubench = helpers.wait_for(lambda: helpers.find(job.pid, "ubench"), "the job has started")
-    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "its threads, too")
+    ubench = helpers.wait_for_below(job, "ubench")
+    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "its threads, too", job)
     process = background([juggle, "--always", "-c", "%d,%d" % tuple(two), "-p", ubench])
-    helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned")
+    helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned", process)
     hotplug(False)
     helpers.wait_for(
         lambda: all(mask == {two[0]} for mask in helpers.masks(ubench).values()),
-        "all threads are on the CPU that is left")
+        "all threads are on the CPU that is left", process)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     hotplug(True)
-    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "the masks are back")
+    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "the masks are back", job)
 
 
 @contextlib.contextmanager

@@ -27,16 +27,15 @@ def held(juggle, background, app, tmp_path):
                 ["taskset", "-c", two, juggle, "--always",
                  "--report", self.report, *options, "--", *helpers.held_job()],
                 stdin=subprocess.PIPE, **popen)
-            self.ubench = helpers.wait_for(
-                lambda: helpers.find(self.juggle.pid, "ubench"), "the job has started")
-            self.balancer = helpers.wait_for(
-                lambda: helpers.balancer(self.juggle.pid), "the balancer has started")
+            self.ubench = helpers.wait_for_below(self.juggle, "ubench")
+            self.balancer = helpers.wait_for_balancer(self.juggle)
             self.shell = helpers.job(self.juggle.pid)
-            helpers.wait_for(lambda: helpers.is_pinned(self.ubench), "all threads are pinned")
+            helpers.wait_for(lambda: helpers.is_pinned(self.ubench), "all threads are pinned",
+                             self.juggle)
 
         def restored(self):
             helpers.wait_for(lambda: helpers.has_masks(self.ubench, self.cpus),
-                             "the masks are back")
+                             "the masks are back", self.ubench)
 
         def runs(self):
             """The job makes progress."""
@@ -44,7 +43,7 @@ def held(juggle, background, app, tmp_path):
                 with open("/proc/%d/stat" % self.ubench, encoding="utf-8") as file:
                     return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
             before = used()
-            helpers.wait_for(lambda: used() > before + 5, "the job runs on")
+            helpers.wait_for(lambda: used() > before + 5, "the job runs on", self.ubench)
 
         def end(self):
             self.juggle.stdin.close()
@@ -108,14 +107,14 @@ def test_killed_juggle_that_was_attached(juggle, background):
     two = helpers.cpus()[:2]
     alone = background(["taskset", "-c", "%d,%d" % tuple(two), *helpers.held_job()],
                        stdin=subprocess.PIPE)
-    ubench = helpers.wait_for(lambda: helpers.find(alone.pid, "ubench"), "the job has started")
-    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "all threads have started")
+    ubench = helpers.wait_for_below(alone, "ubench")
+    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "all threads have started", alone)
     attached = background(
         [juggle, "-c", "%d,%d" % tuple(two), "--always", "-p", str(ubench)])
-    helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned")
+    helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned", attached)
     attached.kill()
     attached.wait(timeout=helpers.TIMEOUT_S)
-    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "the masks are back")
+    helpers.wait_for(lambda: helpers.has_masks(ubench, two), "the masks are back", alone)
     assert alone.poll() is None
     alone.stdin.close()
     assert alone.wait(timeout=helpers.TIMEOUT_S) == 7
@@ -194,7 +193,7 @@ def test_orphans_of_the_job_keep_no_pinned_mask(juggle, app, background, tmp_pat
         ["taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "--", "sh", "-c", script,
          "sh", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "1000000000", "-b", "yield",
          "--rate", "100000"], stdin=subprocess.PIPE)
-    ubench = helpers.wait_for(lambda: helpers.find(process.pid, "ubench"), "the job started")
+    ubench = helpers.wait_for_below(process, "ubench")
     helpers.wait_for(lambda: helpers.is_pinned(ubench), "all threads are pinned")
     process.stdin.close()
     process.wait(timeout=helpers.TIMEOUT_S)

@@ -14,10 +14,9 @@ BUILT = helpers.BUILD / "libprogress"
 
 
 def run_example(name, *arguments):
-    path = BUILT / "examples" / name
-    if not path.exists():
-        pytest.skip("%s is not in this build" % name)
-    done = helpers.run([str(path), *arguments])
+    if name == "count" and not (BUILT / "examples" / name).exists():
+        pytest.skip("count is not in this build (no Fortran)")
+    done = helpers.run([helpers.built(BUILT / "examples" / name), *arguments])
     if "No space" in done.stderr or "No such file" in done.stderr:
         pytest.skip("/dev/shm cannot be used here")
     assert done.returncode == 0, done.stderr
@@ -32,7 +31,7 @@ def test_exports():
     shown = subprocess.run([nm, "-D", "--defined-only", str(BUILT / "libprogress.so")],
                            capture_output=True, text=True, check=True).stdout
     exported = {line.split()[-1] for line in shown.splitlines()} - {"PROGRESS_1"}
-    header = (SOURCE / "include" / "progress.h").read_text("utf-8")
+    header = (SOURCE / "progress.h").read_text("utf-8")
     declared = set(re.findall(r"^\w[\w ]*[ *](progress_\w+)\(", header, re.MULTILINE))
     assert len(declared) > 5
     assert exported == {name + "@@PROGRESS_1" for name in declared}

@@ -88,11 +88,10 @@ def jacobi(shm, background, app):
         before = len(shm.list())
         process = background(
             shm.command([*wrap, app("jacobi"), "--grid", "40x40", "-n", "1000000000000", *options]),
-            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=env)
+            stdout=subprocess.DEVNULL, env=env)
         wanted = before + count
-        helpers.wait_for(lambda: process.poll() is not None or
-                         sum(e["state"] == "runs" for e in shm.list()) >= wanted, "it publishes")
-        assert process.poll() is None
+        helpers.wait_for(lambda: sum(e["state"] == "runs" for e in shm.list()) >= wanted,
+                         "it publishes", process)
         return process
     return start
 
@@ -171,7 +170,7 @@ def test_full_disk(shm, sleeper, command):
 
 def test_wrapped(shm, jacobi, juggle):
     process = jacobi("-t", "2", wrap=[juggle, "--"], count=2)
-    helpers.wait_for(lambda: one(shm.list(), "job")["threads"] >= 2, "its threads are found")
+    helpers.wait_for(lambda: one(shm.list(), "job")["threads"] >= 2, "its threads are found", process)
     job, progress = shm.list()
     assert keys_of_page("jugglectl-list.1", "RESULT FORMAT") == (set(job), {})
     assert list(job) == list(progress)
@@ -200,7 +199,7 @@ def test_wrapped(shm, jacobi, juggle):
 def test_unwrapped_beside_a_job(shm, jacobi, background, juggle):
     held = background(shm.command([juggle, "-P", "observe", "--", *helpers.held_job()]),
                       stdin=subprocess.PIPE)
-    helpers.wait_for(lambda: [e for e in shm.list() if e["threads"] == 3], "its threads are found")
+    helpers.wait_for(lambda: [e for e in shm.list() if e["threads"] == 3], "its threads are found", held)
     process = jacobi("-t", "1", "--balance", "none")
     job, progress = shm.list()
     assert (job["pid"], job["policy"], job["regime"]) == (held.pid, "observe", "aside")
@@ -276,9 +275,9 @@ def test_another_pid_namespace(shm, background, jacobi, juggle):
         pytest.skip("no PID namespace")
     process = background([*unshare, juggle, "-P", "observe", "cat"], stdin=subprocess.PIPE,
                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    helpers.wait_for(lambda: [e for e in shm.list() if e["job_pid"]], "it runs")
+    helpers.wait_for(lambda: [e for e in shm.list() if e["job_pid"]], "it runs", process)
     alone = jacobi("-t", "1", count=0)
-    progress = helpers.wait_for(lambda: [e for e in shm.list() if e["workers"]], "it publishes")[0]
+    progress = helpers.wait_for(lambda: [e for e in shm.list() if e["workers"]], "it publishes", alone)[0]
     assert progress["pid"] == alone.pid and progress["juggle_pid"] is None
     assert shm.state(1) == "unseen"
     assert shm.clean()["juggle.0.1"]["action"] == "left"
@@ -308,7 +307,7 @@ def test_other_users(shm, background, unprivileged, jugglectl, sleeper):
                       stdin=subprocess.PIPE, stdout=subprocess.DEVNULL)
     mine = shm.segment(NO_SUCH_PID)
     used = shm.segment(sleeper(), progress_header(1))
-    helpers.wait_for(lambda: [e for e in shm.list() if e["job_pid"]], "it runs")
+    helpers.wait_for(lambda: [e for e in shm.list() if e["job_pid"]], "it runs", held)
     # Root sees all; it may ask for a user's.
     job, = shm.list("-u", str(unprivileged.uid))
     assert (job["pid"], job["uid"], job["policy"]) == (held.pid, unprivileged.uid, "observe")
@@ -403,7 +402,7 @@ def test_escape_sequences(shm, background, tmp_path):
     evil = tmp_path / "\033]0;evil\a\n\xff"
     evil.symlink_to("/bin/sleep")
     pid = background([evil, "600"]).pid
-    helpers.wait_for(lambda: b"evil" in Path("/proc/%d/cmdline" % pid).read_bytes(), "it runs")
+    helpers.wait_for(lambda: b"evil" in Path("/proc/%d/cmdline" % pid).read_bytes(), "it runs", pid)
     shm.segment(pid, progress_header(pid))
     done = shm.run("list", "-w")
     assert "]0;evil?" in done.stdout

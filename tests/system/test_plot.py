@@ -265,7 +265,7 @@ def test_interrupted(background, jugglectl, tmp_path):
     environment = {**os.environ, "PATH": "%s:%s" % (tmp_path, os.environ["PATH"])}
     process = background([jugglectl, "plot", "-o", old, TRACES / "block"], env=environment,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    pid = helpers.wait_for(lambda: started.exists() and started.read_text().strip(), "gnuplot runs")
+    pid = helpers.wait_for(lambda: started.read_text().strip(), "gnuplot runs", process)
     os.killpg(process.pid, signal.SIGINT)
     assert process.communicate(timeout=helpers.TIMEOUT_S) == ("", "")
     assert process.returncode == -signal.SIGINT

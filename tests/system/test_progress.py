@@ -13,10 +13,10 @@ from pathlib import Path
 import pytest
 
 import helpers
+import traces
 from test_manuals import keys_of_page
 
 NONE, SPLIT = 1, 3  # enum progress_balancing
-JOB = str(helpers.BUILD / "tests" / "system" / "progress-job")
 
 # struct segment_header, up to the state; then claim, beat_ns, points, moves
 HEADER = struct.Struct("=QIIQIIIIIiQIIIIIIQI")
@@ -27,7 +27,8 @@ NOBODY = 0xffffffff
 
 
 def progress_job(workers=3, subdomains=12, slow=0, kind="sleep", balancing=SPLIT, status=0):
-    return [JOB, workers, subdomains, slow, kind, balancing, status]
+    return [helpers.built("tests/system/progress-job"), workers, subdomains, slow, kind, balancing,
+            status]
 
 
 def path_of(pid):
@@ -73,23 +74,25 @@ class Held:
             self.juggle = background(
                 [juggle, "--report", self.report_path, *options, "--", *command],
                 stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=stderr)
-        self.job = helpers.wait_for(lambda: helpers.job(self.juggle.pid), "the job has started")
-        self.balancer = helpers.wait_for(
-            lambda: helpers.balancer(self.juggle.pid), "the balancer has started")
+        self.job = helpers.wait_for_job(self.juggle)
+        self.balancer = helpers.wait_for_balancer(self.juggle)
+
+    def wait_for(self, condition, what):
+        return helpers.wait_for(condition, what, self.juggle)
 
     def who(self):
         found = balancer_of(self.job)
         return found and found[0]
 
     def claimed(self):
-        helpers.wait_for(lambda: self.who() == self.balancer, "juggle has the claim")
+        self.wait_for(lambda: self.who() == self.balancer, "juggle has the claim")
 
     def points(self):
         return balancer_of(self.job)[1]
 
     def more_points(self, count=20):
         before = self.points()
-        helpers.wait_for(lambda: self.points() >= before + count, "somebody balances")
+        self.wait_for(lambda: self.points() >= before + count, "somebody balances")
 
     def end(self, status=0):
         """Ends the job: its output, juggle's messages and the report."""
@@ -118,11 +121,10 @@ def test_moves_subdomains(held):
     job = held(progress_job(status=5))
     job.claimed()
     # The slow worker begins with four of twelve, and keeps two at least.
-    helpers.wait_for(lambda: held_by(job.job, 0) == 2, "the slow worker has given work away")
+    job.wait_for(lambda: held_by(job.job, 0) == 2, "the slow worker has given work away")
     seen = set()
-    for _ in range(50):
-        seen.add(job.who())
-        time.sleep(0.002)
+    before = job.points()
+    job.wait_for(lambda: seen.add(job.who()) or job.points() > before + 50, "it balances on")
     assert seen == {job.balancer}
     out, err, report = job.end(5)
     assert err == ""
@@ -153,7 +155,7 @@ def test_trace_and_summary(held, tmp_path):
     """They count the same moves as the report."""
     job = held(progress_job(), "-v", "--trace", tmp_path / "trace")
     job.claimed()
-    job.more_points()
+    job.wait_for(lambda: balancer_of(job.job)[2] > 0, "something has moved")
     _, err, report = job.end()
     (progress,) = report["progress"]
     records = [line.split() for line in (tmp_path / "trace").read_text("utf-8").splitlines()
@@ -166,12 +168,12 @@ def test_trace_and_summary(held, tmp_path):
 
 def test_last_sample(held, tmp_path):
     """Of so many subdomains a sample is taken every 6.6 s, and one at the end."""
-    job = held(progress_job(workers=64, subdomains=65536, slow=-1, balancing=NONE), "--trace", tmp_path / "trace")
+    job = held(progress_job(workers=4, subdomains=65536, slow=-1, balancing=NONE), "--trace", tmp_path / "trace")
 
     def samples():
         text = (tmp_path / "trace").read_text("utf-8") if (tmp_path / "trace").exists() else ""
         return [sum(map(int, line.split()[3:])) for line in text.splitlines() if line.startswith("updates ")]
-    helpers.wait_for(samples, "the first sample")
+    job.wait_for(samples, "the first sample")
     job.end()
     first, *_, last = samples()
     assert last > first
@@ -185,7 +187,7 @@ def test_several_processes(held):
     def hosted():
         pids = [pid for pid in helpers.children(job.job) if balancer_of(pid)]
         return len(pids) == 3 and all(balancer_of(pid)[0] == job.balancer for pid in pids)
-    helpers.wait_for(hosted, "all three are balanced")
+    job.wait_for(hosted, "all three are balanced")
     _, _, report = job.end()
     assert len({progress["pid"] for progress in report["progress"]}) == 3
     assert all(progress["points"] > 0 for progress in report["progress"])
@@ -194,8 +196,7 @@ def test_several_processes(held):
 def test_late_segment(held):
     """The process has another life before it creates its segment."""
     job = held(["sh", "-c", 'read line; exec "$@"', "sh", *map(str, progress_job())])
-    helpers.wait_for(lambda: helpers.alive(job.job), "it waits")
-    time.sleep(0.3)
+    helpers.wait_for_looks(job.balancer)
     job.juggle.stdin.write("\n")
     job.juggle.stdin.flush()
     job.claimed()
@@ -205,10 +206,10 @@ def test_late_segment(held):
 @pytest.mark.parametrize("policy", ["static", "observe"])
 def test_other_policies_leave_it_alone(held, policy):
     job = held(progress_job(), "-P", policy)
-    helpers.wait_for(lambda: balancer_of(job.job), "there is a segment")
+    job.wait_for(lambda: balancer_of(job.job), "there is a segment")
     seen = set()
     before = job.points()
-    helpers.wait_for(
+    job.wait_for(
         lambda: seen.add(job.who()) or job.points() > before + 50, "its own threads balance")
     assert job.balancer not in seen
     _, err, report = job.end()
@@ -220,8 +221,8 @@ def test_other_policies_leave_it_alone(held, policy):
 
 def test_no_balancing_is_wanted(held):
     job = held(progress_job(balancing=NONE))
-    helpers.wait_for(lambda: balancer_of(job.job), "there is a segment")
-    time.sleep(0.2)
+    job.wait_for(lambda: balancer_of(job.job), "there is a segment")
+    helpers.wait_for_looks(job.balancer)
     assert balancer_of(job.job) == (0, 0, 0)
     _, _, report = job.end()
     assert report["progress"][0]["balancing"] == "none"
@@ -239,14 +240,14 @@ def test_a_cpu_for_each_worker(background, held, tmp_path):
     def pinned():
         masks = helpers.masks(job.job)
         return sorted(len(mask) for mask in masks.values()) == [1, 1, 2]
-    helpers.wait_for(pinned, "each worker has a CPU, the main thread both")
+    job.wait_for(pinned, "each worker has a CPU, the main thread both")
     masks = helpers.masks(job.job)
     background(["taskset", "-c", str(helpers.cpus()[0]), "sh", "-c", "while :; do :; done"])
-    helpers.wait_for(lambda: sorted(held_by(job.job, w) for w in (0, 1)) != [4, 4],
-                     "subdomains have moved")
+    job.wait_for(lambda: sorted(held_by(job.job, w) for w in (0, 1)) != [4, 4],
+                 "subdomains have moved")
     for _ in range(30):
+        job.more_points()
         assert helpers.masks(job.job) == masks
-        time.sleep(0.01)
     _, _, report = job.end()
     assert report["migrations"] == 0
     # The report has the reason of the end, when one thread has gone before the other.
@@ -256,34 +257,24 @@ def test_a_cpu_for_each_worker(background, held, tmp_path):
 
 @pytest.mark.needs_cpus(2)
 @pytest.mark.parametrize("balancing", [NONE, SPLIT])
-def test_more_workers_than_cpus(held, balancing):
-    """Threads are moved, too, and by updates: the worker whose updates take long gets more CPU
-    time, where CPU time as progress would give all the same."""
+def test_more_workers_than_cpus(held, tmp_path, balancing):
+    """Threads are moved, too, and by updates: the worker whose updates take long is behind, where
+    CPU time as progress would have each of the three behind in turn."""
     two = "%d,%d" % tuple(helpers.cpus()[:2])
-    job = held(progress_job(kind="spin", balancing=balancing), "-c", two)
-    helpers.wait_for(lambda: balancer_of(job.job), "there is a segment")
-    tids = helpers.wait_for(lambda: worker_tids(job.job, 3), "all are registered")
-
-    def used_s():
-        return [int(Path("/proc/%d/task/%d/schedstat" % (job.job, tid)).read_text().split()[0])
-                * 1e-9 for tid in tids]
-    begin = used_s()
-
-    def gets_more():
-        """In some time in which all have run; what else runs here may spoil others."""
-        nonlocal begin
-        now = used_s()
-        slow, *others = (after - before for after, before in zip(now, begin))
-        if min(slow, *others) < 0.2:
-            return False
-        begin = now
-        return slow > 1.5 * max(others)
-    helpers.wait_for(gets_more, "the slow worker has a CPU for itself")
+    job = held(progress_job(kind="spin", balancing=balancing), "-c", two, "--trace", tmp_path / "trace")
+    job.wait_for(lambda: balancer_of(job.job), "there is a segment")
+    tids = job.wait_for(lambda: worker_tids(job.job, 3), "all are registered")
+    job.wait_for(lambda: all(len(helpers.mask(tid, job.job)) == 1 for tid in tids), "all are placed")
+    helpers.wait_for_stat(job.juggle, lambda found: found["cycles"] > 300, "300 balancing points")
+    job.wait_for(lambda: balancing == NONE or balancer_of(job.job)[2] > 0, "something has moved")
     _, _, report = job.end()
     assert report["threads"] == 3
-    assert report["balanced_s"] > 0
     assert report["migrations"] > 0
     assert (report["progress"][0]["moves"] > 0) == (balancing == SPLIT)
+    points = traces.Trace(tmp_path / "trace").points
+    last = [min(point, key=point.get) for point in points.values() if set(point) == set(tids)]
+    assert len(last) > 100
+    assert last.count(tids[0]) > 0.8 * len(last)
 
 
 # --- the end of juggle ---------------------------------------------------------------
@@ -293,7 +284,7 @@ def test_killed_balancer(held):
     job = held(progress_job(status=3))
     job.claimed()
     os.kill(job.balancer, signal.SIGKILL)
-    helpers.wait_for(lambda: job.who() != job.balancer, "the claim is another's")
+    job.wait_for(lambda: job.who() != job.balancer, "the claim is another's")
     job.more_points()
     _, err, report = job.end(3)
     assert "the balancer was killed" in err
@@ -305,7 +296,7 @@ def test_stopped_balancer(held):
     job = held(progress_job())
     job.claimed()
     os.kill(job.balancer, signal.SIGSTOP)
-    helpers.wait_for(lambda: job.who() != job.balancer, "the claim is another's")
+    job.wait_for(lambda: job.who() != job.balancer, "the claim is another's")
     job.more_points()
     os.kill(job.balancer, signal.SIGCONT)
     job.claimed()
@@ -317,14 +308,16 @@ def test_attach_and_detach(background, juggle):
     alone = background(progress_job(status=4), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert alone.stdout.readline() == "ready\n"
     attached = background([juggle, "-p", str(alone.pid)], stderr=subprocess.PIPE)
-    balancer = helpers.wait_for(lambda: helpers.balancer(attached.pid), "the balancer runs")
-    helpers.wait_for(lambda: balancer_of(alone.pid)[0] == balancer, "juggle has the claim")
+    balancer = helpers.wait_for_balancer(attached)
+    helpers.wait_for(lambda: balancer_of(alone.pid)[0] == balancer, "juggle has the claim",
+                     attached)
     attached.send_signal(signal.SIGINT)
     assert attached.wait(timeout=helpers.TIMEOUT_S) == 0
     # Given back, not forgotten: that would take half a second to show.
     assert balancer_of(alone.pid)[0] != balancer
     points = balancer_of(alone.pid)[1]
-    helpers.wait_for(lambda: balancer_of(alone.pid)[1] > points + 20, "its own threads balance")
+    helpers.wait_for(lambda: balancer_of(alone.pid)[1] > points + 20, "its own threads balance",
+                     alone)
     alone.stdin.close()
     assert alone.wait(timeout=helpers.TIMEOUT_S) == 4
 
@@ -358,10 +351,10 @@ def put(pid, data):
 
 def ends_with_its_status(job, message, count=1):
     """The message comes once, although the segment is looked at again and again."""
-    helpers.wait_for(lambda: job.stderr.read_text("utf-8").count("\n") == count, "the message")
+    job.wait_for(lambda: job.stderr.read_text("utf-8").count("\n") == count, "the message")
     path_of(job.job).with_name("progress-test.%d" % job.job).write_bytes(b"")
     path_of(job.job).with_name("progress-test.%d" % job.job).unlink()
-    time.sleep(0.2)
+    helpers.wait_for_looks(job.balancer)
     _, err, report = job.end(6)
     assert err.count("\n") == count, err
     if count:
@@ -454,8 +447,7 @@ def test_overwritten_while_it_is_read(held):
             file.seek(HEADER_BYTES)
             file.write(random.Random(seed).randbytes(2 * WORKER_BYTES + 8 * SUBDOMAIN_BYTES))
             file.flush()
-            time.sleep(0.002)
-    job.claimed()
+            job.more_points(2)
     ends_with_its_status(job, "", count=0)
 
 
@@ -476,7 +468,7 @@ def test_segment_is_closed_and_made_anew(held):
 def test_segment_that_is_being_made(held):
     job = held(CAT)
     put(job.job, segment(job.job, state=0))
-    time.sleep(0.1)
+    helpers.wait_for_looks(job.balancer)
     assert job.who() == 0
     with open(path_of(job.job), "r+b") as file:
         file.seek(88)

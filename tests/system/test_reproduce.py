@@ -182,7 +182,7 @@ def test_readme_example_compiles(tmp_path):
     assert "progress_begin" in code
     (tmp_path / "example.c").write_text(code)
     done = subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fopenmp", "-c", "example.c",
-                           "-I", helpers.REPO / "libprogress" / "include"],
+                           "-I", helpers.REPO / "libprogress"],
                           cwd=tmp_path, capture_output=True, text=True)
     if "omp.h" in done.stderr:
         pytest.skip("no OpenMP here")

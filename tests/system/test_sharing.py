@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """CPUs that others use as well, and what balancing is for: speed."""
 import json
+import os
 import statistics
 import subprocess
 
@@ -54,9 +55,32 @@ def test_juggle_below_juggle(juggle, app, two, tmp_path):
     assert helpers.read_report(tmp_path / "r")["balancer"] == "ended"
 
 
+def test_threads_progress_alike(juggle, app, two, tmp_path):
+    """Three on two CPUs: pinned, one of them would get as much as the others together."""
+    report = tmp_path / "r.json"
+    done = helpers.run([juggle, "-c", two, "--always", "-i", "5ms", "--report", report, "--",
+                        app("ubench"), "-q", "-t", "3", "-e", "20ms", "-p", "100", "-b", "yield",
+                        "--rate", "100000"])
+    assert done.returncode == 0, done.stderr
+    progress = [thread["progress_s"] for thread in helpers.read_report(report)["thread"]]
+    assert len(progress) == 3 and max(progress) < 1.25 * min(progress), progress
+
+
+def cpu_seconds(two):
+    """(CPU time that passed, that was used, that our children used) on two CPUs until now."""
+    with open("/proc/stat", encoding="ascii") as file:
+        lines = [line.split() for line in file if line.split()[0] in ["cpu" + cpu for cpu in two.split(",")]]
+    tick_s = 1 / os.sysconf("SC_CLK_TCK")
+    fields = [sum(int(line[i]) for line in lines) * tick_s for i in range(1, 9)]
+    own = os.times()
+    # user, nice, system, idle, iowait, irq, softirq, steal
+    return sum(fields), sum(fields) - fields[3] - fields[4], own.children_user + own.children_system
+
+
 @pytest.mark.timing
 def test_faster_than_a_static_distribution(juggle, app, two):
-    """Three threads on two CPUs: at most 1.33 times as fast, and 1.08 on a noisy machine."""
+    """Three threads on two CPUs: at most 1.33 times as fast. Where others use the CPUs as well, it is
+    they who decide; then this proves nothing, whichever way it ends."""
     rate = json.loads(helpers.run([app("ubench"), "--calibrate"]).stdout)["rate_steps_per_ms"]
 
     def elapsed_s(*options):
@@ -64,11 +88,9 @@ def test_faster_than_a_static_distribution(juggle, app, two):
                             "-e", "20ms", "-p", "20", "-b", "yield", "--rate", str(int(rate))])
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["elapsed_s"]
-    ratios = []
-    for _ in range(2):
-        runs = [(elapsed_s("-P", "static"), elapsed_s()) for _ in range(3)]
-        static, balanced = (statistics.median(times) for times in zip(*runs))
-        ratios.append(static / balanced)
-        if ratios[-1] >= 1.08:
-            return
-    pytest.fail("only %s times as fast" % ratios)
+    before = cpu_seconds(two)
+    ratios = [elapsed_s("-P", "static") / elapsed_s() for _ in range(3)]
+    passed_s, used_s, own_s = (b - a for a, b in zip(before, cpu_seconds(two)))
+    if used_s - own_s > 0.05 * passed_s:
+        pytest.skip("others used %.0f %% of these CPUs" % ((used_s - own_s) / passed_s * 100))
+    assert statistics.median(ratios) >= 1.08, ratios

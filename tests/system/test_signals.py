@@ -57,7 +57,7 @@ def test_death_by_signal_is_128_plus_n(juggle, background, number):
                          stdout=subprocess.PIPE)
     assert process.stdout.readline() == "ready\n"
     if number == signal.SIGKILL:
-        os.kill(helpers.wait_for(lambda: helpers.job(process.pid), "the job"), number)
+        os.kill(helpers.wait_for_job(process), number)
     else:
         process.send_signal(number)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 128 + number
@@ -67,8 +67,8 @@ def test_command_that_is_stopped_alone_continues_alone(juggle, background):
     process = background([juggle, "sh", "-c", "echo ready; kill -STOP $$; exit 6"],
                          stdout=subprocess.PIPE)
     assert process.stdout.readline() == "ready\n"
-    job = helpers.wait_for(lambda: helpers.job(process.pid), "the job")
-    helpers.wait_for(lambda: helpers.status(job)["State"][0] == "T", "the command is stopped")
+    job = helpers.wait_for_job(process)
+    helpers.wait_for(lambda: helpers.status(job)["State"][0] == "T", "the command is stopped", process)
     assert helpers.status(process.pid)["State"][0] != "T"
     os.kill(job, signal.SIGCONT)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 6
@@ -81,7 +81,7 @@ def attached(juggle, background):
         job = background(["sleep", "100"])
         process = background([juggle, "-p", job.pid], preexec_fn=prepare)
         # Its signals are dealt with from when the balancer is there.
-        helpers.wait_for(lambda: helpers.balancer(process.pid), "juggle has attached")
+        helpers.wait_for_balancer(process)
         return job, process
     return start
 

@@ -23,7 +23,7 @@ TABLES = ("thread", "progress", "subdomain", "cpu")
 def wrapped(juggle, background):
     """The Popen of a juggle around three threads that it has found."""
     process = background([juggle, "-q", "-i", "10ms", "--", *helpers.held_job()], stdin=helpers.subprocess.PIPE)
-    helpers.wait_for(lambda: helpers.find(process.pid, "ubench"), "ubench")
+    helpers.wait_for_below(process, "ubench")
     return process
 
 
@@ -31,7 +31,8 @@ def wrapped(juggle, background):
 def solver(app, background):
     """The Popen of a solver that balances itself, by itself."""
     process = background([app("jacobi"), "-q", "-t", "2", "-n", "1000000000", "--grid", "64x64"])
-    helpers.wait_for(lambda: os.path.exists("/dev/shm/progress.%d.%d" % (os.geteuid(), process.pid)), "segment")
+    helpers.wait_for(lambda: os.path.exists("/dev/shm/progress.%d.%d" % (os.geteuid(), process.pid)), "segment",
+                     process)
     return process
 
 
@@ -63,7 +64,7 @@ def found(record, job, threads):
 
 def test_keys(record, solver):
     outer, inner = keys_of_page("jugglectl-stat.1", "RESULT FORMAT")
-    helpers.wait_for(lambda: record(solver.pid)["thread"], "its workers begin")
+    helpers.wait_for(lambda: record(solver.pid)["thread"], "its workers begin", solver)
     result = record(solver.pid)
     assert outer == set(result)
     assert set(inner) == set(TABLES)
@@ -104,7 +105,7 @@ def test_progress_is_cpu_time(record, wrapped):
         return times
     first = record(wrapped.pid)
     begin = of_kernel()
-    helpers.wait_for(lambda: sum(of_kernel().values()) > sum(begin.values()) + 0.3, "CPU time")
+    helpers.wait_for(lambda: sum(of_kernel().values()) > sum(begin.values()) + 0.3, "CPU time", ubench)
     end = of_kernel()
     second = record(wrapped.pid)
     for tid, seconds in end.items():
@@ -115,7 +116,7 @@ def test_progress_is_cpu_time(record, wrapped):
 def test_unwrapped(record, stat, solver):
     result = helpers.wait_for(
         lambda: (lambda r: r if r["iterations_per_s"] and r["progress"][0]["points"] else None)(record(solver.pid)),
-        "updates")
+        "updates", solver)
     assert (result["wrapped"], result["regime"], result["juggle_pid"]) == (False, None, None)
     process = result["progress"][0]
     assert (process["pid"], process["workers"], process["held"]) == (solver.pid, 2, 8)
@@ -133,8 +134,8 @@ def test_damaged_segment(juggle, app, background, record, stat):
     """The rest is told all the same. The program itself reads no more of that part."""
     process = background([juggle, "-q", "-i", "10ms", app("jacobi"), "-q", "-t", "2", "-n", "1000000000",
                           "--grid", "64x64"])
-    helpers.wait_for(lambda: helpers.find(process.pid, "jacobi"), "jacobi")
-    result = helpers.wait_for(lambda: (lambda r: r if r["held"] else None)(record(process.pid)), "subdomains")
+    helpers.wait_for_below(process, "jacobi")
+    result = helpers.wait_for(lambda: (lambda r: r if r["held"] else None)(record(process.pid)), "subdomains", process)
     pid = result["progress"][0]["pid"]
     segment = "/dev/shm/progress.%d.%d" % (os.geteuid(), pid)
     with open(segment, "r+b") as file:
@@ -262,7 +263,7 @@ def test_end_of_job_in_a_long_interval(jugglectl, background, solver):
     watch = background([jugglectl, "stat", str(solver.pid), "-i", "1000"],
                        stdout=helpers.subprocess.PIPE, stderr=helpers.subprocess.PIPE)
     helpers.wait_for(lambda: helpers.comm(watch.pid) == "jugglectl" and
-                     helpers.status(watch.pid)["State"][0] == "S", "sleep")
+                     helpers.status(watch.pid)["State"][0] == "S", "sleep", watch)
     solver.kill()
     solver.wait()
     _, err = watch.communicate(timeout=helpers.TIMEOUT_S)

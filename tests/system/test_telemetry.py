@@ -17,7 +17,7 @@ def running(juggle, background):
     """A juggle whose command ends with its standard input."""
     process = background([juggle, "-P", "observe", "cat"], stdin=subprocess.PIPE,
                          stdout=subprocess.DEVNULL)
-    helpers.wait_for(lambda: helpers.job(process.pid), "the command has started")
+    helpers.wait_for_job(process)
     return process
 
 
@@ -38,7 +38,7 @@ def test_name_mode_and_end(running):
 def test_contents(running):
     path = helpers.segment(running.pid)
     helpers.wait_for(lambda: HEAD.unpack(path.read_bytes()[:HEAD.size])[-1] == 1,
-                     "the state is: running")
+                     "the state is: running", running)
     data = path.read_bytes()
     (magic, version, header_bytes, total_bytes, cpu_bytes, thread_bytes, cpus, threads, pid,
      attached, realtime_ns, start_ns, command, policy, sampler, balancers, domains, job_pid,

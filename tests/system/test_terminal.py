@@ -199,7 +199,7 @@ def test_nohup_outlives_the_terminal(terminal, juggle, tmp_path):
 def test_ctrl_c_lets_go_of_an_attached_job(terminal, juggle, background):
     job = background(["sleep", "100"])
     screen = terminal([juggle, "-p", job.pid])
-    helpers.wait_for(lambda: helpers.balancer(screen.process.pid), "juggle has attached")
+    helpers.wait_for_balancer(screen.process)
     screen.type("\x03")
     assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert job.poll() is None

@@ -39,8 +39,8 @@ def terminal():
 def start_job(background, juggle, threads=3):
     """A wrapped job that computes until its standard input ends: (Popen, pid of ubench)."""
     job = background([juggle, "-q", "-P", "static", "--", *helpers.held_job(threads)], stdin=subprocess.PIPE)
-    pid = helpers.wait_for(lambda: helpers.find(job.pid, "ubench"), "the job runs")
-    helpers.wait_for(lambda: helpers.is_pinned(pid, threads), "juggle knows its threads")
+    pid = helpers.wait_for_below(job, "ubench")
+    helpers.wait_for(lambda: helpers.is_pinned(pid, threads), "juggle knows its threads", job)
     return job, pid
 
 
@@ -59,7 +59,7 @@ def expect_redrawn(screen, text):
                 return True
         return False
     screen.text = ""
-    helpers.wait_for(redrawn, "%r shows" % text)
+    helpers.wait_for(redrawn, "%r shows" % text, screen.process)
     screen.text = ""
 
 

@@ -41,10 +41,10 @@ def test_own_process(unprivileged, background):
     job = background(user.command(
         ["taskset", "-c", "%d,%d" % tuple(two), user.app("ubench"), *UBENCH[:-2], "-p",
          "1000000000"]), stdout=subprocess.DEVNULL, cwd=user.dir)
-    helpers.wait_for(lambda: helpers.has_masks(job.pid, two), "the threads have started")
+    helpers.wait_for(lambda: helpers.has_masks(job.pid, two), "the threads have started", job)
     process = background(user.command([user.juggle, "-c", "%d,%d" % tuple(two), "--always",
                                        "-p", job.pid]), cwd=user.dir)
-    helpers.wait_for(lambda: helpers.is_pinned(job.pid), "all threads are pinned")
+    helpers.wait_for(lambda: helpers.is_pinned(job.pid), "all threads are pinned", process)
     assert helpers.segment(process.pid, user.uid).stat().st_uid == user.uid
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
@@ -81,7 +81,7 @@ def foreign(unprivileged, background):
                 own = helpers.status(pid)["Uid"].split()[0] == str(user.uid)
                 found["own" if own else "root's"] = pid
         return len(found) == 2
-    helpers.wait_for(started, "the threads have started")
+    helpers.wait_for(started, "the threads have started", parent)
     return {**found, "parent": parent.pid}
 
 
@@ -93,7 +93,7 @@ def test_below_another_users_process(unprivileged, foreign, background):
     report = user.dir / "below.json"
     process = background(user.command([user.juggle, "--always", "--report", report, "-p",
                                        foreign["parent"]]), cwd=user.dir)
-    helpers.wait_for(lambda: helpers.is_pinned(foreign["own"]), "all threads are pinned")
+    helpers.wait_for(lambda: helpers.is_pinned(foreign["own"]), "all threads are pinned", process)
     for name in ("parent", "root's"):
         assert helpers.masks(foreign[name]) == before[foreign[name]]
     process.send_signal(signal.SIGINT)
@@ -112,7 +112,7 @@ def test_end_below_another_users_process(unprivileged, foreign, background, ends
     before = helpers.masks(foreign["own"])
     process = background(user.command([user.juggle, "--always", "-p", foreign["parent"]]),
                          cwd=user.dir)
-    helpers.wait_for(lambda: helpers.is_pinned(foreign["own"]), "all threads are pinned")
+    helpers.wait_for(lambda: helpers.is_pinned(foreign["own"]), "all threads are pinned", process)
     os.kill(foreign[ends], signal.SIGKILL)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert not helpers.segment(process.pid, user.uid).exists()
@@ -131,7 +131,7 @@ def test_hidden_process_of_another_user(unprivileged, foreign, background):
         pytest.skip("cannot mount /proc")
     process = background([*hide, *user.command([user.juggle, "--always", "-p",
                                                 foreign["parent"]])], cwd=user.dir)
-    helpers.wait_for(lambda: helpers.is_pinned(foreign["own"]), "all threads are pinned")
+    helpers.wait_for(lambda: helpers.is_pinned(foreign["own"]), "all threads are pinned", process)
     os.kill(foreign["parent"], signal.SIGKILL)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert not helpers.is_pinned(foreign["own"])
@@ -141,9 +141,9 @@ def test_hidden_process_of_another_user(unprivileged, foreign, background):
 def test_root_balances_a_users_process(unprivileged, juggle, background):
     user = unprivileged
     job = background(user.command(["sleep", "100"]), cwd=user.dir)
-    helpers.wait_for(lambda: helpers.comm(job.pid) == "sleep", "the job has started")
+    helpers.wait_for(lambda: helpers.comm(job.pid) == "sleep", "the job has started", job)
     process = background([juggle, "-p", job.pid])
-    helpers.wait_for(lambda: helpers.balancer(process.pid), "juggle has attached")
+    helpers.wait_for_balancer(process)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
 
