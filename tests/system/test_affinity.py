@@ -68,11 +68,9 @@ def apart(masks):
     return max(counts.values()) - min(counts.values())
 
 
-@pytest.mark.parametrize("balancers", ["cpu", "domain"])
 @pytest.mark.parametrize("threads", [3, 5])
-def test_never_more_than_one_apart(wrapped, two, tmp_path, balancers, threads):
-    process, ubench = wrapped(threads, "--always", "-i", "5ms", "--balancers", balancers, "--trace",
-                              tmp_path / "trace")
+def test_never_more_than_one_apart(wrapped, two, tmp_path, threads):
+    process, ubench = wrapped(threads, "--always", "-i", "5ms", "--trace", tmp_path / "trace")
     helpers.wait_for(lambda: helpers.is_pinned(ubench, threads), "all threads are pinned", process)
     seen = set()
 
@@ -140,12 +138,10 @@ def give_masks(ubench, two):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM], ids=str)
-@pytest.mark.parametrize("balancers", ["cpu", "domain"])
-def test_detaching_restores_each_mask(juggle, alone, background, two, number, balancers):
+def test_detaching_restores_each_mask(juggle, alone, background, two, number):
     job = alone(4)
     expected = give_masks(job.pid, two)
-    process = background([juggle, "-c", "%d,%d" % tuple(two), "--always", "-i", "5ms",
-                          "--balancers", balancers, "-p", job.pid])
+    process = background([juggle, "-c", "%d,%d" % tuple(two), "--always", "-i", "5ms", "-p", job.pid])
     helpers.wait_for(lambda: helpers.is_pinned(job.pid, 4), "all threads are pinned", process)
     helpers.wait_for_looks(helpers.balancer(process.pid))
     process.send_signal(number)

@@ -18,21 +18,19 @@ def synthetic():
     return {"HWLOC_SYNTHETIC": "node:2 core:1 pu:1"}
 
 
-def run(run_juggle, app, tmp_path, mode, env, threads=3, options=()):
+def run(run_juggle, app, tmp_path, mode, env, threads=3):
     report, trace = tmp_path / "r.json", tmp_path / "trace"
     done = run_juggle("-c", "0,1", "--always", "-i", "5ms", "--domains", mode, "--report", report,
-                      "--trace", trace, *options, "--", app("ubench"), "-q", "-t", str(threads),
+                      "--trace", trace, "--", app("ubench"), "-q", "-t", str(threads),
                       "-e", "5ms", "-p", "200", "-b", "yield", "--rate", "100000", env=env)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return helpers.read_report(report), trace.read_text().splitlines()
 
 
-@pytest.mark.parametrize("balancers", ["cpu", "domain"])
 @pytest.mark.parametrize("mode, domains", [("split", [[0], [1]]), ("joint", [[0, 1]])])
-def test_domains(run_juggle, app, tmp_path, synthetic, mode, domains, balancers):
-    report, _ = run(run_juggle, app, tmp_path, mode, synthetic,
-                    options=["--balancers", balancers])
+def test_domains(run_juggle, app, tmp_path, synthetic, mode, domains):
+    report, _ = run(run_juggle, app, tmp_path, mode, synthetic)
     assert report["domains"] == domains
     assert report["cpus"] == [0, 1]
     assert report["threads"] == 3

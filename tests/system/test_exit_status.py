@@ -40,7 +40,6 @@ def test_the_commands_own(run_juggle, script, expected):
     (["--idle", "comm=", "true"], "comm=GLOB"),
     (["--sampler", "guess", "true"], "schedstat"),
     (["--domains", "both", "true"], "split or joint"),
-    (["--balancers", "none", "true"], "domain or cpu"),
     (["-c", "", "true"], "list of CPUs"),
     (["-c", "1-0", "true"], "list of CPUs"),
     (["-c", "0,", "true"], "list of CPUs"),

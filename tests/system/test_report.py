@@ -25,11 +25,9 @@ def ubench(app, *more):
             "100000", *more]
 
 
-@pytest.mark.parametrize("balancers", ["cpu", "domain"])
-def test_all_keys(run_juggle, app, tmp_path, balancers):
+def test_all_keys(run_juggle, app, tmp_path):
     path = tmp_path / "r.json"
-    done = run_juggle("--always", "-i", "5ms", "--balancers", balancers, "--report", path, "--",
-                      *ubench(app))
+    done = run_juggle("--always", "-i", "5ms", "--report", path, "--", *ubench(app))
     assert done.returncode == 0
     assert done.stderr == ""
     report = helpers.read_report(path)
@@ -43,7 +41,7 @@ def test_all_keys(run_juggle, app, tmp_path, balancers):
     assert report["policy"] == "juggle"
     assert report["sampler"] in ("schedstat", "taskstats", "perf")
     assert report["period_s"] == pytest.approx(0.005)
-    assert report["balancers"] == balancers
+    assert report["balancers"] == "domain"
     assert report["cpus"] == helpers.cpus()
     assert sorted(cpu for domain in report["domains"] for cpu in domain) == helpers.cpus()
     assert report["threads"] == 3
@@ -123,55 +121,67 @@ def test_summary(run_juggle, app):
 # --- the trace
 
 Thread = collections.namedtuple("Thread", "tid cpu progress_ns run_ns wait_ns behind")
-Point = collections.namedtuple("Point", "time_ns domain elapsed_ns threads moves")
+Point = collections.namedtuple("Point", "time_ns domain elapsed_ns threads moves period_ns wait_ns regime reason")
+
+
+def read_point(fields, lines):
+    """A Point from the fields of its first line and its other lines."""
+    time_ns, domain, elapsed_ns = map(int, fields[:3])
+    assert fields[4] in ("some", "all", "all,open")
+    threads, moves, decision = [], [], None
+    for line in lines:
+        assert decision is None, "`decide` comes last"
+        word, *fields = line.split(" ")
+        if word == "thread":
+            assert fields[6] in "ab"
+            threads.append(Thread(*map(int, fields[:5]), fields[6] == "b"))
+        elif word == "move":
+            moves.append(tuple(map(int, fields)))
+        elif word == "decide":
+            period_ns, wait_ns, _, regime, *reason = fields
+            decision = int(period_ns), int(wait_ns), regime, " ".join(reason)
+        else:
+            assert word in ("domains", "new", "other", "handover"), line
+    return Point(time_ns, domain, elapsed_ns, threads, moves, *decision)
 
 
 def read_trace(path):
     """(header, points, other lines by their first word)"""
     lines = path.read_text().splitlines()
-    start, mark, header = lines[0].partition("# juggle trace 1 ")
-    assert (start, mark) == ("", "# juggle trace 1 ")
+    start, mark, header = lines[0].partition("# juggle trace 2 ")
+    assert (start, mark) == ("", "# juggle trace 2 ")
     points, others = [], collections.defaultdict(list)
     i = 1
     while i < len(lines):
         word, *fields = lines[i].split(" ")
         i += 1
-        if word != "point":
-            assert word in ("birth", "regime", "cpus"), lines[i - 1]
+        if word == "point":
+            count = int(fields[3])
+            points.append(read_point(fields, lines[i:i + count]))
+            i += count
+        else:
+            assert word in ("birth", "cpus", "team"), lines[i - 1]
             others[word].append(fields)
-            continue
-        time_ns, domain, elapsed_ns, n, moves = map(int, fields)
-        threads = []
-        for line in lines[i:i + n]:
-            word, *fields = line.split(" ")
-            assert word == "thread" and fields[5] in "ab" and len(fields) == 6
-            threads.append(Thread(*map(int, fields[:5]), fields[5] == "b"))
-        i += n
-        moved = []
-        for line in lines[i:i + moves]:
-            word, *fields = line.split(" ")
-            assert word == "move"
-            moved.append(tuple(map(int, fields)))
-        i += moves
-        points.append(Point(time_ns, domain, elapsed_ns, threads, moved))
     return json.loads(header), points, others
 
 
 @pytest.mark.needs_cpus(2)
 @pytest.mark.parametrize("threads", [3, 5])
-@pytest.mark.parametrize("balancers", ["cpu", "domain"])
-def test_trace(juggle, app, tmp_path, balancers, threads):
+def test_trace(juggle, app, tmp_path, threads):
     trace, report = tmp_path / "trace", tmp_path / "r.json"
     two = "%d,%d" % tuple(helpers.cpus()[:2])
     done = helpers.run(
-        [juggle, "-c", two, "--always", "-i", "5ms", "--balancers", balancers, "--trace", trace,
-         "--report", report, "--", *ubench(app, "-t", str(threads))])
+        [juggle, "-c", two, "--always", "-i", "5ms", "--trace", trace, "--report", report, "--",
+         *ubench(app, "-t", str(threads))])
     assert done.returncode == 0
     header, points, others = read_trace(trace)
-    assert header["policy"] == "juggle"
-    assert [cpu for cpu, _ in header["cpus"]] == helpers.cpus()[:2]
+    assert header["policy"] == "juggle" and header["always"] and header["period_s"] == 0.005
+    (_, *cpus), = others["cpus"]
+    assert cpus == ["%d:0" % cpu for cpu in helpers.cpus()[:2]]
+    assert [fields[1:3] + fields[4:] for fields in others["team"]] == [["0", "1", "ns"]]
     assert len({fields[1] for fields in others["birth"]}) >= threads
-    assert any(fields[2] == "balance" for fields in others["regime"])
+    assert any(point.regime == "balance" for point in points)
+    assert all(0.9 <= point.wait_ns / point.period_ns <= 1.1 for point in points)
 
     placed = [point for point in points if len(point.threads) == threads
               and all(thread.cpu >= 0 for thread in point.threads)]
@@ -214,7 +224,8 @@ def test_trace_of_static_has_no_moves(run_juggle, app, tmp_path):
     assert run_juggle("-P", "static", "-i", "5ms", "--trace", trace, "--",
                       *ubench(app)).returncode == 0
     _, points, _ = read_trace(trace)
-    assert points and not any(point.moves for point in points)
+    moves = [move for point in points for move in point.moves]
+    assert len(moves) >= 3 and all(origin == -1 for _, origin, _ in moves), "threads are placed, once"
 
 
 def test_trace_is_a_file_of_the_user(run_juggle, tmp_path):
