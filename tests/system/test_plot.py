@@ -14,6 +14,7 @@ from collections import Counter
 import pytest
 
 import helpers
+import traces
 from helpers import refused
 from test_manuals import keys_of_page
 
@@ -146,15 +147,12 @@ def test_script(run_jugglectl, tmp_path):
 @NEEDS_GNUPLOT
 def test_many_threads_and_points(run_jugglectl, tmp_path):
     """However long it is, the picture is small."""
-    header = (TRACES / "block").read_text().split("\n", 1)[0]
     trace = tmp_path / "trace"
     with open(trace, "w", encoding="utf-8") as file:
-        print(header, file=file)
-        for i in range(2000):
-            print("point %d 0 1000000 200 1" % (34226957845234 + i * 1000000), file=file)
-            file.writelines("thread %d %d %d 9000 0 a\n" % (t + 1, (t + i) % 2, (i * t * 7919) % 1000003)
-                            for t in range(200))
-            print("move 1 0 1", file=file)
+        file.write(traces.begin())
+        file.writelines(traces.point(
+            i * 1000000, [(t + 1, (t + i) % 2, (i * t * 7919) % 1000003, 9000, 0) for t in range(200)],
+            [(1, 0, 1)], 1000000) for i in range(1, 2001))
     done = run_jugglectl("plot", "-q", "--json", "-t", "200", trace)
     assert (done.returncode, done.stderr) == (0, "")
     result = json.loads(done.stdout)

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import helpers
+import traces
 from test_manuals import keys_of_page
 
 
@@ -243,7 +244,7 @@ def test_other_work_of_a_trace(predict, tmp_path):
     path = tmp_path / "trace"
     path.write_text(trace())
     assert predict("--from", path)["measured"]["others"] == 0
-    path.write_text(trace().replace(" 6000000 4000000 a", " 1000000 9000000 a"))
+    path.write_text(trace().replace(" 6000000 4000000 1 a", " 1000000 9000000 1 a"))
     assert predict("--from", path)["measured"]["others"] == pytest.approx(0.6)
 
 
@@ -277,15 +278,12 @@ def test_name_that_is_no_text(predict, tmp_path):
 
 # --- traces --------------------------------------------------------------------------
 
-def trace(policy="juggle", points=30, threads=3, regimes=""):
+def trace(policy="juggle", points=30, threads=3, decision=lambda i: "balance starting"):
     """The threads run 6 ms each of every 10 ms, from 0.01 s on."""
-    header = {"version": "1", "command": "x", "policy": policy, "sampler": "schedstat",
-              "balancers": "domain", "period_s": 0.01, "start_ns": 1000000000, "cpus": [[0, 0], [1, 0]]}
-    lines = ["# juggle trace 1 " + json.dumps(header)] + regimes.split("\n")[:-1]
-    for i in range(1, points + 1):
-        lines.append("point %d 0 10000000 %d 0" % (1000000000 + i * 10000000, threads))
-        lines += ["thread %d 0 %d 6000000 4000000 a" % (10 + t, i * 6000000) for t in range(threads)]
-    return "\n".join(lines) + "\n"
+    return traces.begin(policy=policy, start_ns=1000000000) + "".join(
+        traces.point(1000000000 + i * 10000000,
+                     [(10 + t, 0, i * 6000000, 6000000, 4000000) for t in range(threads)], decision=decision(i))
+        for i in range(1, points + 1))
 
 
 @pytest.mark.parametrize("policy, way", [("juggle", "juggle"), ("static", "pinned"), ("observe", "linux")])
@@ -301,8 +299,7 @@ def test_trace(predict, tmp_path, policy, way):
 
 def test_trace_of_a_run_stood_aside(predict, tmp_path):
     path = tmp_path / "trace"
-    path.write_text(trace(regimes="regime 1000000000 0 balance starting\n"
-                                  "regime 1030000000 0 aside seldom \x1b[7m\n"))
+    path.write_text(trace(decision=lambda i: "balance starting" if i < 4 else "aside seldom \x1b[7m"))
     measured = predict("--from", path)["measured"]
     assert (measured["balanced"], measured["reason"]) == (pytest.approx(0.1), "seldom ?[7m")
     assert measured["way"] == "linux"
@@ -311,7 +308,7 @@ def test_trace_of_a_run_stood_aside(predict, tmp_path):
 @pytest.mark.parametrize("text, word", [
     (trace()[:-20], "cut short"), (trace(points=0), "no compute threads"),
     (trace(threads=0), "no compute threads"), (trace() + "dropped 3\n", "3 records are missing"),
-    (trace("best"), "policy"), (trace().replace("point", "pint"), "line 3"),
+    (trace("best"), "policy"), (trace().replace("point", "pint"), "line 5"),
 ], ids=["cut", "empty", "no threads", "dropped", "policy", "records"])
 def test_bad_trace(refused, tmp_path, text, word):
     path = tmp_path / "trace"

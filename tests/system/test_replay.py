@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import helpers
+import traces
 from helpers import refused
 from test_manuals import keys_of_page
 
@@ -31,6 +32,7 @@ def test_keys(replay):
     assert outer == set(result)
     assert inner == {"recorded": outcome, "decisions": set(result["decisions"]),
                      "load": set(result["load"][0])}
+    assert set(result["asked_decisions"]) == set(result["decisions"])
     assert all(set(result[name]) == outcome for name in OUTCOMES)
 
 
@@ -47,14 +49,28 @@ def test_as_recorded(replay):
     assert not result["cut_short"] and result["dropped"] == result["unknown"] == 0
 
 
-def test_decisions_are_those_of_the_daemon(replay):
-    for name in ("block", "yield"):
-        decisions = replay(TRACES / name)["decisions"]
-        assert decisions["points"] > 100
-        assert decisions["same"] > 0.9 * decisions["points"]
-        other = replay(TRACES / name, "--margin", "50ms")["decisions"]
-        assert other["same"] < 0.9 * other["points"] and other["moves"] == 0
-    assert replay(TRACES / "static")["decisions"]["points"] == 0
+@pytest.mark.parametrize("name", ["block", "yield", "static", "observe", "braid", "lively", "hotplug"])
+def test_decisions_are_those_of_the_daemon(replay, name):
+    decisions = replay(TRACES / name)["decisions"]
+    assert decisions["same"] == decisions["points"] > 50
+    assert decisions["moves"] == decisions["moves_recorded"]
+    assert decisions["regime_parts_s"] is decisions["moves_part_s"] is decisions["period_parts_s"] is None
+
+
+def test_other_settings_part(run_jugglectl, replay):
+    """It says where: at the first decision that is another one."""
+    margin = replay(TRACES / "block", "--margin", "50ms")["asked_decisions"]
+    assert margin["same"] < 0.9 * margin["points"] and margin["moves"] < 0.5 * margin["moves_recorded"]
+    assert margin["regime_parts_s"] is None and margin["moves_part_s"] > 0
+    period = replay(TRACES / "block", "--period", "auto")["asked_decisions"]
+    assert period["period_parts_s"] > 0
+    pinned = replay(TRACES / "block", "--policy", "pinned")["asked_decisions"]
+    assert pinned["regime_parts_s"] > 0, "its reason is another"
+    assert replay(TRACES / "block", "--policy", "ideal")["asked_decisions"] is None
+    always = replay(TRACES / "lively", "--always")["asked_decisions"]
+    assert always["regime_parts_s"] > 0 and always["same"] < always["points"]
+    assert re.search(r"^The placement first differs after [0-9.]+ s\.$",
+                     run_jugglectl("replay", "--margin", "50ms", TRACES / "block").stdout, re.MULTILINE)
 
 
 def test_another_policy(replay):
@@ -98,7 +114,7 @@ def test_left_to_the_kernel(run_jugglectl, replay):
     result = replay(TRACES / "observe")
     assert (result["policy"], result["balanced"]) == ("reactive", 0)
     assert all(cpu["share"] == 0 for cpu in result["load"])
-    assert "left to the kernel" in run_jugglectl("replay", TRACES / "observe").stdout
+    assert "The kernel placed the threads" in run_jugglectl("replay", TRACES / "observe").stdout
 
 
 def test_same_seed_same_result(replay):
@@ -113,7 +129,7 @@ def test_text(run_jugglectl):
     assert re.search(r"^recorded +[0-9.]+ +1\.000 ", done.stdout, re.MULTILINE)
     assert re.search(r"^model: juggle, 4 ms +[0-9.]+ ", done.stdout, re.MULTILINE)
     assert re.search(r"^replay: pinned +[0-9.]+ ", done.stdout, re.MULTILINE)
-    assert "As asked for the run would have taken" in done.stdout
+    assert "With these options the run would have taken" in done.stdout
 
 
 # --- a live run ----------------------------------------------------------------------
@@ -157,11 +173,14 @@ def test_damaged(run_jugglectl, tmp_path):
 @pytest.mark.parametrize("command", [["replay"], ["predict", "--from"]])
 def test_more_cpu_time_than_there_was(run_jugglectl, tmp_path, command):
     """One digit too many is enough, and no option's fault."""
-    text = (TRACES / "block").read_text()
+    lines = (TRACES / "block").read_text().splitlines(keepends=True)
     damaged = tmp_path / "damaged"
-    for run, words in ((" 700220774749341 ", "line 972: damaged: more CPU time than has passed"),
-                       (" 700000000 ", "damaged: more CPU time than the CPUs had")):
-        damaged.write_text(text.replace(" 4749341 ", run))
+    number = max(i for i, line in enumerate(lines) if line.startswith("thread "))
+    for run, words in (("700220774749341", "line %d: damaged: more CPU time than has passed" % (number + 1)),
+                       ("700000000", "damaged: more CPU time than the CPUs had")):
+        fields = lines[number].split(" ")
+        fields[4] = run
+        damaged.write_text("".join([*lines[:number], " ".join(fields), *lines[number + 1:]]))
         done = run_jugglectl(*command, damaged)
         assert (done.returncode, done.stdout) == (1, "")
         assert re.fullmatch(r"jugglectl %s: .*%s.*\n" % (command[0], words), done.stderr), done.stderr
@@ -173,12 +192,12 @@ def test_no_trace(run_jugglectl, tmp_path):
     for text, words in (
             (b"", ("nothing in it",)),
             (random.Random(1).randbytes(10000), ("line 1", "no trace of juggle --trace")),
-            (header.replace("trace 1", "trace 2").encode(), ("version 2",)),
+            (header.replace("trace 2", "trace 1").encode(), ("version 1",)),
+            (header.replace("trace 2", "trace 3").encode(), ("version 3",)),
             (header.encode()[:50], ("the file ends within the header",)),
-            (header.encode(), ("no balancing points",)),
-            (re.sub(r'"cpus":.*', '"cpus":[]}', header).encode() + "".join(
-                "point %d 0 5 1 0\nthread 1 -1 0 3 0 a\n" % now for now in (10, 20)).encode(),
-             ("no CPUs",))):
+            (header.encode(), ("no two balancing points",)),
+            (traces.begin(cpus=0).encode() + b"".join(
+                traces.point(now, [(1, -1, 0, 3, 0)], elapsed_ns=5).encode() for now in (10, 20)), ("no CPUs",))):
         file.write_bytes(text)
         refused(run_jugglectl("replay", file), 1, str(file), *words)
 
@@ -229,14 +248,12 @@ def test_output_that_cannot_be_written(jugglectl):
 
 def test_times_that_cannot_be(run_jugglectl, tmp_path):
     """Neither a hang nor nonsense."""
-    header = (TRACES / "block").read_text().splitlines(keepends=True)[0]
     file, most = tmp_path / "file", 2 ** 62 - 1
-    file.write_text(header + "".join(
-        "point %d 0 5 2 0\nthread 1 0 0 %d 0 a\nthread 2 1 0 %d 0 a\n" % (now, most, most)
-        for now in (10, 20, 30)))
-    refused(run_jugglectl("replay", file), 1, "line 3: damaged: more CPU time than has passed")
-    file.write_text(header + "".join(
-        "point %d 0 5 1 0\nthread 1 0 0 5 0 a\n" % now for now in (10, most)))
+    file.write_text(traces.begin() + "".join(
+        traces.point(now, [(1, 0, 0, most, 0), (2, 1, 0, most, 0)]) for now in (10, 20, 30)))
+    refused(run_jugglectl("replay", file), 1, "line 5: damaged: more CPU time than has passed")
+    file.write_text(traces.begin() + "".join(
+        traces.point(now, [(1, 0, 0, 5, 0)], elapsed_ns=5) for now in (10, most)))
     assert run_jugglectl("replay", "--json", file).returncode == 0
     assert run_jugglectl("replay", "--json", "-i", "1000000min", TRACES / "block").returncode == 0
 

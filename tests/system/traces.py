@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a trace of juggle tells, by `jugglectl plot --perfetto`, which knows its format."""
+"""Traces of juggle: what one tells, by `jugglectl plot --perfetto`, and how to make one up."""
 
 import collections
 import json
@@ -44,3 +44,22 @@ class Trace:
             if len(where) == threads:
                 found.append(dict(where))
         return found
+
+
+# --- made-up traces ------------------------------------------------------------------
+
+def begin(cpus=2, start_ns=0, **header):
+    """The first lines of a trace: header, CPUs, and the only domain."""
+    header = {"version": "1", "command": "x", "start_ns": start_ns, "policy": "juggle", "sampler": "schedstat",
+              "balancers": "domain", "domains": "split", "period_s": 0.01, "period_auto": False, "jitter": 0.1,
+              "margin_ns": 500000, "always": True, "threads": 0, **header}
+    places = "".join(" %d:0" % cpu for cpu in range(cpus))
+    return "# juggle trace 2 %s\ncpus %d%s\nteam %d 0 1 1 ns\n" % (json.dumps(header), start_ns, places, start_ns)
+
+
+def point(now_ns, threads, moves=(), elapsed_ns=10000000, decision="aside why"):
+    """A point of threads (tid, CPU, progress, run, wait, ...), and of moves (tid, from, to)."""
+    lines = ["thread %d %d %d %d %d 1 a" % thread for thread in threads]
+    lines += ["move %d %d %d" % move for move in moves]
+    lines.append("decide 10000000 10000000 0 " + decision)
+    return "\n".join(["point %d 0 %d %d some" % (now_ns, elapsed_ns, len(lines)), *lines]) + "\n"

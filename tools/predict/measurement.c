@@ -361,12 +361,10 @@ static int parse_trace(struct reading *reading, FILE *file, const char *begin, s
 	free(text);
 	if (r == 0)
 		read_trace(reading, &trace);
-	else if (r == -EBADMSG && error.line > 0)
+	else if ((r == -EBADMSG || r == -EPROTO) && error.line > 0)
 		refuse(reading, "line %zu: %s", error.line, error.text);
 	else if (r == -EBADMSG)
 		refuse(reading, "%s", error.text);
-	else if (r == -EPROTO)
-		refuse(reading, "a trace of a version that is not known");
 	trace_file_deinit(&trace);
 	return reading->failed ? -EBADMSG : r;
 }
