@@ -190,6 +190,13 @@ def test_output_that_stands_still(terminal, jugglectl, job):
     screen = terminal([jugglectl, "top", "-i", "0.1", job[0].pid])
     screen.expect("threads")
     screen.type("\x13")
+    # The key takes effect some time after it was typed; what comes before is another case.
+    output = os.open("/proc/%d/fd/1" % screen.process.pid, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
+    try:
+        helpers.wait_for(lambda: not select.select([], [output], [], 0)[1], "the output stands still",
+                         screen.process)
+    finally:
+        os.close(output)
     os.kill(screen.process.pid, signal.SIGTERM)
     screen.expect(LEAVE_SCREEN)
     assert end(screen) == -signal.SIGTERM

@@ -108,7 +108,7 @@ def test_closed_streams_stay_closed_and_harm_nothing(juggle, app, closed, tmp_pa
             os.close(fd)
 
     def opened(prefix):
-        script = "ls -l /proc/$$/fd > %s; exec %s -q -t 3 -e 5ms -p 300 --rate 100000 --json %s" % (
+        script = "ls -l /proc/$$/fd > %s; exec %s -q -t 3 -e 5ms -p 100 --rate 100000 --json %s" % (
             tmp_path / "fds", app("ubench"), tmp_path / "out.json")
         process = subprocess.Popen([*prefix, "sh", "-c", script], preexec_fn=prepare,
                                    stdin=subprocess.DEVNULL, start_new_session=True)
