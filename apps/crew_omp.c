@@ -25,7 +25,7 @@ int crew_run(uint32_t threads, crew_member *member, void *arg)
 	omp_set_dynamic(0);
 #pragma omp parallel num_threads(wanted)
 	{
-		/* OMP_THREAD_LIMIT may have given fewer: the barrier would wait for the others. */
+		/* OMP_THREAD_LIMIT may give us fewer, and the barrier would wait for the others. */
 		if (omp_get_num_threads() == wanted)
 			member(NULL, (uint32_t)omp_get_thread_num(), arg);
 #pragma omp master

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Pinning for the workloads. A static baseline is only as good as its pinning, so the same code
- * places the threads of all of them; and not the daemon's, which they are there to test.
+ * Pinning for the workloads. A static baseline is only as good as its pinning, so they all share
+ * this code. It is not the daemon's, which the workloads are there to test.
  */
 #ifndef APPS_PIN_H
 #define APPS_PIN_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* juggle(1): run a parallel program and keep its threads at the same rate. */
+/* juggle(1): run a parallel program and keep all of its threads progressing at the same rate. */
 #include "daemon/keeper/keeper.h"
 
 int main(int argc, char **argv)

@@ -11,7 +11,7 @@
 
 #include "daemon/base/parse.h"
 
-/* Defaults, once: they are parsed like options, and stand in the help text. */
+/* The defaults. They are parsed like options, and are part of the help text. */
 #define DEFAULT_PERIOD "auto"
 #define DEFAULT_JITTER "10"
 #define DEFAULT_POLICY "juggle"
@@ -23,7 +23,7 @@
 #define PERIOD_LEAST_NS UINT64_C(100000)
 #define LONGEST_NS UINT64_C(3600000000000)
 
-/* Keys of options without a short name, and of one whose help is made. */
+/* Keys of options that have no short name, and of --policy, whose help is made at run time. */
 enum {
 	KEY_POLICY = 'P',
 	KEY_JITTER = 256,
@@ -74,7 +74,7 @@ static const struct argp_option table[] = {
 	{0},
 };
 
-/* argp takes --version on only when it finds this, which -fvisibility=hidden would prevent. */
+/* argp adds --version only if it finds this symbol, which -fvisibility=hidden would hide. */
 __attribute__((visibility("default"))) const char *argp_program_version = "juggle " JUGGLE_VERSION;
 
 static void parse_cpus(struct argp_state *state, struct options *o, const char *arg)
@@ -112,8 +112,8 @@ static int64_t parse_number(
 	return value;
 }
 
-/* The comma-separated words of a list, one after the other; *at begins as the list.
- * Returns the word's length, or -1 at the end. */
+/* The words of a comma-separated list, one per call; *at is the list at first. Returns the length
+ * of the word, or -1 at the end. */
 static int next_word(const char **at, const char **word)
 {
 	if (*at == NULL)
@@ -172,7 +172,7 @@ static void parse_idle(struct argp_state *state, struct options *o, const char *
 		argp_error(state, "--idle '%s': none excludes the others", arg);
 }
 
-/* Which of the words it is: its index; an argp error otherwise. */
+/* Returns the index of the word; an argp error if it is none of them. */
 static int parse_word(
 	struct argp_state *state, const char *name, const char *arg, const char *const *words)
 {
@@ -190,7 +190,7 @@ static int parse_word(
 	return 0;
 }
 
-/* All names of the table of policies, with their summaries if wanted: "a (...), b or c (...)". */
+/* All names of the table of policies, with or without summaries: "a (...), b or c (...)". */
 static void list_policies(char *out, size_t bytes, bool summaries)
 {
 	size_t used = 0;
@@ -214,7 +214,7 @@ static const struct policy_kind *parse_policy(struct argp_state *state, const ch
 	return kind;
 }
 
-/* The help of -P comes from the table of policies. What is returned is argp's to free. */
+/* The help of -P comes from the table of policies. argp frees what this returns. */
 static char *filter_help(int key, const char *text, void *input)
 {
 	char list[512], *help;
@@ -305,7 +305,7 @@ static const struct argp parser = {
 	       "With -p: 0.",
 };
 
-/* JUGGLE_OPTIONS as an argument vector of its own, into whose words options may point. */
+/* Parse JUGGLE_OPTIONS as an argument vector of its own. Options may point into its words. */
 static void parse_environment(struct options *options, char *name)
 {
 	const char *text = getenv("JUGGLE_OPTIONS");

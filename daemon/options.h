@@ -13,7 +13,7 @@
 #include "daemon/policy/kind.h"
 #include "daemon/sample/sampler.h"
 
-enum { /* exit statuses of juggle itself, as timeout(1) and env(1) have them */
+enum { /* exit statuses of juggle itself, as those of timeout(1) and env(1) */
 	EXIT_JUGGLE_FAILED = 125,
 	EXIT_CANNOT_EXECUTE = 126,
 	EXIT_NOT_FOUND = 127,
@@ -22,17 +22,17 @@ enum { /* exit statuses of juggle itself, as timeout(1) and env(1) have them */
 enum { IDLE_AUTO = 1, IDLE_MAIN = 2, IDLE_COMM = 4 }; /* none: 0 */
 
 struct options {
-	struct cpuset cpus; /* what to use: -c, else the caller's mask */
+	struct cpuset cpus; /* the CPUs to use: -c, or the caller's mask */
 	bool cpus_given;
-	uint32_t threads; /* compute threads to expect; 0: find out */
+	uint32_t threads; /* compute threads to expect; 0: find them by watching */
 	uint64_t period_ns;
 	bool period_auto;
-	double jitter; /* share of the period */
+	double jitter; /* a share of the period */
 	const struct policy_kind *policy;
 	bool always; /* balance without trials */
 	bool joint; /* one pool instead of a domain per NUMA node */
-	unsigned idle; /* what --idle names */
-	const char *idle_list; /* its text, for the globs in it */
+	unsigned idle; /* a sum of IDLE_ constants */
+	const char *idle_list; /* the argument of --idle, for the globs in it */
 	enum sampler_kind sampler;
 	int64_t margin_ns;
 	const char *report; /* path, "-" for standard error, NULL for none */
@@ -44,13 +44,13 @@ struct options {
 	char *environment; /* words of JUGGLE_OPTIONS, owned */
 };
 
-/* Parse $JUGGLE_OPTIONS and then the command line. Prints one line and exits with
- * EXIT_JUGGLE_FAILED on an error; prints and exits with 0 on --help and --version.
- * What it returns points into argv, and has to be given to options_deinit(). */
+/* Parse $JUGGLE_OPTIONS and then the command line. On an error, prints one line and exits with
+ * EXIT_JUGGLE_FAILED; on --help and --version, prints and exits with 0. *options points into argv
+ * afterwards. Free it with options_deinit(). */
 void options_parse(struct options *options, int argc, char **argv);
 void options_deinit(struct options *options);
 
-/* Does --idle name a thread by its comm? */
+/* Does a comm=GLOB of --idle match this thread name? */
 bool options_idle_comm(const struct options *options, const char *comm);
 
 #endif

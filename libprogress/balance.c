@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The program's own threads as the balancer. */
+/* Balancing by the program's own threads. */
 #include "libprogress/instance.h"
 
 /* Returns whether this process may balance now; then sets *mine. */
@@ -29,7 +29,7 @@ static void give_back(struct progress *p, uint64_t mine)
 		&p->header->claim, &mine, none, memory_order_acq_rel, memory_order_relaxed);
 }
 
-/* Read the counters, and remind of hand-overs that are still to be done. */
+/* Read the counters, and flag holders again that have not passed a subdomain on yet. */
 static void read_counters(struct progress *p)
 {
 	for (uint32_t k = 0; k < p->workers; k++) {
@@ -42,12 +42,12 @@ static void read_counters(struct progress *p)
 	for (uint32_t s = 0; s < p->subdomains; s++) {
 		const struct segment_subdomain *subdomain = &p->subdomain[s];
 		uint32_t owner = atomic_load_explicit(&subdomain->owner, memory_order_relaxed);
-		/* Acquire: not the updates from before it came here. */
+		/* Acquire, lest the updates be older than the holder. */
 		uint32_t holder = atomic_load_explicit(&subdomain->holder, memory_order_acquire);
 		uint64_t updates = atomic_load_explicit(&subdomain->updates, memory_order_relaxed);
 		if (point_fill(&p->point, s, updates, owner, holder) &&
 			atomic_load_explicit(&p->worker[holder].dirty, memory_order_relaxed) == 0)
-			instance_tell(p, holder);
+			instance_set_dirty(p, holder);
 	}
 }
 
@@ -64,7 +64,7 @@ static uint32_t balance(struct progress *p, uint64_t mine)
 		const struct policy_plb_move *move = &p->point.move[i];
 		atomic_store_explicit(
 			&p->subdomain[move->subdomain].owner, move->to, memory_order_relaxed);
-		instance_tell(p, move->from);
+		instance_set_dirty(p, move->from);
 	}
 	atomic_fetch_add_explicit(&h->points, 1, memory_order_relaxed);
 	atomic_fetch_add_explicit(&h->moves, moves, memory_order_relaxed);
@@ -87,7 +87,7 @@ uint32_t progress_balance(struct progress *p, uint32_t worker)
 	if (!is_due(p, now_ns) ||
 		atomic_exchange_explicit(&p->balancing, true, memory_order_acquire))
 		return 0;
-	/* Again, as another thread may have been quicker. */
+	/* Check again: another thread may have been quicker. */
 	if (is_due(p, now_ns)) {
 		atomic_store_explicit(
 			&p->header->due_ns, now_ns + p->period_ns, memory_order_relaxed);

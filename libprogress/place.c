@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Places that are emptied and filled, for subdomains that come from other processes and go there.
- * Why balancers do no harm meanwhile is said in worker.c.
+ * Emptying and filling places, for subdomains that move between processes. worker.c says why
+ * balancers do no harm meanwhile.
  */
 #include "libprogress/instance.h"
 
@@ -12,20 +12,20 @@ int progress_remove(struct progress *p, uint32_t subdomain)
 {
 	if (subdomain >= p->subdomains)
 		return -EINVAL;
-	/* Acquire: whoever passed it on to a holder that has not begun since. */
+	/* Acquire, from the thread that passed it on to a holder that has not begun since. */
 	uint32_t holder = progress_holder(p, subdomain);
 	if (holder == PROGRESS_NOBODY)
 		return -ENOENT;
-	/* The counters stay as they are: who has just seen the holder is not to take zeros for the
-	 * subdomain's. Release: for who fills the place. */
+	/* Keep the counters: a thread that has just seen the holder must not take zeros for the
+	 * subdomain's. Release, to the thread that fills the place. */
 	atomic_store_explicit(
 		&p->subdomain[subdomain].holder, PROGRESS_NOBODY, memory_order_release);
-	instance_tell(p, holder);
+	instance_set_dirty(p, holder);
 	return 0;
 }
 
-/* The registered worker that holds the fewest subdomains, or PROGRESS_NOBODY. Of several, which of
- * them depends on the place: if it were always the first, its domain would get more than others. */
+/* The registered worker that holds the fewest subdomains, or PROGRESS_NOBODY. The choice among
+ * several depends on the place: the first of them would give its domain more than others. */
 static uint32_t find_idlest(struct progress *p, uint32_t place)
 {
 	uint32_t idlest = PROGRESS_NOBODY;
@@ -50,7 +50,7 @@ int progress_insert(struct progress *p, uint32_t subdomain, uint32_t worker, uin
 {
 	if (subdomain >= p->subdomains)
 		return -EINVAL;
-	/* Acquire: what was done to the place until it was emptied. */
+	/* Acquire, from the thread that emptied the place. */
 	if (progress_holder(p, subdomain) != PROGRESS_NOBODY)
 		return -EEXIST;
 	if (worker == PROGRESS_NOBODY)
@@ -59,10 +59,11 @@ int progress_insert(struct progress *p, uint32_t subdomain, uint32_t worker, uin
 		return -EINVAL;
 	struct segment_subdomain *s = &p->subdomain[subdomain];
 	instance_publish(s, iteration, iteration, NAN);
-	/* Before the holder, which would else pass the place on to a stale owner. */
+	/* Set the owner before the holder, which could otherwise pass the place on to a stale
+	 * owner. */
 	atomic_store_explicit(&s->owner, worker, memory_order_relaxed);
-	/* Release: from here on all is the holder's. */
+	/* Release, to the holder. */
 	atomic_store_explicit(&s->holder, worker, memory_order_release);
-	instance_tell(p, worker);
+	instance_set_dirty(p, worker);
 	return 0;
 }

@@ -53,7 +53,8 @@ void point_deinit(struct point *point)
 	*point = (struct point){0};
 }
 
-/* The policy wants domains without gaps; the absent stay in none. Returns how many there are. */
+/* Number the domains without gaps, as the policy needs. Absent workers stay without one. Returns
+ * the number of domains. */
 static uint32_t number_domains(struct point *point)
 {
 	uint32_t node[POINT_DOMAINS_MAX], domains = 0;

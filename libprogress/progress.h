@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * libprogress: publish how far each piece of a program's work has come, and let a balancer
- * move the pieces between the program's threads.
+ * libprogress: publish how far each piece of a program's work has come, and let a balancer move the
+ * pieces between the program's threads.
  *
- * The work is cut into subdomains, numbered from 0. A worker is a thread that updates
- * subdomains; workers are numbered from 0, too. Each subdomain has one holder, the worker that
- * may update it now, and an owner, the worker that should: the balancer writes owners, and
- * holders pass subdomains on at the start of their iterations. The balancer is `juggle`, when
- * it wraps the program, or the program's own threads (progress_balance()).
+ * The work is divided into subdomains, numbered from 0. A worker is a thread that updates
+ * subdomains; workers are numbered from 0, too. Each subdomain has a holder, the worker that may
+ * update it now, and an owner, the worker that should. The balancer sets owners. Holders pass
+ * subdomains on to their owners at the start of an iteration. The balancer is `juggle`, if it runs
+ * the program, or else the program's own threads (progress_balance()).
  *
  *     struct progress *p;
  *     struct progress_options options = {.workers = threads, .subdomains = 4 * threads};
@@ -43,29 +43,29 @@ extern "C" {
 #define PROGRESS_WORKERS_MAX 65536u
 #define PROGRESS_SUBDOMAINS_MAX 1048576u
 #define PROGRESS_PAIRS_MAX 1024u
-#define PROGRESS_NOBODY UINT32_MAX /* the holder of a subdomain that is not there */
+#define PROGRESS_NOBODY UINT32_MAX /* the holder of an empty place */
 
 /* How subdomains are moved between workers: PLB (Zarins & Weiland 2017), Section 3.3. */
 enum progress_balancing {
 	PROGRESS_BALANCE_DEFAULT, /* split */
-	PROGRESS_BALANCE_NONE, /* publish only: nobody moves anything */
-	PROGRESS_BALANCE_JOINT, /* all workers are treated the same */
-	PROGRESS_BALANCE_SPLIT, /* workers of each NUMA node on their own */
-	PROGRESS_BALANCE_HYBRID /* split, and now and then a move between nodes */
+	PROGRESS_BALANCE_NONE, /* publish only; subdomains don't move */
+	PROGRESS_BALANCE_JOINT, /* between all workers */
+	PROGRESS_BALANCE_SPLIT, /* between the workers of each NUMA node */
+	PROGRESS_BALANCE_HYBRID /* split, with an occasional move between nodes */
 };
 
-/* Zero-initialise, then set what differs. 0 stands for the default, in brackets. */
+/* Zero-initialise, then set what you need. 0 means the default, which is in brackets. */
 struct progress_options {
 	uint32_t workers; /* 1 ... PROGRESS_WORKERS_MAX; no default */
 	uint32_t subdomains; /* 1 ... PROGRESS_SUBDOMAINS_MAX; no default */
-	/* First owner of each subdomain; PROGRESS_NOBODY: it is not there yet [equal contiguous
-	 * blocks] */
+	/* The first owner of each subdomain; PROGRESS_NOBODY leaves the place empty [equal
+	 * contiguous blocks] */
 	const uint32_t *owner;
 	uint32_t balancing; /* an enum progress_balancing [split] */
 	uint32_t pairs; /* nPairs of Algorithm 1, at most PROGRESS_PAIRS_MAX [6] */
 	uint32_t low; /* a worker with this many subdomains gives none away [2] */
 	uint32_t high; /* a worker with this many takes no more [6] */
-	uint32_t hybrid_every; /* balancing points between moves from node to node [500] */
+	uint32_t hybrid_every; /* balancing points between moves to another node [500] */
 	uint64_t period_ns; /* between balancing points, at least 100,000 [1,000,000] */
 	int32_t rank; /* MPI rank, to tell processes apart in listings [0] */
 	uint32_t reserved[7]; /* 0 */
@@ -73,77 +73,77 @@ struct progress_options {
 
 struct progress; /* opaque */
 
-/* Create this process's segment, /dev/shm/progress.<uid>.<pid> with mode 0600, with every
- * subdomain held by its first owner. One per process; a forked child may create its own, and must
- * not use its parent's. Returns 0 and sets *out (to be closed with progress_close());
- * -EINVAL (an option out of its range; an owner that is no worker), -EEXIST (this process has one
- * already), -ENOMEM, -ENOSPC (/dev/shm is full), -EFBIG (beyond RLIMIT_FSIZE), -EPERM (somebody
- * else's file has the name) or what shm_open(3) gives. Not safe to call from two threads at
+/* Create the segment of this process, /dev/shm/progress.<uid>.<pid> with mode 0600, where each
+ * subdomain is held by its first owner. A process can have one. A forked child may create its own,
+ * and must not use its parent's. Returns 0 and sets *out (to be closed with progress_close());
+ * -EINVAL (an option is out of range, or an owner is not a worker), -EEXIST (this process has one
+ * already), -ENOMEM, -ENOSPC (/dev/shm is full), -EFBIG (larger than RLIMIT_FSIZE), -EPERM
+ * (somebody else's file has the name) or an error of shm_open(3). Two threads must not call it at
  * once. */
 int progress_create(const struct progress_options *options, struct progress **out);
 
 /* Unmap and remove the segment. No worker may use it any more. Accepts NULL. */
 void progress_close(struct progress *p);
 
-/* The calling thread becomes this worker: its tid and the NUMA node that it runs on are shown. Call
- * it in each worker before its first progress_begin(), after pinning it if you pin. Returns 0,
+/* Make the calling thread this worker, and publish its tid and the NUMA node that it runs on. Call
+ * it in each worker before its first progress_begin(), and after pinning it if you pin. Returns 0,
  * -EINVAL (no such worker) or -EBUSY (another thread is this worker, and has not left). */
 int progress_register(struct progress *p, uint32_t worker);
 
-/* Start an iteration of this worker (and count the one before, if it held anything): pass on what
- * others should have, take what was passed on. Sets *subdomains to the numbers of those it holds,
- * in ascending order, and returns how many (0 is possible); both hold until its next call. Costs
- * one load when nothing has changed. To be called by the worker's own thread only. */
+/* Start an iteration of this worker, and count the one before if the worker held anything. Passes
+ * subdomains on to their owners, and takes those that were passed on to this worker. Sets
+ * *subdomains to the numbers of those that it holds, in ascending order, and returns how many there
+ * are (may be 0). Both are valid until the worker's next call. Costs one load when nothing has
+ * changed. Only for the worker's own thread. */
 uint32_t progress_begin(struct progress *p, uint32_t worker, const uint32_t **subdomains);
 
-/* The worker has brought a subdomain that it holds up to `iteration`: counts an update, and
- * publishes iteration and residual (any unit; NAN when unknown) as one. Whoever reads that
- * iteration with progress_iteration() sees all that the worker wrote before (release). Some
- * nanoseconds; wait-free. To be called by the holder only. */
+/* Publish that the worker has brought a subdomain that it holds to `iteration`. Counts an update,
+ * and stores iteration and residual (any unit; NAN: unknown) as one. A thread that reads this
+ * iteration with progress_iteration() sees all that the worker wrote before (release). Takes some
+ * nanoseconds; wait-free. Only for the holder. */
 void progress_update(struct progress *p, uint32_t worker, uint32_t subdomain, uint64_t iteration,
 	double residual);
 
-/* The last iteration that was published for a subdomain (acquire); 0 before the first, and of an
- * empty place. Wait-free; from any thread. */
+/* The last published iteration of a subdomain (acquire); 0 before the first, and for an empty
+ * place. Wait-free; for any thread. */
 uint64_t progress_iteration(const struct progress *p, uint32_t subdomain);
 
-/* The number of updates of a subdomain (relaxed); 0 of an empty place. Wait-free; from any
+/* The number of updates of a subdomain (relaxed); 0 for an empty place. Wait-free; for any
  * thread. */
 uint64_t progress_updates(const struct progress *p, uint32_t subdomain);
 
-/* The worker that holds a subdomain (acquire), or PROGRESS_NOBODY. It may change at once. */
+/* The worker that holds a subdomain (acquire), or PROGRESS_NOBODY. It may change at any time. */
 uint32_t progress_holder(const struct progress *p, uint32_t subdomain);
 
-/* Be the balancer, if it is due and nobody else is: the program's own threads take turns.
- * While `juggle` balances this process it does nothing; when juggle is gone, or stands still for
- * half a second, the threads take over. Call it once an iteration from every worker. Costs a
- * read of the clock when not due; never waits. Returns the number of subdomains that it gave
- * another owner. */
+/* Balance, if a balancing point is due and nobody else is at it: the program's own threads take
+ * turns. While `juggle` balances this process, this does nothing. When juggle is gone, or stands
+ * still for half a second, the threads take over. Call it once per iteration from every worker.
+ * Costs a read of the clock when nothing is due; never waits. Returns the number of subdomains that
+ * got another owner. */
 uint32_t progress_balance(struct progress *p, uint32_t worker);
 
-/* For work that comes from other processes and goes there, as between MPI ranks: a number below
- * `subdomains` is a place, which may be empty. Nobody holds an empty place, and balancing and
- * spread leave it out. The balancer may be at work meanwhile.
+/* For work that moves between processes, such as MPI ranks. Each number below `subdomains` is a
+ * place for a subdomain, and may be empty. Nobody holds an empty place, and balancing and spread
+ * ignore it. The balancer may be at work while places are emptied and filled.
  *
- * Empty a place. To be called by the worker that holds it, or by any thread while all workers are
- * between two iterations, as between two barriers; what progress_begin() listed for its holder is
- * void. Who fills the place sees all that was written before (release). Returns 0, -EINVAL (no such
- * place) or -ENOENT (it is empty). */
+ * Empty a place. Only for the worker that holds it, or for any thread while all workers are between
+ * two iterations, as between two barriers. It invalidates the holder's list from progress_begin().
+ * The thread that fills the place sees all that was written before (release). Returns 0, -EINVAL
+ * (no such place) or -ENOENT (it is empty). */
 int progress_remove(struct progress *p, uint32_t subdomain);
 
-/* Fill an empty place: its counts of updates and iterations go on from `iteration`, and `worker`
- * gets it with its next progress_begin(); PROGRESS_NOBODY stands for the registered worker that
- * holds the fewest. The residual is unknown. The worker sees all that was written before (release).
- * To be called by one thread at a time. Returns 0, -EINVAL (no such place or worker, or nobody is
+/* Fill an empty place. Its updates and iterations count on from `iteration`; its residual is
+ * unknown. `worker` gets it with its next progress_begin(); PROGRESS_NOBODY means the registered
+ * worker that holds the fewest. The worker sees all that was written before (release). Only one
+ * thread at a time may call it. Returns 0, -EINVAL (no such place or worker, or no worker is
  * registered) or -EEXIST (it is not empty). */
 int progress_insert(struct progress *p, uint32_t subdomain, uint32_t worker, uint64_t iteration);
 
-/* The worker stops: counts its last iteration. It keeps what it holds, until it registers again
- * and begins. To be called by the worker's own thread. */
+/* Stop the worker, and count its last iteration. It keeps what it holds, until it registers again
+ * and begins an iteration. Only for the worker's own thread. */
 void progress_leave(struct progress *p, uint32_t worker);
 
-/* Difference of the largest and the smallest number of updates over all subdomains that are
- * there. */
+/* The largest minus the smallest number of updates over all subdomains, without empty places. */
 uint64_t progress_spread(const struct progress *p);
 
 #pragma GCC visibility pop

@@ -44,13 +44,14 @@ static bool in_range(const struct progress_options *o)
 	return true;
 }
 
-/* A leftover of a dead process with our pid goes; what a living one has locked stays: ours, since
- * nobody else in the same pid namespace has its name. Returns 0 when the name is free now. */
+/* Remove a segment that a dead process with our pid left behind. A segment that a living process
+ * has locked stays; it is our own, because no other process in this pid namespace has its name.
+ * Returns 0 when the name is free now. */
 static int remove_leftover(const char *name)
 {
 	struct stat st;
 	int error = 0;
-	/* Not to be held up by a FIFO that somebody put there. */
+	/* O_NONBLOCK: a FIFO that somebody put there must not hold us up. */
 	int fd = shm_open(name, O_RDWR | O_NOFOLLOW | O_NONBLOCK, 0);
 
 	if (fd < 0)
@@ -67,8 +68,8 @@ static int remove_leftover(const char *name)
 	return error;
 }
 
-/* Reserve all memory now: writing to a page that a full /dev/shm cannot provide is a SIGBUS.
- * In pieces, because a signal makes the kernel begin a piece again. */
+/* Reserve all memory now: writing to a page that a full /dev/shm can't provide is a SIGBUS. In
+ * pieces, because the kernel starts a piece over after a signal. */
 static int reserve(int fd, uint64_t size_bytes)
 {
 	struct rlimit limit;
@@ -88,7 +89,7 @@ static int reserve(int fd, uint64_t size_bytes)
 	return 0;
 }
 
-/* Sets p->fd and p->header; on failure nothing stays. */
+/* Sets p->fd and p->header. On an error nothing remains. */
 static int map_segment(struct progress *p)
 {
 	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
@@ -103,7 +104,7 @@ static int map_segment(struct progress *p)
 	}
 	if (p->fd < 0)
 		return -errno;
-	/* Inherited by children, but not over execve(2), after which the segment is a leftover. */
+	/* Children inherit the lock, but execve(2) drops it and leaves the segment behind. */
 	error = flock(p->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : reserve(p->fd, p->size_bytes);
 	if (error == 0) {
 		void *memory =
@@ -149,7 +150,7 @@ static void fill_in(struct progress *p, const struct progress_options *o)
 		       : o->period_ns > PERIOD_MAX_NS ? PERIOD_MAX_NS
 						      : o->period_ns;
 	atomic_init(&h->due_ns, h->created_ns + h->period_ns);
-	/* To look for the subdomains that they start with. */
+	/* Each worker has to look for the subdomains that it starts with. */
 	for (uint32_t k = 0; k < p->workers; k++)
 		atomic_init(&p->worker[k].dirty, 1);
 	memcpy(&residual, &unknown, sizeof residual);
@@ -218,7 +219,7 @@ void progress_close(struct progress *p)
 {
 	if (p == NULL)
 		return;
-	/* In a forked child, segment and name are still the parent's. */
+	/* In a forked child, the segment and its name still belong to the parent. */
 	if (getpid() == p->pid) {
 		atomic_store_explicit(&p->header->state, SEGMENT_CLOSED, memory_order_release);
 		shm_unlink(p->name);

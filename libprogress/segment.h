@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layout of a segment, which the library and the programs that read it share: a header,
- * then the workers, then the subdomains. Version 2.
+ * The layout of a segment, which the library and its readers share: a header, then the workers,
+ * then the subdomains. Version 2.
  *
- * Version 1 has the same layout, but every subdomain in it has a holder: who reads this version is
- * to leave out those that nobody holds. A balancer that knew version 1 alone would count them
- * for the owner that they had, find them ever the least updated, and strip that worker of the
- * others; as it is, it refuses version 2, and the program's own threads balance.
+ * Version 1 has the same layout, but each of its subdomains has a holder. In version 2 a place may
+ * be empty, without a holder, and readers ignore it. A balancer that knows only version 1 refuses
+ * version 2, and the program's own threads balance. Otherwise it would count an empty place for its
+ * last owner, always find it the least updated, and take all other subdomains from that worker.
  *
- * A reader trusts nothing in it: counts and offsets are checked against the size of the file, and
- * numbers of workers and subdomains against those counts, each time they are used.
+ * Readers trust nothing in a segment. They check counts and offsets against the size of the file,
+ * and numbers of workers and subdomains against these counts, each time that they use them.
  */
 #ifndef PROGRESS_SEGMENT_H
 #define PROGRESS_SEGMENT_H
@@ -23,9 +23,9 @@
 
 #define SEGMENT_MAGIC UINT64_C(0x53534552474f5250) /* "PROGRESS", little endian */
 #define SEGMENT_VERSION 2
-#define SEGMENT_VERSION_MIN 1 /* that a reader understands */
-#define SEGMENT_LINE 64 /* bytes that one writer has for itself */
-#define SEGMENT_STALE_NS UINT64_C(500000000) /* a balancer that stood still so long is gone */
+#define SEGMENT_VERSION_MIN 1 /* the oldest that readers understand */
+#define SEGMENT_LINE 64 /* bytes; different writers use different lines */
+#define SEGMENT_STALE_NS UINT64_C(500000000) /* without a beat for so long, a balancer is gone */
 
 enum segment_state {
 	SEGMENT_NEW, /* being filled in: do not read */
@@ -33,15 +33,14 @@ enum segment_state {
 	SEGMENT_CLOSED, /* about to be removed */
 };
 
-/* Who balances. The low 32 bits of `claim`: */
+/* Who balances. The low 32 bits of `claim` are 0 when nobody does: */
 #define SEGMENT_CLAIM_NONE UINT32_C(0)
-/* ... else the pid of the process that balances: the program's own while one of its threads is at
- * it, or that of juggle's balancer, for as long as it watches. The high 32 bits count
- * changes, so that a claim that was lost and won again by others is not taken for the same. The
- * program claims and gives back with compare-and-swap; who reads it through a descriptor
- * writes, and looks whether its claim stayed. Whoever finds another's claim with an old
- * `beat_ns` may take it over. A balancer that has lost its claim stops. That two act for a
- * moment does no harm: see owner. */
+/* ... or the pid of the process that balances: the program's own while one of its threads is at it,
+ * or juggle's balancer for as long as it watches. The high 32 bits count changes, so that a new
+ * claim never looks like an old one. The program claims and gives back with compare-and-swap. A
+ * balancer with a descriptor writes its claim, and reads it back. Anyone may take over a claim
+ * whose `beat_ns` is old. A balancer that has lost its claim stops. It does no harm when two act
+ * for a moment: see owner. */
 
 struct segment_header {
 	/* Set at creation: */
@@ -68,33 +67,34 @@ struct segment_header {
 	alignas(SEGMENT_LINE) _Atomic uint64_t claim;
 	_Atomic uint64_t beat_ns; /* CLOCK_MONOTONIC at the last balancing point */
 	_Atomic uint64_t points; /* balancing points */
-	_Atomic uint64_t moves; /* owners changed */
-	alignas(SEGMENT_LINE) _Atomic uint64_t due_ns; /* the next point of the program's own */
+	_Atomic uint64_t moves; /* changes of owners */
+	alignas(SEGMENT_LINE) _Atomic uint64_t due_ns; /* the next point of the program's threads */
 };
 
 struct segment_worker {
-	/* Set by anyone who gives it, or wants from it, a subdomain; cleared by the worker. */
+	/* Set by whoever gives the worker a subdomain, or wants one from it; cleared by the
+	 * worker. */
 	alignas(SEGMENT_LINE) _Atomic uint32_t dirty;
 	/* Written by the worker: */
-	alignas(SEGMENT_LINE) _Atomic uint32_t tid; /* 0: nobody is this worker */
+	alignas(SEGMENT_LINE) _Atomic uint32_t tid; /* 0: no thread is this worker */
 	_Atomic uint32_t node; /* NUMA node where it registered */
 	_Atomic uint64_t iterations; /* completed */
-	_Atomic uint64_t updates; /* of any subdomain */
+	_Atomic uint64_t updates; /* of all subdomains */
 	_Atomic uint64_t handed; /* subdomains passed on */
 };
 
 struct segment_subdomain {
 	/* Written by the holder. Odd while it writes: */
 	alignas(SEGMENT_LINE) _Atomic uint32_t sequence;
-	/* Who may update it; out of range: nobody, the place is empty. Written by the holder alone,
-	 * and in an empty place by who fills it. */
+	/* The worker that may update it; out of range: none, the place is empty. Written only by
+	 * the holder, or by the thread that fills an empty place. */
 	_Atomic uint32_t holder;
 	_Atomic uint64_t updates;
 	_Atomic uint64_t iteration;
 	_Atomic uint64_t residual; /* the bits of a double */
-	/* Written by the balancer, and by who fills the place; untrusted: out of range, it is
-	 * ignored. Of an empty place it means nothing. */
-	_Atomic uint32_t owner; /* who should update it */
+	/* Written by the balancer, and by the thread that fills the place. Untrusted: ignored when
+	 * out of range. Meaningless for an empty place. */
+	_Atomic uint32_t owner; /* the worker that should update it */
 };
 
 static_assert(offsetof(struct segment_header, state) == 88, "layout");
@@ -108,13 +108,13 @@ static_assert(offsetof(struct segment_subdomain, owner) == 32, "layout");
 static_assert(sizeof(struct segment_subdomain) == 64, "layout");
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared by processes");
 
-/* The claim, or the end of one, that follows on another. */
+/* The claim that follows `before`; with pid 0, the end of one. */
 static inline uint64_t segment_claim(uint64_t before, uint32_t pid)
 {
 	return ((before >> 32) + 1) << 32 | pid;
 }
 
-/* Is a balancer with this last beat still there? A beat from the far future is no beat. */
+/* Is a balancer with this last beat still there? A beat far in the future does not count. */
 static inline bool segment_is_fresh(uint64_t beat_ns, uint64_t now_ns)
 {
 	return (now_ns > beat_ns ? now_ns - beat_ns : beat_ns - now_ns) < SEGMENT_STALE_NS;

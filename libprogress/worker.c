@@ -2,15 +2,16 @@
 /*
  * What workers do in each of their iterations.
  *
- * The hand-over rests on three rules: only the holder writes `holder`; whoever wants something from
- * a worker, or gives it something, writes that first and the worker's flag afterwards (release); the
- * worker clears its flag first (acquire) and looks afterwards. So what comes too late for
- * a look sets the flag for the next one. tests/model/handover.pml proves it.
+ * The hand-over rests on three rules. Only the holder writes `holder`. Whoever wants something from
+ * a worker, or gives it something, first writes that and then sets the worker's flag (release). The
+ * worker first clears its flag (acquire) and then looks. So whatever comes too late for a look sets
+ * the flag for the next one. tests/model/handover.pml proves it.
  *
- * An empty place is held by nobody, so that no worker touches it; the one thread that fills it is
- * the next to write `holder`. Balancers may write its owner all the time, having looked before it
- * was emptied: nobody reads that while it is empty, who fills it overwrites it, and what comes
- * after that is a wish like any other, of which the next balancing point reminds the holder.
+ * Nobody holds an empty place, so no worker touches it; the thread that fills it is the next to
+ * write `holder`. A balancer that looked before the place was emptied may still write its owner.
+ * That does no harm: nobody reads the owner of an empty place, and the thread that fills it
+ * overwrites it. A write after that is a wish like any other, for which the next balancing point
+ * flags the holder again.
  */
 #include "libprogress/instance.h"
 
@@ -23,7 +24,7 @@
 
 #define HELD_MIN 16u
 
-/* For counters that have one writer: cheaper than an atomic addition. */
+/* For counters with one writer: cheaper than an atomic addition. */
 static void count(_Atomic uint64_t *counter)
 {
 	uint64_t value = atomic_load_explicit(counter, memory_order_relaxed);
@@ -40,7 +41,7 @@ int progress_register(struct progress *p, uint32_t worker)
 	if (worker >= p->workers)
 		return -EINVAL;
 	struct segment_worker *shared = &p->worker[worker];
-	/* Acquire: what another thread did as this worker, up to its leave. */
+	/* Acquire, from the thread that was this worker before, and left. */
 	if (!atomic_compare_exchange_strong_explicit(
 		    &shared->tid, &before, tid, memory_order_acquire, memory_order_relaxed) &&
 		before != tid)
@@ -51,7 +52,7 @@ int progress_register(struct progress *p, uint32_t worker)
 	return 0;
 }
 
-/* Makes room for one more. On failure all stays as it is. */
+/* Make room for one more. On failure nothing changes. */
 static bool grow(struct instance_worker *local)
 {
 	uint32_t capacity = local->capacity < HELD_MIN ? HELD_MIN : 2 * local->capacity;
@@ -67,7 +68,7 @@ static bool grow(struct instance_worker *local)
 	return true;
 }
 
-/* Steps 3 and 4 of the hand-over: pass on what others should have, and list the rest. */
+/* Pass subdomains on to their owners, and list the rest. */
 static void look(struct progress *p, uint32_t worker)
 {
 	struct instance_worker *local = &p->local[worker];
@@ -80,13 +81,13 @@ static void look(struct progress *p, uint32_t worker)
 		uint32_t owner = atomic_load_explicit(&subdomain->owner, memory_order_relaxed);
 		if (owner != worker && owner < p->workers) {
 			atomic_store_explicit(&subdomain->holder, owner, memory_order_release);
-			instance_tell(p, owner);
+			instance_set_dirty(p, owner);
 			count(&p->worker[worker].handed);
 		} else if (local->count < local->capacity || grow(local)) {
 			local->held[local->count++] = s;
 		} else {
-			/* Without memory it has to wait for the next look. */
-			instance_tell(p, worker);
+			/* No memory: it waits for the next look. */
+			instance_set_dirty(p, worker);
 		}
 	}
 }

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one subdomain shows another: the cells along its side, handed over without a lock, a
- * wait or a torn value.
+ * What one subdomain shows another: the cells along its side, passed without a lock, a wait or a
+ * torn value.
  *
- * A triple buffer. The producer fills its own slot and swaps it with the one in the middle; the
- * consumer, when there is something new in the middle, swaps it with its own, and reads it in place
- * for as long as it likes. One producer and one consumer at a time: those who hold the two
- * subdomains, whose passing on orders the fields here as it does the cells.
+ * It is a triple buffer. The producer fills its own slot and swaps it with the one in the middle.
+ * When the middle has something new, the consumer swaps it with its own slot, and reads that in
+ * place for as long as it likes. There is one producer and one consumer at a time: the holders of
+ * the two subdomains. Passing a subdomain on orders these fields as it orders the cells.
  *
- * For iterations in lockstep two of the slots are used in turn instead: what a barrier separates
- * needs no swap, and a consumer that is late still finds the iteration before.
+ * Iterations in lockstep use two of the slots in turn instead. A barrier separates the iterations,
+ * so no swap is needed, and a late consumer still finds the iteration before.
  */
 #ifndef JACOBI_EDGE_H
 #define JACOBI_EDGE_H
@@ -34,27 +34,27 @@ struct edge {
 	alignas(EDGE_LINE) uint32_t back;
 	/* The consumer's: */
 	alignas(EDGE_LINE) uint32_t front;
-	/* Of whoever has the slot: */
+	/* Each is written only by the thread that has the slot: */
 	struct {
 		alignas(EDGE_LINE) struct edge_slot slot;
 	} slots[EDGE_SLOTS];
 };
 
-/* Allocate zeroed records, aligned to EDGE_LINE, of which their size is a multiple: free() them.
- * NULL when there is no memory. */
+/* Allocate zeroed records, aligned to EDGE_LINE; their size must be a multiple of it. free() them.
+ * Returns NULL without memory. */
 void *edge_allocate(size_t count, size_t bytes);
 
 /* Bytes that the cells of an edge need. */
 size_t edge_bytes(size_t cells);
 
-/* Set up an edge. The memory has edge_bytes(cells) and stays the caller's; both it and the edge are
- * aligned to EDGE_LINE. */
+/* Set up an edge in memory of edge_bytes(cells), which the caller keeps. Both the memory and the
+ * edge must be aligned to EDGE_LINE. */
 void edge_init(struct edge *edge, size_t cells, void *memory);
 
 /* Producer: get the slot to fill, then hand it to the consumer. Wait-free. */
 struct edge_slot *edge_begin(struct edge *edge);
 void edge_publish(struct edge *edge);
-/* Both at once, where the n cells of that iteration lie in a row. */
+/* Both at once, for n cells of that iteration in a row. */
 void edge_put(struct edge *edge, uint64_t iteration, const double *cells, size_t n);
 
 /* Consumer: the newest slot that was published. It is the consumer's until the next call. Wait-

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether the residual may be small enough, while all are at work.
+ * Whether the residual may be small enough, while the workers run.
  *
- * The norm that is known then is made of parts that were computed at different times, with halos of
- * different age, and it is too small as a rule: between old halos a subdomain comes to rest. Only a
- * meeting of all tells the exact one, and how much the other was wrong. That is remembered, so that
- * the next meeting is not in vain as well; and forgotten at a pace by which meetings in vain take a
- * small part of the time, however long they are.
+ * The norm known then is a sum of parts that were computed at different times, with halos of
+ * different age. It is usually too small, because a subdomain between old halos comes to rest. Only
+ * a meeting of all workers shows the exact norm, and thereby the error of the estimate. That error
+ * is remembered, to avoid the next meeting in vain. It is also forgotten, at a pace at which
+ * meetings in vain take a small part of the time, however long they are.
  */
 #ifndef JACOBI_ESTIMATE_H
 #define JACOBI_ESTIMATE_H
@@ -15,14 +15,14 @@
 #include <stdint.h>
 
 #define ESTIMATE_MEETINGS                                                                          \
-	16.0 /* half of it is forgotten in as much time as so many meetings take */
+	16.0 /* half of the error is forgotten in the time of this many meetings */
 
 struct estimate {
 	double excess; /* exact norm over the estimated one, less 1; 0 before the first meeting */
 	uint64_t met_ns, cost_ns; /* when the last meeting ended, and how long it was */
 };
 
-/* What the exact norm might be. NAN stays NAN. */
+/* A guess of the exact norm. NAN stays NAN. */
 static inline double estimate_exact(
 	const struct estimate *estimate, double estimated, uint64_t now_ns)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The grid of cells, and how it is cut into subdomains. Pure: no memory, no threads.
+ * The grid of cells, and its division into subdomains. Pure: no memory, no threads.
  *
- * Over MPI each rank has a band of columns (DPLB, Section 4: one dimension, along x). Subdomains are
- * numbered rank by rank, in a rank worker by worker, so that equal contiguous blocks of numbers are
- * what ranks have and workers hold at first, each a connected piece.
+ * Over MPI each rank has a band of columns (DPLB, Section 4: one dimension, along x). Subdomains
+ * are numbered rank by rank, and within a rank worker by worker. So ranks and workers start with
+ * contiguous blocks of numbers of equal size, and each block is a connected piece of the grid.
  */
 #ifndef JACOBI_GRID_H
 #define JACOBI_GRID_H
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define GRID_SIDE_MAX (UINT32_C(1) << 24) /* rows or columns */
-#define GRID_WORKER_SIDE 300 /* cells a worker, each way, unless told: PLB, Section 4.2 */
+#define GRID_WORKER_SIDE 300 /* cells per worker, each way, by default: PLB, Section 4.2 */
 #define GRID_OUTSIDE UINT32_MAX /* no subdomain: beyond the boundary */
 
 enum grid_cut {
@@ -37,8 +37,8 @@ struct grid_block {
 
 /* Cut a grid for `ranks` ranks of `workers` workers each; none of the numbers is 0. With rows and
  * columns 0 it has GRID_WORKER_SIDE x GRID_WORKER_SIDE cells for each worker. Returns 0, or
- * -ERANGE: there are more pieces than cells to cut between, the grid would be larger than
- * GRID_SIDE_MAX, or the subdomains more than UINT32_MAX / 2. */
+ * -ERANGE: there would be more pieces than cells, a grid larger than GRID_SIDE_MAX, or more than
+ * UINT32_MAX / 2 subdomains. */
 int grid_init(struct grid *grid, uint32_t rows, uint32_t columns, enum grid_cut cut, uint32_t ranks,
 	uint32_t workers, uint32_t subdomains_per_worker);
 
@@ -54,7 +54,7 @@ struct grid_block grid_block(const struct grid *grid, uint32_t subdomain);
 /* The subdomain on that side, or GRID_OUTSIDE. The two share the whole edge. */
 uint32_t grid_neighbour(const struct grid *grid, uint32_t subdomain, enum grid_side side);
 
-/* The side that a neighbour on that side sees. */
+/* The same side as seen by the neighbour there. */
 static inline enum grid_side grid_opposite(enum grid_side side)
 {
 	return (enum grid_side)((unsigned)side ^ 1);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jacobi: an asynchronous solver to balance, and to study asynchronous iterations with.
+ * jacobi: an asynchronous solver, as a program to balance and to study asynchronous iterations
+ * with.
  */
 #include "apps/crew.h"
 #include "apps/jacobi/options.h"
@@ -38,7 +39,7 @@ struct place {
 	uint32_t rank, ranks, local_rank, local_ranks;
 };
 
-/* The library starts threads. They must not get the signals that end a run in order. */
+/* The MPI library starts threads, which must not get the signals that end a run in order. */
 static int open_transport(struct transport **transport)
 {
 	sigset_t ends, before;
@@ -88,14 +89,14 @@ static double largest(const struct place *place, double number)
 	return number;
 }
 
-/* When one rank fails, all end in order: the others would wait for it. */
+/* When one rank fails, all end in order, because the others would wait for it. */
 static int agree(const struct place *place, int status)
 {
 	return (int)largest(place, status);
 }
 
-/* A hash of what has to be the same on all ranks: else windows differ, or some ranks wait for what
- * others leave out. It is a whole number that a double holds. */
+/* A hash of the options that must be the same on all ranks; otherwise windows would differ, or some
+ * ranks wait for what others skip. It is a whole number that a double can hold. */
 static double hash_common(const struct jacobi_options *options)
 {
 	uint64_t words[] = {0, options->rows, options->columns, options->subdomains, options->cut,
@@ -121,7 +122,7 @@ static int read_options(
 	int worst = agree(place, status);
 	if (place->rank == 0 && worst > status)
 		refused("another rank was started with wrong options");
-	/* A rank that only prints help goes no further, but the others wait for its number. */
+	/* A rank that only prints help ends here, but the others wait for its number. */
 	double hash = rc == 0 ? hash_common(options) : 0;
 	double most = largest(place, hash), least = -largest(place, -hash);
 	if (worst == 0 && most != least) {
@@ -152,7 +153,7 @@ static uint32_t choose_threads(const struct jacobi_options *options, const struc
 	return (uint32_t)-largest(place, -(double)threads);
 }
 
-/* Can it be written later? Pipes and the like are left alone: they might see their end. */
+/* Can the file be written later? Don't open pipes and the like: their readers might see the end. */
 static int try_file(const char *path)
 {
 	struct stat status;
@@ -257,7 +258,8 @@ static int publish(const struct jacobi_options *options, const struct solve_task
 	return rc < 0 ? 1 : 0;
 }
 
-/* Write the outcome in all forms that were asked for. Prints its errors; returns the exit status. */
+/* Write the outcome in all forms that were asked for. Prints its errors; returns the exit
+ * status. */
 static int report_outcome(
 	const struct solve_task *task, const struct solve_outcome *outcome, FILE *output)
 {
@@ -308,11 +310,11 @@ static int solve_and_report(const struct jacobi_options *options, const struct g
 		goto out;
 	}
 	rc = solve(&task, &outcome);
-	/* Now, as a closed pipe may end the report. */
+	/* Now, because a closed pipe may end the report. */
 	progress_close(task.progress);
 	if (rc < 0) {
 		status = failed("solving", rc);
-		/* The others are in the midst of it. */
+		/* The others are still solving. */
 		if (task.transport)
 			transport_abort(task.transport, status);
 	} else if (place->rank == 0) {

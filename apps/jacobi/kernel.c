@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The stencil; see kernel.h. Written for the compiler to vectorise, once for each instruction set
- * that it is asked for (KERNEL_CLONES, see meson.build), of which the loader takes the best.
+ * The stencil; see kernel.h. It is written for the compiler to vectorise, once for each of the
+ * instruction sets in KERNEL_CLONES (see meson.build), of which the loader chooses the best.
  *
- * To be compiled without contraction: a fused multiply-add would round differently.
+ * Compile it without contraction: a fused multiply-add would round differently.
  */
 #include "apps/jacobi/kernel.h"
 
 #ifdef KERNEL_CLONES
-/* On static functions alone: clang up to 16 gives others a name that their callers don't know. */
+/* Only on static functions: clang up to 16 gives others a name that their callers don't know. */
 #define CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
 #else
 #define CLONES
@@ -17,7 +17,7 @@
 /* Only what is inlined into a clone is compiled for its instruction set. */
 #define INLINE static inline __attribute__((always_inline))
 
-#define LANES 8 /* partial sums: those of any vector, so that all add up in the same order */
+#define LANES 8 /* partial sums, so that all vector lengths add up in the same order */
 
 struct row {
 	const double *above, *here, *below;

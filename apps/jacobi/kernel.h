@@ -8,8 +8,9 @@
 
 #include <stddef.h>
 
-/* Cells lie in rows, `stride` doubles apart. Left and right of each row of `from` stands a halo
- * cell. The row above the first and that below the last are wherever `north` and `south` point. */
+/* Cells are in rows, `stride` doubles apart. Each row of `from` has a halo cell on its left and on
+ * its right. The halo rows above the first and below the last row are wherever `north` and `south`
+ * point. */
 struct kernel_field {
 	size_t rows, columns, stride; /* neither rows nor columns is 0 */
 	const double *from;
@@ -20,7 +21,8 @@ struct kernel_field {
 /* One iteration. */
 void kernel_update(const struct kernel_field *field);
 
-/* One iteration; returns the sum of the squares of what it changed: of the residual of `from`. */
+/* One iteration. Returns the sum of the squares of all changes, which is that of the residual of
+ * `from`. */
 double kernel_update_residual(const struct kernel_field *field);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * All workers together: the exact residual, and whether it is over; see solve.h.
+ * Meetings of all workers: the exact residual, and whether the run is over; see solve.h.
  */
 #include "apps/jacobi/solver.h"
 
@@ -8,8 +8,8 @@
 
 #include <math.h>
 
-/* This rank's part of the square of the norm of the residual over that of the start; NAN when a part
- * isn't known. */
+/* This rank's part of the square of the norm of the residual, relative to the start; NAN when a
+ * part isn't known. */
 double meeting_squared(void *arg)
 {
 	const struct solver *solver = arg;
@@ -25,8 +25,8 @@ double meeting_squared(void *arg)
 	return sum;
 }
 
-/* Find the exact shares, while all stand still. Slots are dealt out by number, because a subdomain
- * that is on its way from one holder to another needs its share, too. */
+/* Compute the exact shares, while all stand still. Workers divide the slots by number, because a
+ * subdomain that is on its way from one holder to another needs its share, too. */
 void meeting_measure(struct solver *solver, uint32_t w)
 {
 	uint64_t slots = solver->task->slots;
@@ -75,7 +75,7 @@ static void judge(struct solver *solver)
 		ranks_resume(solver->ranks, &solver->estimate);
 }
 
-/* All workers of this rank are there: what for? */
+/* All workers of this rank are there: find out why they meet. */
 static void convene(struct solver *solver)
 {
 	unsigned why = atomic_exchange(&solver->call, 0);
@@ -90,7 +90,7 @@ static void convene(struct solver *solver)
 	solver->why = solver->ranks ? ranks_settle(solver->ranks) : why;
 }
 
-/* All workers meet, and learn whether it is over. */
+/* All workers meet, and find out whether the run is over. */
 bool meeting(struct solver *solver, struct crew *crew, uint32_t w)
 {
 	crew_wait(crew);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How the grid is cut, updated and balanced, in the words of the options: of jacobi, and of the simulators
- * that stand for it. Their defaults are here, or with the policies.
+ * How the grid is cut, updated and balanced: the values of the options of jacobi and of the
+ * simulators that model it. Their defaults are here, or with the policies.
  */
 #ifndef JACOBI_METHOD_H
 #define JACOBI_METHOD_H
@@ -20,9 +20,9 @@ struct argp_state;
 #define METHOD_ITERATIONS_MAX INT64_C(1000000000000)
 
 enum mode {
-	MODE_SYNC, /* a barrier after each iteration; of several ranks, over all */
+	MODE_SYNC, /* a barrier after each iteration; with several ranks, over all */
 	MODE_SSYNC, /* halos are at most `bound` iterations older than the reader */
-	MODE_ASYNC, /* the newest halos there are */
+	MODE_ASYNC, /* with the newest halos */
 };
 
 /* What moves subdomains between ranks. */
@@ -30,7 +30,7 @@ enum dplb {
 	DPLB_DEFAULT,
 	DPLB_NONE,
 	DPLB_GLOBAL, /* by the progress of all ranks */
-	DPLB_NEIGHBOURS, /* by that of a neighbourhood */
+	DPLB_NEIGHBOURS, /* by the progress of a neighbourhood */
 	DPLB_RANDOM, /* without regard to progress: to test moving */
 };
 
@@ -46,16 +46,16 @@ struct method_dplb {
 
 /* ---- Values of options, for parsers: return 0 or, after a message of one line, EINVAL ---- */
 
-/* *bound: that of ssync, else UINT64_MAX. */
+/* Sets *bound to N of ssync:N, else to UINT64_MAX. */
 int method_read_mode(struct argp_state *state, const char *arg, int64_t bound_max, enum mode *mode,
 	uint64_t *bound);
 int method_read_cut(struct argp_state *state, const char *arg, enum grid_cut *cut);
 /* ROWSxCOLS. */
 int method_read_grid(struct argp_state *state, const char *arg, uint32_t *rows, uint32_t *columns);
-/* Of the residual over that of the start. */
+/* The residual relative to that at the start. */
 int method_read_residual(struct argp_state *state, const char *arg, double *residual);
 
-/* A word of --balance or --dplb. Returns whether it is one; then *out, also what it does not name. */
+/* A word of --balance or --dplb. Returns whether it is one, and then sets all of *out. */
 bool method_read_balance(const char *word, struct method_balance *out);
 bool method_read_dplb(const char *word, struct method_dplb *out);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What one thread does between iterations for the user who looks on: the trace, the line on the
- * terminal, and the signals that end a run.
+ * What one thread does between iterations for the user: it writes the trace, shows a line on the
+ * terminal, and takes the signals that end a run.
  */
 #ifndef JACOBI_MONITOR_H
 #define JACOBI_MONITOR_H
@@ -16,19 +16,19 @@
 struct monitor {
 	FILE *trace; /* owned; or NULL */
 	FILE *terminal; /* not owned; or NULL */
-	sigset_t signals; /* that end a run and are not ignored; blocked by all threads */
+	sigset_t signals; /* those that end a run and are not ignored; blocked in all threads */
 	int signal; /* the one that came, or 0 */
 	uint64_t begin_ns, trace_due_ns, look_due_ns;
 };
 
-/* Block the signals, and open the trace (NULL: none). quiet: nothing on the terminal. To be
- * called before threads are started. Returns 0, or the negative errno of the open. */
+/* Block the signals, and open the trace (NULL: none). quiet: show nothing on the terminal. Call it
+ * before threads are started. Returns 0, or the negative errno of the open. */
 int monitor_init(struct monitor *monitor, const char *trace, bool quiet);
-/* Close the trace. Returns 0, or a negative errno when it could not all be written. Accepts a
- * zeroed one. */
+/* Close the trace. Returns 0, or a negative errno when not all of it could be written. Accepts a
+ * zeroed monitor. */
 int monitor_deinit(struct monitor *monitor);
 
-/* Times are counted from begin_ns, which is now. */
+/* Start counting time: sets begin_ns. */
 void monitor_begin(struct monitor *monitor, uint32_t subdomains);
 /* Leave the terminal to others. */
 void monitor_end(struct monitor *monitor);

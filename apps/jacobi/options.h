@@ -17,14 +17,14 @@ struct jacobi_options {
 	enum mode mode;
 	uint64_t bound; /* UINT64_MAX unless MODE_SSYNC */
 	struct method_balance balance; /* never the default */
-	bool self_hosted; /* the threads balance; else juggle does, or nobody */
+	bool self_hosted; /* the threads balance; otherwise juggle does, or nobody */
 	uint64_t period_ns;
 	uint32_t pairs, low, high;
 	struct method_dplb dplb; /* never the default */
 	uint64_t dplb_period_ns;
 	double dplb_threshold; /* updates; negative: not given */
 	uint64_t seed;
-	bool check; /* that each subdomain is on exactly one rank */
+	bool check; /* check that each subdomain is on exactly one rank */
 	uint64_t iterations; /* UINT64_MAX: no limit */
 	double residual; /* 0: no threshold */
 	bool pin;
@@ -32,9 +32,9 @@ struct jacobi_options {
 	const char *json, *output, *trace; /* point into argv; NULL: not wanted */
 };
 
-/* Read the command line. Errors go to standard error, one line each, help to standard output,
- * unless it is to be silent.
- * Returns 0 to go on, 1 when help or version was all that was wanted, -EINVAL. */
+/* Read the command line. Errors go to standard error, one line each, and help to standard output,
+ * unless `silent`. Returns 0 to go on, 1 when the command line asked for help or the version, or
+ * -EINVAL. */
 int jacobi_options_parse(int argc, char **argv, bool silent, struct jacobi_options *out);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the workers found; see solve.h.
+ * The results of the workers; see solve.h.
  */
 #include "apps/jacobi/solver.h"
 

@@ -28,8 +28,8 @@ static void write_header(FILE *stream, const struct grid *grid)
 	fwrite(header, HEADER_BYTES, 1, stream);
 }
 
-/* Where in the file a subdomain's rows go depends on its neighbours: a row of the grid is put
- * together before it is written. */
+/* The rows of a subdomain are not contiguous in the file, so each row of the grid is put together
+ * before it is written. */
 int output_write(FILE *stream, const struct grid *grid, const struct subdomain *subdomains)
 {
 	uint32_t n = grid_subdomains(grid);

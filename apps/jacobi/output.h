@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The solution as a file: NumPy's .npy, because it keeps every bit, is read by one call in the
- * languages that people plot in, and is described in a page.
+ * The solution as a file in NumPy's .npy format: it keeps every bit, the languages that people plot
+ * in read it with one call, and its description is a page long.
  */
 #ifndef JACOBI_OUTPUT_H
 #define JACOBI_OUTPUT_H

@@ -20,16 +20,16 @@ static double updates_per_s(const struct solve_outcome *outcome)
 	return (double)outcome->updates / elapsed_s(outcome);
 }
 
-/* Subdomains differ by a row or column at most, and have the same number of updates but for the
- * spread: so their mean size will do. */
+/* Subdomains differ by a row or column at most, and their numbers of updates by the spread at most,
+ * so the mean size of a subdomain will do. */
 static double cells_per_s(const struct solve_task *task, const struct solve_outcome *outcome)
 {
 	return updates_per_s(outcome) * task->grid->rows * task->grid->columns /
 	       grid_subdomains(task->grid);
 }
 
-/* PLB, Section 3.1: iterations of all threads (each as many updates as it has subdomains), divided
- * by the number of threads, per second. */
+/* Iterations of the whole problem per second. PLB, Section 3.1, has it per thread; that changes
+ * when subdomains move. */
 static double iteration_rate(const struct solve_task *task, const struct solve_outcome *outcome)
 {
 	return updates_per_s(outcome) / grid_subdomains(task->grid);

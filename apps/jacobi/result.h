@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run found, as text and as JSON.
+ * The results of a run, as text and as JSON.
  */
 #ifndef JACOBI_RESULT_H
 #define JACOBI_RESULT_H

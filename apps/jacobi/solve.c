@@ -12,7 +12,7 @@
 #include <sched.h>
 #include <stdlib.h>
 
-/* The norm of the residual costs a part of an update: one update in so many computes it. */
+/* The norm of the residual costs a part of an update: one update in RESIDUAL_EVERY computes it. */
 #define RESIDUAL_EVERY 64
 
 static bool seems_converged(struct solver *solver)
@@ -23,7 +23,7 @@ static bool seems_converged(struct solver *solver)
 	       solver->task->options->residual;
 }
 
-/* Subdomains go to, and come from, other ranks. */
+/* Subdomains leave for, and arrive from, other ranks. */
 static double leaves(void *arg, uint32_t slot)
 {
 	const struct solver *solver = arg;
@@ -81,7 +81,7 @@ static void want(struct solver *solver, unsigned why)
 		call(solver, why);
 }
 
-/* Do what other ranks need. */
+/* Do a piece of the work between ranks. */
 static void pump(struct solver *solver, bool idle)
 {
 	unsigned why = ranks_pump(solver->ranks, idle);
@@ -92,8 +92,8 @@ static void pump(struct solver *solver, bool idle)
 		call(solver, CALL_RANKS);
 }
 
-/* In lockstep, after an iteration: wait for the other ranks. Now and then all tell each other what
- * they have found, so that all decide the same. */
+/* In lockstep, after an iteration: wait for the other ranks. From time to time all exchange their
+ * norms, so that all decide the same. */
 static void exchange(struct solver *solver, uint64_t iteration)
 {
 	double all[2];
@@ -109,8 +109,8 @@ static void exchange(struct solver *solver, uint64_t iteration)
 		atomic_store(&solver->meet_at, iteration);
 }
 
-/* Worker 0, before it waits. It plans the meeting for the next iteration: other workers may still
- * be at this one or the one before, and must not meet earlier. */
+/* Worker 0 does this before it waits. It plans the meeting for the next iteration: other workers
+ * may still be in this one or the one before, and must not meet earlier. */
 static void look_on(struct solver *solver, uint64_t iteration)
 {
 	struct monitor *monitor = solver->task->monitor;
@@ -206,7 +206,7 @@ static void run_async(struct solver *solver, struct crew *crew, uint32_t w)
 			if (meeting(solver, crew, w))
 				break;
 		} else if (idle) {
-			sched_yield(); /* to those whom it waits for */
+			sched_yield(); /* to the workers that it waits for */
 		}
 	}
 }

@@ -13,10 +13,10 @@
 #include <string.h>
 
 #define LINE_DOUBLES (EDGE_LINE / sizeof(double))
-#define SOURCE_WIDTH 0.125 /* standard deviation, as a part of the side */
+#define SOURCE_WIDTH 0.125 /* standard deviation, as a fraction of the side */
 #define PACKED_MAGIC UINT32_C(0x6a616362) /* "jacb" */
 
-/* What stands before the cells of a packed one, which follow row by row. */
+/* The header of a packed subdomain. The cells follow, row by row. */
 struct packed {
 	uint32_t magic;
 	uint32_t id;
@@ -73,14 +73,15 @@ static void show(struct subdomain *sub)
 	}
 }
 
-/* All but what its cells are. */
+/* Set up all but the values of the cells. */
 static int lay_out(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep)
 {
 	struct grid_block block = grid_block(grid, id);
 	size_t edges_bytes = 0;
 
 	*sub = (struct subdomain){.id = id, .block = block, .lockstep = lockstep};
-	/* The halo cell on the right of a row, then that on the left of the next. */
+	/* Between rows: the halo cell on the right of one row, and the one on the left of the
+	 * next. */
 	sub->stride = round_up(block.columns + 2, 8);
 	size_t halo = round_up(block.columns, LINE_DOUBLES);
 	size_t field = round_up(LINE_DOUBLES + block.rows * sub->stride, LINE_DOUBLES);
@@ -155,7 +156,7 @@ void subdomain_pack(const struct subdomain *sub, void *to)
 		memcpy(cells + row * row_bytes, sub->now + row * sub->stride, row_bytes);
 }
 
-/* Are they that subdomain's? A halo is never older than the start. */
+/* Does the header fit that subdomain? No halo is older than the start. */
 static bool fits(const struct packed *head, const struct grid_block *block, uint32_t id)
 {
 	return head->magic == PACKED_MAGIC && head->id == id && head->block.row == block->row &&
@@ -235,7 +236,7 @@ static struct kernel_field field_of(const struct subdomain *sub)
 	};
 }
 
-/* What was computed becomes what is shown. */
+/* Make the new iteration the current one. */
 static void advance(struct subdomain *sub)
 {
 	double *now = sub->next;

@@ -74,7 +74,7 @@ int beside_await(struct beside *beside)
 }
 
 /* A reader of the other ends, such as mpirun, waits until all writers have closed theirs. */
-static int let_go(const struct beside *beside)
+static int close_files(const struct beside *beside)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	DIR *all = opendir("/proc/self/fd");
@@ -97,7 +97,7 @@ static int let_go(const struct beside *beside)
 int beside_ready(struct beside *beside)
 {
 	const char ready = WORD_READY;
-	int rc = let_go(beside);
+	int rc = close_files(beside);
 
 	if (rc == 0 && write(beside->ready, &ready, 1) < 0)
 		rc = -errno;

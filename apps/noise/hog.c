@@ -59,14 +59,14 @@ static void sleep_until(struct hog *hog, uint64_t wall_ns)
 		;
 }
 
-/* The loop of the PLB paper; each step waits for the one before. The sum goes through
- * memory, as in a plain build: kept in a register, the 10,000 steps take about half of
- * the 46 us that the paper's 19 % come from. */
+/* The loop of the PLB paper; each step waits for the one before. The sum goes through memory, as in
+ * an unoptimised build. In a register, the 10,000 steps would take about half of the 46 us from
+ * which the paper's 19 % come. */
 static void compute(int steps)
 {
 	double sum = 1.0, a = 0.999999, b = 1e-6;
 
-	/* The compiler may not know the factors, nor drop the sum. */
+	/* The compiler must neither know the factors nor drop the sum. */
 	__asm__ volatile("" : "+m"(a), "+m"(b));
 	for (int i = 0; i < steps; i++) {
 		sum = sum * a + b;
@@ -96,7 +96,7 @@ static void run_duty(struct hog *hog)
 		uint64_t now_ns = clock_monotonic_ns();
 		uint64_t periods = (now_ns - period_start_ns) / hog->period_ns;
 
-		/* Busy all the time is allowed too, and must not sleep a period away. */
+		/* A hog that is busy all the time must not sleep for a period. */
 		if (periods == 0 && hog->busy_ns < hog->period_ns) {
 			sleep_until(hog, period_start_ns + hog->period_ns);
 			periods = 1;

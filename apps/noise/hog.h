@@ -2,8 +2,8 @@
 /*
  * One hog: a thread that takes CPU time from others by a pattern.
  *
- * The patterns are those of the published experiments, so that their figures can be
- * taken again; each is defined so that two runs to be compared are disturbed alike.
+ * The patterns are those of the published experiments, so that their figures can be measured again.
+ * Each is defined so that two runs that are compared are disturbed alike.
  */
 #ifndef NOISE_HOG_H
 #define NOISE_HOG_H
@@ -13,8 +13,9 @@
 #include <stdint.h>
 
 enum hog_pattern {
-	/* Sleep 200 us, then 10,000 steps of sum = sum * a + b, repeated: a core that is some
-	 * 19 % slower (Zarins & Weiland 2017). Fixed work: the share of a CPU follows its speed. */
+	/* Sleep 200 us, then 10,000 steps of sum = sum * a + b, repeated: a core that is some 19 %
+	 * slower (Zarins & Weiland 2017). The work is fixed: its share of a CPU depends on the
+	 * CPU's speed. */
 	HOG_PLB,
 	/* busy_ns of CPU time in every period_ns. A hog that can't get it in time lets whole
 	 * periods pass, it does not catch up. */
@@ -33,11 +34,11 @@ struct hog_stop {
 	sem_t sleepers; /* posted once for each hog, so that none sleeps on */
 };
 
-/* Set up and used by the hog's own thread; the first group is the maker's to fill in. */
+/* Only the hog's own thread uses it; the caller fills in the first group. */
 struct hog {
 	enum hog_pattern pattern;
 	int os_cpu; /* -1: not pinned */
-	int nice; /* only set when it is not the process's own */
+	int nice; /* only set when it differs from the process's own */
 	uint64_t busy_ns; /* HOG_DUTY; at most period_ns */
 	uint64_t period_ns; /* HOG_DUTY; not 0 */
 	double scale; /* HOG_HOGS: factor for all its times, above 0 */
@@ -45,7 +46,7 @@ struct hog {
 	struct hog_stop *stop;
 
 	uint64_t random;
-	uint64_t cpu_ns; /* used in all, valid after hog_run() */
+	uint64_t cpu_ns; /* total CPU time, valid after hog_run() */
 };
 
 /* Pin the calling thread and set its nice value, as the hog says. Returns 0, -EINVAL (no
@@ -60,7 +61,7 @@ void hog_run(struct hog *hog);
 int hog_stop_init(struct hog_stop *stop);
 void hog_stop_deinit(struct hog_stop *stop);
 
-/* Have that many hogs return, at once whether they sleep or compute. */
+/* Make that many hogs return, at once whether they sleep or compute. */
 void hog_stop_all(struct hog_stop *stop, int hogs);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * noise: disturbs other programs in a known way. It exists because a balancer has to be
- * shown on a machine that is not its own, and chance must not decide which run wins.
+ * noise: disturbs other programs in a known way. A balancer has to be measured on a machine that it
+ * shares with others, and chance must not decide which run wins.
  */
 #include "apps/noise/beside.h"
 #include "apps/noise/hog.h"
@@ -146,7 +146,8 @@ static int start_hogs(struct noise *noise)
 		member->hog.stop = &noise->stop;
 		int rc = -pthread_create(&member->thread, NULL, member_main, member);
 		if (rc < 0) {
-			/* The others wait for it at the barrier; leaving main ends them. */
+			/* The others wait for this thread at the barrier; leaving main() ends
+			 * them. */
 			fprintf(stderr, "noise: starting thread %d of %d: %s\n", i + 1, hogs,
 				strerror(-rc));
 			return 1;
@@ -209,7 +210,7 @@ static int disturb(const struct noise_options *options, struct beside *beside)
 /* This process's number among those that mpirun or a batch system started; -1 without. */
 static int own_rank(void)
 {
-	/* MPICH's mpirun comes before the srun that may have started it. */
+	/* MPICH's mpirun comes before srun, which may have started it. */
 	static const char *const names[] = {
 		"OMPI_COMM_WORLD_RANK", "PMI_RANK", "PMIX_RANK", "SLURM_PROCID"};
 	int64_t rank;
@@ -246,7 +247,7 @@ static int become_command(const struct noise_options *options)
 			return 1;
 		}
 	}
-	/* Now, as hogs are as nice as noise was. */
+	/* Only now, because the hogs have the nice value that noise had. */
 	if (setpriority(PRIO_PROCESS, 0, options->command_nice) < 0) {
 		fprintf(stderr, "noise: --nice-command %d: %s\n", options->command_nice,
 			strerror(errno));

@@ -33,8 +33,8 @@ struct noise_options {
 	const char *json; /* points into argv, or is constant */
 };
 
-/* Read the command line; errors go to standard error, one line each, help to standard
- * output. Returns 0 to go on, 1 when help or version was all that was wanted, -EINVAL. */
+/* Read the command line. Errors go to standard error, one line each, and help to standard output.
+ * Returns 0 to go on, 1 when the command line asked for help or the version, or -EINVAL. */
 int noise_options_parse(int argc, char **argv, struct noise_options *out);
 
 #endif

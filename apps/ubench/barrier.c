@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The barriers that ubench brings along; see barrier.h.
+ * The barriers of ubench itself; see barrier.h.
  */
 #include "apps/ubench/barrier.h"
 
@@ -55,9 +55,8 @@ void barrier_wait(struct barrier *barrier)
 		return;
 	}
 
-	/* The sense cannot change before the caller has arrived, so each thread may take
-	 * it from here instead of keeping its own. It counts rather than flips, which
-	 * costs the same. */
+	/* The sense can't change before the caller has arrived, so each thread may read it here
+	 * instead of keeping its own. It counts rather than flips, which costs the same. */
 	unsigned sense = atomic_load_explicit(&barrier->sense, memory_order_relaxed);
 
 	if (atomic_fetch_add_explicit(&barrier->arrived, 1, memory_order_acq_rel) + 1 ==

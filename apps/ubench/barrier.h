@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The barriers that ubench brings along: one a way of waiting.
+ * The barriers of ubench itself: one for each way of waiting.
  *
- * How a thread waits decides what the kernel's balancer sees (a sleeping thread leaves
- * its run queue, a spinning one does not), so each is plain and has no mixed phase, in
- * contrast to the barriers of OpenMP and MPI runtimes.
+ * How a thread waits decides what the kernel's balancer sees: a sleeping thread leaves its run
+ * queue, a spinning one does not. So each barrier waits in one way only, unlike those of OpenMP and
+ * MPI runtimes.
  */
 #ifndef UBENCH_BARRIER_H
 #define UBENCH_BARRIER_H
@@ -17,7 +17,7 @@ enum barrier_kind {
 	BARRIER_BLOCK, /* sleep: pthread_barrier_t */
 	BARRIER_YIELD, /* poll, with sched_yield(2) in between */
 	BARRIER_SPIN, /* poll, with the CPU's pause instruction in between */
-	BARRIER_OMP, /* the runtime's own: not made here */
+	BARRIER_OMP, /* the runtime's own, not one of barrier.c */
 	BARRIER_MPI,
 	BARRIER_KINDS,
 };
@@ -39,7 +39,7 @@ const char *barrier_name(enum barrier_kind kind);
 int barrier_init(struct barrier *barrier, enum barrier_kind kind, unsigned threads);
 void barrier_deinit(struct barrier *barrier);
 
-/* Wait until all have come; what any did before, all see after. */
+/* Wait until all threads have arrived. What any wrote before, all see afterwards. */
 void barrier_wait(struct barrier *barrier);
 
 #endif

@@ -68,8 +68,8 @@ static void bench_deinit(struct bench *bench)
 	free(bench->phase_ns);
 }
 
-/* The time from the first thread that leaves the start barrier to the last that leaves the end
- * barrier: thread 0 alone may be late at either. */
+/* Measures from the first thread that leaves the start barrier to the last that leaves the end
+ * barrier: thread 0 may be late at either. */
 static void bench_collect(const struct bench *bench, struct result *result)
 {
 	uint64_t started_ns = UINT64_MAX, ended_ns = 0;
@@ -132,7 +132,7 @@ int bench_main(const struct model *model, int argc, char **argv, int cpus, void 
 	if (rc)
 		return rc < 0 ? 2 : 0;
 	if (options.pin && crew_is_bound()) {
-		/* The runtime has shrunk our mask by now, so there is nothing to pin to. */
+		/* The runtime has restricted our mask by now, so there is nothing to pin to. */
 		fprintf(stderr, "%s: --pin: OMP_PROC_BIND already binds the threads\n",
 			model->program);
 		return 2;

@@ -12,7 +12,7 @@
 
 #define OPTIONS_THREADS_MAX 4096
 
-/* What sets one program apart from the others; constant. */
+/* How the three programs differ; constant. */
 struct model {
 	const char *program;
 	const char *doc; /* first line of --help */
@@ -35,9 +35,9 @@ struct ubench_options {
 	const char *json; /* points into argv, or is constant */
 };
 
-/* Read the command line. Errors go to standard error, one line each, help to standard
- * output; with silent set nothing is printed (an MPI job needs one rank's word only).
- * Returns 0 to go on, 1 when help or version was all that was wanted, -EINVAL. */
+/* Read the command line. Errors go to standard error, one line each, and help to standard output;
+ * nothing is printed with `silent` (in an MPI job one rank prints for all). Returns 0 to go on, 1
+ * when the command line asked for help or the version, or -EINVAL. */
 int ubench_options_parse(
 	int argc, char **argv, const struct model *model, bool silent, struct ubench_options *out);
 

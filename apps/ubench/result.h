@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a run of ubench found, as JSON: one form for the three programs.
+ * The result of a run of ubench, as JSON: the same keys for the three programs.
  */
 #ifndef UBENCH_RESULT_H
 #define UBENCH_RESULT_H
@@ -24,7 +24,7 @@ struct result {
  * Returns the program's exit status. */
 int result_write(const struct result *result, const struct ubench_options *options);
 
-/* The same for --calibrate, of which only program and rate are known. */
+/* The same for --calibrate, whose result is only the program and the rate. */
 int result_write_rate(
 	const char *program, uint64_t rate_steps_per_ms, const struct ubench_options *options);
 

@@ -10,9 +10,9 @@
 
 #include <stdint.h>
 
-/* Find the rate: the one given, or one measured on the calling thread, which is said on standard
- * error unless quiet. First checks whether this machine can hold the footprint of that many
- * threads. Prints its errors; returns 0, or the exit status to end with. */
+/* Find the rate: the given one, or one that is measured on the calling thread, and printed to
+ * standard error unless quiet. First checks that this machine has the memory for the footprint of
+ * that many threads. Prints its errors. Returns 0, or the exit status to end with. */
 int setup_rate(const char *program, const struct ubench_options *options, int threads,
 	uint64_t *rate_steps_per_ms);
 
@@ -21,7 +21,7 @@ int setup_rate(const char *program, const struct ubench_options *options, int th
 void setup_job(struct job *job, const struct ubench_options *options, uint64_t rate_steps_per_ms,
 	const struct cpuset *cpus);
 
-/* Say that a run failed, and why (a negative errno); returns the exit status, 1. */
+/* Print that a run failed, and why (a negative errno). Returns the exit status, 1. */
 int setup_failed(const char *program, const char *what, int error);
 
 #endif

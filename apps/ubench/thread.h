@@ -2,8 +2,8 @@
 /*
  * One thread of the benchmark: the phases, the same for pthreads, OpenMP and MPI.
  *
- * Only the barrier differs between the three programs, so it comes in as a function; all
- * that is timed lies in thread_run().
+ * Only the barrier differs between the three programs, so it is passed as a function. All that is
+ * timed is in thread_run().
  */
 #ifndef UBENCH_THREAD_H
 #define UBENCH_THREAD_H
@@ -18,7 +18,7 @@
 /* How many phase times are kept, from the first on. More would disturb what is measured. */
 #define JOB_PHASE_TIMES_MAX 10000
 
-/* What all threads do; read-only while they run, save for error. */
+/* What all threads do; read-only while they run, except error. */
 struct job {
 	uint64_t phases;
 	uint64_t steps; /* of a phase */
@@ -40,14 +40,14 @@ struct bench_thread {
 	uint64_t *phase_ns; /* where to keep phase times, or NULL; not owned */
 };
 
-/* Pin the calling thread if the job says so, and get its memory. To be called by the
- * thread itself. Returns 0 or a negative errno, also left in job->error; undone by
- * thread_deinit(), which may follow in any case. */
+/* Pin the calling thread if the job says so, and allocate its memory. Call it in the thread itself.
+ * Returns 0 or a negative errno, which is also stored in job->error. Call thread_deinit() in any
+ * case. */
 int thread_init(struct bench_thread *thread, int index, uint64_t *phase_ns, struct job *job);
 void thread_deinit(struct bench_thread *thread);
 
-/* Start barrier, phases, barriers. All threads of a job must call it, also those that
- * could not start: then all return at once, without having worked. */
+/* Start barrier, phases, barriers. All threads of a job must call it, also those that could not
+ * start: then all return at once, without doing the work. */
 void thread_run(struct bench_thread *thread, struct job *job);
 
 /* How many phase times thread_run() keeps. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ubench: the SPMD microbenchmark with pthreads. It exists because the gain of a balancer
- * is only known against a program whose ideal time is known.
+ * ubench: the SPMD microbenchmark with pthreads. The gain of a balancer shows only with a program
+ * whose ideal time is known.
  */
 #include "apps/ubench/bench.h"
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ubench-mpi: the same benchmark with an MPI rank in place of each thread. Its threads
- * are processes, and they wait inside the MPI library, which polls: a balancer has to
- * find them and gets no hint from the kernel.
+ * ubench-mpi: the same benchmark with an MPI rank in place of each thread. The ranks wait inside
+ * the MPI library, which polls: a balancer has to find the processes, and gets no hint from the
+ * kernel.
  */
 #include "apps/pin.h"
 #include "apps/ubench/options.h"
@@ -37,8 +37,8 @@ static void place_init(struct place *place)
 		MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, place->rank, MPI_INFO_NULL, &node);
 	MPI_Comm_rank(node, &place->node_rank);
 
-	/* mpirun may have bound each rank to a CPU of its own: only the union tells what
-	 * the job has. A mask that can't be read adds nothing. */
+	/* mpirun may have bound each rank to a CPU of its own: only the union of the masks shows
+	 * the CPUs of the job. A mask that can't be read adds nothing. */
 	(void)cpuset_of_thread(0, &mine);
 	MPI_Allreduce(mine.word, place->cpus.word, CPUSET_WORDS, MPI_UINT64_T, MPI_BOR, node);
 
@@ -85,7 +85,8 @@ static int run_rank(const struct model *model, const struct ubench_options *opti
 		if (!phase_ns)
 			rc = -ENOMEM;
 	}
-	/* Pinning counts the ranks of this machine, work those of the job. */
+	/* Pinning goes by the number among the ranks of this machine, work by the rank in the
+	 * job. */
 	if (rc == 0 && job.pin)
 		rc = pin_caller(cpuset_nth(job.pin, place->node_rank));
 	job.pin = NULL;
@@ -120,7 +121,7 @@ out:
 	return status;
 }
 
-/* What rank 0 finds out alone: the rate, or that the run ends here. */
+/* What rank 0 finds out for all: the rate, or that the run ends here. */
 static int find_rate(const struct model *model, const struct ubench_options *options,
 	const struct place *place, uint64_t *rate)
 {
@@ -147,7 +148,7 @@ static int rank_main(int argc, char **argv)
 	};
 	struct ubench_options options;
 	struct place place;
-	uint64_t told[2] = {0}; /* by rank 0: exit status, rate */
+	uint64_t found[2] = {0}; /* by rank 0: exit status, rate */
 
 	place_init(&place);
 
@@ -155,18 +156,18 @@ static int rank_main(int argc, char **argv)
 	if (rc)
 		return rc < 0 ? 2 : 0;
 	if (place.rank == 0) {
-		told[0] = (uint64_t)find_rate(&model, &options, &place, &told[1]);
+		found[0] = (uint64_t)find_rate(&model, &options, &place, &found[1]);
 		MPI_Request request;
-		MPI_Ibcast(told, 2, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request);
+		MPI_Ibcast(found, 2, MPI_UINT64_T, 0, MPI_COMM_WORLD, &request);
 		MPI_Wait(&request, MPI_STATUS_IGNORE);
 	} else {
-		receive_asleep(told, 2, MPI_UINT64_T);
+		receive_asleep(found, 2, MPI_UINT64_T);
 	}
-	if (told[0])
-		return (int)told[0];
+	if (found[0])
+		return (int)found[0];
 	if (options.calibrate)
-		return place.rank == 0 ? result_write_rate(model.program, told[1], &options) : 0;
-	return run_rank(&model, &options, &place, told[1]);
+		return place.rank == 0 ? result_write_rate(model.program, found[1], &options) : 0;
+	return run_rank(&model, &options, &place, found[1]);
 }
 
 int main(int argc, char **argv)

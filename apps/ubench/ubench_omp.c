@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * ubench-omp: the same benchmark on an OpenMP runtime, whose barrier spins for a while,
- * then sleeps, and does not see other processes: what most programs really wait with.
+ * ubench-omp: the same benchmark on an OpenMP runtime, as most programs use. Its barrier spins for
+ * a while, then sleeps, and does not see other processes.
  */
 #include "apps/ubench/bench.h"
 
@@ -30,6 +30,6 @@ int main(int argc, char **argv)
 		.barrier_default = BARRIER_OMP,
 	};
 
-	/* Not from the mask: OMP_PROC_BIND leaves one CPU in it. The runtime knows the others. */
+	/* Don't use the mask: OMP_PROC_BIND leaves one CPU in it. The runtime knows the others. */
 	return bench_main(&model, argc, argv, omp_get_num_procs(), wait_omp);
 }

@@ -17,8 +17,8 @@
 
 int work_init(struct work *work, int index, uint64_t memory_bytes)
 {
-	/* A seed that differs in many bits between neighbours, and is never 0, where
-	 * xorshift would stay. */
+	/* Seeds that differ in many bits between neighbours, and are never 0, which xorshift would
+	 * never leave. */
 	uint64_t seed = ((uint64_t)index + 1) * UINT64_C(0x9e3779b97f4a7c15) | 1;
 	uint64_t line_count = memory_bytes / WORK_LINE_BYTES;
 	uint64_t *lines = NULL;
@@ -54,8 +54,8 @@ __attribute__((noinline)) void work_run(struct work *work, uint64_t steps)
 			state ^= state << 13;
 			state ^= state >> 7;
 			state ^= state << 17;
-			/* To the compiler the value may change here: nothing can be
-			 * computed ahead, merged or dropped. */
+			/* The compiler must assume that the value changes here, so it can't compute
+			 * ahead, merge or drop anything. */
 			__asm__ volatile("" : "+r"(state));
 		}
 		if (work->line_count) {

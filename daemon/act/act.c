@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * sched_setaffinity(2) and sched_setattr(2), called here and nowhere else, so that what
- * juggle can do to a thread is seen in one place.
+ * sched_setaffinity(2) and sched_setattr(2). Only this file calls them, so that one place shows
+ * what juggle can do to a thread.
  *
- * The raw system calls are used because glibc has no wrapper for sched_setattr, and for the
- * reason that mask.c gives.
+ * It makes raw system calls: glibc has no wrapper for sched_setattr, and the one of
+ * sched_setaffinity takes a cpu_set_t, which ends at 1,024 CPUs.
  */
 #include "daemon/act/act.h"
 
@@ -13,7 +13,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The kernel ignores what lies beyond its own number of CPUs. */
+/* The kernel ignores words beyond its own number of CPUs. */
 static int set_words(pid_t tid, size_t words, const uint64_t *word)
 {
 	return syscall(SYS_sched_setaffinity, tid, words * sizeof *word, word) < 0 ? -errno : 0;
@@ -27,12 +27,12 @@ int act_set_mask(pid_t tid, const struct cpuset *mask)
 int act_may_set_mask(pid_t tid)
 {
 	const uint64_t nothing = 0;
-	/* No thread can be given no CPU at all; whether we may ask is looked at before. Setting
-	 * the mask that it has would not do: since Linux 6.2 it would count as asked for, and
-	 * no longer grow with the cpuset. */
+	/* An empty mask is never valid, but the kernel checks our permission first. Setting the
+	 * mask that the thread has would not do: since Linux 6.2 that counts as a user's request,
+	 * and the mask would no longer grow with the cpuset. */
 	int r = set_words(tid, 1, &nothing);
 
-	if (r == -EACCES) /* of a security module */
+	if (r == -EACCES) /* from a security module */
 		return -EPERM;
 	return r == -EPERM || r == -ESRCH ? r : 0;
 }
@@ -49,7 +49,7 @@ int act_pin(pid_t tid, int os_cpu)
 	return set_words(tid, words, mask.word);
 }
 
-/* struct sched_attr in its first version, which every kernel with the call takes. */
+/* The first version of struct sched_attr, which every kernel that has the call accepts. */
 struct attr {
 	uint32_t size;
 	uint32_t policy;
@@ -66,7 +66,7 @@ int act_set_own_slice(uint64_t slice_ns)
 {
 	struct attr attr = {0};
 
-	/* Read first, to keep nice value and flags as they are. */
+	/* Read them first, to keep the nice value and the flags. */
 	if (syscall(SYS_sched_getattr, 0, &attr, (unsigned)sizeof attr, 0u) < 0)
 		return -errno;
 	if (attr.policy != SCHED_OTHER && attr.policy != SCHED_BATCH)

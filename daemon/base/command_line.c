@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Command lines; see command_line.h. The program's argp is a child of one that has the options
- * which all have.
+ * Command lines; see command_line.h. The program's argp is a child of one with the options that all
+ * programs have.
  */
 #include "daemon/base/command_line.h"
 

@@ -7,7 +7,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* Digits up to CPUSET_CPUS_MAX; moves *text behind them. */
+/* A number up to CPUSET_CPUS_MAX. Moves *text past its digits. */
 static int scan_number(const char **text, int *out)
 {
 	const char *p = *text;
@@ -121,8 +121,8 @@ int cpuset_nth(const struct cpuset *set, int nth)
 	return -1;
 }
 
-/* The raw system call, because glibc's wrapper fills what the kernel leaves with zeros only in sets
- * of its own type. */
+/* A raw system call, because glibc's wrapper takes a cpu_set_t. The kernel leaves words beyond its
+ * own number of CPUs as they are. */
 int cpuset_of_thread(pid_t tid, struct cpuset *out)
 {
 	memset(out, 0, sizeof *out);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Sets of CPUs by their OS numbers: as a list that people type, and as the kernel has them.
+ * Sets of CPUs by their OS numbers, and lists such as 0-5,8 that people write for them.
  *
- * Here because glibc's cpu_set_t ends at 1,024 CPUs. The layout is that of the masks of
- * sched_getaffinity(2). Nothing here sets the affinity of a thread: see daemon/act. All functions
+ * This type exists because glibc's cpu_set_t ends at 1,024 CPUs. Its layout is that of the masks of
+ * sched_getaffinity(2). Nothing here sets the affinity of a thread; daemon/act does. All functions
  * are thread-safe.
  */
 #ifndef BASE_CPUSET_H
@@ -21,7 +21,7 @@ struct cpuset {
 	uint64_t word[CPUSET_WORDS];
 };
 
-/* Is that CPU in the set? Of numbers that no CPU can have, none is. */
+/* Is the CPU in the set? False for numbers that no CPU can have. */
 static inline bool cpuset_has(const struct cpuset *set, int os_cpu)
 {
 	return os_cpu >= 0 && os_cpu < CPUSET_CPUS_MAX &&
@@ -35,16 +35,16 @@ static inline void cpuset_add(struct cpuset *set, int os_cpu)
 		set->word[os_cpu / 64] |= UINT64_C(1) << (os_cpu % 64);
 }
 
-/* A list as taskset(1) has it: "0-5,8", "0-10:2" (every second). Order and repetition do
- * not matter. Returns 0, -EINVAL (not a list, an empty one, a range that runs backwards) or
- * -ERANGE (a number that no CPU can have); then *out is untouched. */
+/* A list as taskset(1) takes it: "0-5,8", "0-10:2" (every second). Order and repetition do not
+ * matter. Returns 0, -EINVAL (not a list, an empty one, a range that runs backwards) or -ERANGE (a
+ * number that no CPU can have); then *out is untouched. */
 int cpuset_parse(const char *text, struct cpuset *out);
 
 /* The reverse: "0-5,8", or "" for an empty set. A list that does not fit ends in "...". bytes has
  * to be at least 8. */
 void cpuset_format(const struct cpuset *set, char *out, size_t bytes);
 
-/* How many CPUs the set holds. */
+/* The number of CPUs in the set. */
 int cpuset_count(const struct cpuset *set);
 
 /* The OS number of the nth CPU of the set, counted from 0, modulo its size; -1 when the set is

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Handing out a workload's result. Separate so that no program can forget to look
- * whether its result reached the disk.
+ * Writing a workload's result. The programs share this code so that none forgets to check whether
+ * its result reached the disk.
  */
 #include "daemon/base/json_file.h"
 

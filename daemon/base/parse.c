@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers and times as people type them; see parse.h for why these are strict.
+ * Numbers and times as people type them; parse.h says why this is strict.
  */
 #include "daemon/base/parse.h"
 
@@ -44,7 +44,8 @@ static int decimal_scan(const char *text, struct decimal *out)
 		if (!is_digit(*p))
 			return -EINVAL;
 		for (; is_digit(*p); p++) {
-			/* Digits that no longer fit are far below what any unit can show. */
+			/* Ignore digits that no longer fit: they are far below the resolution of
+			 * any unit. */
 			if (mantissa > (INT64_MAX - 9) / 10 || divisor >= UINT64_C(1000000000000))
 				continue;
 			mantissa = mantissa * 10 + (uint64_t)(*p - '0');

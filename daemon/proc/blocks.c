@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* How often a thread slept of its own accord: what tells barriers that block. */
+/* How often a thread went to sleep voluntarily, which shows barriers that block. */
 #include "daemon/proc/proc.h"
 
 #include <errno.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Where a thread ran last: for those that nobody has placed. */
+/* The CPU on which a thread last ran, for threads that the kernel places. */
 #include "daemon/proc/proc.h"
 
 #include <errno.h>
@@ -12,7 +12,7 @@
 int proc_parse_cpu(const char *text, size_t bytes, int32_t *out)
 {
 	enum { FIELD_AFTER_COMM = 3, FIELD_PROCESSOR = 39, CPU_MAX = 1 << 20 };
-	/* A name may hold parentheses and blanks, what follows it does not. */
+	/* A name may contain parentheses and blanks; the fields after it don't. */
 	const char *at = memrchr(text, ')', bytes), *end = text + bytes;
 	int32_t cpu = 0;
 	int digits = 0;

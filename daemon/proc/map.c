@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Open addressing, at most half full. Needed because processes can be met twice in
- * one scan (a child changes its parent meanwhile), and jobs may have thousands.
+ * Open addressing, at most half full. It is needed because a scan can meet a process twice, when
+ * the process changes its parent meanwhile, and because a job may have thousands.
  */
 #include "daemon/proc/map.h"
 
@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The slot that holds pid, or the free one where it belongs. */
+/* The slot of pid, or the free one where it belongs. */
 static struct proc_map_slot *find(const struct proc_map *map, pid_t pid)
 {
 	size_t mask = map->capacity - 1;
@@ -54,7 +54,7 @@ void proc_map_clear(struct proc_map *map)
 {
 	map->n = 0;
 	map->round++;
-	if (map->round == 0) { /* or slots of 2^32 rounds ago would come back to life */
+	if (map->round == 0) { /* slots of 2^32 rounds ago would look used */
 		if (map->slots)
 			memset(map->slots, 0, map->capacity * sizeof(*map->slots));
 		map->round = 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The text of /proc, as data. Apart from the files that read it, so that tests and
- * fuzzers can feed it text that no kernel would write: a thread's name is chosen by
- * the program, and may imitate everything that follows it.
+ * Parsing the text of /proc. This is separate from the files that read it, so that tests and
+ * fuzzers can feed it text that no kernel would write. A program chooses the names of its threads,
+ * and a name may imitate everything that follows it.
  */
 #include "daemon/proc/proc.h"
 
@@ -60,7 +60,7 @@ static bool take_pid(struct cursor *cursor, pid_t *out)
 	return true;
 }
 
-/* A field whose value doesn't matter, with the blank before it. */
+/* Skip a field, and the blank before it. */
 static bool skip_field(struct cursor *cursor)
 {
 	uint64_t ignored;
@@ -84,7 +84,7 @@ int proc_parse_stat(const char *text, size_t bytes, struct proc_thread *out)
 	if (!take_char(&cursor, ' ') || !take_char(&cursor, '('))
 		return -EBADMSG;
 
-	/* The name ends at the last parenthesis of all: only numbers follow the state. */
+	/* The name ends at the last parenthesis, because only numbers follow the state. */
 	comm = cursor.at;
 	cursor.at = memrchr(comm, ')', (size_t)(cursor.end - comm));
 	if (!cursor.at)
@@ -110,7 +110,7 @@ int proc_parse_stat(const char *text, size_t bytes, struct proc_thread *out)
 			return -EBADMSG;
 	if (!take_char(&cursor, ' ') || !take_number(&cursor, UINT64_MAX, &found.start_ticks))
 		return -EBADMSG;
-	/* What ends at the end of the text may have lost its last digits. */
+	/* A number at the end of the text may have lost its last digits. */
 	if (cursor.at == cursor.end || !is_blank(*cursor.at))
 		return -EBADMSG;
 
@@ -131,7 +131,7 @@ int proc_parse_last_pid(const char *text, size_t bytes, pid_t *out)
 			return -EBADMSG;
 		cursor.at = blank + 1;
 	}
-	/* Some sandboxes write 0 there for ever; no reader can have been born before pid 1. */
+	/* Some sandboxes always write 0, which is the newest pid of no namespace. */
 	if (!take_pid(&cursor, &found) || found == 0)
 		return -EBADMSG;
 	if (!take_char(&cursor, '\n') || cursor.at != cursor.end)

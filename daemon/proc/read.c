@@ -53,8 +53,8 @@ int proc_read_stat_at(int dirfd, const char *path, struct proc_thread *out)
 
 	if (fd < 0)
 		return fd;
-	/* One read: the kernel writes the line whole, and looking for the end of the
-	 * file would cost a call more for each thread. */
+	/* One read only: the kernel delivers the line whole, and another call would be needed for
+	 * each thread to see the end of the file. */
 	do
 		n = read(fd, text, sizeof(text));
 	while (n < 0 && errno == EINTR);

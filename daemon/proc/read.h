@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading small files of /proc, for the files of this folder: one place that knows
- * which errno means that a task is gone.
+ * Reading small files of /proc, for the files of this folder: the one place that knows which errno
+ * means that a task is gone.
  */
 #ifndef JUGGLE_PROC_READ_H
 #define JUGGLE_PROC_READ_H
@@ -16,7 +16,7 @@ struct proc_thread;
 /* "2147483647/task/2147483647/children" and to spare. */
 #define PROC_PATH_BYTES 64
 
-/* For __attribute__((cleanup)): closes what is not negative. */
+/* For __attribute__((cleanup)): closes a descriptor unless it is negative. */
 void proc_close_fd(const int *fd);
 
 /* Open path below dirfd for reading. Returns a descriptor that the caller closes,

@@ -72,7 +72,7 @@ struct proc_scan {
 	struct proc_scan_options options;
 	int proc_fd;
 	bool settled;
-	uint64_t signs; /* of this walk: the sum of their hashes */
+	uint64_t signs; /* the sum of the hashes of this walk's signs */
 	uint64_t signs_before;
 
 	struct member *members;
@@ -97,8 +97,8 @@ struct proc_scan {
 	alignas(uint64_t) char dents[DENTS_BYTES];
 };
 
-/* Returns array, moved if need be so that it holds at least `need` elements, or NULL
- * (array is then still valid). */
+/* Returns array, moved if needed to have room for at least `need` elements; or NULL, with array
+ * still valid. */
 static void *grown(void *array, size_t *max, size_t need, size_t element_bytes)
 {
 	size_t larger = *max ? *max : 64;
@@ -131,27 +131,27 @@ static void note_sign(struct proc_scan *scan, pid_t pid)
 	scan->signs += hash ^ hash >> 29;
 }
 
-/* Whether the scan goes on after a task could not be read: 0, or the error. */
+/* Returns 0 when the scan goes on although a task could not be read, else the error. */
 static int tolerate(struct proc_scan *scan, pid_t pid, int error)
 {
 	if (error == -ESRCH) {
 		note_sign(scan, pid);
 		return 0;
 	}
-	/* Another user's, under hidepid: juggle could not balance it anyway. */
+	/* A process of another user, hidden by hidepid: juggle could not balance it anyway. */
 	if (error == -EACCES || error == -EPERM)
 		return 0;
 	return error;
 }
 
-/* Put the numbers among the names in folder fd into scan->listed. */
+/* Put those names in folder fd that are numbers into scan->listed. */
 static int list_folder(struct proc_scan *scan, int fd)
 {
 	struct pid_list *list = &scan->listed;
 
 	list->n = 0;
 	for (;;) {
-		/* Not readdir, as opendir allocates. */
+		/* Not readdir(), because opendir() allocates. */
 		long got = syscall(SYS_getdents64, fd, scan->dents, sizeof(scan->dents));
 
 		if (got < 0)
@@ -272,7 +272,8 @@ static int visit_thread(struct proc_scan *scan, size_t member, int task_fd, pid_
 	char path[PROC_PATH_BYTES];
 	int r;
 
-	/* The state last: a thread that lives then had its children when they were read. */
+	/* Read the state last: a thread that is alive then still had its children when they were
+	 * read. */
 	if (!scan->options.by_ppid) {
 		r = visit_children(scan, member, task_fd, tid);
 		if (r < 0)
@@ -309,8 +310,8 @@ static int visit_threads(struct proc_scan *scan, size_t member)
 
 	if (task_fd < 0)
 		return tolerate(scan, pid, task_fd);
-	/* All threads before the first of them is read: should one end meanwhile, its
-	 * children have moved to one that was listed, and is read after the move. */
+	/* List all threads before reading the first. When one ends meanwhile, its children move to
+	 * a thread that is listed, and is read after that. */
 	r = list_folder(scan, task_fd);
 	if (r < 0)
 		return tolerate(scan, pid, r);
@@ -328,12 +329,12 @@ static int visit_member(struct proc_scan *scan, size_t member)
 {
 	int r = visit_threads(scan, member);
 
-	/* What cannot be read (any more) may still have children. */
+	/* A process that can't be read (any more) may still have children. */
 	return r == 0 && scan->options.by_ppid ? visit_relations(scan, scan->members[member].pid)
 					       : r;
 }
 
-/* Has a parent got a child that wasn't there when its turn came? */
+/* Does a process have a child that it did not have when it was read? */
 static int revisit_member(struct proc_scan *scan, size_t member)
 {
 	pid_t pid = scan->members[member].pid;

@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whether threads may have been born, for the price of one read.
+ * Tells whether threads may have been born, for the price of one read.
  *
- * The last field of /proc/loadavg is the newest pid or tid that the reader's pid
- * namespace gave out (the reader's, whatever namespace /proc was mounted for). All
- * tasks of namespaces below it have a number in it too, so no birth in the job, or in
- * a container inside the job, goes unnoticed; births elsewhere in the namespace are
- * noticed too, and cost a needless scan.
+ * The last field of /proc/loadavg is the newest pid or tid in the reader's pid namespace (the
+ * reader's, whatever namespace /proc was mounted for). Tasks of namespaces below it have a number
+ * in it, too. So it shows every birth in the job, or in a container inside the job. Births
+ * elsewhere in the namespace cost a needless scan.
  *
- * Only a difference counts, so that the wrap-around of pids is harmless: to hide
- * births, the whole range of pids would have to be used up between two calls and end
- * on the very same number. (A program that picks its children's pids itself, with
- * clone3's set_tid or ns_last_pid, can hide them: checkpoint-restore tools do.)
+ * Every difference counts, so the wrap-around of pids is harmless: it hides births only if the
+ * whole range of pids is used up between two calls and ends on the very same number. (A program
+ * that picks its children's pids itself, with clone3's set_tid or ns_last_pid, can hide them:
+ * checkpoint-restore tools do.)
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -22,10 +21,9 @@
 #include "daemon/proc/proc.h"
 #include "daemon/proc/read.h"
 
-/* A number is given out some microseconds before its thread shows in /proc, and the
- * parent may be preempted in between, for a slice of each thread that shares its CPU:
- * a scan may come too early. So the answer is yes once more at the next call, and once
- * more at the last of these. */
+/* The kernel gives out a pid some microseconds before its thread shows in /proc. The parent may be
+ * preempted in between, for a slice of each thread that shares its CPU, and a scan would come too
+ * early. So the answer is yes again at the next call, and at the last of these calls. */
 enum { CALLS_TO_SETTLE = 8 };
 
 void proc_watch_init(struct proc_watch *watch)

@@ -10,17 +10,17 @@
 #include <unistd.h>
 
 #define FOLDER "/dev/shm"
-/* A folder's time of change is that of the kernel's last tick: what is created right after it was
- * read may not show. */
+/* The kernel sets a folder's time of change to that of its last tick: a file that appears just
+ * after the folder was read may not change it. */
 #define TICK_NS UINT64_C(20000000)
-#define ANYWAY_NS UINT64_C(1000000000) /* file systems differ */
-#define LOOK_SHARE 100 /* a look that took d is followed by at least this many d without */
+#define ANYWAY_NS UINT64_C(1000000000) /* the longest pause, because file systems differ */
+#define LOOK_SHARE 100 /* pause between looks, in multiples of what the last one took */
 
 /* A process with a segment. */
 struct progress_found {
 	pid_t pid;
-	bool told; /* what is wrong with its segment */
-	struct progress_segment *segment; /* NULL: it cannot be used */
+	bool warned; /* a message said why its segment can't be used */
+	struct progress_segment *segment; /* NULL: it can't be used */
 };
 
 void progress_finder_init(struct progress_finder *finder, const struct progress_host_setup *setup)
@@ -33,7 +33,7 @@ void progress_finder_deinit(struct progress_finder *finder)
 	progress_host_free(finder->host);
 	for (size_t i = 0; i < finder->found_count; i++)
 		if (finder->found[i].segment != NULL)
-			progress_segment_let_go(finder->found[i].segment, PROGRESS_SEGMENT_ENDED);
+			progress_segment_release(finder->found[i].segment, PROGRESS_SEGMENT_ENDED);
 	free(finder->found);
 	*finder = (struct progress_finder){0};
 }
@@ -58,7 +58,7 @@ bool progress_finder_due(struct progress_finder *finder, uint64_t now_ns)
 	return now_ns < finder->again_until_ns || now_ns >= finder->anyway_ns;
 }
 
-/* The job's processes are the caller's, unless that is root. */
+/* The processes of the job belong to our user, unless that is root. */
 static uid_t owner_of(pid_t pid)
 {
 	char path[32];
@@ -68,7 +68,7 @@ static uid_t owner_of(pid_t pid)
 	return getuid() == 0 && stat(path, &status) == 0 ? status.st_uid : getuid();
 }
 
-/* Try a process that has no segment in use. Returns whether there is something to remember. */
+/* Open the segment of a process, if it has one. Returns whether to keep the entry. */
 static bool try_process(
 	struct progress_finder *finder, struct progress_found *found, uint64_t now_ns)
 {
@@ -86,16 +86,16 @@ static bool try_process(
 		found->segment = progress_host_add(finder->host, found->pid, reader);
 		r = found->segment == NULL ? -ENOMEM : 0;
 	}
-	if (r == -EAGAIN) /* it is being made */
+	if (r == -EAGAIN) /* the program is still creating it */
 		finder->again_until_ns = now_ns + TICK_NS;
-	else if (r < 0 && r != -ENOENT && !found->told) {
-		progress_host_tell(finder->setup.options, found->pid, r, version);
-		found->told = true;
+	else if (r < 0 && r != -ENOENT && !found->warned) {
+		progress_host_warn(finder->setup.options, found->pid, r, version);
+		found->warned = true;
 	}
-	return found->segment != NULL || found->told;
+	return found->segment != NULL || found->warned;
 }
 
-/* The host may have dropped it: closed, it can be made anew. */
+/* When the host has dropped a segment, release it: the program may create another. */
 static void check_dropped(struct progress_found *found)
 {
 	struct progress_segment *segment = found->segment;
@@ -103,8 +103,8 @@ static void check_dropped(struct progress_found *found)
 	if (segment == NULL || atomic_load_explicit(&segment->state, memory_order_acquire) !=
 				       PROGRESS_SEGMENT_DROPPED)
 		return;
-	found->told |= segment->damaged;
-	progress_segment_let_go(segment, PROGRESS_SEGMENT_ENDED);
+	found->warned |= segment->damaged;
+	progress_segment_release(segment, PROGRESS_SEGMENT_ENDED);
 	found->segment = NULL;
 }
 
@@ -120,7 +120,7 @@ void progress_finder_look(
 		struct progress_found found = {.pid = pid[i]};
 		for (; k < old_count && old[k].pid < pid[i]; k++)
 			if (old[k].segment != NULL)
-				progress_segment_let_go(old[k].segment, PROGRESS_SEGMENT_ENDED);
+				progress_segment_release(old[k].segment, PROGRESS_SEGMENT_ENDED);
 		if (k < old_count && old[k].pid == pid[i])
 			found = old[k++];
 		check_dropped(&found);
@@ -129,7 +129,7 @@ void progress_finder_look(
 	}
 	for (; k < old_count; k++)
 		if (old[k].segment != NULL)
-			progress_segment_let_go(old[k].segment, PROGRESS_SEGMENT_ENDED);
+			progress_segment_release(old[k].segment, PROGRESS_SEGMENT_ENDED);
 	free(old);
 	finder->found = all;
 	finder->found_count = count;

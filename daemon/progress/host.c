@@ -15,29 +15,29 @@
 #include "daemon/telemetry/writer.h"
 #include "libprogress/progress.h"
 
-#define COST_FACTOR 100 /* points that cost c of CPU time are followed by 100 c without */
+#define COST_FACTOR 100 /* time between points, at least, in multiples of their CPU time */
 #define COST_SMOOTHING 8
-#define WORKERS_NS UINT64_C(20000000) /* between looks at who is a worker */
-#define CLOSED_NS UINT64_C(100000000) /* the same, at whether it is closed */
-#define SHOW_NS UINT64_C(100000000) /* the same, at the spread */
-#define SHOW_EACH_NS UINT64_C(10000) /* the same, for each subdomain: a look at one costs 20 ns */
-#define BUSY_NS UINT64_C(10000000) /* while somebody else balances: before the next attempt */
-#define BEAT_NS UINT64_C(200000000) /* of longer periods: before a claim looks forgotten */
-#define SLICE_NS 100000 /* the shortest: runs at once when it is due */
+#define WORKERS_NS UINT64_C(20000000) /* between reads of the workers */
+#define CLOSED_NS UINT64_C(100000000) /* between checks whether the segment is closed */
+#define SHOW_NS UINT64_C(100000000) /* between reads of the subdomains for the spread */
+#define SHOW_EACH_NS UINT64_C(10000) /* the same for each subdomain: reading one takes 20 ns */
+#define BUSY_NS UINT64_C(10000000) /* before the next attempt while somebody else balances */
+#define BEAT_NS UINT64_C(200000000) /* renewing a claim when periods are longer */
+#define SLICE_NS 100000 /* the shortest, so that the thread runs at once when it is due */
 
 struct progress_host {
 	struct progress_host_setup setup;
 	pthread_t thread;
 	_Atomic uint32_t signal; /* futex: changes when there is something to do */
 	_Atomic bool stop;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards `incoming` */
 	struct progress_segment *incoming;
-	/* The thread's: */
+	/* Only for the host's thread: */
 	struct progress_segment *segments;
-	bool changed; /* workers came or went: the table of threads is to be replaced */
+	bool changed; /* workers came or went: the table of threads must be replaced */
 };
 
-void progress_host_tell(const struct options *options, pid_t pid, int error, uint32_t version)
+void progress_host_warn(const struct options *options, pid_t pid, int error, uint32_t version)
 {
 	char why[64];
 
@@ -94,7 +94,7 @@ static void free_segment(struct progress_segment *segment)
 	free(segment);
 }
 
-void progress_segment_let_go(struct progress_segment *segment, enum progress_segment_state why)
+void progress_segment_release(struct progress_segment *segment, enum progress_segment_state why)
 {
 	if (atomic_exchange_explicit(&segment->state, why, memory_order_acq_rel) !=
 		PROGRESS_SEGMENT_LIVE)
@@ -142,7 +142,7 @@ struct progress_segment *progress_host_add(
 	return segment;
 }
 
-/* Whether there were any. */
+/* Returns whether there were any. */
 static bool take_incoming(struct progress_host *host)
 {
 	pthread_mutex_lock(&host->lock);
@@ -197,7 +197,7 @@ static int look_at_subdomains(struct progress_segment *segment, uint64_t now, bo
 	return 0;
 }
 
-/* Workers came or went: tell the teams. */
+/* Publish the workers for the teams, after some came or went. */
 static void publish(struct progress_host *host)
 {
 	struct published_thread *thread = NULL;
@@ -209,7 +209,7 @@ static void publish(struct progress_host *host)
 	if (count > 0) {
 		thread = malloc(count * sizeof *thread);
 		if (thread == NULL)
-			return; /* at the next look, perhaps */
+			return; /* try again at the next visit */
 	}
 	for (struct progress_segment *s = host->segments; s != NULL; s = s->next)
 		for (uint32_t w = 0; w < progress_reader_info(s->reader)->workers; w++)
@@ -256,7 +256,7 @@ static int balance(struct progress_host *host, struct progress_segment *segment,
 	return r;
 }
 
-/* All that is due for one segment. Returns 0, or why to drop it: -ESTALE when it was closed. */
+/* Do all that is due for one segment. Returns 0, or why to drop it: -ESTALE when it was closed. */
 static int visit(struct progress_host *host, struct progress_segment *segment, uint64_t now)
 {
 	bool wanted = now < atomic_load_explicit(
@@ -268,7 +268,7 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 	else
 		segment->due_ns = now + (wanted ? progress_reader_info(segment->reader)->period_ns
 						: WORKERS_NS);
-	/* Counters are wanted while long periods last, too. */
+	/* The counters are wanted during long periods, too. */
 	if (wanted && segment->due_ns > now + WORKERS_NS)
 		segment->due_ns = now + WORKERS_NS;
 	if (r == 0 && (wanted || now >= segment->workers_ns)) {
@@ -288,13 +288,13 @@ static int visit(struct progress_host *host, struct progress_segment *segment, u
 	return r;
 }
 
-/* Give the claim back and let go, with a last look at the counters. */
+/* Read the counters a last time, give the claim back, and release the segment. */
 static void drop(struct progress_host *host, struct progress_segment *segment, int error)
 {
 	if (error == 0 || error == -ESTALE) {
 		(void)look_at_subdomains(segment, clock_monotonic_ns(), true);
 	} else {
-		progress_host_tell(host->setup.options, segment->pid, error, 0);
+		progress_host_warn(host->setup.options, segment->pid, error, 0);
 		segment->damaged = true;
 	}
 	progress_reader_close(segment->reader);
@@ -302,10 +302,10 @@ static void drop(struct progress_host *host, struct progress_segment *segment, i
 		telemetry_set32(
 			&segment->shown->flags, TELEMETRY_PROGRESS_USED | TELEMETRY_PROGRESS_ENDED);
 	host->changed = true;
-	progress_segment_let_go(segment, PROGRESS_SEGMENT_DROPPED);
+	progress_segment_release(segment, PROGRESS_SEGMENT_DROPPED);
 }
 
-/* Visit all segments that are due. Returns when the next one is. */
+/* Visit all segments that are due. Returns when the next one is due. */
 static uint64_t visit_all(struct progress_host *host, uint64_t now)
 {
 	uint64_t next_ns = FUTEX_FOREVER;
@@ -338,7 +338,7 @@ static void *host_main(void *argument)
 
 	prctl(PR_SET_NAME, "juggle/plb");
 	prctl(PR_SET_TIMERSLACK, 1);
-	(void)act_set_own_slice(SLICE_NS); /* at the worst, without */
+	(void)act_set_own_slice(SLICE_NS); /* if it fails, go on without */
 	uint64_t used_ns = clock_thread_ns();
 	for (;;) {
 		uint32_t seen = atomic_load_explicit(&host->signal, memory_order_acquire);
@@ -347,7 +347,7 @@ static void *host_main(void *argument)
 		uint64_t now = clock_monotonic_ns();
 		if (take_incoming(host) || now >= until_ns) {
 			uint64_t due_ns = visit_all(host, now);
-			/* Waking up and looking at the clock count, too. */
+			/* The cost includes waking up and reading the clock. */
 			uint64_t before_ns = used_ns;
 			used_ns = clock_thread_ns();
 			until_ns = progress_host_pace(&mean_ns, used_ns - before_ns, now, due_ns);

@@ -12,7 +12,7 @@ static int compare(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* The first entry that is not before (pid, tid). */
+/* The index of the first entry that is not before (pid, tid). */
 static size_t find(const struct published *published, pid_t pid, pid_t tid)
 {
 	const struct published_thread key = {.pid = pid, .tid = tid};

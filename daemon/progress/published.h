@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What threads of the job tell of themselves through libprogress: who is a worker, and how many
- * updates it has made. The host of segments (progress_host.h) writes it, the leaders of teams
- * read it.
+ * What programs of the job publish of their threads through libprogress: which are workers, and how
+ * many updates each has made. The host of segments (host.h) writes it, the teams read it.
  *
- * Threads that come and go replace the whole table; counters are stored in place, without
- * a lock. The lock is held for a look-up in memory or a swap of two pointers, never longer.
+ * When threads come or go, the host replaces the whole table. Counters are stored in place, without
+ * the lock. The lock is held for look-ups in memory or a swap of two pointers, never longer.
  */
 #ifndef JUGGLE_PUBLISHED_H
 #define JUGGLE_PUBLISHED_H
@@ -27,28 +26,28 @@ struct published_thread {
 };
 
 struct published {
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards the table */
 	struct published_thread *thread; /* sorted by pid, then tid */
-	_Atomic size_t n; /* written under the lock, too */
-	/* CLOCK_MONOTONIC: until then counters of every balancing point are wanted, not only
-	 * who is there. */
+	_Atomic size_t n; /* written under the lock */
+	/* Until this time of CLOCK_MONOTONIC the counters are wanted at every balancing point, not
+	 * only the list of workers. */
 	_Atomic uint64_t wanted_until_ns;
 };
 
 void published_init(struct published *published);
 void published_deinit(struct published *published);
 
-/* For the host alone: replace the table by n threads, in any order, and sort them.
- * Takes over the memory, which malloc() gave. */
+/* Only for the host: replace the table by n threads, in any order. Takes over the array, which must
+ * come from malloc(). */
 void published_replace(struct published *published, struct published_thread *thread, size_t n);
-/* For the host alone: the entry of a thread, to store its counter; NULL when it has none. Valid until
- * the table is replaced. */
+/* Only for the host: the entry of a thread, to store its counter; NULL when it has none. Valid
+ * until the table is replaced. */
 struct published_thread *published_entry(struct published *published, pid_t pid, pid_t tid);
 
-/* For anybody, without the lock: is there any worker? */
+/* For all threads, without the lock: is there any worker? */
 bool published_any(const struct published *published);
-/* For anybody: what a thread is, and, of a worker, its updates. The caller holds the lock, over as many
- * look-ups as it likes. */
+/* For all threads: the role of a thread, and, if it is a worker, its updates. The caller holds the
+ * lock, for as many look-ups as it likes. */
 enum policy_role published_look(
 	const struct published *published, pid_t pid, pid_t tid, uint64_t *updates);
 

@@ -6,18 +6,18 @@
 #include "libprogress/policy/plb.h"
 #include "libprogress/progress.h"
 
-#define SAMPLE_NS UINT64_C(50000000) /* between samples, at least */
-#define NUMBER_NS UINT64_C(100000) /* the same, for each subdomain */
-#define DIGITS 21 /* of a number, with the blank before it */
+#define SAMPLE_NS UINT64_C(50000000) /* the shortest time between samples */
+#define NUMBER_NS UINT64_C(100000) /* the same for each subdomain */
+#define DIGITS 21 /* of the longest number, with the blank before it */
 
 struct progress_trace {
 	struct trace *trace;
 	pid_t pid;
 	int32_t rank;
 	uint32_t workers, subdomains;
-	bool told; /* the trace says who owns what; false again once it has lost a part of that */
-	uint64_t next_ns; /* sample */
-	uint32_t *owner; /* that the trace says; UINT32_MAX: nobody's */
+	bool owners_known; /* the trace has the owners; false again when a record of them was dropped */
+	uint64_t next_ns; /* of the next sample */
+	uint32_t *owner; /* as the trace has it; UINT32_MAX: nobody */
 	char *text; /* scratch */
 };
 
@@ -59,16 +59,16 @@ void progress_trace_moves(struct progress_trace *p, struct trace *trace, pid_t p
 		return;
 	trace_begin(trace);
 	trace_print(trace, "plb %llu %d %u\n", (unsigned long long)now_ns, (int)pid, moves);
-	for (uint32_t i = 0; p != NULL && p->told && i < moves; i++) {
+	for (uint32_t i = 0; p != NULL && p->owners_known && i < moves; i++) {
 		trace_print(trace, "give %llu %d %u %u %u\n", (unsigned long long)now_ns, (int)pid,
 			move[i].subdomain, move[i].from, move[i].to);
 		p->owner[move[i].subdomain] = move[i].to;
 	}
 	if (!trace_end(trace) && p != NULL)
-		p->told = false;
+		p->owners_known = false;
 }
 
-/* A blank and a number, or -1; snprintf() would take as long as all else. */
+/* A blank and a number, or -1. snprintf() would take as long as all the rest. */
 static char *put_number(char *at, bool none, uint64_t number)
 {
 	char digit[DIGITS];
@@ -88,10 +88,10 @@ static char *put_number(char *at, bool none, uint64_t number)
 	return at;
 }
 
-static void tell_owners(
+static void record_owners(
 	struct progress_trace *p, uint64_t now_ns, const struct progress_subdomain_view *subdomain)
 {
-	bool same = p->told;
+	bool same = p->owners_known;
 
 	for (uint32_t s = 0; s < p->subdomains; s++) {
 		same = same && p->owner[s] == subdomain[s].owner;
@@ -106,7 +106,7 @@ static void tell_owners(
 	trace_begin(p->trace);
 	trace_print(p->trace, "subdomains %llu %d %d %u%s\n", (unsigned long long)now_ns,
 		(int)p->pid, (int)p->rank, p->workers, p->text);
-	p->told = trace_end(p->trace);
+	p->owners_known = trace_end(p->trace);
 }
 
 void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
@@ -116,7 +116,7 @@ void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
 		return;
 	uint64_t pause_ns = p->subdomains * NUMBER_NS;
 	p->next_ns = now_ns + (pause_ns > SAMPLE_NS ? pause_ns : SAMPLE_NS);
-	tell_owners(p, now_ns, subdomain);
+	record_owners(p, now_ns, subdomain);
 	char *at = p->text;
 	for (uint32_t s = 0; s < p->subdomains; s++)
 		at = put_number(at, subdomain[s].holder == PROGRESS_NOBODY,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the trace tells of a program that publishes its progress: who owns its subdomains, who gets
- * one from whom, and samples of how far each has come (juggle(1), TRACE FORMAT).
+ * What the trace records of a program that publishes its progress: the owners of its subdomains,
+ * their moves, and samples of how far each subdomain has come (juggle(1), TRACE FORMAT).
  *
- * Moves are told as they are made. Owners and updates are told now and then, at most every 50 ms
- * and in all 10,000 numbers a second for each process, so that neither the trace nor the time that
- * its host may use goes into them.
+ * Moves are recorded as they are made. Owners and updates are recorded at most every 50 ms, and at
+ * most at 10,000 numbers a second for each process, to bound the size of the trace and the host's
+ * CPU time.
  */
 #ifndef JUGGLE_PROGRESS_TRACE_H
 #define JUGGLE_PROGRESS_TRACE_H
@@ -17,31 +17,33 @@
 #include "daemon/trace/writer.h"
 #include "libprogress/reader/reader.h"
 
-/* Of larger programs only the number of moves is told. */
+/* For larger programs only the number of moves is recorded. */
 #define PROGRESS_TRACE_SUBDOMAINS_MAX 65536u
 
-/* Larger counts, of damaged segments, are told as this: what a reader of traces takes. */
+/* The largest count that readers of traces accept. Larger ones, from damaged segments, are recorded
+ * as this. */
 #define PROGRESS_TRACE_UPDATES_MAX ((UINT64_C(1) << 62) - 1)
 
-/* Of one process. */
+/* What is recorded of one process. */
 struct progress_trace;
 
-/* Returns NULL without a trace, for a program that is too large, or without memory; the others
- * accept that, and tell what can be told without. To be freed by progress_trace_free(). */
+/* Returns NULL without a trace, without memory, or for a program that is too large. The other
+ * functions accept NULL, and record what they can. Freed by progress_trace_free(). */
 struct progress_trace *progress_trace_new(
 	struct trace *trace, pid_t pid, const struct progress_info *info);
 void progress_trace_free(struct progress_trace *p);
 
-/* These moves have been made. */
+/* Record moves that were made. */
 void progress_trace_moves(struct progress_trace *p, struct trace *trace, pid_t pid, uint64_t now_ns,
 	const struct policy_plb_move *move, uint32_t moves);
 
-/* All subdomains were read, perhaps too early for the next sample: then nothing is told, but at the
- * last look. Owners are told at first, and when they are not those that the trace says. */
+/* Record what was read of all subdomains. Before the next sample is due it records nothing, except
+ * at the last look. Owners are recorded the first time, and when they differ from those in the
+ * trace. */
 void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
 	const struct progress_subdomain_view *subdomain, bool last);
 
-/* When the next sample is wanted; UINT64_MAX: never. Pure. */
+/* When the next sample is due; UINT64_MAX: never. Pure. */
 uint64_t progress_trace_next(const struct progress_trace *p);
 
 #endif

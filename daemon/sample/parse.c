@@ -2,9 +2,9 @@
 /*
  * Parsers for schedstat text and taskstats messages.
  *
- * The taskstats structure is read by offsets kept here, not through struct taskstats:
- * that type is the layout of the kernel whose headers this was built with, and it has
- * changed in the middle. Of its fields only three are taken, all near the start.
+ * The taskstats structure is read by the offsets below, not as a struct taskstats: that type has
+ * the layout of the kernel headers of the build, and the layout has changed in the middle. Only
+ * three fields are used, all near the start.
  */
 #include "daemon/sample/parse.h"
 
@@ -15,7 +15,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Fields of the structure, in bytes. Since version 2 the first stands at 16. */
+/* Offsets of fields, in bytes. Since version 2 the first is at 16. */
 #define CPU_COUNT_OFFSET 16
 #define CPU_DELAY_TOTAL_OFFSET 24
 #define CPU_RUN_VIRTUAL_TOTAL_OFFSET 72
@@ -28,15 +28,15 @@ _Static_assert(offsetof(struct taskstats, cpu_run_virtual_total) == CPU_RUN_VIRT
 	"layout");
 #endif
 
-/* In Linux 6.14 and 6.15 each of the eight pairs of a count and its delay was followed by
- * its largest delay, and then also by its smallest, before they went to the end with version
- * 16. The version number became 15 only after the fields had come, so that a version 14
- * may have them too: its length tells. */
+/* In Linux 6.14 and 6.15, each of the eight pairs of a count and its delay was followed by its
+ * largest delay, and later also by its smallest. Version 16 moved these fields to the end. The
+ * version became 15 only after they had come, so a reply of version 14 may have them, too: its
+ * length shows. */
 #define PAIRS_BEFORE_RUN 3 /* cpu, blkio, swapin */
 #define PAIRS 8
 #define VERSION_14_BYTES 432
 
-/* How many fields were put behind each pair. */
+/* How many fields follow each pair. */
 static size_t inserted_fields(uint16_t version, size_t bytes)
 {
 	if (version == 15)
@@ -47,7 +47,7 @@ static size_t inserted_fields(uint16_t version, size_t bytes)
 	return 0;
 }
 
-/* Digits up to a separator; advances *at. Numbers that do not fit are not the kernel's. */
+/* A number up to a separator; advances *at. The kernel sends none that does not fit. */
 static bool parse_number(const char **at, const char *end, uint64_t *out)
 {
 	const char *c = *at;
@@ -120,7 +120,7 @@ struct attribute {
 	size_t bytes;
 };
 
-/* Take the attribute at *at; advances. Returns 1, 0 at the end, -EBADMSG. */
+/* Take the attribute at *at, and advance. Returns 1, 0 at the end, or -EBADMSG. */
 static int next_attribute(const unsigned char **at, const unsigned char *end, struct attribute *out)
 {
 	size_t left = (size_t)(end - *at);
@@ -137,13 +137,13 @@ static int next_attribute(const unsigned char **at, const unsigned char *end, st
 	out->type = header.nla_type & NLA_TYPE_MASK;
 	out->data = *at + sizeof(header);
 	out->bytes = header.nla_len - sizeof(header);
-	/* The last one's padding may be missing. */
+	/* The padding of the last one may be missing. */
 	size_t step = NLA_ALIGN((size_t)header.nla_len);
 	*at += step < left ? step : left;
 	return 1;
 }
 
-/* What TASKSTATS_TYPE_AGGR_PID holds. */
+/* Parse the contents of TASKSTATS_TYPE_AGGR_PID. */
 static int parse_aggregate(const struct attribute *aggregate, pid_t *tid, struct sample_counts *out)
 {
 	const unsigned char *at = aggregate->data;

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: MIT
 /*
- * Samples from perf events; the one file that calls perf_event_open.
+ * Samples from perf events; only this file calls perf_event_open.
  *
- * On cores of different speed equal CPU time is not equal progress, so progress is the
- * number of instructions where the machine counts them, and the task clock where it does
- * not, as in most virtual machines. The task clock has a use of its own: unlike schedstat's
- * it is exact for a thread that runs right now. Run and wait times come from schedstat.
+ * On cores of different speed, equal CPU time is not equal progress. So progress is the number of
+ * instructions where the machine counts them, and the task clock elsewhere, as in most virtual
+ * machines. Unlike the times of schedstat, the task clock is exact for a thread that runs right
+ * now. Run and wait times come from schedstat.
  *
- * Where cores are of several kinds each has a PMU of its own, and an event of the generic
- * kind counts on one of them only. There, too, the task clock is taken.
+ * Where there are several kinds of cores, each kind has its own PMU, and a generic event counts on
+ * only one of them. There the task clock is used, too.
  */
 #include "daemon/sample/back_end.h"
 
@@ -32,11 +32,11 @@ struct perf_state {
 	bool have_schedstat;
 };
 
-/* What read(2) gives for the read_format below. */
+/* What read(2) returns with the read_format below. */
 struct perf_value {
 	uint64_t count;
 	uint64_t enabled_ns; /* time that the thread ran */
-	uint64_t running_ns; /* time of that in which a counter was free for it */
+	uint64_t running_ns; /* the part of it in which a counter was free */
 };
 
 static int open_event(const struct perf_state *state, pid_t tid)
@@ -53,7 +53,7 @@ static int open_event(const struct perf_state *state, pid_t tid)
 
 	if (fd >= 0)
 		return (int)fd;
-	/* Another user's thread, and perf_event_paranoid, are both EACCES to the kernel. */
+	/* The kernel says EACCES both for another user's thread and for perf_event_paranoid. */
 	return errno == EACCES ? -EPERM : -errno;
 }
 
@@ -66,8 +66,8 @@ static int read_event(int fd, struct perf_value *out)
 	return bytes == (ssize_t)sizeof(*out) ? 0 : -EIO;
 }
 
-/* How many kinds of cores there are. Only PMUs of cores say which CPUs they belong to in a
- * file of this name, and only where there may be more than one kind. */
+/* The number of kinds of cores. Only the PMU of a kind of core has a file of this name, which lists
+ * its CPUs, and only where there may be several kinds. */
 static unsigned core_pmus(void)
 {
 	static const char devices[] = "/sys/bus/event_source/devices";
@@ -87,7 +87,7 @@ static unsigned core_pmus(void)
 	return n;
 }
 
-/* Whether the event can be opened on the calling thread, and counts. */
+/* Check that the event can be opened on the calling thread, and counts. */
 static int probe(struct perf_state *state, uint32_t type, uint64_t config)
 {
 	struct perf_value value;
@@ -97,7 +97,7 @@ static int probe(struct perf_state *state, uint32_t type, uint64_t config)
 	state->exclude_kernel = false;
 	SAMPLE_AUTO_CLOSE int fd = open_event(state, 0);
 	if (fd == -EPERM) {
-		/* perf_event_paranoid 2, the default, allows user space to be watched. */
+		/* With perf_event_paranoid 2, the default, only user space may be counted. */
 		state->exclude_kernel = true;
 		fd = open_event(state, 0);
 	}
@@ -145,8 +145,8 @@ static int perf_attach(void *opaque, struct sampler_slot *slot)
 	return sample_fd_is_scarce(fd) ? -EMFILE : 0;
 }
 
-/* Counters may be fewer than events that want them; the kernel then lets events take turns,
- * and what one missed is estimated from what it saw. */
+/* When there are more events than counters, the kernel lets events take turns. What an event missed
+ * is estimated from what it counted. */
 static uint64_t scaled_count(const struct perf_value *value)
 {
 	if (value->running_ns == 0 || value->running_ns >= value->enabled_ns)
@@ -165,7 +165,7 @@ static void read_slot(const struct perf_state *state, struct sampler_slot *slot)
 		slot->error = error;
 		return;
 	}
-	/* An event outlives its thread: someone else has to say that it ended. */
+	/* An event outlives its thread, so schedstat has to show that the thread ended. */
 	if (state->have_schedstat) {
 		if (sample_schedstat_read_one(slot) != 0)
 			return;
@@ -178,7 +178,7 @@ static void read_slot(const struct perf_state *state, struct sampler_slot *slot)
 		if (sample_store(slot, &counts) != 0)
 			return;
 	}
-	/* Estimates may fall. */
+	/* An estimate may fall. */
 	uint64_t count = scaled_count(&value);
 	slot->progress = count > progress ? count : progress;
 }

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The samplers' front: which source is taken, and what is the same for all of them.
+ * The choice of a source of samples, and what is the same for all of them.
  *
- * Sources are tried in the order of the table, cheapest first; nothing else here knows
- * one from another, except the advice that is given when one fails.
+ * Sources are tried in the order of the table, cheapest first. Only the advice that is given when
+ * one fails depends on the source.
  */
 #include "daemon/sample/sampler.h"
 
@@ -60,7 +60,7 @@ int sampler_new(struct sampler **out, enum sampler_kind kind)
 			*out = sampler;
 			return 0;
 		}
-		/* Of those that auto tries, the first is the one to mend. */
+		/* With auto, report the error of the first: that is the one to fix. */
 		if (first_error == 0)
 			first_error = error;
 	}
@@ -173,7 +173,7 @@ int sample_store(struct sampler_slot *slot, const struct sample_counts *counts)
 	slot->run_ns = counts->run_ns;
 	slot->slices = counts->slices;
 	slot->progress = counts->run_ns;
-	/* The kernel adds up waits without a lock: they alone may seem to go back. */
+	/* The kernel adds up wait times without a lock, so they alone may seem to decrease. */
 	if (counts->wait_ns > slot->wait_ns)
 		slot->wait_ns = counts->wait_ns;
 	return slot->error = 0;

@@ -40,8 +40,8 @@ static int read_counts(int fd, struct sample_counts *out)
 	return sample_parse_schedstat(text, (size_t)bytes, out);
 }
 
-/* A kernel may have the file and say zero always: that the caller has run is certain.
- * Asking the clock brings the calling thread's time up to date, so zero means it is not kept. */
+/* A kernel may have the file but always show zero. The calling thread has run, and reading the
+ * clock updates its time, so zero means that the kernel keeps no times. */
 int sample_schedstat_probe(void)
 {
 	struct timespec cpu_time;

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * Samples from taskstats, over generic netlink; the one file that uses libnl.
+ * Samples from taskstats, over generic netlink; only this file uses libnl.
  *
- * Its merit is to need no descriptor a thread; its price is CAP_NET_ADMIN. libnl finds the
- * family and opens the socket. Requests and replies go by plain system calls, because
- * libnl allocates for each message and sends one at a time: here a batch of requests
- * is one sendmsg, kept ready from the start, and its replies are a few recvmmsg. The
- * kernel answers within the sendmsg, so receive does not wait unless something is wrong.
+ * Taskstats needs no descriptor per thread, but CAP_NET_ADMIN. libnl finds the family and opens the
+ * socket. Requests and replies use plain system calls, because libnl allocates for each message and
+ * sends them one at a time. Here a batch of requests is one sendmsg(), prepared at the start, and
+ * its replies take a few recvmmsg(). The kernel answers within the sendmsg(), so that receiving
+ * does not wait unless something is wrong.
  */
 #include "daemon/base/clock.h"
 #include "daemon/sample/back_end.h"
@@ -28,8 +28,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* As many replies must fit the receive buffer that any user may have (rmem_max, 208 KiB,
- * doubled); each is accounted with about 2 KiB. */
+/* The replies to a batch must fit the receive buffer that any user may have (rmem_max, 208 KiB,
+ * doubled). Each counts as about 2 KiB. */
 #define BATCH 64
 #define REPLY_BYTES 2048 /* 600 in 2025, and the structure grows */
 #define RECEIVE_BUFFER_BYTES (1 << 20)
@@ -107,11 +107,11 @@ static int connect_socket(struct taskstats_state *state)
 	int error = genl_connect(state->socket);
 	if (error < 0)
 		return from_libnl(error);
-	/* Before the family is asked for: that answer must not be waited for forever either. */
+	/* Set it before the family is looked up, which must not wait forever either. */
 	if (setsockopt(nl_socket_get_fd(state->socket), SOL_SOCKET, SO_RCVTIMEO, &timeout,
 		    sizeof(timeout)) != 0)
 		return -errno;
-	/* Room for a batch is there without it. */
+	/* If it fails, there is still room for a batch. */
 	(void)nl_socket_set_buffer_size(state->socket, RECEIVE_BUFFER_BYTES, 0);
 
 	int family = genl_ctrl_resolve(state->socket, TASKSTATS_GENL_NAME);
@@ -147,7 +147,7 @@ static int send_batch(struct taskstats_state *state, struct sampler_slot *const 
 /* Receive up to n messages, waiting for the first. Returns how many, or a negative errno. */
 static int receive(struct taskstats_state *state, size_t n)
 {
-	/* The kernel writes into them: the lengths of the names, and the flags. */
+	/* The kernel overwrites the lengths of the names, and the flags. */
 	for (size_t i = 0; i < n; i++) {
 		state->messages[i].msg_hdr = (struct msghdr){
 			.msg_name = &state->senders[i],
@@ -167,7 +167,8 @@ static size_t deliver(
 {
 	struct sample_reply reply;
 
-	/* Anything of another sender is not the kernel's; of another sequence, too late. */
+	/* A message of another sender is not from the kernel; one with another sequence is too
+	 * late. */
 	if (state->senders[message].nl_pid != 0 ||
 		sample_parse_reply(state->replies[message], state->messages[message].msg_len,
 			state->family, &reply) != 0)
@@ -184,7 +185,7 @@ static size_t deliver(
 	return 1;
 }
 
-/* Returns 0 when all were answered (with an error or without), or why not. */
+/* Returns 0 when all were answered (with an error or without), or why they were not. */
 static int read_batch(struct taskstats_state *state, struct sampler_slot *const *slots, size_t n,
 	uint64_t deadline_ns)
 {
@@ -217,7 +218,8 @@ static void taskstats_read(void *opaque, struct sampler_slot *const *slots, size
 
 	for (size_t done = 0; done < n; done += BATCH) {
 		size_t batch = n - done < BATCH ? n - done : BATCH;
-		/* Whatever kept one batch from being answered would make us wait again. */
+		/* After a batch without an answer, don't wait for the next: it would get none
+		 * either. */
 		if (error == 0)
 			error = read_batch(state, slots + done, batch, deadline_ns);
 		else
@@ -248,8 +250,8 @@ static int taskstats_open(void **out)
 	int error = connect_socket(state);
 	if (error == 0) {
 		prepare_buffers(state);
-		/* Only a request shows whether we may ask, and whether the kernel accounts: a
-		 * thread that asked the clock has its time up to date, and it is not zero. */
+		/* Only a request shows whether we may ask, and whether the kernel keeps times.
+		 * Reading the clock updates this thread's time, which is therefore not zero. */
 		struct timespec cpu_time;
 		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &cpu_time);
 		taskstats_read(state, &slots, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The histogram in telemetry: for who fills it, and for who reads it. */
+/* The histogram in telemetry, for its writer and its readers. */
 #include "daemon/telemetry/telemetry.h"
 
 uint32_t telemetry_bucket(uint64_t ns)

@@ -38,7 +38,7 @@ static int check_header(const struct telemetry *t, uint64_t size_bytes, uint32_t
 	return 0;
 }
 
-/* The whole header is zero until it is filled in, and a file of another version may be shorter. */
+/* A header that is not filled in yet is all zeros, and a file of another version may be shorter. */
 static int check(int fd, pid_t pid, uid_t uid, uint32_t *version)
 {
 	struct telemetry t = {0};

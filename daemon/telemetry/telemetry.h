@@ -1,19 +1,17 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the balancer does, for others to see: the segment /dev/shm/juggle.<uid>.<pid>.
+ * What juggle publishes about its work: the segment /dev/shm/juggle.<uid>.<pid>.
  *
- * A wire format: fixed widths, offsets pinned below, magic, version and sizes checked by
- * whoever opens it. The keeper creates the segment, the balancer alone writes the live
- * part. Live fields that are _Atomic are read and written whole (relaxed); fields of one
- * moment need not agree with each other. The others live in elements of the arrays: those of
- * a thread are rewritten, while its flags are 0, when another takes over its slot, its name
- * whenever it has a new one, those of a CPU when the usable CPUs change. Who reads just then
- * may get a mixture of old and new. Readers copy what they need and trust nothing
- * in it: counts are clipped to the sizes of the arrays, texts are ended. Writers have
- * telemetry_writer.h, readers telemetry_reader.h.
+ * It is a wire format: fixed widths, and offsets pinned below. Whoever opens it checks magic,
+ * version and sizes. The keeper creates the segment; only the balancer writes the live part. Live
+ * fields are _Atomic, and each is read and written whole (relaxed), but together they need not be
+ * of one moment. The other fields of array elements may change, too: those of a thread when another
+ * takes over its slot (its flags are 0 meanwhile), a thread's name, and those of a CPU when the
+ * usable CPUs change. A reader may then see a mixture of old and new. Readers copy what they need
+ * and trust nothing in it: they clip counts to the sizes of the arrays, and terminate strings.
+ * Writers use writer.h, readers reader.h.
  *
- * The report at the end is written from it, too, so that it can be written even when the
- * balancer was killed.
+ * The keeper writes the report at the end from it, even when the balancer was killed.
  */
 #ifndef JUGGLE_TELEMETRY_H
 #define JUGGLE_TELEMETRY_H
@@ -33,13 +31,13 @@
 enum telemetry_state {
 	TELEMETRY_STARTING,
 	TELEMETRY_RUNNING,
-	TELEMETRY_ENDED, /* the balancer let go in good order */
+	TELEMETRY_ENDED, /* the balancer ended normally */
 	TELEMETRY_LOST, /* the balancer died */
 };
 
 enum { /* struct telemetry_thread, flags */
 	TELEMETRY_THREAD_USED = 1, /* the slot describes a thread */
-	TELEMETRY_THREAD_COMPUTE = 2, /* counted and balanced, else idle */
+	TELEMETRY_THREAD_COMPUTE = 2, /* it computes and is balanced; otherwise it is idle */
 	TELEMETRY_THREAD_ENDED = 8,
 };
 
@@ -55,16 +53,16 @@ struct telemetry_cpu {
 
 struct telemetry_thread {
 	_Atomic uint32_t flags;
-	_Atomic int32_t os_cpu; /* where it is placed; -1: left to the kernel */
+	_Atomic int32_t os_cpu; /* where the balancer placed it; -1: left to the kernel */
 	int32_t tid;
 	int32_t pid;
 	uint64_t start_ticks;
 	char comm[16];
 	_Atomic uint64_t progress_ns; /* CPU time since the balancer met it */
-	_Atomic uint64_t wait_ns; /* waiting for a CPU since then */
+	_Atomic uint64_t wait_ns; /* time waiting for a CPU since then */
 	_Atomic uint64_t migrations;
-	/* What decisions are made from: set to the mean of the others when it joins them, with leads
-	 * and lags forgotten by and by. */
+	/* The progress that decisions compare. Set to the mean of the others when the thread joins
+	 * them; leads and lags fade gradually. */
 	_Atomic int64_t balance_ns;
 	uint64_t met_ns; /* CLOCK_MONOTONIC */
 };
@@ -78,7 +76,7 @@ struct telemetry_progress {
 	uint32_t balancing; /* enum progress_balancing */
 	_Atomic uint64_t points; /* balancing points that juggle ran */
 	_Atomic uint64_t moves; /* subdomains that it moved */
-	_Atomic uint64_t spread; /* of updates, when last looked at */
+	_Atomic uint64_t spread; /* of updates, as last read */
 };
 
 struct telemetry {
@@ -112,7 +110,7 @@ struct telemetry {
 	_Atomic uint32_t threads; /* compute threads now */
 	_Atomic uint32_t idle_threads; /* now */
 	_Atomic uint32_t threads_most; /* largest number of compute threads at a time */
-	_Atomic uint32_t idle_then; /* idle ones when there last were so many */
+	_Atomic uint32_t idle_then; /* idle threads when there were last that many */
 	_Atomic uint32_t slots; /* thread slots ever used */
 	_Atomic uint64_t unlisted; /* threads for which there was no slot */
 	_Atomic uint64_t cycles; /* balancing points */
@@ -122,7 +120,7 @@ struct telemetry {
 	_Atomic uint64_t balancer_cpu_ns;
 	_Atomic uint64_t cycle_max_ns;
 	_Atomic uint64_t cycle_bucket[TELEMETRY_BUCKETS]; /* see telemetry_bucket() */
-	/* As above: */
+	/* Likewise for the array of programs: */
 	uint32_t progress_bytes;
 	uint32_t progress_capacity;
 	_Atomic uint32_t progress_slots; /* ever used */
@@ -141,11 +139,11 @@ _Static_assert(
 	offsetof(struct telemetry, progress_bytes) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(sizeof(struct telemetry) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");
 
-/* The histogram of what balancing points cost: buckets of 1/16 of a power of two,
- * exact below 16 ns. telemetry_bucket_ns() gives a bucket's middle. Pure. */
+/* The histogram of the cost of balancing points: buckets of 1/16 of a power of two, exact below 16
+ * ns. telemetry_bucket_ns() returns the middle of a bucket. Pure. */
 uint32_t telemetry_bucket(uint64_t ns);
 uint64_t telemetry_bucket_ns(uint32_t bucket);
-/* The value below which share (0 to 1) of what was counted lies; 0 for none. */
+/* The quantile `share` (0 to 1) of the histogram; 0 when it is empty. */
 uint64_t telemetry_quantile_ns(const struct telemetry *telemetry, double share);
 
 static inline void telemetry_set(_Atomic uint64_t *field, uint64_t value)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Making a segment of telemetry, and handing out its slots; see telemetry_writer.h. */
+/* Creating the telemetry segment, and handing out its slots; see writer.h. */
 #include "daemon/telemetry/writer.h"
 #include "daemon/base/clock.h"
 
@@ -21,8 +21,8 @@ static void segment_name(pid_t pid, char *out, size_t bytes)
 	snprintf(out, bytes, "/juggle.%u.%d", (unsigned)getuid(), (int)pid);
 }
 
-/* A named segment with all its memory reserved, since writing to a page that a full
- * /dev/shm cannot provide would be a SIGBUS. */
+/* Create a named segment with all its memory reserved: writing to a page that a full /dev/shm can't
+ * provide would be a SIGBUS. */
 static void *map_named(int *why_not)
 {
 	char name[64];

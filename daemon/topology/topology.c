@@ -7,7 +7,7 @@
 
 #define UNKNOWN_NODE INT32_MAX
 
-/* The first NUMA node of a CPU: memory-only nodes beside it change nothing. */
+/* The first NUMA node of a CPU. Memory-only nodes beside it don't matter. */
 static int32_t node_of(hwloc_topology_t machine, int os_cpu)
 {
 	hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(machine, (unsigned)os_cpu);
@@ -48,13 +48,14 @@ static hwloc_topology_t load(void)
 {
 	hwloc_topology_t machine;
 
-	/* Plugins look at I/O devices, and to load them takes as long as all the rest. */
+	/* Without plugins: they look at I/O devices, and loading them takes as long as all the
+	 * rest. */
 	(void)setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
 	if (hwloc_topology_init(&machine) < 0)
 		return NULL;
 #if HWLOC_API_VERSION >= 0x00020500
-	/* It would bind us to each CPU in turn, to wait there behind all that is busy: for
-	 * seconds at times. What it learns so is not needed. */
+	/* Otherwise hwloc binds this thread to each CPU in turn, where it waits behind busy
+	 * threads, sometimes for seconds. We don't need what it learns there. */
 	(void)hwloc_topology_set_flags(machine, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif
 	if (hwloc_topology_load(machine) == 0)
@@ -73,7 +74,7 @@ int topology_init(struct topology *topology, const struct cpuset *cpus, int join
 	topology->cpu = calloc((size_t)count, sizeof *topology->cpu);
 	if (topology->cpu == NULL)
 		return -ENOMEM;
-	/* Without hwloc's answer all CPUs are one domain: balancing goes on. */
+	/* Without an answer of hwloc, all CPUs are one domain, and balancing goes on. */
 	hwloc_topology_t machine = joint ? NULL : load();
 	for (int os_cpu = 0; os_cpu < CPUSET_CPUS_MAX; os_cpu++)
 		if (cpuset_has(cpus, os_cpu))

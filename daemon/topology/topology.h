@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which CPUs form a domain: the NUMA nodes that hwloc finds. The one user of hwloc. */
+/* Which CPUs form a domain: those of each NUMA node that hwloc finds. The only user of hwloc. */
 #ifndef JUGGLE_TOPOLOGY_H
 #define JUGGLE_TOPOLOGY_H
 
@@ -10,7 +10,7 @@
 
 struct topology_cpu {
 	int32_t os_cpu;
-	int32_t domain; /* 0, 1, ... in the order of the CPUs; not a NUMA node's number */
+	int32_t domain; /* 0, 1, ... in the order of the CPUs; not the number of a NUMA node */
 };
 
 struct topology {
@@ -19,9 +19,9 @@ struct topology {
 	size_t domains;
 };
 
-/* Sort the CPUs of a mask into domains. joint puts all into one. CPUs that hwloc does
- * not know form a domain of their own. Takes some milliseconds. Returns 0, -EINVAL for
- * an empty mask, or -ENOMEM. Free with topology_deinit(). */
+/* Sort the CPUs of a mask into domains. With `joint` all are in one. CPUs that hwloc does not know
+ * form a domain of their own. Takes some milliseconds. Returns 0, -EINVAL for an empty mask, or
+ * -ENOMEM. Free with topology_deinit(). */
 int topology_init(struct topology *topology, const struct cpuset *cpus, int joint);
 /* Accepts a zeroed object. */
 void topology_deinit(struct topology *topology);

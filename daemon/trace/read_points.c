@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
-/* Points of a trace, each with the lines that belong to it; see parser.h. */
+/* Reading the points of a trace, each with its lines; see parser.h. */
 #include "daemon/trace/parser.h"
 
 #include <errno.h>
 #include <string.h>
 
-#define LATE_NS 100000000 /* CPU time may be told of so late: some ticks, of a loaded machine */
+#define LATE_NS 100000000 /* the kernel may count CPU time late: some ticks under load */
 
 static int read_newcomer(struct trace_parser *p, struct trace_point *point)
 {
@@ -44,7 +44,7 @@ static bool take_flag(struct trace_parser *p, const char *word)
 	return true;
 }
 
-/* What is seldom there, at the end of a line, in this order. */
+/* Optional fields at the end of a line, in this order. */
 static bool take_more(struct trace_parser *p, struct trace_thread *thread)
 {
 	uint64_t rule = 0, role = 0;
@@ -161,7 +161,7 @@ static int read_domains(struct trace_parser *p, struct trace_point *point)
 	return 0;
 }
 
-/* A reason is kept once for as long as it stays the same. */
+/* A reason is stored once for as long as it does not change. */
 static int take_reason(struct trace_parser *p, struct trace_point *point)
 {
 	struct trace_last *last = &p->last[point->domain];
@@ -245,7 +245,7 @@ int trace_read_point(struct trace_parser *p)
 	p->end_ns = point.now_ns > p->end_ns ? point.now_ns : p->end_ns;
 	for (; lines > 1; lines--) {
 		if (!trace_next_line(p))
-			return 1; /* what was read of it is no point's */
+			return 1; /* the items that were read belong to no point */
 		int r = read_line(p, &point);
 		if (r < 0)
 			return r;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading what juggle --trace has written. One pass over the text, line by line; what comes out is
- * in growing arrays, so that memory follows the size of the text whatever its counts say. Points
- * get their pointers into these arrays at the end, when they do not move any more.
+ * Reading what juggle --trace has written, in one pass over the text. Records go into growing
+ * arrays, so that memory follows the size of the text, whatever counts are in it. At the end, when
+ * the arrays no longer move, the points get their pointers into them.
  */
 #include "daemon/trace/parser.h"
 
@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 #define PERIOD_S_MAX 1e9
-#define LATE_NS 100000000 /* as read_points.c has it */
+#define LATE_NS 100000000 /* as in read_points.c */
 #define READ_BYTES ((size_t)1 << 16)
 
 /* ---- The header ---- */
@@ -31,7 +31,7 @@ static int read_header(struct trace_parser *p)
 	json_int_t start_ns, margin_ns;
 	int period_auto, always, expected;
 
-	/* What jansson says of bad text would quote it, control characters and all. */
+	/* jansson's own message would quote bad text, with any control characters in it. */
 	json_t *header =
 		json_loadb(p->field, (size_t)(p->stop - p->field), JSON_REJECT_DUPLICATES, &error);
 	p->memory->header = header;
@@ -249,7 +249,7 @@ static int read_updates(struct trace_parser *p)
 	return 0;
 }
 
-/* Later versions may have kinds of their own; but anything else is damage. */
+/* Later versions may have other kinds of records. Anything else is damage. */
 static int skip_unknown(struct trace_parser *p)
 {
 	const char *at = p->field;
@@ -319,7 +319,7 @@ static void complete_subdomains(struct trace_file *trace, struct trace_memory *m
 	trace->samples = memory->sample.count;
 }
 
-/* The next so many items of an array that holds those of all points, in their order. */
+/* Take the next `count` items of an array that has those of all points, in order. */
 static const void *take(const char **next, size_t count, size_t bytes)
 {
 	const char *items = count > 0 ? *next : NULL;
@@ -348,7 +348,7 @@ static void complete_points(struct trace_memory *memory)
 	}
 }
 
-/* Arrays have grown to their end: hand them out. */
+/* Hand out the arrays, which no longer grow. */
 static void complete(struct trace_file *trace, struct trace_memory *memory)
 {
 	complete_points(memory);
@@ -364,7 +364,7 @@ static void complete(struct trace_file *trace, struct trace_memory *memory)
 	trace->regimes = memory->regime.count;
 }
 
-/* Records by themselves can be possible, and their sum not. */
+/* Each record alone may be possible, but not their sum. */
 static int check_sum(struct trace_parser *p)
 {
 	const struct trace_memory *memory = p->memory;
@@ -444,7 +444,8 @@ void trace_file_deinit(struct trace_file *trace)
 	free(memory);
 }
 
-/* All of a file. What does not begin as a trace is not read to its end, which it may not have. */
+/* Read a whole file. One that does not begin like a trace is not read to its end, as it may have
+ * none. */
 static int read_all(int fd, char **text, size_t *bytes)
 {
 	size_t room = 0;

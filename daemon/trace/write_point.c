@@ -28,8 +28,8 @@ static int os_cpu(const struct policy *policy, int32_t cpu)
 	return cpu == POLICY_NO_CPU ? -1 : policy->cpu[cpu].os_cpu;
 }
 
-/* Is there anything to say of a thread that does not compute? A reader takes it that those of which
- * nothing is said were looked at, without news, in just those intervals that looked at members. */
+/* Does a thread that does not compute need a line? Readers assume that a thread without a line was
+ * sampled in the member intervals, and only in these, and had no news. */
 static bool has_news(const struct policy *policy, const struct policy_sight *sight, size_t i)
 {
 	const struct policy_thread *thread = &policy->thread[i];
@@ -41,7 +41,7 @@ static bool has_news(const struct policy *policy, const struct policy_sight *sig
 	       thread->wait_ns > 0 || thread->slices > 0 || thread->work > 0;
 }
 
-/* Fields that are seldom there, at the end of a line. */
+/* Optional fields at the end of a line. */
 static void print_more(struct trace *trace, const struct policy *policy,
 	const struct policy_sight *sight, const struct policy_thread *thread)
 {

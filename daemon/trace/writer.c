@@ -25,18 +25,18 @@ struct buffer {
 struct trace {
 	int fd;
 	bool failed;
-	pthread_mutex_t lock; /* of what follows */
+	pthread_mutex_t lock; /* guards what follows */
 	struct buffer fill;
-	size_t begun; /* where the record under way starts */
-	bool overflow; /* it does not fit */
+	size_t begun; /* where the current record starts */
+	bool overflow; /* the current record does not fit */
 	uint64_t dropped;
-	pthread_mutex_t write_lock; /* of the buffer that is written out */
+	pthread_mutex_t write_lock; /* guards the buffer that is written out */
 	struct buffer drain;
 };
 
 static int write_header(int fd, const struct options *options, const struct telemetry *t)
 {
-	/* The command can hold any bytes, JSON strings cannot. */
+	/* The command may contain any bytes; JSON strings can't. */
 	json_t *command = json_string(t->command);
 	json_t *header = json_pack(
 		"{s:s, s:o, s:I, s:s, s:s, s:s, s:s, s:f, s:b, s:f, s:I, s:b, s:i}", "version",

@@ -2,9 +2,9 @@
 /*
  * --trace: every balancing point as text, in the format that juggle(1) documents.
  *
- * Balancers append to memory; another thread writes it out, so that a slow or full disk
- * never delays a balancing point. What does not fit is dropped and counted. All functions
- * accept a NULL trace, and are thread-safe but for trace_free().
+ * Records go to memory; the balancer's main thread writes them out, so that a slow or full disk
+ * never delays a balancing point. Records that don't fit are dropped and counted. All functions
+ * accept a NULL trace, and are thread-safe except trace_free().
  */
 #ifndef JUGGLE_TRACE_H
 #define JUGGLE_TRACE_H
@@ -23,15 +23,15 @@ int trace_new(struct trace **out, const struct options *options, const struct te
 /* Writes what is left. Accepts NULL. */
 void trace_free(struct trace *trace);
 
-/* Append one record made of one or more lines, all or nothing: begin, text that ends in a newline, end.
- * The last returns whether it was kept; true without a trace. */
+/* Append a record of one or more lines, all or nothing: begin, print text that ends in a newline,
+ * end. trace_end() returns whether the record was kept; true without a trace. */
 void trace_begin(struct trace *trace);
 void trace_print(struct trace *trace, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 bool trace_end(struct trace *trace);
 
-/* Write out what has come together. Returns 0, or a negative errno once when writing
- * fails; nothing is written from then on. */
+/* Write out what was appended. Returns 0; or a negative errno the first time that writing fails,
+ * after which nothing more is written. */
 int trace_flush(struct trace *trace);
 
 #endif

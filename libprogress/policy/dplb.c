@@ -4,7 +4,7 @@
 
 #include "libprogress/policy/random.h"
 
-#define TURNS_NS 30e6 /* by which ranks that share CPUs get ahead in turn: no reason to move */
+#define TURNS_NS 30e6 /* ranks that share CPUs get ahead by turns: no reason to move */
 
 double policy_dplb_threshold(double advance, uint64_t period_ns, uint64_t bound)
 {

@@ -43,9 +43,10 @@ static void move(struct plan *plan, uint32_t s, uint32_t to)
 	plan->workers[to].subdomains++;
 }
 
-/* Line 1, as much of the sorting as is needed: the `pairs` most updated subdomains of a domain,
- * and the least updated, best first. Equal ones in the order of their numbers, and that
- * reversed, as a sorted list would have them. Returns how many of each there are. */
+/* Line 1, with no more sorting than needed: the `pairs` most updated subdomains of a domain, the
+ * most updated first, and the `pairs` least updated, the least updated first. Equal ones are in the
+ * order of their numbers in `most`, and in reverse in `least`, as in a sorted list. Returns the
+ * length of each. */
 static size_t select_ends(const struct plan *plan, uint32_t domain, uint32_t *most, uint32_t *least)
 {
 	const struct policy_subdomain *subdomains = plan->subdomains;
@@ -75,8 +76,8 @@ static size_t select_ends(const struct plan *plan, uint32_t domain, uint32_t *mo
 	return count;
 }
 
-/* Line 8: the most updated subdomain of a worker, "other than botSubd" (Section 3.3). n when
- * there is none. */
+/* Line 8: the most updated subdomain of a worker, "other than botSubd" (Section 3.3); n if there is
+ * none. */
 static size_t most_updated(const struct plan *plan, uint32_t worker, uint32_t other_than)
 {
 	size_t pick = plan->n;
@@ -90,8 +91,8 @@ static size_t most_updated(const struct plan *plan, uint32_t worker, uint32_t ot
 	return pick;
 }
 
-/* Lines 2 to 11. With fewer subdomains than twice the pairs the two ends meet: beyond the middle
- * pairs would undo what the ones before did. */
+/* Lines 2 to 11. With fewer subdomains than twice the pairs the two ends meet: pairs beyond the
+ * middle would undo earlier ones. */
 static void balance_pairs(struct plan *plan, uint32_t domain, uint32_t *scratch)
 {
 	uint32_t *most = scratch, *least = scratch + plan->params->pairs;
@@ -111,7 +112,7 @@ static void balance_pairs(struct plan *plan, uint32_t domain, uint32_t *scratch)
 	}
 }
 
-/* Mean updates of a domain's subdomains; false without any. */
+/* The mean updates of a domain's subdomains; false if it has none. */
 static bool mean_updates(const struct plan *plan, uint32_t domain, double *mean)
 {
 	double sum = 0;
@@ -126,8 +127,8 @@ static bool mean_updates(const struct plan *plan, uint32_t domain, double *mean)
 	return count > 0;
 }
 
-/* Hybrid: a random subdomain goes from the domain that has completed the least updates on
- * average to the one that has done the most, there to the worker with the fewest. */
+/* Hybrid: a random subdomain moves from the domain with the fewest updates on average to the one
+ * with the most, to its worker with the fewest subdomains. */
 static void cross_domains(struct plan *plan, struct policy_plb_state *state, uint32_t domains)
 {
 	uint32_t slowest = 0, fastest = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Progressive load balancing: which subdomains should change their worker. Pure, as policy.h has
- * it. Section numbers and Algorithm 1 are those of Zarins & Weiland (2017), "Progressive
- * load balancing of asynchronous algorithms".
+ * Progressive load balancing: which subdomains should change their worker. All functions are pure:
+ * no I/O, clock, allocation or static state. Section numbers and Algorithm 1 are those of Zarins &
+ * Weiland (2017), "Progressive load balancing of asynchronous algorithms".
  */
 #ifndef JUGGLE_PLB_H
 #define JUGGLE_PLB_H
@@ -24,18 +24,18 @@
 #define POLICY_PLB_DEFAULT_PERIOD_NS (POLICY_PLB_DEFAULT_PERIOD_MS * UINT64_C(1000000))
 
 enum policy_plb_mode {
-	POLICY_PLB_JOINT, /* all workers are treated the same */
-	POLICY_PLB_SPLIT, /* workers of each domain on their own */
-	POLICY_PLB_HYBRID, /* split; every so many points one subdomain changes its domain */
+	POLICY_PLB_JOINT, /* between all workers */
+	POLICY_PLB_SPLIT, /* between the workers of each domain */
+	POLICY_PLB_HYBRID, /* split; every hybrid_every points one subdomain changes its domain */
 };
 
 /* Section 3.3's parameters. */
 struct policy_plb_params {
 	enum policy_plb_mode mode;
-	uint32_t pairs; /* nPairs: of the most and least updated subdomains to consider */
-	uint32_t low; /* lowThresh: a worker with so many gives none away */
-	uint32_t high; /* highThresh: a worker with so many takes none */
-	uint32_t hybrid_every; /* points between moves from domain to domain; not 0 */
+	uint32_t pairs; /* nPairs: how many of the most, and of the least updated to consider */
+	uint32_t low; /* lowThresh: a worker with this many gives none away */
+	uint32_t high; /* highThresh: a worker with this many takes none */
+	uint32_t hybrid_every; /* points between moves to another domain; not 0 */
 };
 
 /* Kept from call to call; zeroed at first. */
@@ -46,35 +46,36 @@ struct policy_plb_state {
 
 struct policy_subdomain {
 	uint64_t updates;
-	uint32_t worker; /* its owner; POLICY_PLB_NOBODY or out of range: is left alone */
+	uint32_t worker; /* its owner; if POLICY_PLB_NOBODY or out of range, it is left alone */
 };
 
 struct policy_worker {
-	/* Of the CPU it runs on, below domains; POLICY_PLB_NOWHERE is given nothing from elsewhere. */
+	/* The domain of its CPU, below `domains`; or POLICY_PLB_NOWHERE: other domains give it
+	 * nothing. */
 	uint32_t domain;
-	/* Worked out by policy_plb(): */
-	uint32_t subdomains; /* that it owns, after the moves */
+	/* Set by policy_plb(): */
+	uint32_t subdomains; /* how many it owns, after the moves */
 };
 
 struct policy_plb_move {
 	uint32_t subdomain, from, to;
 };
 
-/* Most moves that one call makes. */
+/* The largest number of moves of one call. */
 static inline size_t policy_plb_moves_max(const struct policy_plb_params *params, uint32_t domains)
 {
 	return (size_t)params->pairs * (params->mode == POLICY_PLB_JOINT ? 1 : domains) + 1;
 }
 
-/* One balancing point, Algorithm 1 for all workers (joint) or for those of each domain.
+/* A balancing point: Algorithm 1 for all workers (joint), or for those of each domain.
  *
- * Of the i-th most and the i-th least updated subdomain, the owner of the former takes
- * from the owner of the latter its most updated subdomain, if the one has fewer than `high` and
- * the other more than `low`. No worker with more than `low` subdomains falls below it, nor one
- * with fewer than `high` exceeds it. A subdomain moves at most once.
+ * For each i below `pairs`, the owner of the i-th most updated subdomain takes a subdomain from the
+ * owner of the i-th least updated one: that owner's most updated. It does so if it has fewer than
+ * `high` and the other has more than `low`. So giving leaves a worker at least `low`, and taking at
+ * most `high`. A subdomain moves at most once.
  *
- * Beyond the paper: it stops at the middle of the list. With fewer subdomains than twice the pairs
- * the later pairs would undo the first, and the spread would grow without bound.
+ * Not in the paper: it stops in the middle of the list. With fewer subdomains than twice the pairs,
+ * later pairs would undo the first, and the spread would grow without bound.
  *
  * scratch has room for 2 * pairs indices, moves for policy_plb_moves_max(). Updates
  * subdomains[].worker. Returns the number of moves; O(n * pairs * domains). */

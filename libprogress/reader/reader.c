@@ -14,21 +14,21 @@
 #include <unistd.h>
 
 #define BATCH 128u /* records read by one call */
-#define TRIES 4 /* of a record that is being written; a write takes nanoseconds */
+#define TRIES 4 /* reads of a record that is being written; a write takes nanoseconds */
 
 struct progress_reader {
 	int fd;
 	bool writable;
 	struct progress_info info;
 	uint64_t claim; /* ours; 0: none */
-	struct point point; /* if writable */
+	struct point point; /* only if writable */
 	struct segment_worker worker[BATCH];
-	/* As read one after the other: a record whose sequence is the same in `first` and `last`
-	 * is whole in `subdomain`. */
+	/* Read one after the other. A record whose sequence is the same in `first` and `last` is
+	 * whole in `subdomain`. */
 	struct segment_subdomain first[BATCH], subdomain[BATCH], last[BATCH];
 };
 
-/* What the balancer writes, from `claim` on. */
+/* The fields of the header that the balancer writes, from `claim` on. */
 struct balancer_words {
 	uint64_t claim, beat_ns, points, moves;
 };
@@ -37,7 +37,7 @@ static_assert(offsetof(struct segment_header, moves) - offsetof(struct segment_h
 		      offsetof(struct balancer_words, moves),
 	"layout");
 
-/* 0, -EBADMSG when there is no room for it, or what pwrite(2) gives. */
+/* Returns 0, -EBADMSG when the file is too short, or an error of pwrite(2). */
 static int write_at(int fd, const void *buffer, size_t bytes, uint64_t offset)
 {
 	ssize_t n;
@@ -184,7 +184,8 @@ bool progress_reader_closed(struct progress_reader *reader)
 	uint32_t state;
 	struct stat st;
 
-	/* Removed without being closed: of an earlier process with this pid, which was killed. */
+	/* If it was removed without being closed, it belonged to an earlier process with this pid,
+	 * which was killed. */
 	return fstat(reader->fd, &st) < 0 || st.st_nlink == 0 ||
 	       segment_file_read(reader->fd, &state, sizeof state,
 		       offsetof(struct segment_header, state)) != 0 ||
@@ -245,8 +246,8 @@ static int read_thrice(struct progress_reader *r, uint32_t from, uint32_t at, ui
 	return error;
 }
 
-/* Reads up to BATCH subdomains from `first` on into reader->subdomain, those that were being
- * written again and again, and sets *n to their number. */
+/* Reads up to BATCH subdomains from `first` on into reader->subdomain, and sets *n to their number.
+ * Repeats those that were being written, up to TRIES times. */
 static int read_subdomains(struct progress_reader *r, uint32_t first, uint32_t *n)
 {
 	uint32_t rest = r->info.subdomains - first;
@@ -340,7 +341,8 @@ static int set_dirty(struct progress_reader *r, uint32_t worker)
 		segment_worker_offset(worker) + offsetof(struct segment_worker, dirty));
 }
 
-/* Fills in what the point decides on, and reminds of hand-overs that are still to be done. */
+/* Fill in what the point decides on, and flag holders again that have not passed a subdomain on
+ * yet. */
 static int read_counters(struct progress_reader *r)
 {
 	uint32_t workers = r->info.workers, n = 0, reminded = UINT32_MAX;
@@ -355,8 +357,8 @@ static int read_counters(struct progress_reader *r)
 				GET(r->worker[i].tid) != 0 ? GET(r->worker[i].node) : POINT_ABSENT;
 	}
 	for (uint32_t first = 0; first < r->info.subdomains; first += n) {
-		/* Once is enough: each field that counts is whole in itself. At the worst a place that
-		 * is being filled has the updates of before, in this one point. */
+		/* One read is enough, because each field that counts is whole in itself. At worst,
+		 * a place that is being filled has its old updates at this one point. */
 		uint32_t rest = r->info.subdomains - first;
 		n = rest < BATCH ? rest : BATCH;
 		error = segment_file_read(r->fd, r->subdomain, n * sizeof r->subdomain[0],
@@ -405,7 +407,8 @@ int progress_reader_balance(struct progress_reader *reader, uint64_t now_ns, uin
 			return error;
 		n = point_run(&reader->point);
 	}
-	/* As late as can be: the program may have taken over while this process stood still. */
+	/* Check as late as possible: the program may have taken over while this process stood
+	 * still. */
 	error = read_words(reader, &words);
 	if (error == 0 && words.claim != reader->claim) {
 		reader->claim = 0;

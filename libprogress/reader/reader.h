@@ -2,10 +2,10 @@
 /*
  * Reading, and balancing, another process's segment: for juggle and jugglectl.
  *
- * All access is by pread(2) and pwrite(2) instead of a mapping, so that a segment that is cut
- * short while it is read gives an error and never SIGBUS. Nothing that is read is trusted.
- * Functions return 0 or a negative errno code; one reader must not be used by two threads
- * at once. Times are nanoseconds of CLOCK_MONOTONIC.
+ * It uses pread(2) and pwrite(2) instead of a mapping, so that a segment that is cut short
+ * meanwhile gives an error and never SIGBUS. It trusts nothing that it reads. Functions return 0 or
+ * a negative errno code. Two threads must not use one reader at once. Times are nanoseconds of
+ * CLOCK_MONOTONIC.
  */
 #ifndef PROGRESS_READER_H
 #define PROGRESS_READER_H
@@ -14,7 +14,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* What does not change while a segment exists, checked. */
+/* The constant part of a segment, checked. */
 struct progress_info {
 	uint32_t pid;
 	int32_t rank;
@@ -37,22 +37,22 @@ struct progress_subdomain_view {
 	uint64_t updates, iteration;
 	double residual;
 	uint32_t owner; /* UINT32_MAX when out of range */
-	uint32_t holder; /* UINT32_MAX: nobody, the place is empty: all else means nothing */
-	bool torn; /* it was being written all the time: the values may not fit together */
+	uint32_t holder; /* UINT32_MAX: none; the place is empty, and the rest means nothing */
+	bool torn; /* it was written during each read: the values may not fit together */
 };
 
 struct progress_balancer_view {
-	uint32_t pid; /* who balances; 0: nobody */
+	uint32_t pid; /* the process that balances; 0: none */
 	uint64_t beat_ns, points, moves;
 };
 
 struct policy_plb_move; /* plb.h */
 struct progress_reader;
 
-/* Open the segment of a process. writable: to balance it. Returns 0 and sets *out (to be closed
- * with progress_reader_close()); -ENOENT (it has none), -EAGAIN (not filled in yet), -EACCES, -EPERM
- * (not the caller's, or not that process's file), -EPROTO (another version: *version, which may
- * be NULL, tells), -EBADMSG (not a segment, or damaged), -ENOMEM. */
+/* Open the segment of a process; writable, to balance it. Returns 0 and sets *out (to be closed
+ * with progress_reader_close()); -ENOENT (no segment), -EAGAIN (not filled in yet), -EACCES, -EPERM
+ * (not that user's, or not that process's file), -EPROTO (another version; sets *version unless
+ * version is NULL), -EBADMSG (not a segment, or damaged), -ENOMEM. */
 int progress_reader_open(
 	pid_t pid, uid_t uid, bool writable, struct progress_reader **out, uint32_t *version);
 /* Accepts NULL. Gives a claim back. */
@@ -60,29 +60,29 @@ void progress_reader_close(struct progress_reader *reader);
 
 const struct progress_info *progress_reader_info(const struct progress_reader *reader);
 
-/* What an enum progress_balancing is called: "none", "joint", "split", "hybrid"; else "unknown". */
+/* The name of an enum progress_balancing: "none", "joint", "split", "hybrid"; else "unknown". */
 const char *progress_reader_balancing(uint32_t balancing);
 
-/* Has the program closed it, or made a new one in place of what a dead process left? Also true when
- * it cannot be read any more. */
+/* Has the program closed the segment, or made a new one in place of one that a dead process left?
+ * Also true when it can't be read any more. */
 bool progress_reader_closed(struct progress_reader *reader);
 
-/* Read all workers; out has room for info->workers. -EBADMSG when it was cut short. */
+/* Read all workers; out has room for info->workers. -EBADMSG when the segment was cut short. */
 int progress_reader_workers(struct progress_reader *reader, struct progress_worker_view *out);
-/* Read all subdomains, each record consistent in itself unless torn; likewise. */
+/* Read all subdomains, likewise. Each record is consistent in itself unless torn. */
 int progress_reader_subdomains(struct progress_reader *reader, struct progress_subdomain_view *out);
 int progress_reader_balancer(struct progress_reader *reader, struct progress_balancer_view *out);
 
-/* Claim the right to balance for a process (the caller's pid, or its tool's). Returns 0, -EBUSY
- * (somebody else does, and was at it less than half a second ago), -EROFS (opened read-only). */
+/* Claim the right to balance for the process `balancer`. Returns 0, -EBUSY (another has it, and
+ * balanced less than half a second ago), or -EROFS (opened read-only). */
 int progress_reader_claim(struct progress_reader *reader, pid_t balancer, uint64_t now_ns);
 
-/* One balancing point: read counters and owners, run the policy that the program asked for
- * (Algorithm 1), write owners and dirty flags. At most once a period; the caller keeps time. Sets
- * *moves to the number of owners changed. Returns 0; -ENOTCONN when the claim was lost; -EBADMSG. */
+/* A balancing point: read counters and owners, run the policy that the program asked for (Algorithm
+ * 1), write owners and dirty flags. The caller calls it at most once per period. Sets *moves to the
+ * number of owners changed. Returns 0; -ENOTCONN when the claim was lost; or -EBADMSG. */
 int progress_reader_balance(struct progress_reader *reader, uint64_t now_ns, uint32_t *moves);
 
-/* The moves of the last progress_reader_balance(), which has told how many; valid until the next. */
+/* The moves of the last progress_reader_balance(), which set their number. Valid until the next. */
 const struct policy_plb_move *progress_reader_moves(const struct progress_reader *reader);
 
 #endif

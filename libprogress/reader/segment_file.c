@@ -12,7 +12,7 @@ int segment_file_open(const char *name, uid_t uid, pid_t pid, bool writable)
 	char path[64];
 
 	snprintf(path, sizeof path, "/dev/shm/%s.%u.%d", name, (unsigned)uid, (int)pid);
-	/* Not to be held up by a FIFO that somebody put there. */
+	/* O_NONBLOCK: a FIFO that somebody put there must not hold us up. */
 	int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd >= 0)
 		return fd;

@@ -8,23 +8,25 @@
 #include <stdint.h>
 
 struct command_options {
-	bool json; /* JSON on standard output, an object a line, and nothing else there */
+	bool json; /* print only JSON on standard output, an object per line */
 	bool quiet; /* no progress line, no warnings, no remarks */
 };
 
-/* Read the command line of a subcommand by its argp, whose parser gets `input`; argv[0] is its whole
- * name. Adds --json, --quiet, --help and --version. As command_line_parse(): returns 0 to go on, 1
- * when help or version was all that was wanted, -EINVAL after a message. */
+/* Parse the command line of a subcommand with its argp, whose parser gets `input`; argv[0] is the
+ * subcommand's full name. Adds --json, --quiet, --help and --version. Returns as
+ * command_line_parse(): 0 to go on, 1 when the command line asked for help or the version, -EINVAL
+ * after a message. */
 int command_parse(const struct argp *argp, int argc, char **argv, void *input,
 	struct command_options *options);
 
-/* ---- For its parser: return 0 or, after a message of one line, EINVAL ---- */
+/* ---- For parsers: return 0; or print a line and return EINVAL ---- */
 
-/* --interval: a time or, as top(1) has it, seconds, from min_ns to max_ns; `wanted` says so in words. */
+/* --interval: a time or, as in top(1), seconds, from min_ns to max_ns. `wanted` describes these in
+ * a message. */
 error_t command_interval(struct argp_state *state, const char *arg, uint64_t min_ns,
 	uint64_t max_ns, const char *wanted, uint64_t *out_ns);
 
-/* The only argument; `what` says what it is. *out is NULL before. */
+/* The only argument; `what` describes it in messages. *out is NULL before. */
 error_t command_argument(
 	struct argp_state *state, const char *arg, const char *what, const char **out);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How far something long has come, on one line of a terminal. Nothing is shown when standard error is
- * none, with --quiet, and in the first half second. */
+/* A progress line on a terminal. It does not show when standard error is not a terminal, with
+ * --quiet, or in the first half second. */
 #ifndef COMMAND_PROGRESS_LINE_H
 #define COMMAND_PROGRESS_LINE_H
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The subcommands of jugglectl. argv[0] is the whole name, as "jugglectl simulate plb". Each returns the
- * exit status. */
+/* The subcommands of jugglectl. argv[0] is the full name, such as "jugglectl simulate plb". Each
+ * returns the exit status. */
 #ifndef COMMAND_SUBCOMMANDS_H
 #define COMMAND_SUBCOMMANDS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Users as list and clean name them. Not thread-safe: the C library's lookups are not. */
+/* Names of users, for list and clean. Not thread-safe, as the C library's lookups are not. */
 #ifndef COMMAND_USER_H
 #define COMMAND_USER_H
 
@@ -10,13 +10,13 @@
 
 #define USER_BYTES 33
 
-/* Which user's segments are wanted. */
+/* Whose segments are wanted. */
 struct user_choice {
-	bool given; /* else everybody's */
+	bool given; /* false: everybody's */
 	uid_t uid;
 };
 
-/* Write the name of a user to `name`, else its number, and return `name`. */
+/* Write the name of a user, or else the number, to `name`, and return `name`. */
 const char *user_name(uid_t uid, char name[USER_BYTES]);
 
 /* Parse the argument of --user, a name or a number. Returns 0 or, after a message, EINVAL. */

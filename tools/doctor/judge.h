@@ -5,8 +5,8 @@
 
 #include "tools/doctor/rule.h"
 
-/* Apply all rules; findings come group by group. No more than max are stored; control characters in
- * them are replaced. Pure. Returns how many are stored. */
+/* Apply all rules. Findings come group by group; at most `max` are stored, with control characters
+ * replaced. Pure. Returns how many are stored. */
 size_t doctor_judge(const struct doctor_system *system, struct doctor_finding *out, size_t max);
 
 #endif

@@ -5,7 +5,8 @@
 
 #include "tools/doctor/system.h"
 
-/* Which launcher a program is, by the name of its file (links followed) and its libraries. */
+/* Which launcher a program is, by the name of its file (after following links) and its
+ * libraries. */
 enum doctor_launcher_kind doctor_launcher_kind(const struct doctor_program *program);
 
 /* Read the arguments of a launcher of that kind; command[0] is its name. Pure. */

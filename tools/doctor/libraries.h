@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* Which libraries a program names that it is linked to: a small, distrustful reader of ELF files. */
+/* Which libraries a program is linked to directly: a small, distrustful reader of ELF files. */
 #ifndef DOCTOR_LIBRARIES_H
 #define DOCTOR_LIBRARIES_H
 
 #include "tools/doctor/system.h"
 
-/* Fill in elf, fixed and the libraries from an open file. Returns 0; -ENOEXEC when it is no program for
- * this kind of machine (word size, byte order); -EBADMSG when it is damaged; or what reading failed
- * with. Nothing is allocated, and no more than some thousand small reads are done. */
+/* Fill in elf, fixed and the libraries from an open file. Returns 0; -ENOEXEC when it is not a
+ * program for this kind of machine (word size, byte order); -EBADMSG when it is damaged; or an
+ * error of reading it. Allocates nothing, and does at most some thousand small reads. */
 int doctor_read_libraries(int fd, struct doctor_program *out);
 
 #endif

@@ -2,9 +2,9 @@
 /*
  * What is known of this machine, this environment, and the command that juggle is to run.
  *
- * Facts only: what follows from them is said by the rules (rule.h), which see nothing else. So the
- * rules can be tried on the facts of machines that nobody has at hand. All numbers that could not be
- * found out have the value that their comment gives.
+ * These are only facts; the rules (rule.h) draw conclusions, and see nothing else. So tests can
+ * apply the rules to the facts of any machine. Comments give the value of a number that could not
+ * be found out.
  */
 #ifndef DOCTOR_SYSTEM_H
 #define DOCTOR_SYSTEM_H
@@ -18,7 +18,7 @@
 #include "daemon/sample/sampler.h"
 
 enum {
-	DOCTOR_LIBRARIES_MAX = 64, /* that are kept of one program */
+	DOCTOR_LIBRARIES_MAX = 64, /* kept for a program */
 	DOCTOR_LIBRARY_BYTES = 64,
 };
 
@@ -28,7 +28,7 @@ struct doctor_version {
 	int major, minor, patch; /* major 0: not known */
 };
 
-/* Fastest and slowest of some CPUs, in any unit; 0: not known. */
+/* The slowest and the fastest of some CPUs, in any unit; 0: not known. */
 struct doctor_range {
 	uint64_t least, most;
 };
@@ -42,36 +42,36 @@ struct doctor_program {
 	bool elf; /* for this kind of machine, and could be read */
 	bool fixed; /* linked statically: no libraries */
 	bool privileged; /* set-uid to root, or with capabilities */
-	size_t libraries; /* that it names itself: not theirs */
+	size_t libraries; /* the direct ones, not theirs */
 	char library[DOCTOR_LIBRARIES_MAX][DOCTOR_LIBRARY_BYTES];
 };
 
 enum doctor_launcher_kind {
 	DOCTOR_NO_LAUNCHER,
 	DOCTOR_OPEN_MPI,
-	DOCTOR_HYDRA, /* MPICH's; Intel's and MVAPICH's are made from it */
+	DOCTOR_HYDRA, /* MPICH's; Intel's and MVAPICH's derive from it */
 	DOCTOR_SRUN,
-	DOCTOR_UNKNOWN_MPI, /* a mpirun of which nothing more is known */
+	DOCTOR_UNKNOWN_MPI, /* an mpirun of unknown kind */
 };
 
 /* What the arguments of a launcher of MPI ranks say. */
 struct doctor_launcher {
 	enum doctor_launcher_kind kind;
-	uint32_t ranks; /* 0: not told */
+	uint32_t ranks; /* 0: not given */
 	char bind[64]; /* as given; "" when it isn't */
 	bool oversubscribe;
-	bool hardware_threads; /* count as cores do */
+	bool hardware_threads; /* they count as cores */
 	bool hosts; /* names hosts, or a file of them */
-	bool elsewhere; /* some of them may be another than this one */
+	bool elsewhere; /* a host may be another machine than this one */
 	bool yield; /* asks for mpi_yield_when_idle */
-	bool unsure; /* some option was not understood: what follows may be wrong */
-	int program; /* place of the program in the command; -1: none found */
+	bool unsure; /* an option was not understood: the rest may be wrong */
+	int program; /* index of the program in the command; -1: none found */
 };
 
 struct doctor_system {
 	/* CPUs */
 	int affinity_error; /* of reading the affinity mask: 0 or a negative errno */
-	struct cpuset cpus; /* what juggle would use: -c, else the mask */
+	struct cpuset cpus; /* the CPUs that juggle would use: -c, or the mask */
 	bool cpus_given; /* -c */
 	struct cpuset mask; /* of affinity */
 	struct cpuset online;
@@ -79,15 +79,15 @@ struct doctor_system {
 	struct cpuset cpuset; /* of the cgroup; empty: not known */
 	struct cpuset isolated;
 	struct cpuset nohz_full;
-	struct cpuset first; /* of those of `cpus` on one core, the first */
-	struct cpuset cores; /* the same of those online, in the cpuset */
-	struct doctor_range capacity; /* of those of `cpus`, by the kernel */
+	struct cpuset first; /* the first CPU of `cpus` on each core */
+	struct cpuset cores; /* the same for all online CPUs in the cpuset */
+	struct doctor_range capacity; /* of the CPUs in `cpus`, by the kernel */
 	struct doctor_range max_khz;
-	struct cpuset kind[2]; /* cores for speed, and to save power; empty: there is one kind */
+	struct cpuset kind[2]; /* fast cores, and cores that save power; empty: there is one kind */
 	char governor[32]; /* "": none; "several" */
 	char driver[32]; /* of the first CPU; "": none */
 	size_t domains; /* 0: not known */
-	double quota_cpus; /* CPU time a second that the cgroup may use; INFINITY: no limit */
+	double quota_cpus; /* CPU time per second that the cgroup may use; INFINITY: no limit */
 
 	/* Kernel */
 	struct doctor_version kernel;
@@ -129,7 +129,7 @@ struct doctor_system {
 	struct doctor_program inner; /* what a launcher starts; its name is "" when there is none */
 };
 
-/* Facts of which nothing is known. */
+/* Set all facts to "not known". */
 void doctor_system_init(struct doctor_system *system);
 
 /* The value of a variable of the environment; NULL when it isn't set. */
@@ -138,20 +138,20 @@ const char *doctor_env(const struct doctor_system *system, const char *name);
 /* The program that computes: what the launcher starts, else the command; NULL without a command. */
 const struct doctor_program *doctor_target(const struct doctor_system *system);
 
-/* The first library of a program whose name begins so; NULL when there is none. */
+/* The first library of a program whose name begins with `begin`; NULL when there is none. */
 const char *doctor_library(const struct doctor_program *program, const char *begin);
 
-/* ---- Gathering. Each fills in its part, and leaves what can't be found out as it is. ---- */
+/* ---- Gathering. Each fills in its part, and leaves unchanged what can't be found out. ---- */
 
-/* What files in /proc and /sys tell. root: a folder that has them, "" for this machine. Needs
+/* Read files in /proc and /sys. root: a folder that has them, "" for this machine. Needs
  * system->cpus. */
 void doctor_read_machine(struct doctor_system *system, const char *root);
 
-/* What only trying tells: affinity mask, samplers, topology, /dev/shm, limits. Sets system->cpus unless
- * cpus_given. */
+/* Try what can only be found out by trying: affinity mask, samplers, topology, /dev/shm, limits.
+ * Sets system->cpus unless cpus_given. */
 void doctor_try_machine(struct doctor_system *system);
 
-/* Look at system->command, and at what it starts if it is a launcher. Nothing is run. */
+/* Look at system->command, and at the program that it starts if it is a launcher. Runs nothing. */
 void doctor_look_at_command(struct doctor_system *system);
 
 #endif

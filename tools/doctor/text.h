@@ -18,8 +18,8 @@ int doctor_read_number(const char *root, const char *path, int64_t *out);
 /* The same, of a list of CPUs; also empty ones. On an error out is empty. */
 int doctor_read_cpus(const char *root, const char *path, struct cpuset *out);
 
-/* "0-3,8"; "" and "(null)", as kernels have it, are empty. Returns 0, or -EBADMSG; then
- * out is empty. */
+/* "0-3,8". Kernels write "" or "(null)" for an empty list. Returns 0, or -EBADMSG with out
+ * empty. */
 int doctor_parse_cpus(const char *text, struct cpuset *out);
 
 /* "6.12.63-generic"; "6.18" is 6.18.0. Returns 0 or -EBADMSG. */
@@ -27,7 +27,8 @@ int doctor_parse_version(const char *text, struct doctor_version *out);
 /* Whether a version is this one, or later. */
 bool doctor_version_from(const struct doctor_version *version, int major, int minor, int patch);
 
-/* Line "KEY:\tVALUE" of /proc/PID/status: its value as a number of that base. Returns 0 or -ENOENT. */
+/* Parse the line "KEY:\tVALUE" of /proc/PID/status, whose value is a number of that base. Returns 0
+ * or -ENOENT. */
 int doctor_parse_status(const char *text, const char *key, int base, uint64_t *out);
 
 /* The path that /proc/self/cgroup gives for a controller ("" for cgroup v2); one outside the cgroup
@@ -37,7 +38,7 @@ int doctor_parse_cgroup(const char *text, const char *controller, char *out, siz
 /* cpu.max: "max 100000", "150000 100000". Returns CPUs, INFINITY for no limit or nonsense. */
 double doctor_parse_cpu_max(const char *text);
 
-/* Whether /proc/self/mounts says that the proc on /proc hides processes of others. */
+/* Does /proc/self/mounts say that /proc hides processes of other users? */
 bool doctor_parse_hidepid(const char *mounts);
 
 #endif

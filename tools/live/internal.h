@@ -9,8 +9,8 @@
 #include "daemon/telemetry/reader.h"
 #include "tools/live/live.h"
 
-/* How long the machine was suspended since it booted: what the clock of births counts and that of
- * segments does not. */
+/* How long the machine was suspended since it booted. The clock of births counts that time, the
+ * clock of segments does not. */
 static inline uint64_t live_asleep_ns(void)
 {
 	uint64_t awake_ns = clock_monotonic_ns(); /* first, so that it is the smaller */
@@ -18,7 +18,7 @@ static inline uint64_t live_asleep_ns(void)
 	return clock_read_ns(CLOCK_BOOTTIME) - awake_ns;
 }
 
-/* Does an error tell of the caller, and nothing of what it looked at? */
+/* Is an error one of the caller's resources, and not of what it looked at? */
 static inline bool live_lacks_resources(int error)
 {
 	return error == -ENOMEM || error == -EMFILE || error == -ENFILE;
@@ -26,32 +26,35 @@ static inline bool live_lacks_resources(int error)
 
 /* ---- text.c ---- */
 
-/* Copy text of at most `bytes` bytes, which may end earlier by a NUL, for printing: what is not UTF-8,
- * and control characters, become '?'. Cut between characters where it does not fit. */
+/* Copy text of at most `bytes` bytes, which may end earlier by a NUL, for printing. Control
+ * characters, and bytes that are not UTF-8, become '?'. Cut between characters when it does not
+ * fit. */
 void live_text(char *out, size_t out_bytes, const char *text, size_t bytes);
 
 /* The command line of a process, its words separated by blanks; "" when it can't be read. */
 void live_command(pid_t pid, char *out, size_t out_bytes);
 
-/* The command of a wrapped job; with juggle -p that of the process. */
+/* The command of a wrapped job; with juggle -p, that of the process. */
 void live_job_command(const struct telemetry *t, char *out, size_t out_bytes);
 
-/* The number that mpirun or a batch system gave a process; -1: none, or it can't be read. */
+/* The rank that mpirun or a batch system gave a process; -1: none, or it can't be read. */
 int32_t live_rank(pid_t pid);
-/* The same of a process whose segment tells `told`, 0 if the program left it out. */
-int32_t live_rank_of(pid_t pid, int32_t told);
+/* The same for a process whose segment has rank `published`, which is 0 if the program did not set
+ * it. */
+int32_t live_rank_of(pid_t pid, int32_t published);
 
 /* ---- process.c ---- */
 
-/* Has that process gone, or, with created_ns (not 0), did it begin after that moment, and has so
- * taken the pid of another? A process of which only the zombie is left has gone. */
+/* Is the process gone? A zombie is. With created_ns (not 0) it is also gone if the process with its
+ * pid began after that time. */
 bool live_process_gone(pid_t pid, uint64_t created_ns);
 
-/* Is that process the juggle whose segment has this inode? It is if it maps it or, where that isn't told
- * (to users other than its own, and of a juggle with capabilities), by its name. */
+/* Is that process the juggle whose segment has this inode? It is if it maps the segment. Where the
+ * mappings can't be read (those of another user, or of a juggle with capabilities), its name
+ * decides. */
 bool live_is_juggle(pid_t pid, uint64_t inode);
 
-enum { LIVE_DEPTH = 256 }; /* of processes below each other: /proc is not read at one moment */
+enum { LIVE_DEPTH = 256 }; /* of processes below each other; /proc is not read at one instant */
 
 /* The process itself and those above it, nearest first. Returns how many. */
 size_t live_ancestors(pid_t pid, pid_t above[LIVE_DEPTH]);
@@ -61,18 +64,18 @@ bool live_is_below(pid_t pid, pid_t above);
 
 /* ---- choice.c ---- */
 
-/* The process that all of a job stand below, and which is of it. */
+/* The top process of a job: all its processes are this one or below it. */
 pid_t live_job_top(const struct live_entry *job);
 
-/* Fill in which job each process belongs to. Jobs come first. */
+/* Fill in the job of each process. Jobs come first. */
 void live_belong(struct live_entry *entry, size_t n);
 
-/* Can the i-th be opened, and is it no part of one before it? */
+/* Can the i-th be opened, and is it not part of an earlier one? */
 bool live_is_choice(const struct live_entry *entry, size_t i);
 
 /* ---- job.c ---- */
 
-/* A process that publishes, as long as it is watched. */
+/* A process that publishes progress, while it is watched. */
 struct live_member {
 	pid_t pid;
 	struct progress_reader *reader; /* NULL: see error */
@@ -84,7 +87,7 @@ struct live_member {
 struct live_rank_of {
 	pid_t pid;
 	int32_t rank;
-	bool asked; /* for, since others were forgotten */
+	bool asked; /* it was asked for since the last live_job_forget_ranks() */
 };
 
 struct live_job {
@@ -92,23 +95,23 @@ struct live_job {
 	pid_t pid; /* of juggle; 0: not wrapped */
 	struct telemetry_reader *reader; /* NULL: not wrapped */
 	char command[LIVE_COMMAND_BYTES];
-	pid_t parent; /* not wrapped: of all members, if they are ranks; else 0 */
-	uint64_t looked_ns; /* for members, last */
+	pid_t parent; /* not wrapped: parent of all members, if they are ranks; else 0 */
+	uint64_t looked_ns; /* when members were last looked for */
 	struct live_member *member; /* by pid */
 	size_t members;
-	struct live_rank_of *rank; /* what is known already, by pid */
+	struct live_rank_of *rank; /* the ranks that are known, by pid */
 	size_t ranks;
 };
 
-/* Begin to watch a process that publishes, unless it is watched. 0 or -ENOMEM. */
+/* Begin to watch a process that publishes, unless it is watched. Returns 0 or -ENOMEM. */
 int live_job_watch(struct live_job *job, pid_t pid);
 /* The rank of a process of the job, read once. */
 int32_t live_job_rank(struct live_job *job, pid_t pid);
-/* Forget those that were not asked for since the last time: they have ended, and others may get their
- * pids. */
+/* Forget ranks that were not asked for since the last time: their processes have ended, and others
+ * may get the pids. */
 void live_job_forget_ranks(struct live_job *job);
-/* Add those that have come and drop those that have gone. `pid`: those that juggle tells of. 0 or
- * -ENOMEM. */
+/* Add members that have come, and drop those that have gone. `pid`: the processes that juggle
+ * lists. Returns 0 or -ENOMEM. */
 int live_job_update(struct live_job *job, const pid_t *pid, size_t n, uint64_t now_ns);
 
 #endif

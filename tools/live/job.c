@@ -36,8 +36,8 @@ static void open_member(struct live_job *job, struct live_member *member)
 	member->error = progress_reader_open(member->pid, job->uid, false, &member->reader, NULL);
 	if (member->error == -ENOENT)
 		member->error = -ESRCH;
-	int32_t told = member->reader == NULL ? 0 : progress_reader_info(member->reader)->rank;
-	member->rank = live_rank_of(member->pid, told);
+	int32_t published = member->reader == NULL ? 0 : progress_reader_info(member->reader)->rank;
+	member->rank = live_rank_of(member->pid, published);
 }
 
 int live_job_watch(struct live_job *job, pid_t pid)

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What runs on this machine, for list, clean, stat and top: the segments of juggle and of libprogress,
- * and what they hold at a moment.
+ * What runs on this machine, for list, clean, stat and top: the segments of juggle and of
+ * libprogress, and samples of their contents.
  *
- * Nothing in a segment is trusted, and none is opened for writing. All strings that are handed out are
- * valid UTF-8 without control characters, so that they may be printed. Functions return 0 or a negative
- * errno code unless they say otherwise; different objects may be used by different threads. Times are
+ * Nothing in a segment is trusted, and none is opened for writing. All returned strings are valid
+ * UTF-8 without control characters, so that they may be printed. Functions return 0 or a negative
+ * errno code unless they say otherwise; different threads may use different objects. Times are
  * nanoseconds, and moments those of CLOCK_MONOTONIC, unless a name says otherwise.
  */
 #ifndef LIVE_H
@@ -20,23 +20,23 @@
 
 enum { LIVE_COMMAND_BYTES = 256, LIVE_COMM_BYTES = 16 * 3 + 1 };
 
-/* ---- Which there are ---- */
+/* ---- All segments ---- */
 
 enum live_kind {
-	LIVE_JOB, /* of juggle: a wrapped job */
-	LIVE_PROGRESS, /* of libprogress: one process */
+	LIVE_JOB, /* a wrapped job, from juggle */
+	LIVE_PROGRESS, /* one process, from libprogress */
 };
 
 enum live_state {
 	LIVE_RUNS,
 	LIVE_STARTING, /* not filled in yet */
-	LIVE_STALE, /* its process is gone, and nobody has it open to write: to be removed */
+	LIVE_STALE, /* its process is gone, and nobody has it open for writing: remove it */
 	LIVE_UNSEEN, /* no such process is seen from here, but somebody has it open, a child that
 	              * outlived it or a process of another PID namespace; or it isn't told
 	              * whether somebody has */
-	LIVE_FOREIGN, /* another user's: cannot be read */
+	LIVE_FOREIGN, /* another user's: can't be read */
 	LIVE_OTHER_VERSION,
-	LIVE_DAMAGED, /* its process is there, but it is no segment, or not one that it may have */
+	LIVE_DAMAGED, /* its process is there, but it is not a segment, or not one of that process */
 };
 
 struct live_entry {
@@ -46,7 +46,7 @@ struct live_entry {
 	pid_t pid; /* of juggle, or of the process */
 	char path[64];
 	uint64_t bytes, inode;
-	uint32_t version; /* of LIVE_OTHER_VERSION, where it tells */
+	uint32_t version; /* of LIVE_OTHER_VERSION, where known */
 	char command[LIVE_COMMAND_BYTES]; /* "": not known */
 	double age_s; /* since juggle started, or the program created it; NAN: not known */
 
@@ -59,55 +59,57 @@ struct live_entry {
 	uint32_t threads, idle_threads, cpus;
 
 	/* Progress that can be read: */
-	int32_t rank; /* -1: none told */
+	int32_t rank; /* -1: not known */
 	uint32_t workers, subdomains;
-	uint32_t asked; /* for what balancing: enum progress_balancing */
-	pid_t balancer_pid; /* who balances now; 0: nobody */
-	pid_t juggle_pid; /* of the job, of the same user, that it belongs to; 0: none */
-	pid_t launcher_pid; /* belongs to none, and is a rank: the parent of all ranks; else 0 */
+	uint32_t asked; /* the balancing that was asked for: enum progress_balancing */
+	pid_t balancer_pid; /* the process that balances now; 0: none */
+	pid_t juggle_pid; /* of the same user's job that it belongs to; 0: none */
+	pid_t launcher_pid; /* if it is a rank and belongs to no job: the parent of all ranks; else 0 */
 };
 
 /* "runs", "starting", "stale" ... */
 const char *live_state_name(enum live_state state);
 
-/* Of what juggle does with the threads, "balance" or "aside": as in its reports. */
+/* What juggle does with the threads: "balance" or "aside", as in its reports. */
 const char *live_regime_name(bool balancing);
 
-/* All segments, jobs first, each kind by uid and pid. free() the array. -ENOMEM, -EMFILE, -ENFILE, or what
- * reading /dev/shm failed with. */
+/* All segments, jobs first, each kind by uid and pid. free() the array. Returns -ENOMEM, -EMFILE,
+ * -ENFILE, or an error of reading /dev/shm. */
 int live_list(struct live_entry **out, size_t *n);
 
-/* Remove a segment that is stale. It is looked at again: -EBUSY when it is not stale (any more), or
- * another has taken its name; -ENOENT, -EACCES, -EPERM. */
+/* Remove a stale segment, after checking it again: -EBUSY when it is not stale (any more), or
+ * another has its name; -ENOENT, -EACCES, -EPERM. */
 int live_remove(const struct live_entry *entry);
 
-/* Those of them that live_open() opens, each job once: what juggle wraps, and, where juggle isn't there,
- * each process that publishes, or of the ranks below one launcher the first. Errors as live_list(). */
+/* The segments that live_open() can open, each job once: jobs that juggle wraps; and elsewhere each
+ * process that publishes progress, but only the first of the ranks below a launcher. Errors as
+ * live_list(). */
 int live_choices(struct live_entry **out, size_t *n);
 
-/* ---- One of them ---- */
+/* ---- One job ---- */
 
-/* What is watched: a wrapped job with all its processes that publish progress; or, where juggle
- * isn't there, a process that does, with those that started with it. */
+/* The job that is watched: a wrapped job with all its processes that publish progress; or, without
+ * juggle, a process that does, with those that started with it. */
 struct live_job;
 
 struct live_error {
 	char text[200]; /* one sentence that says what to do */
 };
 
-/* Let this process open as many files as it may at all: a job may have more processes than the usual
- * 1,024, each with a segment. Not for programs that start others, which would inherit it. */
+/* Raise the number of files that this process may open: a job may have more than the usual 1,024
+ * processes, each with a segment. Not for programs that start others, which would inherit the
+ * limit. */
 void live_open_many(void);
 
-/* Open a job. name is the pid of juggle, of the command, of any process of theirs, or of one above
- * them (mpirun, a shell); or the name of the command's file; NULL is the only one that the caller can read.
- * Returns 0; -ENOENT (there is none), -ENOTUNIQ (several: the text lists some), or another errno; then
- * error says why. */
+/* Open a job. name is the pid of juggle, of the command, of any of their processes, or of one above
+ * them (mpirun, a shell); or the name of the command's file; NULL means the only job that the
+ * caller can read. Returns 0; or -ENOENT (there is none), -ENOTUNIQ (there are several, and the
+ * text lists some), or another errno, with the reason in *error. */
 int live_open(const char *name, struct live_job **out, struct live_error *error);
 /* Accepts NULL. */
 void live_close(struct live_job *job);
 
-/* ---- What it does at a moment ---- */
+/* ---- Samples ---- */
 
 struct live_cpu {
 	int32_t os_cpu; /* not negative, and each once */
@@ -119,29 +121,29 @@ struct live_thread {
 	pid_t tid, pid;
 	char comm[LIVE_COMM_BYTES];
 	int32_t rank; /* of its process; -1: none */
-	int32_t os_cpu; /* where it is placed or, left to the kernel, ran last; -1: not known */
+	int32_t os_cpu; /* where it is placed; left to the kernel, where it last ran; -1: not known */
 	bool placed;
-	bool compute; /* else idle: left alone */
-	int32_t domain; /* of its CPU among those of juggle; -1: none */
-	uint64_t since_ns; /* when juggle met it; unwrapped: when it began */
+	bool compute; /* false: idle, left alone */
+	int32_t domain; /* domain of its CPU, if juggle has that; -1: none */
+	uint64_t since_ns; /* when juggle met it; without juggle, when it began */
 	uint64_t progress_ns; /* CPU time since then */
 	int64_t balance_ns; /* what juggle decides by: of late threads set to the mean, with leads
 	                     * forgotten by and by; unwrapped: progress_ns */
-	uint64_t wait_ns; /* ready to run, without a CPU */
+	uint64_t wait_ns; /* time ready to run, without a CPU */
 	uint64_t migrations; /* moves by juggle */
 	int32_t process; /* index in the sample's processes; -1: its process publishes nothing */
-	int32_t worker; /* its number as a worker there; -1: it is none */
+	int32_t worker; /* its number as a worker; -1: it is none */
 	uint64_t updates; /* of subdomains, as a worker */
-	/* Worked out by live_compare(): */
-	double share; /* of a CPU, 0 to 1 or little more */
-	double wait_share; /* of the time, ready and without a CPU */
-	/* balance_ns beyond the mean of the compute threads of its domain, or, unwrapped, its process:
-	 * above 0 it is ahead, below 0 behind; NAN: idle, or alone there. */
+	/* Computed by live_compare(): */
+	double share; /* of a CPU, 0 to little more than 1 */
+	double wait_share; /* share of the time in which it was ready and without a CPU */
+	/* balance_ns less the mean of the compute threads of its domain or, without juggle, of its
+	 * process: above 0 it is ahead, below 0 behind; NAN: idle, or alone there. */
 	double lead_s;
-	double updates_per_s; /* NAN: no worker */
+	double updates_per_s; /* NAN: not a worker */
 };
 
-/* Of all processes of a sample together: those that exceed it are not read. */
+/* Over all processes of a sample. Processes beyond that are not read. */
 #define LIVE_WORKERS_MAX 262144u
 #define LIVE_SUBDOMAINS_MAX 4194304u
 
@@ -150,16 +152,16 @@ struct live_process {
 	pid_t pid;
 	int32_t rank; /* -1: none */
 	char command[LIVE_COMMAND_BYTES];
-	/* 0; or why nothing can be told: -EPROTO, -EBADMSG, -EPERM, -ESRCH (it ended, or closed its
-	 * segment), -E2BIG (see LIVE_SUBDOMAINS_MAX) ... What follows is zero then. */
+	/* 0; or why nothing is known: -EPROTO, -EBADMSG, -EPERM, -ESRCH (it ended, or closed its
+	 * segment), -E2BIG (see LIVE_SUBDOMAINS_MAX) ... The rest is then zero. */
 	int error;
-	uint32_t workers, subdomains; /* subdomains: places, of which some may be empty */
+	uint32_t workers, subdomains; /* subdomains: places, some of which may be empty */
 	uint32_t asked; /* enum progress_balancing */
 	pid_t balancer_pid; /* 0: nobody */
 	uint64_t points, moves; /* of that balancer and those before it */
 	struct progress_worker_view *worker;
 	struct progress_subdomain_view *subdomain;
-	/* Worked out when it was taken, over the subdomains that somebody holds: */
+	/* Computed when the sample was taken, over the subdomains that have a holder: */
 	uint32_t held;
 	uint64_t least, most; /* updates */
 	double mean;
@@ -167,19 +169,18 @@ struct live_process {
 	uint64_t updates; /* of all workers */
 	uint64_t created_ns;
 	/* Worked out by live_compare(); NAN when not known: */
-	/* Iterations a second, in each of which all subdomains are updated once (PLB, Section 3.1): updates
-	 * of all workers / held / s. */
+	/* Iterations of the whole problem per second (updates of all workers / held / s). */
 	double iteration_rate;
 	double moves_per_s;
-	double *updates_per_s; /* of each subdomain; NAN: nobody held it then, or it came anew */
+	double *updates_per_s; /* of each subdomain; NAN: it had no holder before, or is new */
 };
 
-/* All that can be told of a moment. Fields need not be of the very same one. */
+/* All that is known at a moment. Fields need not be of the very same one. */
 struct live_sample {
 	uint64_t now_ns;
 	uint64_t start_ns; /* of juggle, or when the oldest process created its segment */
 	char command[LIVE_COMMAND_BYTES];
-	bool wrapped; /* by juggle; else there are no CPUs, and threads are the workers */
+	bool wrapped; /* by juggle; otherwise there are no CPUs, and threads are the workers */
 
 	/* Wrapped only: */
 	pid_t juggle_pid, job_pid;
@@ -192,7 +193,7 @@ struct live_sample {
 	uint64_t cycles, migrations, regime_changes;
 	uint64_t balancer_cpu_ns, balanced_ns;
 	uint64_t cycle_median_ns, cycle_p99_ns, cycle_max_ns; /* CPU time of a balancing point */
-	uint64_t unlisted; /* threads that juggle had no room to tell of */
+	uint64_t unlisted; /* threads for which telemetry was full */
 	struct live_cpu *cpu;
 	size_t cpus;
 
@@ -203,25 +204,25 @@ struct live_sample {
 	size_t processes;
 
 	/* Over all processes: */
-	uint32_t workers, subdomains; /* those that somebody holds */
+	uint32_t workers, subdomains; /* those that have a holder */
 	uint64_t spread;
 	/* Worked out by live_compare(); NAN when not known: */
 	double interval_s;
 	double cycles_per_s, migrations_per_s;
 	double balancer_share; /* of a CPU */
-	double thread_spread_s; /* largest lead_s less smallest, within a domain or process; NAN: none */
+	double thread_spread_s; /* largest less smallest lead_s, within a domain or process; NAN: none */
 	double iteration_rate; /* mean over the processes, weighted by what they hold */
 	double moves_per_s; /* of subdomains */
 };
 
-/* Take a sample; *out is overwritten, to be undone with live_sample_deinit(). Costs some microseconds a
- * process and a thread. -ESRCH: the job has ended. */
+/* Take a sample. Overwrites *out, which live_sample_deinit() frees. Costs some microseconds for
+ * each process and thread. -ESRCH: the job has ended. */
 int live_take(struct live_job *job, struct live_sample *out);
 /* Accepts a zeroed one, and zeroes it. */
 void live_sample_deinit(struct live_sample *sample);
 
-/* Fill in what needs two moments: of the time between two samples of one job, or with NULL of that since
- * the start. Threads are known again by tid and pid, subdomains by process and number. Pure. */
+/* Fill in what needs two moments: the rates between two samples of one job, or since the start if
+ * `before` is NULL. Threads are matched by tid and pid, subdomains by process and number. Pure. */
 void live_compare(const struct live_sample *before, struct live_sample *after);
 
 #endif

@@ -134,7 +134,7 @@ int32_t live_rank(pid_t pid)
 	return -1;
 }
 
-int32_t live_rank_of(pid_t pid, int32_t told)
+int32_t live_rank_of(pid_t pid, int32_t published)
 {
-	return told > 0 ? told : live_rank(pid);
+	return published > 0 ? published : live_rank(pid);
 }

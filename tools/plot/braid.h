@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The braid of subdomains: each a line that goes from the lane of one worker to that of another as
- * it changes owner, with its lead. Thinned like charts. Pure, but for memory.
+ * The braid of subdomains: a line for each, which goes from the lane of one worker to that of
+ * another as it changes owner, and has the subdomain's lead. Thinned like charts. Pure, except for
+ * memory.
  */
 #ifndef PLOT_BRAID_H
 #define PLOT_BRAID_H
@@ -11,19 +12,19 @@
 enum {
 	BRAID_PROCESSES_MAX = 1000, /* the first ones; others are left out */
 	BRAID_VERTICES_MAX = 8000, /* of all lines, about */
-	BRAID_LEVELS = 5, /* of leads, either way: more can't be told apart */
+	BRAID_LEVELS = 5, /* of leads, either way; the eye can't tell more apart */
 };
 
 struct braid_process {
 	int32_t pid, rank;
 	uint32_t workers, first_lane;
-	uint32_t subdomains, first_line; /* of the largest record; as many lines are kept */
+	uint32_t subdomains, first_line; /* of the largest record; this many lines are kept */
 	uint32_t shown; /* lines that are drawn: the first ones */
 };
 
 struct braid_vertex {
 	double time_s, lane; /* lane: worker + 0 ... 1 */
-	double lead; /* updates before the mean of the process */
+	double lead; /* updates ahead of the mean of the process */
 	bool begins; /* a new line begins here */
 };
 
@@ -40,8 +41,8 @@ struct braid {
 	uint64_t moves_sum;
 };
 
-/* In the window of the run. A trace without subdomains gives a braid without processes. Returns 0 or
- * -ENOMEM. To be undone by braid_deinit() in any case. */
+/* The braid in the window of the run. It has no processes for a trace without subdomains. Returns 0
+ * or -ENOMEM. Call braid_deinit() in any case. */
 int braid_init(struct braid *braid, const struct trace_file *trace, const struct plot_run *run,
 	uint32_t subdomains_max);
 /* Accepts a zeroed one. */
@@ -52,13 +53,13 @@ struct braid_event {
 	uint64_t now_ns;
 	size_t order; /* in the file */
 	uint32_t line; /* process->first_line + subdomain */
-	bool is_owner; /* else it is a count of updates */
+	bool is_owner; /* false: a count of updates */
 	int32_t owner; /* or -1 */
 	double lead; /* NAN: nobody's */
 };
 
-/* All events of the first `shown` lines of each process, sorted by line, then time. *out is to be
- * freed. Returns 0 or -ENOMEM. */
+/* All events of the first `shown` lines of each process, sorted by line, then time. free() *out.
+ * Returns 0 or -ENOMEM. */
 int braid_events(const struct braid *braid, const struct trace_file *trace,
 	struct braid_event **out, size_t *count);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Series over time for pictures, thinned: however long the trace, there are no more numbers than a
- * picture has room for. Pure, but for memory.
+ * picture has room for. Pure, except for memory.
  */
 #ifndef PLOT_CHART_H
 #define PLOT_CHART_H
@@ -19,7 +19,7 @@ struct chart_value {
 	double time_s, value;
 };
 
-/* What fell into one bin: the extremes stand for all. */
+/* The values in one bin; the extremes stand for all. */
 struct chart_cell {
 	uint32_t count; /* 0: nothing */
 	struct chart_value least, most;
@@ -29,9 +29,9 @@ struct chart {
 	uint32_t bins;
 	double from_s, to_s;
 	size_t threads; /* that are drawn */
-	struct chart_cell *lead; /* [thread][bin], s ahead of the mean of the point */
+	struct chart_cell *lead; /* s ahead of the mean at that point */
 	struct chart_cell *progress; /* [thread][bin], s of CPU time since the window began */
-	struct chart_cell *mean; /* [bin], of the progress of all threads that are in the window */
+	struct chart_cell *mean; /* [bin], mean progress of all threads in the window */
 	struct chart_cell *spread; /* [bin], s between the first and the last thread */
 	uint64_t moves[CHART_RATE_BINS];
 };
@@ -50,16 +50,16 @@ void chart_deinit(struct chart *chart);
 
 /* Put a value into its bin. */
 void chart_add(struct chart_cell *cell, double time_s, double value);
-/* The bin, of so many, of a time from from_s to to_s. */
+/* The bin of a time, when from_s to to_s is divided into `bins`. */
 uint32_t chart_bin(uint32_t bins, double from_s, double to_s, double time_s);
 
 /* Rows of a CPU: one for each slot, and at least one. */
 uint32_t chart_cpu_rows(const struct plot_cpu *cpu);
 
-/* The stays of drawn threads as bars: by_thread has a row for each such thread, else the
- * rows of each CPU, in order. At most CHART_BARS_MAX and one for each row; where there are more stays,
- * who was there for the longest time stands for a stretch of time. *out is to be freed. Returns 0 or
- * -ENOMEM. */
+/* The stays of drawn threads as bars. by_thread has a row for each such thread; otherwise there are
+ * the rows of each CPU, in order. There are at most CHART_BARS_MAX and one for each row. When there
+ * are more stays, a bar of a stretch of time shows the thread (or CPU) that was there for the
+ * longest part. free() *out. Returns 0 or -ENOMEM. */
 int chart_bars(const struct plot_run *run, bool by_thread, struct chart_bar **out, size_t *count,
 	size_t *rows);
 

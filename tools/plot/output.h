@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A file that is written as a whole or not at all: its bytes gather in a file without a name, and
- * take the place of what was there by a rename.
+ * A file that is written as a whole or not at all: its bytes go to a file without a name, which a
+ * rename puts in the place of the old one.
  */
 #ifndef PLOT_OUTPUT_H
 #define PLOT_OUTPUT_H
@@ -11,10 +11,10 @@
 /* A descriptor of an empty file without a name, or a negative errno. */
 int output_scratch(void);
 
-/* Write all of the scratch file to `path` (NULL: standard output) and set *bytes to its size. What is
- * no regular file, as a device or a pipe, is written to as it is. Returns 0 or a negative errno; then
- * a file that was there is as it was. While a file is replaced, SIGHUP, SIGINT, SIGQUIT and SIGTERM are
- * blocked; one that comes, or that was blocked and pending before, gives -EINTR. */
+/* Write all of the scratch file to `path` (NULL: standard output) and set *bytes to its size.
+ * Anything but a regular file, such as a device or a pipe, is written directly. Returns 0, or a
+ * negative errno with an existing file unchanged. While a file is replaced, SIGHUP, SIGINT, SIGQUIT
+ * and SIGTERM are blocked; -EINTR when one of them came, or was pending before. */
 int output_commit(int scratch, const char *path, uint64_t *bytes);
 
 #endif

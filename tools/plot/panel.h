@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The panels of a picture: what is between its axes, as commands for gnuplot. picture.c gives each
- * its place.
+ * The panels of a picture, from axis to axis, as commands for gnuplot. picture.c gives each its
+ * place.
  */
 #ifndef PLOT_PANEL_H
 #define PLOT_PANEL_H
@@ -22,14 +22,14 @@ struct panel_context {
 	const struct picture *picture;
 	FILE *to;
 	/* Of the placement: */
-	bool by_thread; /* a row for each thread, coloured by CPU; else the reverse */
+	bool by_thread; /* a row for each thread, coloured by CPU; false: the reverse */
 	struct chart_bar *bar;
 	size_t bars, rows;
 	size_t gaps; /* lanes of several rows */
-	/* Where the panel is, as shares of the picture. */
+	/* Where the panel is, in shares of the picture. */
 	double top, bottom, right;
 	double pixels, height; /* width of all panels, height of the picture */
-	bool named; /* the threads have been, in a legend */
+	bool named; /* a legend has named the threads */
 };
 
 /* Fill in the placement. Returns 0 or -ENOMEM; undone by panel_finish(). */

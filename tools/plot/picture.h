@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A picture as a script for gnuplot, data and all: panels below each other, over one time axis.
+ * A picture as a script for gnuplot, data included: panels below each other, over one time axis.
  */
 #ifndef PLOT_PICTURE_H
 #define PLOT_PICTURE_H
@@ -31,18 +31,18 @@ struct picture {
 	const struct chart *chart;
 	const struct braid *braid;
 	bool panel[PICTURE_PANELS];
-	bool png; /* else SVG */
-	uint32_t width, height; /* pixels; height 0: as the panels need it */
+	bool png; /* false: SVG */
+	uint32_t width, height; /* height 0: as much as the panels need */
 };
 
-/* Of --what, by enum picture_panel. */
+/* The words of --what, by enum picture_panel. */
 extern const char *const picture_names[PICTURE_PANELS];
 
-/* Whether a panel has something to show. */
+/* Does a panel have something to show? */
 bool picture_can(const struct picture *picture, enum picture_panel panel);
 
-/* Write the script; what can't be written shows in ferror(3). At least one panel has to be wanted.
- * Returns 0 or -ENOMEM. */
+/* Write the script. ferror(3) shows whether that failed. At least one panel must be wanted. Returns
+ * 0 or -ENOMEM. */
 int picture_write(const struct picture *picture, FILE *to);
 
 #endif

@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Write at most so many characters of a text; what gnuplot or XML can't take is replaced by '?'. */
+/* Write at most `characters` characters of a text, with '?' for those that gnuplot or XML can't
+ * take. */
 void quote_text(FILE *to, const char *text, size_t characters);
 
 #endif

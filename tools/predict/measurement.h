@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long a real run took, and what is known of it, from whichever file was kept: a report or a
- * trace of juggle(1), or the result of ubench(1). For `jugglectl predict`, which sets the theory
- * beside it. Nothing in these files is trusted.
+ * A real run, for `jugglectl predict` to compare with the theory: how long it took, and what else
+ * is known of it. It is read from a report or a trace of juggle(1), or a result of ubench(1).
+ * Nothing in these files is trusted.
  */
 #ifndef JUGGLECTL_MEASUREMENT_H
 #define JUGGLECTL_MEASUREMENT_H
@@ -28,13 +28,14 @@ struct measurement {
 	enum measurement_way way;
 	uint32_t threads, cpus; /* at least 1 */
 	double elapsed_s;
-	double work_s; /* CPU time of a thread, mean; exact for ubench: phase_s * phases */
+	double work_s; /* mean CPU time of a thread; exact for ubench: phase_s * phases */
 	double phase_s; /* 0: not known */
 	double phases; /* 0: not known */
 	double period_s; /* 0: not known */
-	double balanced; /* share of the run that juggle placed threads; 1 when not known */
-	/* Share of the CPUs' time that other work had at least: for which threads waited longer than
-	 * they can for each other, if CPUs have as many threads but for one. 0 when not known. */
+	double balanced; /* share of the run in which juggle placed threads; 1 when not known */
+	/* Lower bound of the share of the CPUs' time that other work took: for it, threads waited
+	 * longer than they can for each other when CPUs differ by at most one thread. 0 when not
+	 * known. */
 	double others;
 	char reason[80]; /* why juggle stood aside at the end, in ASCII; empty when it did not */
 	bool unequal; /* ubench --imbalance: the threads were not equal */
@@ -45,8 +46,9 @@ struct measurement {
 const char *measurement_kind_name(enum measurement_kind kind);
 const char *measurement_way_name(enum measurement_way way);
 
-/* Returns 0; -EBADMSG, with the reason in `error`, when the file is none of these, is damaged, cut
- * short, or has numbers that can't be; -ENOMEM; or the negative errno of reading it. Keeps no state. */
+/* Returns 0; -EBADMSG, with the reason in `error`, when the file is none of these, is damaged or
+ * cut short, or has impossible numbers; -ENOMEM; or the negative errno of reading it. Keeps no
+ * state. */
 int measurement_read(
 	struct measurement *measurement, const char *path, char *error, uint32_t error_bytes);
 

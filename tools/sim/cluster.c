@@ -115,9 +115,9 @@ static bool allocate_exchange(struct cluster *cluster)
 	size_t halos = (size_t)cluster->n * SIDES;
 
 	cluster->ages = params->dplb == DPLB_GLOBAL ? ages_of(params->ranks) : 2;
-	cluster->told = calloc((size_t)params->ranks * 2, sizeof(*cluster->told));
+	cluster->reports = calloc((size_t)params->ranks * 2, sizeof(*cluster->reports));
 	cluster->ends = calloc((size_t)cluster->ages * 2, sizeof(*cluster->ends));
-	if (!cluster->told || !cluster->ends)
+	if (!cluster->reports || !cluster->ends)
 		return false;
 	if (!cluster->together || params->ranks == 1)
 		return true;
@@ -294,7 +294,7 @@ void cluster_free(struct cluster *cluster)
 	free(cluster->plb_moves);
 	free(cluster->plb_workers);
 	free(cluster->plb_scratch);
-	free(cluster->told);
+	free(cluster->reports);
 	free(cluster->ends);
 	free(cluster);
 }

@@ -6,9 +6,9 @@
  */
 #include "tools/sim/cluster_internal.h"
 
-static struct policy_dplb_rank *told(const struct cluster *cluster, uint64_t exchange)
+static struct policy_dplb_rank *reports_of(const struct cluster *cluster, uint64_t exchange)
 {
-	return &cluster->told[(exchange % 2) * cluster->params.ranks];
+	return &cluster->reports[(exchange % 2) * cluster->params.ranks];
 }
 
 static struct policy_dplb_rank *ends(const struct cluster *cluster, uint64_t exchange)
@@ -28,7 +28,7 @@ void exchange_look(struct cluster *cluster, uint32_t rank)
 			updates += progress[s].updates;
 			present++;
 		}
-	told(cluster, cluster->exchanges)[rank] = (struct policy_dplb_rank){
+	reports_of(cluster, cluster->exchanges)[rank] = (struct policy_dplb_rank){
 		.average = present > 0 ? (double)updates / present : 0,
 		.rank = rank,
 		.subdomains = present,
@@ -38,7 +38,7 @@ void exchange_look(struct cluster *cluster, uint32_t rank)
 
 static void reduce(struct cluster *cluster)
 {
-	const struct policy_dplb_rank *all = told(cluster, cluster->exchanges);
+	const struct policy_dplb_rank *all = reports_of(cluster, cluster->exchanges);
 	struct policy_dplb_rank *out = ends(cluster, cluster->exchanges);
 
 	out[0] = out[1] = all[0];
@@ -150,8 +150,8 @@ static double threshold(const struct cluster *cluster, double advance)
 static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move *move)
 {
 	const struct cluster_params *params = &cluster->params;
-	const struct policy_dplb_rank *before = told(cluster, cluster->exchanges + 1);
-	struct policy_dplb_rank self = told(cluster, cluster->exchanges)[r];
+	const struct policy_dplb_rank *before = reports_of(cluster, cluster->exchanges + 1);
+	struct policy_dplb_rank self = reports_of(cluster, cluster->exchanges)[r];
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
 	struct policy_dplb_params policy = params->dplb_params;
 	struct cluster_rank *rank = &cluster->ranks[r];

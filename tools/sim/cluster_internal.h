@@ -2,10 +2,10 @@
 /*
  * What the files of the simulated cluster share.
  *
- * Workers that can see each other's progress at any moment belong to one shard, which has its events
- * in one order of time. Where nobody looks across ranks between two exchanges (asynchronous, without
- * cells), each rank is a shard of its own: it is run from exchange to exchange while its data
- * is in the cache, and the result is the same.
+ * Workers that can see each other's progress at any moment belong to one shard, which has its
+ * events in one order of time. Where nobody looks across ranks between two exchanges (asynchronous,
+ * without cells), each rank is a shard of its own. It runs from exchange to exchange while its data
+ * is in the cache, with the same result.
  */
 #ifndef SIM_CLUSTER_INTERNAL_H
 #define SIM_CLUSTER_INTERNAL_H
@@ -18,11 +18,11 @@
 
 enum { SIDES = 4, TREE_CHILDREN = 4 /* of a rank, jacobi's */ };
 
-/* A place for a subdomain on a rank; what PLB knows of it is in an array of its own. */
+/* A place for a subdomain on a rank. What PLB knows of it is in a separate array. */
 struct slot {
 	uint32_t id; /* NOBODY: empty */
 	uint32_t next; /* in the list of its holder */
-	uint32_t holder; /* worker of the rank that updates it; NOBODY: on its way here */
+	uint32_t holder; /* worker of the rank that updates it; NOBODY: it is on its way here */
 	uint32_t home; /* socket that its memory is on */
 	uint64_t moment_ns; /* when it arrives; empty: when it was left */
 };
@@ -30,13 +30,13 @@ struct slot {
 /* Lists of slots by the numbers that they have on the rank. */
 struct cluster_worker {
 	double cost_ns; /* of an update, without its noise */
-	double fraction_ns; /* by which it is ahead of the clock, which has whole ones */
-	uint32_t first, incoming; /* its working set; what others have left to it */
-	uint32_t current, next; /* being updated; to come after it */
-	uint32_t flying; /* a subdomain that another rank gets when this update of it ends */
-	bool parked; /* nothing to do until it is woken */
-	bool dirty; /* to look at `incoming`, and for what it no longer owns */
-	bool idle; /* has updated nothing in this pass */
+	double fraction_ns; /* rounding: the clock has whole ns */
+	uint32_t first, incoming; /* its working set; subdomains that others left to it */
+	uint32_t current, next; /* the subdomain being updated; the one after it */
+	uint32_t flying; /* a subdomain that moves to another rank when this update of it ends */
+	bool parked; /* it has nothing to do until it is woken */
+	bool dirty; /* it must look at `incoming`, and for subdomains that it no longer owns */
+	bool idle; /* it has updated nothing in this pass */
 };
 
 /* A tree of matches between workers: node 1 is the earliest of all. */
@@ -52,14 +52,14 @@ struct shard {
 };
 
 struct cluster_rank {
-	uint32_t slots; /* in use, or empty again; those above were never used, and are not set */
-	uint32_t residents; /* with those on their way here */
+	uint32_t slots; /* in use, or empty again; slots above were never used, and are not set */
+	uint32_t residents; /* including those on their way here */
 	unsigned short random[3];
 	struct policy_plb_state plb;
 	uint64_t plb_due_ns;
 	struct policy_dplb_state dplb;
 	uint64_t dplb_due_ns;
-	uint64_t gone_ns; /* when it knows that what it sent has arrived: one at a time */
+	uint64_t gone_ns; /* when it learns that the subdomain it sent has arrived; one at a time */
 	double dplb_average; /* at the last point */
 	uint64_t messages;
 };
@@ -79,7 +79,7 @@ struct cluster {
 	uint32_t room;
 	bool watches; /* each update sees how old its halos are */
 	bool together; /* one shard of all ranks */
-	bool shows; /* somebody has to be told of each update */
+	bool shows; /* updates must be shown to others */
 
 	struct cluster_rank *ranks;
 	struct cluster_worker *workers; /* those of rank r from r * params.workers */
@@ -100,10 +100,10 @@ struct cluster {
 	struct policy_worker *plb_workers;
 	uint32_t *plb_scratch;
 
-	/* What ranks have told at the last exchanges, in turn. */
-	struct policy_dplb_rank *told; /* at this one and the one before: [2][ranks] */
+	/* The reports of ranks at the last exchanges, in turn. */
+	struct policy_dplb_rank *reports; /* at this one and the one before: [2][ranks] */
 	struct policy_dplb_rank *ends; /* the least and the most advanced of all: [ages][2] */
-	uint32_t ages; /* exchanges that it takes up and down the tree of ranks, and one */
+	uint32_t ages; /* exchanges that a report takes up and down the tree of ranks, plus one */
 	uint64_t exchanges;
 	uint64_t look_ns, exchange_ns; /* between exchanges; the next one */
 
@@ -130,7 +130,7 @@ static inline uint64_t updates_of(const struct cluster *cluster, uint32_t subdom
 	return cluster->progress[cluster->where[subdomain]].updates;
 }
 
-/* A cost in whole ns. The rest of it is kept in *fraction_ns for the next cost, so that the sum is
+/* A cost in whole ns. The remainder goes to *fraction_ns for the next cost, so that the sum is
  * right. */
 static inline uint64_t whole_ns(double cost_ns, double *fraction_ns)
 {
@@ -143,9 +143,9 @@ static inline uint64_t whole_ns(double cost_ns, double *fraction_ns)
 	return ns;
 }
 
-/* Each of the following files calls only those before it; cluster.c calls all. */
+/* Each of these files calls only those before it; cluster.c calls all. */
 
-/* ---- cluster_order.c: when which worker has something to do ---- */
+/* ---- cluster_order.c: the next event of each worker ---- */
 
 static inline struct shard *order_shard(const struct cluster *cluster, uint32_t rank)
 {
@@ -159,8 +159,8 @@ static inline uint32_t order_leaf(
 	return shard->leaves + worker - shard->first_rank * cluster->params.workers;
 }
 
-/* Set the next moment of a worker of the shard; its number is among all. Of equal moments the lower
- * number comes first, so that a run can be repeated. It is inline because each update calls it. */
+/* Set the next moment of a worker of the shard, whose number is among all. Of equal moments the
+ * lower number comes first, so that a run can be repeated. Inline, because each update calls it. */
 static inline void order_set(
 	const struct cluster *cluster, struct shard *shard, uint32_t worker, uint64_t time_ns)
 {
@@ -178,50 +178,51 @@ static inline void order_set(
 void order_begin(struct cluster *cluster);
 /* A parked worker has something to look at. */
 void order_wake(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns);
-/* When the update that a worker is at ends. */
+/* When the current update of a worker ends. */
 uint64_t order_ends(const struct cluster *cluster, uint32_t rank, uint32_t worker);
 
 /* ---- cluster_halos.c: what subdomains see of their neighbours ---- */
 
-/* By how many updates the oldest halo of a subdomain is behind. */
+/* The number of updates that the oldest halo of a subdomain is behind. */
 uint64_t halo_lag(const struct cluster *cluster, uint32_t subdomain);
-/* The same of the halos with which it is about to be updated: it takes them. */
+/* The same for the halos with which it is about to be updated; takes them. */
 uint64_t halo_fetch(const struct cluster *cluster, uint32_t subdomain);
 void halo_note_lag(struct cluster *cluster, uint64_t lag);
 /* An update is complete: its neighbours can see it, those of other ranks later. */
 void halo_show(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns);
 /* The first halo that is under way between ranks arrives. */
 void halo_deliver(struct cluster *cluster);
-/* A subdomain comes to another rank: what it and its neighbours see of each other there. */
+/* A subdomain moves to another rank: update what it and its neighbours see of each other. */
 void halo_moved(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns);
 
-/* ---- cluster_plb.c: who updates what on a rank ---- */
+/* ---- cluster_plb.c: which worker of a rank updates what ---- */
 
 /* A balancing point. Returns its cost in ns. */
 uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_ns);
-/* At the start of a pass: leave what it no longer owns to the owners, and take what others left. */
+/* At the start of a pass: leave subdomains that the worker no longer owns to their owners, and take
+ * what others left to it. */
 void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns);
-/* Give a slot that nobody holds to the worker with the fewest. */
+/* Give a slot without a holder to the worker with the fewest. */
 void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns);
-/* Take a slot out of all lists. Returns whether an update of it is going on, which then ends at *free_ns:
- * now at the earliest. */
+/* Take a slot out of all lists. Returns whether an update of it is going on, which ends at
+ * *free_ns; otherwise *free_ns is now. */
 bool ownership_remove(
 	struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns, uint64_t *free_ns);
 
 /* ---- cluster_dplb.c: what ranks know, and what they move ---- */
 
-/* The look of a rank at itself, for the others. Any time before the exchange. */
+/* Report the rank's progress to the others. At any time before the exchange. */
 void exchange_look(struct cluster *cluster, uint32_t rank);
-/* All ranks have looked: balance those whose point has come. */
+/* All ranks have reported: run the balancing points that are due. */
 void exchange_balance(struct cluster *cluster, uint64_t now_ns);
-/* Subdomains that have arrived until now; sets when the next does. */
+/* Take in the subdomains that have arrived, and set when the next one does. */
 void exchange_arrive(struct cluster *cluster, struct shard *shard, uint64_t now_ns);
 
 /* ---- cluster_events.c: what workers do ---- */
 
-/* All that happens in the shard before that moment. */
+/* Run the shard until that moment. */
 void events_run(struct cluster *cluster, struct shard *shard, uint64_t until_ns);
-/* Iterations in lockstep that end until that moment. */
+/* Run the iterations in lockstep that end until that moment. */
 void events_run_lockstep(struct cluster *cluster, uint64_t until_ns);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cells of a simulated cluster: the heat equation of jacobi(1), with its own code (grid,
- * subdomain, kernel), one subdomain updated at a time, in whatever order the cluster says.
+ * The cells of a simulated cluster: the heat equation of jacobi(1), with jacobi's own code (grid,
+ * subdomain, kernel), one update at a time, in whatever order the cluster says.
  *
- * Halos within a rank are the newest that were shown, those between ranks as old as the cluster says:
- * it calls field_deliver().
+ * Halos within a rank are the newest that were shown. Those between ranks are as old as the cluster
+ * says, by calls of field_deliver().
  */
 #ifndef SIM_FIELD_H
 #define SIM_FIELD_H
@@ -15,44 +15,44 @@
 struct field;
 
 struct field_params {
-	uint32_t rows, columns; /* cells of the whole grid; 0 and 0: 300 x 300 a worker */
-	uint32_t ranks, workers, each; /* workers of each rank, subdomains of each worker */
-	bool strips; /* cut as by jacobi --cut=1d, its default, else as by --cut=2d */
-	/* Height of the Gaussian on the north, over what is inside at the start; 0: 1, as jacobi
-	 * has it. */
+	uint32_t rows, columns; /* cells of the whole grid; 0 and 0: 300 x 300 per worker */
+	uint32_t ranks, workers, each; /* workers per rank, subdomains per worker */
+	bool strips; /* cut as by jacobi --cut=1d, its default; false: as by --cut=2d */
+	/* Height of the Gaussian on the north, above the initial value inside; 0: 1, as in
+	 * jacobi. */
 	double source;
-	/* For MODE_SYNC: each halo is that of the reader's own iteration, whatever is placed or
+	/* For MODE_SYNC: each halo is of the reader's own iteration, whatever is placed or
 	 * delivered. */
 	bool lockstep;
 };
 
-/* All at the start; halos between ranks are what all have then. Returns 0, -ERANGE (more subdomains than
- * cells to cut between, a grid too large, none of something) or -ENOMEM. */
+/* All subdomains are at the start, halos between ranks included. Returns 0, -ERANGE (more
+ * subdomains than cells, a grid too large, or a number is 0) or -ENOMEM. */
 int field_new(struct field **out, const struct field_params *params);
 /* Accepts NULL. */
 void field_free(struct field *field);
 
 uint32_t field_subdomains(const struct field *field);
-/* The subdomains next to one, by side (enum grid_side: north, south, west, east), UINT32_MAX at the
- * boundary. */
+/* The neighbours of a subdomain, by side (enum grid_side: north, south, west, east); UINT32_MAX at
+ * the boundary. */
 void field_neighbours(const struct field *field, uint32_t subdomain, uint32_t neighbours[4]);
 
-/* Take the newest halos: the moment an update begins. Returns by how many iterations the oldest is
- * behind. */
+/* Take the newest halos, at the beginning of an update. Returns by how many iterations the oldest
+ * is behind. */
 uint64_t field_fetch(struct field *field, uint32_t subdomain);
-/* One iteration with them, shown to the neighbours: the moment it ends. */
+/* One iteration with them, shown to the neighbours, at the end of the update. */
 void field_step(struct field *field, uint32_t subdomain);
 
-/* Between subdomains of different ranks the halo on that side is not the newest, but what was shown
- * when field_deliver() was last called for it, or when the two parted. within: the two are on one
- * rank now. Both are for the halos fetched next: they may be called in the middle of an update, and
- * on a side at the boundary do nothing. */
+/* Between subdomains of different ranks the halo on that side is not the newest, but the one that
+ * was shown at the last field_deliver(), or when the two parted. within: the two are on one rank
+ * now. Both functions affect the next fetch, so they may be called in the middle of an update. At
+ * the boundary they do nothing. */
 void field_place(struct field *field, uint32_t subdomain, unsigned side, bool within);
 void field_deliver(struct field *field, uint32_t subdomain, unsigned side);
 
-/* The global l2 norm of the residual over its first value, exact, with the newest halos: in the
- * middle of an update a subdomain counts as it was before. It takes as long as an iteration of all, and
- * changes nothing. */
+/* The global l2 norm of the residual, relative to its first value, exact, with the newest halos. A
+ * subdomain in the middle of an update counts as before it. Takes as long as an iteration of all
+ * subdomains, and changes nothing. */
 double field_residual(struct field *field);
 
 #endif

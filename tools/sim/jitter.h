@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Random variation, from a seed: the same for the fluid model and the machine. */
+/* Random variation from a seed, the same for the fluid model and the machine. */
 #ifndef SIM_JITTER_H
 #define SIM_JITTER_H
 
@@ -19,7 +19,7 @@ static inline struct jitter jitter_begin(uint64_t seed, uint16_t stream)
 		(unsigned short)((mixed >> 8) ^ stream)}};
 }
 
-/* A factor within `share` of 1, evenly distributed. */
+/* A factor within `share` of 1, uniformly distributed. */
 static inline double jitter_next(struct jitter *jitter, double share)
 {
 	return share > 0 ? 1 + share * (2 * erand48(jitter->state) - 1) : 1;

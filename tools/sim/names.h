@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What simulated balancers and barriers are called on command lines and in results. */
+/* The names of simulated balancers and barriers, on command lines and in results. */
 #ifndef SIM_NAMES_H
 #define SIM_NAMES_H
 
@@ -9,15 +9,15 @@
 enum { NAMES_PINNED, NAMES_REACTIVE, NAMES_IDEAL, NAMES_POLICIES };
 enum { NAMES_BALANCERS_MAX = 16, NAMES_BARRIERS = 3 };
 
-/* Fills in the names, and returns how many there are. */
+/* Fill in the names. Returns how many there are. */
 size_t names_balancers(const char *out[NAMES_BALANCERS_MAX]);
-/* The name of one; of a number that is one's. */
+/* The name of a balancer, by a valid number. */
 const char *names_balancer(size_t which);
-/* Have it simulated. */
+/* Set the parameters to simulate that balancer. */
 void names_set_balancer(struct threads_params *params, size_t which);
-/* The policy of juggle that it is; NULL: none. */
+/* The policy of juggle with that number; NULL: it is none. */
 const struct policy_kind *names_kind(size_t which);
-/* Which one a policy of juggle is: it need not move threads. */
+/* The number of a policy of juggle, even of one that does not move threads. */
 size_t names_of_kind(const struct policy_kind *kind);
 
 extern const char *const names_barrier[NAMES_BARRIERS]; /* by enum threads_barrier */

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Threads on CPUs, in virtual time: a machine on which balancers are tried. Discrete events; the
- * same seed gives the same run. Policies are the daemon's own (daemon/policy), with all that they decide:
- * regimes, trials and periods, too.
+ * same seed gives the same run. Policies are the daemon's own (daemon/policy), with all their
+ * decisions, regimes, trials and periods included.
  *
- * What a CPU is like is here, too: it shares its time fairly, in slices or infinitely fine, has its
- * own speed, other work that takes a part of it, and a move costs the thread that is moved. Threads that
- * a policy leaves to the kernel are spread anew at once whenever threads block or wake (Section 4).
+ * This models the CPUs, too. A CPU shares its time fairly, in slices or infinitely fine. It has its
+ * own speed, and other work may take a part of it. A move costs the thread that is moved. The
+ * kernel spreads the threads that a policy leaves to it again whenever threads block or wake
+ * (Section 4).
  */
 #ifndef SIM_THREADS_H
 #define SIM_THREADS_H
@@ -18,27 +19,27 @@
 #include "daemon/policy/kind.h"
 
 enum threads_balancer {
-	THREADS_REACTIVE, /* the kernel's: spread anew at once when threads block or wake (Section 4) */
-	THREADS_IDEAL, /* Fig. 4, knowing everything */
-	THREADS_POLICY, /* one of the daemon's, from what it can sample */
+	THREADS_REACTIVE, /* the kernel's: threads are spread again when some block or wake (Section 4) */
+	THREADS_IDEAL, /* Fig. 4, which knows everything */
+	THREADS_POLICY, /* a policy of the daemon, which knows what it can sample */
 };
 
 enum threads_barrier {
-	THREADS_BLOCK, /* who waits sleeps */
-	THREADS_YIELD, /* who waits gives the CPU to others there, if any, and runs else */
-	THREADS_SPIN, /* who waits takes its share of the CPU */
+	THREADS_BLOCK, /* a thread that waits sleeps */
+	THREADS_YIELD, /* a thread that waits yields to others on the CPU, if any, or else runs */
+	THREADS_SPIN, /* a thread that waits uses its share of the CPU */
 };
 
-/* From this moment on other work takes this share of a CPU. */
+/* From this moment on, other work takes this share of a CPU. */
 struct threads_load {
 	uint64_t from_ns;
 	double share; /* 0 to 1 */
 };
 
 struct threads_cpu {
-	double speed; /* work done in a ns: 1 as a rule, > 0 */
-	uint32_t domain; /* below params.domains, of which each has a CPU */
-	const struct threads_load *load; /* by time; before the first: none. Not owned. */
+	double speed; /* work done per ns: usually 1, > 0 */
+	uint32_t domain; /* below params.domains; each domain has a CPU */
+	const struct threads_load *load; /* by time; none before the first. Not owned. */
 	size_t loads;
 };
 
@@ -52,24 +53,24 @@ struct threads_params {
 	enum threads_barrier barrier;
 	/* The kernel. */
 	uint64_t slice_ns; /* 0: infinitely fine */
-	uint64_t tick_ns; /* samples of running threads are so old at most (0: exact) */
+	uint64_t tick_ns; /* the largest age of samples of running threads; 0: exact */
 	uint64_t migration_ns; /* CPU time that a thread loses when it is moved */
-	/* Work takes this share longer on CPUs of another domain than that where the thread began. */
+	/* Work takes this share longer in another domain than the thread's first. */
 	double remote;
 	/* The balancer. */
 	enum threads_balancer balancer;
 	const struct policy_kind *kind; /* which policy */
 	uint64_t period_ns; /* not 0 for ideal and policies */
 	double jitter; /* random variation of each period, a share */
-	/* CPU time that a balancing point takes, on the first CPU of each domain (joint: of all). Less
-	 * than the shortest period. */
+	/* CPU time of a balancing point, on the first CPU of each domain (joint: of all). Less than
+	 * the shortest period. */
 	uint64_t point_ns;
 	bool joint; /* one pool instead of domains */
-	/* Of policies: */
-	bool by_work; /* what threads gain is seen as work, as instructions show it (perf) */
+	/* For policies: */
+	bool by_work; /* the policy sees the work done, as by counting instructions (perf) */
 	bool period_auto; /* the policy chooses its period; period_ns is the shortest */
 	bool always; /* as juggle --always */
-	bool idle_auto; /* as juggle --idle auto: who sleeps for long is taken for idle; else nobody is */
+	bool idle_auto; /* as juggle --idle auto: a thread that sleeps for long is idle; false: none is */
 	int64_t margin_ns; /* as juggle --margin */
 	uint64_t seed;
 };
@@ -78,26 +79,27 @@ struct threads_result {
 	uint64_t time_ns; /* when the last thread has completed the last phase */
 	uint64_t points, migrations;
 	uint64_t regime_changes;
-	double balanced; /* share of the time in which a policy had threads placed */
-	double busy; /* share of the CPUs' time that did the program's work, without waiting */
+	double balanced; /* share of the time in which a policy had placed the threads */
+	double busy; /* share of the CPUs' time spent on the program's work, without waiting */
 	double lag_ns,
 		lag_mean_ns; /* largest and mean difference in progress at balancing points */
 };
 
-/* About how many elementary steps a run takes, of which some 10^8 to 10^9 take a second. */
+/* About how many elementary steps a run takes. A machine does some 10^8 to 10^9 of them per
+ * second. */
 double threads_steps(const struct threads_params *params);
 #define THREADS_STEPS_MAX 1e11 /* some ten minutes: commands refuse more */
 
 struct threads_sim;
 
-/* Returns 0, -EINVAL (no threads or CPUs, a domain out of range or empty, a speed, phase or period of
- * 0, a share out of range, points that take all of a period, no policy) or -ENOMEM. Functions are thread-safe on
- * distinct objects. */
+/* Returns 0, -EINVAL (no threads or CPUs; a domain out of range or empty; a speed, phase or period
+ * of 0; a share out of range; points that take all of a period; no policy) or -ENOMEM. Functions
+ * are thread-safe on distinct objects. */
 int threads_new(struct threads_sim **out, const struct threads_params *params);
 /* Accepts NULL. */
 void threads_free(struct threads_sim *sim);
-/* Go on until that moment, or the end. Returns whether it has ended. It may never end: where other work
- * has a CPU for good, or moves cost more than they gain. */
+/* Run until that moment, or the end. Returns whether it has ended. It may never end: when other
+ * work has a CPU for good, or moves cost more than they gain. */
 bool threads_run(struct threads_sim *sim, uint64_t until_ns);
 /* How much of the work is done, from 0 to 1: for a progress line. */
 double threads_done(const struct threads_sim *sim);

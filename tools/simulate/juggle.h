@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What is to be simulated: the command line of jugglectl simulate juggle. */
+/* The command line of jugglectl simulate juggle. */
 #ifndef SIMULATE_JUGGLE_H
 #define SIMULATE_JUGGLE_H
 
@@ -23,13 +23,13 @@ struct simulate_juggle {
 	uint32_t threads_max; /* of the heat map */
 };
 
-/* About how many elementary steps all policies take that are run: those wanted, and pinned. */
+/* About how many elementary steps all wanted policies and pinned take together. */
 double simulate_steps(const struct simulate_juggle *options);
 
-/* How long pinned threads take at most, about. */
+/* An estimate of the longest time that pinned threads can take. */
 double simulate_worst_ns(const struct threads_params *params);
 
-/* Pointers are into *out. Returns 0 to go on, 1 when help was all that was wanted, -EINVAL after a
+/* Pointers point into *out. Returns 0 to go on, 1 when help was printed, or -EINVAL after a
  * message. */
 int simulate_juggle_parse(int argc, char **argv, struct simulate_juggle *out);
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The command lines of `jugglectl simulate plb` and `jugglectl simulate dplb`: what they have in common,
- * and what both make of it.
+ * The common part of the command lines of `jugglectl simulate plb` and `jugglectl simulate dplb`.
  */
 #ifndef SUBDOMAIN_OPTIONS_H
 #define SUBDOMAIN_OPTIONS_H
@@ -11,24 +10,25 @@
 
 enum { SUBDOMAIN_CHOICES_MAX = 8, SUBDOMAIN_SLOW_MAX = 32 };
 
-/* What is slower than the rest. */
+/* The kinds of parts that can be slower than the rest. */
 enum subdomain_part { SUBDOMAIN_WORKERS, SUBDOMAIN_SOCKETS, SUBDOMAIN_RANKS, SUBDOMAIN_PARTS };
 
 struct subdomain_slow {
 	enum subdomain_part part;
-	const char *list; /* numbers and ranges, not compared yet with what there is; NULL: any */
+	const char *list; /* numbers and ranges, not checked yet; NULL: any */
 	size_t length; /* of the list */
-	uint32_t any; /* so many, by chance */
-	double least, most; /* share of the speed that is lost, by chance between the two */
+	uint32_t any; /* how many, at random */
+	double least, most; /* share of the speed that is lost, at random between the two */
 };
 
 struct subdomain_options {
 	struct command_options command;
 	bool between_ranks; /* jugglectl simulate dplb */
-	struct cluster_params params; /* without speeds, and what variants differ in */
+	struct cluster_params
+		params; /* without speeds, and without what differs between variants */
 	struct method_balance balance[SUBDOMAIN_CHOICES_MAX];
 	struct method_dplb dplb[SUBDOMAIN_CHOICES_MAX];
-	uint32_t balances, dplbs; /* how many; each with each is a variant */
+	uint32_t balances, dplbs; /* how many of each; every pair is a variant */
 	struct subdomain_slow slow[SUBDOMAIN_SLOW_MAX];
 	uint32_t slows;
 	bool slow_given;
@@ -36,8 +36,8 @@ struct subdomain_options {
 	uint64_t time_ns, iterations; /* 0: not given */
 	double residual; /* 0: without cells */
 	uint32_t rows, columns; /* of cells; 0: as jacobi chooses */
-	double source; /* over what is inside; 0: as jacobi has it */
-	uint64_t check_ns; /* between looks at the residual; 0: 50 iterations */
+	double source; /* above the value inside; 0: as in jacobi */
+	uint64_t check_ns; /* time between checks of the residual; 0: 50 iterations */
 	const char *series;
 	uint32_t lines;
 	bool lines_given;
@@ -46,11 +46,11 @@ struct subdomain_options {
 /* The options that both have; its input is a struct subdomain_options. */
 extern const struct argp subdomain_argp;
 
-/* What both are unless something else is named: a node of the first paper, not balanced. */
+/* The defaults of both: a node of the first paper, not balanced. */
 struct subdomain_options subdomain_defaults(void);
 
-/* For parsers: read a list of parts that are slower, "LIST:PCT", or none. Returns 0 or, after a
- * message, EINVAL. */
+/* For parsers: read a list of slower parts, "LIST:PCT", or none. Returns 0; or EINVAL after a
+ * message. */
 error_t subdomain_read_slow(struct argp_state *state, const char *option, char *arg,
 	enum subdomain_part part, struct subdomain_options *out);
 
@@ -58,8 +58,8 @@ error_t subdomain_read_slow(struct argp_state *state, const char *option, char *
  * message. */
 int subdomain_complete(const char *program, struct subdomain_options *options);
 
-/* The speed of each worker of each rank, by options->params.seed: to free(). NULL after a message, with
- * the exit status in *status. */
+/* The speed of each worker of each rank, by options->params.seed; free() it. NULL after a message,
+ * with the exit status in *status. */
 double *subdomain_speeds(const char *program, const struct subdomain_options *options, int *status);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What came of simulated subdomains, as a table or as JSON. */
+/* The results of simulated subdomains, as a table or as JSON. */
 #ifndef SUBDOMAIN_REPORT_H
 #define SUBDOMAIN_REPORT_H
 
@@ -10,13 +10,13 @@ struct subdomain_outcome {
 	struct method_balance balance;
 	struct method_dplb dplb;
 	struct cluster_result result;
-	double residual; /* over its first value; 0 without cells */
-	double solved_s; /* when it was as small as wanted; 0: not yet */
+	double residual; /* relative to its first value; 0 without cells */
+	double solved_s; /* when it was small enough; 0: not yet */
 };
 
 struct subdomain_report {
 	const struct subdomain_options *options;
-	double capacity; /* speed of workers in the mean */
+	double capacity; /* mean speed of workers */
 	const struct subdomain_outcome *outcomes;
 	uint32_t count;
 };

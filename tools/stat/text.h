@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stat prints for people: lines of at most TEXT_COLUMNS.
+ * What stat prints for people, in lines of at most TEXT_COLUMNS.
  *
- * Functions return 0 or -ENOMEM; whether the stream took it is the caller's to ask.
+ * Functions return 0 or -ENOMEM. The caller checks the stream for errors.
  */
 #ifndef JUGGLECTL_STAT_TEXT_H
 #define JUGGLECTL_STAT_TEXT_H
@@ -13,18 +13,18 @@
 
 enum { TEXT_COLUMNS = 80, TEXT_ROWS = 20 };
 
-/* Print a table of at most `most` rows; `more` names the option that shows the rest. Columns in
- * which nothing is known are left out, and those that can be spared when lines get too long. */
+/* Print a table of at most `most` rows; `more` names the option that shows the rest. Leaves out
+ * columns where nothing is known, and dispensable ones when lines get too long. */
 int text_table(FILE *to, const struct sample_table *table, const struct live_sample *sample,
 	enum sample_order order, size_t most, const char *more);
 
-/* Print the job as a whole, in some lines of words. since_start: averages are since the start, else
+/* Print the job as a whole, in some lines of words. since_start: averages since the start; false:
  * of the interval. */
 void text_head(FILE *to, const struct live_sample *sample, bool since_start);
-/* Print of which processes nothing is known, and why; at most so many. */
+/* Print for which processes nothing is known, and why; at most `most` of them. */
 void text_troubles(FILE *to, const struct live_sample *sample, size_t most);
 
-/* Print the two lines above those of intervals; and one of those. */
+/* Print the two title lines of intervals; and the line of an interval. */
 void text_interval_titles(FILE *to);
 void text_interval(FILE *to, const struct live_sample *sample);
 

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Numbers and text in a few columns of a terminal: of any magnitude, three digits that count and a
- * letter for the thousands. Not for machines, which get all digits.
+ * Numbers and text in a few columns of a terminal: numbers of any magnitude have three significant
+ * digits and a letter for the power of 1000. Not for machines, which get all digits.
  *
- * What is not known (NAN) is "-". Pure.
+ * An unknown value (NAN) is "-". Pure.
  */
 #ifndef TABLE_FORMAT_H
 #define TABLE_FORMAT_H
@@ -29,9 +29,9 @@ struct format format_time(double seconds);
 /* How long something has lasted: "12s", "12m05s", "3h20m", "2d04h". At most 12 columns. */
 struct format format_age(double seconds);
 
-/* Columns of UTF-8 text, one a character. */
+/* The columns of UTF-8 text, one per character. */
 int format_columns(const char *text);
-/* How many bytes of it fit so many columns. Characters are kept whole. */
+/* How many bytes of the text fit that many columns. Characters are kept whole. */
 int format_cut(const char *text, int columns);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What stat lists of a sample, and top shows of its threads: the tables of the whole, its CPUs, threads,
- * processes and subdomains.
+ * The tables of a sample, for stat and top: the whole, its CPUs, threads, processes and subdomains.
  *
  * Functions are pure unless they say otherwise.
  */
@@ -11,10 +10,10 @@
 #include "tools/live/live.h"
 #include "tools/table/table.h"
 
-/* What a line of a table is about. */
+/* The subject of a line of a table. */
 struct sample_row {
 	const struct live_sample *sample;
-	int64_t unix_time_ms; /* when that was taken */
+	int64_t unix_time_ms; /* when the sample was taken */
 	size_t index; /* of a CPU, thread or process */
 	size_t place; /* of a subdomain in its process */
 	double sort;
@@ -31,19 +30,20 @@ enum sample_order {
 
 extern const char *const sample_order_name[ORDERS];
 
-/* By what a table is sorted for an order. */
+/* How a table is sorted for an order. */
 struct sample_sorting {
-	int column; /* 1 more than its place; 0: as it is */
+	int column; /* its index plus 1; 0: not sorted */
 	bool down; /* the largest first */
 };
 
 struct sample_table {
 	const char *name; /* its key in JSON */
-	const char *title; /* what its rows are called in text */
+	const char *title; /* the name of its rows in text */
 	struct table table; /* of rows of struct sample_row */
-	/* Sets sample, index and place of each row, unless row is NULL. Returns how many there are. */
+	/* Sets sample, index and place of each row, unless row is NULL. Returns the number of
+	 * rows. */
 	size_t (*fill)(const struct live_sample *sample, struct sample_row *row);
-	const struct sample_sorting *sorting; /* by enum sample_order; NULL: as it is */
+	const struct sample_sorting *sorting; /* by enum sample_order; NULL: not sorted */
 };
 
 /* The columns of sample_threads. */
@@ -73,11 +73,11 @@ extern const struct sample_table sample_head; /* one row: the whole */
 extern const struct sample_table sample_compute_threads; /* without those that are idle */
 extern const struct sample_table sample_cpus, sample_threads, sample_processes, sample_subdomains;
 
-/* All rows in order; free() them. Returns 0 or -ENOMEM. Not pure, as it allocates. */
+/* All rows in order. free() *out. Returns 0 or -ENOMEM. Not pure, as it allocates. */
 int sample_rows(const struct sample_table *table, const struct live_sample *sample,
 	int64_t unix_time_ms, enum sample_order order, struct sample_row **out, size_t *n);
 
-/* Why nothing is known of a process, by its error; NULL when there is none. */
+/* Why nothing is known of a process, from its error; NULL without one. */
 const char *sample_trouble(const struct live_process *process);
 
 #endif

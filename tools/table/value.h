@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Values of cells. What isn't known, or can't be (no counter runs backwards), is unknown. Pure.
+ * Values of cells. A value that is not known, or impossible (no counter decreases), is unknown.
+ * Pure.
  */
 #ifndef TABLE_VALUE_H
 #define TABLE_VALUE_H
@@ -9,7 +10,7 @@
 #include <stdint.h>
 
 enum value_kind {
-	VALUE_UNKNOWN, /* so is a zeroed value */
+	VALUE_UNKNOWN, /* also a zeroed value */
 	VALUE_BOOL,
 	VALUE_WHOLE,
 	VALUE_REAL, /* finite */
@@ -26,13 +27,13 @@ struct value {
 
 struct value value_unknown(void);
 struct value value_bool(bool yes);
-/* A number of something; of more than INT64_MAX nothing is known. */
+/* A count; unknown above INT64_MAX. */
 struct value value_count(uint64_t count);
-/* A number of its own, as an identifier: unknown when it is negative. */
+/* An identifier; unknown when it is negative. */
 struct value value_id(int64_t id);
 /* Unknown when it is not finite. */
 struct value value_real(double real);
-/* Likewise, and when it is negative. */
+/* Also unknown when it is negative. */
 struct value value_rate(double real);
 struct value value_seconds(uint64_t ns);
 /* NULL and "" are unknown. */

@@ -21,8 +21,8 @@ struct theory_case {
 	double phases; /* l: number of phases, at least 1 */
 };
 
-/* Does the theory apply: more threads than CPUs, not a multiple of them? Else every balancer
- * takes as long as static placement, and the functions below say so. */
+/* Does the theory apply: are there more threads than CPUs, and not a multiple of them? Otherwise
+ * every balancer takes as long as static placement, and so the functions below return. */
 bool theory_unbalanced(const struct theory_case *c);
 
 /* ---- Static: placed evenly, never moved ---- */
@@ -32,52 +32,52 @@ double theory_static(const struct theory_case *c);
 
 /* ---- Proactive: Juggle ---- */
 
-/* Eq. 14 for one phase, Eq. 15 for l: l e n/m, what perfect balance (lambda -> 0) takes, and
- * never more than what any period does. */
+/* Eq. 14 for one phase, Eq. 15 for l: l e n/m, the time of perfect balance (lambda -> 0), and never
+ * more than that of any period. */
 double theory_perfect(const struct theory_case *c);
 
 /* Theorem 1: the least lag behind a thread that always runs at fast speed, at any balancing point:
- * lambda / (ceil(n/m) floor(n/m)). Also the difference that Lemma 1 has. */
+ * lambda / (ceil(n/m) floor(n/m)). It is also the difference of Lemma 1. */
 double theory_lag(const struct theory_case *c);
 
 /* Eq. 2: e floor(n/m) + lambda / (ceil floor), of one phase that begins at a balancing point; for
  * lambda < e ceil(n/m). Else NAN. */
 double theory_lag_bound(const struct theory_case *c);
 
-/* Theorem 2, Eq. 24: the shortest that one phase takes with a single balancing point in it, which
- * is then after e ceil floor / (ceil + floor) (Eq. 23). When more threads are slow than fast at first,
+/* Theorem 2, Eq. 24: the shortest time of a phase with a single balancing point in it, which is
+ * then at e ceil floor / (ceil + floor) (Eq. 23). When more threads are slow than fast at first,
  * that of static placement (Section 3.2.1).
  *
  * It is a bound only for n < 2 m with no more slow threads than fast ones: the proof forgets that
- * threads beside one that has completed go on faster. 3 threads on 2 CPUs take down to 1.5 e (here 2 e),
- * 9 on 4 down to 2.25 e (here 2.4 e). */
+ * threads beside one that has completed get faster. 3 threads on 2 CPUs take down to 1.5 e (here 2
+ * e), 9 on 4 down to 2.25 e (here 2.4 e). */
 double theory_balanced_once(const struct theory_case *c);
 
-/* Eq. 27: what such a phase takes on average, the point being anywhere in it: e (ceil(n/m) -
- * 1/4), but not less than Eq. 14. */
+/* Eq. 27: the mean time of such a phase, with the point anywhere in it: e (ceil(n/m) - 1/4), but
+ * not less than Eq. 14. */
 double theory_balanced_once_mean(const struct theory_case *c);
 
-/* Of l phases: how many have a balancing point in them, at most, where lambda >= e ceil(n/m). Not the
- * first, which has ended when the first point comes. */
+/* How many of l phases have a balancing point in them, at most, when lambda >= e ceil(n/m). The
+ * first has none, because it ends before the first point. */
 double theory_balanced_phases(const struct theory_case *c);
 
-/* The lower bound of the completion time, when all begins at a balancing point. Where lambda < e
- * ceil(n/m): the larger of Eqs. 2 and 14 for the first phase, and Eq. 14 for each further one, since
- * that begins anywhere between two points and may be luckier than Eq. 2. Else Eq. 17, with Eq. 14
- * instead of Eq. 24 where the latter is no bound; so Eq. 18 is not used. It does not fall as
- * lambda grows. */
+/* The lower bound of the completion time, when all begins at a balancing point. For lambda < e
+ * ceil(n/m): the larger of Eqs. 2 and 14 for the first phase, and Eq. 14 for each further one,
+ * because that begins anywhere between two points and may take less than Eq. 2. Otherwise Eq. 17,
+ * with Eq. 14 instead of Eq. 24 where the latter is no bound; so Eq. 18 is not used. It does not
+ * fall as lambda grows. */
 double theory_juggle_bound(const struct theory_case *c);
 
-/* About how long it takes: Eq. 25 with the larger of Eqs. 2 and 14 where lambda < e ceil(n/m), else
- * Eq. 26. It lies between the bound and static. Like the paper's it is too long where lambda is
- * just below e ceil(n/m) and there are many phases. */
+/* An estimate of the time: for lambda < e ceil(n/m), Eq. 25 with the larger of Eqs. 2 and 14;
+ * otherwise Eq. 26. It lies between the bound and static. Like the paper's, it is too long when
+ * lambda is just below e ceil(n/m) and there are many phases. */
 double theory_juggle(const struct theory_case *c);
 
 /* ---- Reactive: threads are spread anew as soon as some block, as Linux does at best ---- */
 
 /* Eqs. 28 to 30, times l e, for 1 < n/m < 2. For a larger n/m the paper has no equation; there the
- * same process is followed step by step. By Eq. 30 16 threads on 12 CPUs take 1.5 e; the text of
- * Section 5.3 has them as fast as with Juggle, 4/3 e. */
+ * same process is followed step by step. By Eq. 30, 16 threads on 12 CPUs take 1.5 e; by the text
+ * of Section 5.3 they are as fast as with Juggle, 4/3 e. */
 double theory_reactive(const struct theory_case *c);
 
 /* ---- Speedup (Section 5): how much faster than static placement ---- */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A sample put in the order in which jugglectl top shows it: threads filtered and sorted, threads
- * by CPU, subdomains by process or worker. The memory is kept from sample to sample.
+ * A sample in the order in which jugglectl top shows it: threads filtered and sorted, threads by
+ * CPU, subdomains by process or worker. The memory is reused from sample to sample.
  */
 #ifndef TOP_ARRANGE_H
 #define TOP_ARRANGE_H
@@ -11,15 +11,14 @@
 
 struct arrange_cpu {
 	int32_t os_cpu, domain; /* domain: -1, not known */
-	uint32_t
-		threads; /* compute threads, as the sample says or, where it doesn't, those placed */
+	uint32_t threads; /* compute threads by the sample or, if it has no number, those placed */
 	uint32_t first, listed; /* of on_cpu */
 };
 
 /* Subdomains that are shown together. */
 struct arrange_group {
 	uint32_t process; /* of the sample */
-	int32_t worker; /* who holds them; -1: all of the process, by number */
+	int32_t worker; /* their holder; -1: all of the process, by number */
 	uint32_t first, count; /* of subdomain */
 };
 
@@ -31,16 +30,16 @@ struct arrange {
 	size_t cpus;
 	struct arrange_group *group;
 	size_t groups;
-	uint32_t *subdomain; /* of its process, group by group; some may be held by nobody */
+	uint32_t *subdomain; /* index in its process, group by group; some may have no holder */
 	size_t subdomains;
-	double mean; /* updates, over all that somebody holds */
-	double most_behind; /* of them, updates behind that mean; 0 or more */
+	double mean; /* of updates, over all that have a holder */
+	double most_behind; /* the most updates that one is behind the mean; 0 or more */
 	double lead_scale_s; /* at least the largest lead, either way */
 	size_t thread_room, on_cpu_room, cpu_room, group_room, subdomain_room;
 };
 
-/* Overwrites *out, whose memory is used again. Indices of a sample that are out of range are
- * left out. Returns 0, or -ENOMEM: it is empty then. */
+/* Overwrites *out, and reuses its memory. Leaves out indices of the sample that are out of range.
+ * Returns 0, or -ENOMEM with *out empty. */
 int arrange(struct arrange *out, const struct live_sample *sample, const struct view *view);
 /* Accepts a zeroed one, and zeroes it. */
 void arrange_deinit(struct arrange *arrange);

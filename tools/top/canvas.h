@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A grid of characters to draw on: what jugglectl top shows before a terminal has it.
+ * A grid of characters to draw on: what jugglectl top shows, before it goes to a terminal.
  *
- * So all drawing can be tested without one. Whatever is drawn is cut at the edges of its area, also
- * characters that take two columns; nothing is ever written outside. Characters that the locale's
- * encoding may not have, and those that take no column, don't get in. wcwidth() needs setlocale().
+ * So all drawing can be tested without a terminal. Everything is cut at the edges of its area, also
+ * characters of two columns; nothing is ever written outside. Characters that the locale's encoding
+ * may lack, and those without a width, are left out. wcwidth() needs setlocale().
  */
 #ifndef TOP_CANVAS_H
 #define TOP_CANVAS_H
@@ -21,11 +21,11 @@ enum canvas_style {
 	CANVAS_BOLD,
 	CANVAS_TITLE, /* the first and the last line */
 	CANVAS_HEAD, /* of a panel */
-	CANVAS_CHOSEN, /* a line of a list, the column that is sorted by */
+	CANVAS_CHOSEN, /* the chosen line of a list, the column that is sorted by */
 	CANVAS_AHEAD,
 	CANVAS_BEHIND,
 	CANVAS_WARNING,
-	CANVAS_LEVEL, /* so far behind, of CANVAS_LEVELS: 0 is not */
+	CANVAS_LEVEL, /* how far behind, in CANVAS_LEVELS; 0 is not behind */
 	CANVAS_STYLES = CANVAS_LEVEL + CANVAS_LEVELS,
 };
 
@@ -36,7 +36,7 @@ struct canvas_cell {
 
 struct canvas {
 	int rows, cols;
-	bool utf8; /* else ASCII only */
+	bool utf8; /* false: ASCII only */
 	struct canvas_cell *cell;
 };
 
@@ -46,13 +46,13 @@ struct canvas_area {
 	int row, col, rows, cols;
 };
 
-/* Give a zeroed or used one this size, 0 or more, and blank it. -ENOMEM: it is empty then. */
+/* Give a canvas, zeroed or used, this size, 0 or more, and blank it. -ENOMEM: it is empty then. */
 int canvas_resize(struct canvas *canvas, int rows, int cols);
 /* Accepts a zeroed one, and zeroes it. */
 void canvas_deinit(struct canvas *canvas);
 
 struct canvas_area canvas_whole(struct canvas *canvas);
-/* What of this rectangle lies within the area, whose upper left corner is (0, 0). */
+/* The part of a rectangle that is within the area, whose upper left corner is (0, 0). */
 struct canvas_area canvas_part(
 	const struct canvas_area *area, int row, int col, int rows, int cols);
 
@@ -61,10 +61,10 @@ int canvas_text(const struct canvas_area *area, int row, int col, enum canvas_st
 	const char *text);
 int canvas_print(const struct canvas_area *area, int row, int col, enum canvas_style style,
 	const char *format, ...) __attribute__((format(printf, 5, 6)));
-/* The same in `width` columns, to their right if `right`. */
+/* The same in a field of `width` columns, aligned right if `right`. */
 void canvas_field(const struct canvas_area *area, int row, int col, int width, bool right,
 	enum canvas_style style, const char *text);
-/* One character of one column, or where only ASCII may be used, another. */
+/* Draw one character of one column, or another one if only ASCII may be used. */
 void canvas_put(const struct canvas_area *area, int row, int col, enum canvas_style style,
 	wchar_t ch, char ascii);
 /* Fill a row of the area from a column on with one character. */

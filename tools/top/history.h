@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What went before, for the lines over time: the last values of a few series, NAN where one was not
- * known. Fixed in size, without memory of its own.
+ * The last values of a few series, for the lines over time; NAN where one was not known. Fixed in
+ * size, without memory of its own.
  */
 #ifndef TOP_HISTORY_H
 #define TOP_HISTORY_H
@@ -23,10 +23,10 @@ struct history {
 	double value[HISTORY_SERIES][HISTORY_LENGTH];
 };
 
-/* Keep a sample's values, compared; the oldest go. */
+/* Add the values of a compared sample. The oldest go. */
 void history_add(struct history *history, const struct live_sample *sample);
 
-/* The value so many samples ago, 0 is the last; NAN beyond the first. */
+/* The value `ago` samples before the last; NAN beyond the first. */
 double history_value(const struct history *history, enum history_series series, size_t ago);
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers as lengths of what jugglectl top draws. Pure. */
+/* Numbers as lengths in the drawings of jugglectl top. Pure. */
 #ifndef TOP_NUMBER_H
 #define TOP_NUMBER_H
 
-/* The least 1, 2 or 5 times a power of ten that is not less; 1 when it is not above 0 or not
- * finite. */
+/* The smallest 1, 2 or 5 times a power of ten that is not less than `most`; 1 if `most` is not
+ * positive or not finite. */
 double number_scale(double most);
 
 /* A share of `steps`, rounded, from 0 to steps; 0 when it is not a number. */

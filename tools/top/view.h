@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the user of jugglectl top has chosen to see, and what each key changes of it. Keys are data,
- * so that this needs no terminal. Pure; but for view_deinit() it owns no memory.
+ * What the user of jugglectl top has chosen to see, and how each key changes that. Keys are data,
+ * so that this needs no terminal. Pure; owns no memory except `entry`.
  */
 #ifndef TOP_VIEW_H
 #define TOP_VIEW_H
@@ -23,8 +23,8 @@ enum { VIEW_NAMED = VIEW_HELP };
 extern const char *const view_names[VIEW_NAMED];
 
 enum view_sort {
-	VIEW_BY_LEAD, /* who is furthest behind comes first */
-	VIEW_BY_SHARE, /* the largest, likewise the next two */
+	VIEW_BY_LEAD, /* the one furthest behind comes first */
+	VIEW_BY_SHARE, /* the largest first, likewise the next two */
 	VIEW_BY_WAIT,
 	VIEW_BY_MOVES,
 	VIEW_BY_CPU,
@@ -33,7 +33,7 @@ enum view_sort {
 };
 extern const char *const view_sort_names[VIEW_SORTS];
 
-/* What a key asks of whoever watches the job. */
+/* What a key asks its caller to do. */
 enum view_request {
 	VIEW_NOTHING,
 	VIEW_QUIT,
@@ -42,7 +42,7 @@ enum view_request {
 	VIEW_OPEN_JOB, /* entry[chosen] */
 };
 
-/* Keys that are no characters: beyond Unicode. */
+/* Keys that are not characters: beyond Unicode. */
 enum view_key {
 	VIEW_KEY_UP = 0x110000,
 	VIEW_KEY_DOWN,
@@ -63,17 +63,17 @@ enum view_key {
 enum { VIEW_FILTER_BYTES = 64 };
 
 struct view {
-	enum view_panel panel, last; /* last: to which to return from the help or the list */
+	enum view_panel panel, last; /* last: the one to return to from the help or the list */
 	enum view_sort sort;
 	bool reverse, by_worker;
 	bool paused, ended, picking; /* picking: no job is open yet */
 	uint64_t interval_ns;
-	/* The first line shown; drawing brings them into range, and says how many fit. */
+	/* The first line shown. Drawing brings it into range, and sets how many fit. */
 	size_t scroll[VIEW_PANELS], page[VIEW_PANELS];
 	char filter[VIEW_FILTER_BYTES]; /* "": all threads */
-	char kept_filter[VIEW_FILTER_BYTES]; /* the one before, while another is typed */
+	char kept_filter[VIEW_FILTER_BYTES]; /* the previous one, while another is typed */
 	bool typing;
-	char message[200]; /* shown till the next key */
+	char message[200]; /* shown until the next key */
 	/* The jobs to choose from; the array is freed with the view. */
 	struct live_entry *entry;
 	size_t entries, chosen;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The job that jugglectl top watches: its last samples, and what went before; and which others
- * there are. */
+/* The job that jugglectl top watches: its last sample, its history, and the other jobs. */
 #ifndef TOP_WATCH_H
 #define TOP_WATCH_H
 
@@ -9,19 +8,19 @@
 
 struct watch {
 	struct live_job *job;
-	struct live_sample sample; /* the last, compared; stays when the job has ended */
+	struct live_sample sample; /* the last one, compared; remains when the job has ended */
 	struct history history;
 	bool ended;
 };
 
-/* Open a job, as live_open(), and take the first sample, whose rates are those since its start.
- * On an error *watch is as it was. */
+/* Open a job, as live_open(), and take the first sample, whose rates are those since its start. On
+ * an error *watch is unchanged. */
 int watch_open(struct watch *watch, const char *name, struct live_error *error);
 /* Accepts a zeroed one, and zeroes it. */
 void watch_close(struct watch *watch);
 
-/* Take another sample, or find that the job has ended. Returns 0 or a negative errno code: the
- * one before stays then. */
+/* Take another sample, or find that the job has ended. Returns 0, or a negative errno code with the
+ * previous sample kept. */
 int watch_look(struct watch *watch);
 
 /* Is a job of live_choices() the one that is watched? */

@@ -11,21 +11,21 @@
 
 #define NO_TICKET (-1)
 #define NOTHING UINT64_MAX /* no iteration; 0 is the next */
-#define LINKS_AT_ONCE 128 /* what one step looks at: some ten microseconds */
+#define LINKS_AT_ONCE 128 /* checked in one step: some ten microseconds */
 
 static_assert(LINKS_AT_ONCE < TRANSPORT_GETS_MAX, "else the last links never get a turn");
 
-/* What is read next. */
+/* What to read next. */
 enum stage {
-	STAGE_HALO, /* at the place known */
-	STAGE_DIRECTORY, /* the rank is known, the slot isn't */
-	STAGE_HOME, /* the rank isn't known either */
+	STAGE_HALO, /* the halo, at the known place */
+	STAGE_DIRECTORY, /* the directory: the rank is known, the slot isn't */
+	STAGE_HOME, /* the home record: the rank isn't known either */
 };
 
 struct halo_link {
-	struct edge edge; /* what the subdomain sees of its neighbour */
+	struct edge edge; /* the neighbour's cells, for the subdomain */
 	bool active; /* the neighbour is elsewhere */
-	bool obsolete; /* the get under way is for a neighbour that this was before */
+	bool obsolete; /* the get in flight is for a previous neighbour */
 	enum stage stage;
 	uint32_t neighbour; /* its id */
 	size_t cells; /* of a halo from it */
@@ -34,8 +34,8 @@ struct halo_link {
 	uint64_t shown; /* iteration of this side in the window, or NOTHING */
 	uint64_t received; /* iteration in the edge, or NOTHING */
 	uint64_t asked, answered; /* rounds */
-	void *buffer; /* of the get of a halo, or of a record of its whereabouts */
-	void *directory; /* of that of a directory, which is seldom, while it is under way */
+	void *buffer; /* for the get of a halo or of a home record */
+	void *directory; /* for the get of a directory, which is rare; NULL while there is none */
 };
 
 static uint32_t side_of(uint32_t link)
@@ -78,7 +78,7 @@ int halos_init(struct halos *halos, struct site *site)
 		at += edge_bytes(max_cells(site, side));
 		link->buffer = at;
 		at += site->window.halo_bytes[grid_opposite(side)];
-		/* Zeros would be taken for a torn halo of the first subdomain, for ever. */
+		/* A zeroed halo would be taken for a torn one of the first subdomain, for ever. */
 		for (unsigned which = 0; which < 2; which++)
 			window_slot(site, (uint32_t)i / GRID_SIDES, side, which)->id =
 				WINDOW_NOBODY;
@@ -101,7 +101,7 @@ static struct halo_link *link_at(const struct halos *halos, uint32_t slot, enum 
 
 /* ---- What this rank shows ---- */
 
-/* The newest cells of a side, if nobody was shown them yet. */
+/* Show the newest cells of a side, unless they were shown already. */
 static void show(struct halos *halos, uint32_t slot, enum grid_side side)
 {
 	struct site *site = halos->site;
@@ -125,7 +125,7 @@ static void show(struct halos *halos, uint32_t slot, enum grid_side side)
 	link->shown = from->iteration;
 }
 
-/* Leave word where a subdomain went. */
+/* Leave a record of where a subdomain went. */
 static void forward(struct halos *halos, uint32_t slot, uint32_t to)
 {
 	struct site *site = halos->site;
@@ -144,7 +144,7 @@ static void forward(struct halos *halos, uint32_t slot, uint32_t to)
 
 /* ---- What it reads ---- */
 
-/* Fill the edge that the subdomain looks at. */
+/* Fill the edge from which the subdomain takes its halo. */
 static void deliver(
 	struct halos *halos, struct halo_link *link, uint64_t iteration, const double *cells)
 {
@@ -155,13 +155,13 @@ static void deliver(
 	link->received = iteration;
 }
 
-/* A halo came, whatever it is. */
+/* A read of a halo is complete, whatever it contains. */
 static void take_halo(struct halos *halos, struct halo_link *link)
 {
 	const struct window_halo *halo = link->buffer;
 	uint64_t next = link->received + 1;
 
-	/* Of a slot that was used for another since, the length may be another. */
+	/* If the slot was used for another subdomain since, the length may differ. */
 	if (!window_is_sealed(halo, sizeof(*halo) + link->cells * sizeof(double))) {
 		if (halo->id != link->neighbour)
 			link->stage = STAGE_DIRECTORY;
@@ -174,7 +174,7 @@ static void take_halo(struct halos *halos, struct halo_link *link)
 		link->stage = STAGE_DIRECTORY;
 	} else {
 		link->answered = link->asked;
-		/* In lockstep, what is not the next is one that was seen. */
+		/* In lockstep, a halo that is not the next one was seen before. */
 		if (halos->site->lockstep ? halo->iteration == next : halo->iteration >= next)
 			deliver(halos, link, halo->iteration, (const double *)(halo + 1));
 	}
@@ -278,7 +278,7 @@ void halos_step(struct halos *halos)
 		uint32_t i = halos->active[(begin + k) % halos->active_count];
 
 		show(halos, i / GRID_SIDES, side_of(i));
-		/* Nothing is asked for that could only be there already. */
+		/* Don't read what can only be what is here already. */
 		ask(halos, i);
 	}
 	transport_poll(halos->site->transport);
@@ -327,7 +327,7 @@ bool halos_drain(struct halos *halos)
 
 /* ---- Connecting ---- */
 
-/* What those that are no more have asked for is let go of: there are only so many gets at once. */
+/* Drop the gets of links that are no longer active: the number of gets at once is limited. */
 static void list_active(struct halos *halos)
 {
 	uint32_t count = halos->site->slots * GRID_SIDES;
@@ -368,7 +368,7 @@ static void deactivate(struct halos *halos, uint32_t slot, enum grid_side side)
 	link->obsolete = link->ticket != NO_TICKET;
 }
 
-/* Two of this rank. */
+/* Connect two subdomains of this rank. */
 static void join(struct halos *halos, uint32_t slot, enum grid_side side, uint32_t other)
 {
 	struct subdomain *all = halos->site->subdomains;
@@ -399,7 +399,7 @@ void halos_connect(struct halos *halos, uint32_t slot, const struct halo_seed se
 	list_active(halos);
 }
 
-/* The newest that a subdomain can see on a side. */
+/* The newest cells that a subdomain can see on a side. */
 static const struct edge_slot *seen(const struct site *site, uint32_t slot, enum grid_side side)
 {
 	struct subdomain *sub = &site->subdomains[slot];

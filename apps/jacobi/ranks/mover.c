@@ -11,7 +11,7 @@
 
 struct offer {
 	uint32_t id;
-	uint32_t slot; /* in the answer: where it may come to, or SITE_NOWHERE */
+	uint32_t slot; /* in the answer: the slot for it, or SITE_NOWHERE */
 };
 
 struct home_note {
@@ -121,7 +121,7 @@ void mover_offer(struct mover *mover, uint32_t pick, uint32_t to)
 			break;
 	const struct subdomain *sub = &site->subdomains[slot];
 	size_t bytes = package_head(site, sub->id) + subdomain_packed_bytes(sub);
-	/* Now, as an answer cannot be taken back. */
+	/* Allocate it now, because an answer can't be taken back. */
 	void *package = malloc(bytes);
 	if (!package)
 		return;
@@ -154,7 +154,7 @@ bool mover_answers_for_one(const struct mover *mover)
 	return mover->leaving.state == MOVER_DISCONNECTED || mover->leaving.state == MOVER_SENT;
 }
 
-/* The halos have to be copied now, the cells have time. */
+/* Copy the halos now; the cells can wait. */
 static void disconnect(struct mover *mover)
 {
 	struct site *site = site_of(mover);
@@ -209,7 +209,7 @@ void mover_step(struct mover *mover)
 
 /* ---- Taking ---- */
 
-/* An empty slot, the one that has been empty for the longest: forwarding records live long. */
+/* The slot that has been empty for the longest time, so that forwarding records live long. */
 static uint32_t free_slot(const struct mover *mover)
 {
 	const struct site *site = site_of(mover);
@@ -236,7 +236,7 @@ static void take_offer(struct mover *mover, uint32_t from, const struct offer *o
 	send(mover, from, MESSAGE_ANSWER, &answer, sizeof(answer));
 }
 
-/* Is it what an offer was accepted for, from ranks that there are? */
+/* Is the message the subdomain of an accepted offer, with ranks that exist? */
 static bool was_expected(const struct mover *mover, const struct transport_message *message)
 {
 	const struct site *site = site_of(mover);
@@ -253,7 +253,7 @@ static bool was_expected(const struct mover *mover, const struct transport_messa
 	return true;
 }
 
-/* Make of it a subdomain that only has to be connected. */
+/* Unpack a subdomain, which then only has to be connected. */
 static void take_subdomain(struct mover *mover, struct transport_message *message)
 {
 	struct site *site = site_of(mover);
@@ -298,7 +298,7 @@ static void connect(struct mover *mover, uint32_t slot)
 		};
 		cells += grid_edge_cells(&sub->block, side);
 	}
-	/* It is here again: no record of where it went. */
+	/* It is back: delete the record of where it went. */
 	for (uint32_t s = 0; s < site->slots; s++)
 		if (site->directory[s].id == package->id)
 			site->directory[s] = (struct window_entry){WINDOW_NOBODY, WINDOW_NOBODY};

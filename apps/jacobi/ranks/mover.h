@@ -2,12 +2,12 @@
 /*
  * Moving subdomains between ranks: DPLB, Section 3.2.
  *
- * A rank offers one at a time; the other answers with a slot, or that it has none. Then, while the
- * giver's workers stand still, the subdomain is disconnected, and it travels with its cells, its
- * counts, its newest halos and what it knows of where its neighbours are. It is connected while the
- * taker's workers stand still, and the giver and its first rank are told. Between the two nobody
- * updates it, and it is in no directory, but the giver still answers for its part of the residual. As
- * only these two ranks take part, any number of pairs may be at it.
+ * A rank offers one subdomain at a time. The other rank answers with a slot, or refuses. Then,
+ * while the giver's workers stand still, the subdomain is disconnected. It travels with its cells,
+ * its counts, its newest halos and the places of its neighbours. It is connected while the taker's
+ * workers stand still; then the giver and the subdomain's first rank get a message. In between
+ * nobody updates it, and it is in no directory, but the giver still accounts for its part of the
+ * residual. Only these two ranks take part, so any number of pairs may do this at once.
  *
  * Under the lock of ranks.h.
  */
@@ -27,14 +27,14 @@ enum {
 };
 
 struct mover_slot {
-	bool reserved; /* for one that is coming */
+	bool reserved; /* for a subdomain that is coming */
 	uint32_t moves; /* of the subdomain that is here */
-	uint64_t freed; /* when, by the count of departures */
-	struct transport_message package; /* what came, until it is connected */
+	uint64_t freed; /* when it was freed, by the count of departures */
+	struct transport_message package; /* the subdomain that came, until it is connected */
 };
 
-/* To the solver, while its workers stand still. share: the subdomain's part of the norm of the
- * residual, or NAN. */
+/* Calls to the solver, while its workers stand still. share: the subdomain's part of the norm of
+ * the residual, or NAN. */
 struct mover_calls {
 	double (*leaves)(void *arg, uint32_t slot); /* returns the share */
 	void (*arrives)(void *arg, uint32_t slot, double share);
@@ -43,10 +43,10 @@ struct mover_calls {
 struct mover {
 	struct halos *halos;
 	struct mover_slot *slots;
-	uint32_t limit; /* subdomains that it takes, at most */
+	uint32_t limit; /* the largest number of subdomains that it takes */
 	uint32_t residents, reserved;
 	uint64_t arrivals, departures;
-	bool refuses; /* all offers, and makes none */
+	bool refuses; /* refuses all offers, and makes none */
 	struct {
 		enum {
 			MOVER_IDLE,
@@ -65,20 +65,20 @@ struct mover {
 	void *arg;
 };
 
-/* With the subdomains that the rank begins with. Returns 0 or -ENOMEM; to be undone by
- * mover_deinit(), which accepts a zeroed one. */
+/* Start with the subdomains that the rank has. Returns 0 or -ENOMEM. Undone by mover_deinit(),
+ * which accepts a zeroed object. */
 int mover_init(struct mover *mover, struct halos *halos, uint32_t limit,
 	const struct mover_calls *calls, void *arg);
 void mover_deinit(struct mover *mover);
 
-/* How many more it would take. */
+/* How many more subdomains it would take. */
 uint32_t mover_room(const struct mover *mover);
 
 /* Offer the pick-th subdomain of this rank, from 0, to another rank, unless an offer is open. */
 void mover_offer(struct mover *mover, uint32_t pick, uint32_t to);
 
-/* Is a subdomain on its way from here, of which its taker has not told that it is there? Then its
- * part of the norm is leaving.share. */
+/* Is a subdomain on its way from here, whose arrival the taker has not confirmed yet? Then its part
+ * of the norm is leaving.share. */
 bool mover_answers_for_one(const struct mover *mover);
 
 /* Act on a message that came; takes its data. Ends the job when it makes no sense. */
@@ -87,12 +87,12 @@ void mover_take(struct mover *mover, struct transport_message *message);
 /* Send what was disconnected. */
 void mover_step(struct mover *mover);
 
-/* Is there something to connect or disconnect, for which workers have to stand still? */
+/* Is there something to connect or disconnect, for which the workers must stand still? */
 bool mover_waits(const struct mover *mover);
-/* Do that, while they do. */
+/* Connect and disconnect, while they stand still. */
 void mover_rewire(struct mover *mover);
 
-/* Is nothing under way from or to this rank? Stays so when it refuses. */
+/* Is no move under way from or to this rank? That stays so while it refuses. */
 bool mover_is_done(const struct mover *mover);
 
 #endif

@@ -17,7 +17,7 @@
 #include <string.h>
 
 #define PUMP_NS UINT64_C(50000) /* between turns of any workers, at least */
-#define PUMP_PART 4 /* of the time of all workers, at most, what their turns take */
+#define PUMP_PART 4 /* all turns take at most the fourth part of the workers' time */
 #define PUMP_COST_MAX_NS UINT64_C(50000) /* longer ones were interrupted */
 #define PUMP_SMOOTHING 8
 #define SURVEY_NS UINT64_C(2000000)
@@ -37,7 +37,7 @@ struct ranks {
 	double balance_average; /* at the last balancing point */
 	uint64_t checks, hash; /* of the numbers of all subdomains */
 	alignas(EDGE_LINE) pthread_mutex_t lock; /* of all above */
-	uint64_t pump_cost_ns; /* in the mean */
+	uint64_t pump_cost_ns; /* on average */
 	_Atomic uint64_t pump_due_ns;
 	_Atomic unsigned wishes;
 };
@@ -106,7 +106,7 @@ static void sum_up_progress(struct ranks *ranks, struct survey_own *own)
 	}
 }
 
-/* The gap between ranks that is let be. */
+/* The largest gap between ranks that moves nothing. */
 static double threshold(const struct ranks *ranks, const struct policy_dplb_rank *self)
 {
 	const struct jacobi_options *options = ranks->setup.options;
@@ -166,9 +166,10 @@ static void pump(struct ranks *ranks, uint64_t now_ns)
 	}
 }
 
-/* Some networks answer in a tenth of a microsecond, others take ten for a look, and several looks for
- * an answer. There fresh halos are worth more than the time: with a thirty-second instead of a
- * quarter, solutions took 1.3 to 1.8 times as long over TCP. */
+/* Some networks answer within a tenth of a microsecond. Others take ten for a poll, and several
+ * polls for an answer; there, fresh halos are worth the time. When turns took at most a
+ * thirty-second of the time instead of a quarter, solutions over TCP took 1.3 to 1.8 times as
+ * long. */
 static void set_pace(struct ranks *ranks, uint64_t begin_ns)
 {
 	uint64_t now_ns = clock_monotonic_ns(), cost_ns = now_ns - begin_ns;
@@ -260,8 +261,8 @@ static void meet(struct ranks *ranks)
 	vote(ranks, TRANSPORT_ADD, &nothing, 1);
 }
 
-/* All that was under way has come: is each subdomain on one rank? As many as there are, and the sum
- * of their hashes that of all. */
+/* After all that was on its way has arrived: is each subdomain on exactly one rank? There must be
+ * as many as in the grid, and the sum of their hashes must be that of all. */
 static unsigned count(struct ranks *ranks)
 {
 	const struct site *site = &ranks->site;
@@ -292,7 +293,7 @@ static unsigned count(struct ranks *ranks)
 	return all;
 }
 
-/* All halos anew, once all ranks have shown theirs. */
+/* Read all halos again, after all ranks have shown theirs. */
 static void refresh(struct ranks *ranks)
 {
 	halos_show(&ranks->halos);
@@ -350,7 +351,8 @@ void ranks_sum(struct ranks *ranks, double *values, uint32_t n)
 
 	pthread_mutex_lock(&ranks->lock);
 	vote(ranks, TRANSPORT_SUM, values, n);
-	/* MPI may round differently on each: those of rank 0 are for all, to the last bit. */
+	/* MPI may round differently on each rank: all take the values of rank 0, to the last
+	 * bit. */
 	if (ranks->site.rank == 0)
 		memcpy(bits, values, n * sizeof(*values));
 	vote(ranks, TRANSPORT_ADD, bits, n);
@@ -430,7 +432,7 @@ int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 	return 0;
 }
 
-/* As a barrier, and no message is taken meanwhile: when all are there, what comes belongs to what
+/* A barrier, during which no message is taken: messages that come after it belong to what
  * follows. */
 static void line_up(struct ranks *ranks)
 {
@@ -441,7 +443,7 @@ static void line_up(struct ranks *ranks)
 		transport_poll(ranks->site.transport);
 }
 
-/* The next that came to be gathered; what else comes late is dealt with. */
+/* Wait for the next message to be gathered. Act on others that come late. */
 static void await(struct ranks *ranks, struct transport_message *message)
 {
 	for (;;) {
@@ -519,7 +521,7 @@ static int take_all(struct ranks *ranks, struct subdomain *all)
 			all[site->subdomains[slot].id].memory = NULL;
 			left--;
 		}
-	/* Also without memory: the others shall not wait. */
+	/* Go on without memory, too: the others must not wait. */
 	for (; left > 0; left--) {
 		await(ranks, &message);
 		uint64_t id = message.bytes >= sizeof(id) ? *(const uint64_t *)message.data : total;
@@ -564,7 +566,7 @@ void ranks_destroy(struct ranks *ranks)
 			break;
 		transport_poll(ranks->site.transport);
 	}
-	/* When all are this far, nobody reads from here any more. */
+	/* Once all are here, no rank reads from this one any more. */
 	line_up(ranks);
 	pthread_mutex_destroy(&ranks->lock);
 	mover_deinit(&ranks->mover);

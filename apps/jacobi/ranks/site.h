@@ -19,19 +19,19 @@
 struct site {
 	struct transport *transport;
 	const struct grid *grid;
-	struct subdomain *subdomains; /* slot by slot, empty ones zeroed */
-	struct progress *progress; /* its numbers are the slots */
+	struct subdomain *subdomains; /* one per slot; zeroed where empty */
+	struct progress *progress; /* subdomains by slot */
 	uint32_t rank, ranks;
 	uint32_t workers, slots;
 	bool lockstep;
 	struct window window;
 	char *memory; /* this rank's window */
-	/* In it: */
+	/* Within it: */
 	struct window_entry *directory;
 	struct window_home *homes;
 };
 
-/* Where a subdomain is, or seems to be. */
+/* Where a subdomain is, as far as is known. */
 struct site_place {
 	uint32_t rank;
 	uint32_t slot; /* SITE_NOWHERE: not known */

@@ -79,7 +79,8 @@ static uint64_t smaller(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* The rank and all below it. A child that has not told yet has had no meeting and made no pass. */
+/* Sum up the rank and all below it. A child whose record was not read yet has had no meeting and
+ * made no pass. */
 static void add_up(struct survey *survey, const struct survey_own *own)
 {
 	struct survey_record *sum = &survey->record;
@@ -122,7 +123,7 @@ static bool is_small(struct survey *survey, uint64_t now_ns)
 	return survey->small_since != NOT_SMALL && all->passes >= survey->small_since + PASSES;
 }
 
-/* Rank 0: a meeting at a time, and only what was told since the last one counts. */
+/* Rank 0: one meeting at a time, based only on records since the last one. */
 static void decide(struct survey *survey, uint64_t now_ns)
 {
 	struct survey_record *all = &survey->record;
@@ -165,7 +166,7 @@ static void ask(struct survey *survey, struct survey_peer *peer)
 		peer->ticket = NO_TICKET;
 }
 
-/* A peer that does not answer for a while holds up nobody: what it told last has to do. */
+/* A peer that does not answer for a while holds up nobody: its last record is used. */
 void survey_step(struct survey *survey, const struct survey_own *own, uint64_t now_ns)
 {
 	for (uint32_t i = 0; i < peer_count(survey); i++)

@@ -2,11 +2,11 @@
 /*
  * What ranks know of all the others: a reduction that never stops.
  *
- * The ranks are a tree. Each reads, by one-sided gets and now and then, what those below it
- * tell of their parts, adds its own, and tells that; and reads from the one above what rank 0
- * made of it. So each rank reads a handful of records whatever their number, none waits for another,
- * and what is known is some milliseconds old for each level of the tree. DPLB, Section 3.2, has a
- * reduction, too; here rank 0 also finds out by it when all should meet.
+ * The ranks form a tree. From time to time each rank reads, by one-sided gets, the records of the
+ * ranks below it, adds its own values, and shows the sum. It also reads from the rank above what
+ * rank 0 made of the total. So each rank reads a handful of records however many ranks there are,
+ * none waits for another, and knowledge is some milliseconds old for each level of the tree. DPLB,
+ * Section 3.2, has a reduction, too; here rank 0 also uses it to decide when all should meet.
  *
  * Under the lock of ranks.h.
  */
@@ -23,12 +23,12 @@
 struct survey_record {
 	uint64_t seal;
 	struct policy_dplb_rank own;
-	/* Of the rank and all below it: */
-	uint64_t meetings; /* that all of them have had */
-	uint64_t passes; /* how often each has seen all of its subdomains advance, at least */
-	uint64_t subdomains; /* that they answer for: one that moves may be counted twice */
+	/* Sums over the rank and all below it: */
+	uint64_t meetings; /* how many all of them have had */
+	uint64_t passes; /* how often, at least, each has seen all of its subdomains advance */
+	uint64_t subdomains; /* those that they account for; one that moves may be counted twice */
 	uint64_t arrivals; /* subdomains that came from another rank, in all */
-	uint64_t wishes; /* why any of them wants to meet */
+	uint64_t wishes; /* reasons for which any of them wants to meet */
 	double squared; /* norm of the residual; NAN when a part isn't known */
 	struct policy_dplb_rank least, most;
 	/* From rank 0: */
@@ -43,13 +43,13 @@ struct survey_own {
 	uint64_t arrivals;
 	uint64_t wishes;
 	double squared;
-	bool advanced; /* all subdomains, since this was last true */
+	bool advanced; /* all its subdomains have advanced since this was last true */
 };
 
 struct survey_peer {
 	uint32_t rank;
 	int ticket;
-	struct survey_record buffer; /* the transport's while the ticket is open */
+	struct survey_record buffer; /* the transport's, while the ticket is open */
 	struct survey_record last; /* the newest that was whole; zeroed before the first */
 };
 
@@ -58,41 +58,41 @@ struct survey {
 	bool has_parent;
 	uint32_t children, neighbours;
 	struct survey_peer peers[SURVEY_PEERS_MAX]; /* parent, children, neighbours */
-	struct survey_record record; /* as it stands in the window */
-	double average_before; /* when it told the time before */
+	struct survey_record record; /* as in the window */
+	double average_before; /* when its record was shown the time before */
 	uint64_t meetings, passes;
 	/* Rank 0's: */
 	double threshold; /* of the norm of the residual; 0: none */
 	struct estimate estimate;
 	bool meet_on_arrivals;
 	uint64_t arrivals_seen; /* at the last meeting */
-	uint64_t small_since; /* passes when the norm became small enough; UINT64_MAX: it isn't */
+	uint64_t small_since; /* pass at which the norm became small enough; UINT64_MAX: it isn't */
 	uint64_t total; /* subdomains of all ranks */
 };
 
-/* reach: of the neighbourhood of which the records are read as well; 0: none. */
+/* reach: the neighbourhood whose records are read, too; 0: none. */
 void survey_init(struct survey *survey, struct site *site, double threshold, bool meet_on_arrivals,
 	uint32_t reach);
 
-/* Take what has come, tell, and ask again. To be called every few milliseconds. */
+/* Take what was read, show this rank's record, and read again. Call it every few milliseconds. */
 void survey_step(struct survey *survey, const struct survey_own *own, uint64_t now_ns);
 
-/* Are all called to a meeting that this rank has not had? */
+/* Has rank 0 called a meeting that this rank has not had? */
 bool survey_is_called(const struct survey *survey);
 
-/* The meeting is over: tell. */
+/* The meeting is over: show that. */
 void survey_met(
 	struct survey *survey, const struct survey_own *own, const struct estimate *estimate);
 
-/* Whom the policy compares the rank with: the two ends of all (reach 0), or the neighbourhood.
- * `out` has room for POLICY_DPLB_NEIGHBOURS_MAX. Returns how many. */
+/* The ranks that the policy compares this rank with: the least and the most advanced of all (reach
+ * 0), or the neighbourhood. `out` has room for POLICY_DPLB_NEIGHBOURS_MAX. Returns how many. */
 size_t survey_known(const struct survey *survey, struct policy_dplb_rank *out);
 
-/* The average of this rank when those of the others were told: they are some milliseconds old, in
- * which it advanced. */
+/* The average of this rank at the time of the other ranks' averages, which are some milliseconds
+ * old: it has advanced since. */
 double survey_average(const struct survey *survey);
 
-/* At the end: as halos_drain(). */
+/* At the end; as halos_drain(). */
 bool survey_drain(struct survey *survey);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The network by MPI, version 3. One window of MPI_Win_allocate, locked by all from its making to
- * its end, and nothing in it but gets that have requests: Open MPI 4.1 has faults in dynamic
- * windows, and in what reads and writes at once.
+ * The network by MPI, version 3. It uses one window of MPI_Win_allocate, locked by all from its
+ * creation to its end, and only gets with requests: Open MPI 4.1 has faults in dynamic windows, and
+ * in operations that read and write at once.
  */
 #include "apps/jacobi/ranks/transport.h"
 
@@ -17,13 +17,13 @@
 #include <unistd.h>
 
 enum {
-	RECEIVES_MAX = 64, /* messages taken from the library that wait for their reader */
+	RECEIVES_MAX = 64, /* messages that are not received by the caller yet */
 	VALUES_MAX = 64, /* of a vote */
 	ALIGNMENT = 64, /* of the window */
 };
 
 struct transport {
-	MPI_Comm comm; /* nobody else's messages are in it */
+	MPI_Comm comm; /* for our messages only */
 	int rank;
 	int ranks;
 	int local_rank;
@@ -33,9 +33,9 @@ struct transport {
 
 	MPI_Win window;
 	size_t window_bytes; /* 0: there is none */
-	uint64_t *starts; /* by rank: of what is aligned, in bytes of its part of the window */
+	uint64_t *starts; /* by rank: offset in bytes to the aligned part of its window */
 
-	/* Those under way come first, without gaps: the library looks at nothing else. */
+	/* Those in flight come first, without gaps: MPI_Testsome() gets only these. */
 	MPI_Request get_requests[TRANSPORT_GETS_MAX];
 	int get_tickets[TRANSPORT_GETS_MAX];
 	int gets;
@@ -43,7 +43,7 @@ struct transport {
 	int free_count;
 	bool get_done[TRANSPORT_GETS_MAX]; /* by ticket */
 
-	/* In the order of arrival. The request of what is there completely is null. */
+	/* In the order of arrival. The request of a complete message is null. */
 	MPI_Request receive_requests[RECEIVES_MAX];
 	struct transport_message receives[RECEIVES_MAX];
 	int receive_count;
@@ -62,26 +62,26 @@ struct transport {
 	uint64_t vote_values[VALUES_MAX];
 	uint64_t vote_result[VALUES_MAX];
 
-	/* What MPI_Testsome() writes, and nobody reads. */
+	/* Output of MPI_Testsome() that nobody reads. */
 	int indices[TRANSPORT_GETS_MAX];
 	MPI_Status statuses[TRANSPORT_GETS_MAX];
 };
 
-/* For Open MPI, which reads the environment when it begins. What users have set stays. */
+/* For Open MPI, which reads the environment when it starts. What users have set stays. */
 static void set_environment(void)
 {
 	char from = 0, to;
 	struct iovec local = {&to, 1}, remote = {&from, 1};
 
-	/* Open MPI takes for granted that processes may read each other's memory, and fails where
-	 * a container's filter of system calls forbids it. */
+	/* Open MPI assumes that processes may read each other's memory, and fails where a
+	 * container's filter of system calls forbids it. */
 	if (process_vm_readv(getpid(), &local, 1, &remote, 1, 0) != 1)
 		setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 0);
-	/* Where there are more ranks than CPUs, it gives its CPU away whenever nothing has come.
-	 * Nobody waits in it here, and on newer kernels that costs a whole time slice. */
+	/* With more ranks than CPUs it yields its CPU whenever nothing has come. Nobody waits
+	 * inside it here, and on newer kernels a yield costs a whole time slice. */
 	setenv("OMPI_MCA_mpi_yield_when_idle", "0", 0);
-	/* Debian leaves out pt2pt, and without it there are no windows over TCP. That of UCX may
-	 * hang when its window ends. */
+	/* Debian leaves out pt2pt, so that by default there are no windows over TCP. The one of UCX
+	 * may hang when its window ends. */
 	setenv("OMPI_MCA_osc", "^ucx", 0);
 }
 
@@ -146,7 +146,7 @@ fail:
 	return rc;
 }
 
-/* Until nothing is under way anywhere: what is left at the end would hang in some libraries. */
+/* Wait until no message is on its way anywhere: some libraries hang at the end otherwise. */
 static void drain(struct transport *t)
 {
 	struct transport_message message;
@@ -161,7 +161,7 @@ static void drain(struct transport *t)
 			counting = !transport_voted(t, &in_flight);
 		} else if (t->gets == 0 && t->send_count == 0 && t->vote != VOTE_BEGUN) {
 			t->vote = VOTE_NONE;
-			/* Only those add to it who have come here, and they send no more. */
+			/* Only ranks that have come here take part, and they send no more. */
 			balance = t->sent - t->received;
 			transport_vote(t, TRANSPORT_ADD, &balance, 1);
 			counting = true;
@@ -223,7 +223,7 @@ const char *transport_library(const struct transport *t)
 	return t->library;
 }
 
-/* Has every rank what it needs? */
+/* Do all ranks agree? */
 static bool all_agree(const struct transport *t, bool agree)
 {
 	int mine = agree, all;
@@ -239,9 +239,9 @@ int transport_window(struct transport *t, size_t bytes, void **memory)
 	int class;
 
 	assert(t->window_bytes == 0);
-	/* Libraries align to 16 or more, and may lay the parts of ranks side by side. */
+	/* Libraries align to 16 bytes or more, and may place the parts of ranks side by side. */
 	size_t whole = (bytes + 2 * ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
-	/* A rank without memory would leave the others alone in MPI_Win_allocate(). */
+	/* If one rank had no memory, the others would wait in MPI_Win_allocate() for ever. */
 	void *volatile trial = whole > bytes && whole <= PTRDIFF_MAX ? malloc(whole) : NULL;
 	t->starts = malloc(sizeof(*t->starts) * (size_t)t->ranks);
 	bool possible = all_agree(t, trial && t->starts);
@@ -325,7 +325,8 @@ bool transport_sent(const struct transport *t)
 	return t->send_count == 0;
 }
 
-/* Is there an earlier one of the same rank that is not there yet? A long one may be overtaken. */
+/* Is there an earlier message of the same rank that is not complete yet? A long one may be
+ * overtaken. */
 static bool overtakes(const struct transport *t, int n)
 {
 	for (int i = 0; i < n; i++)
@@ -373,7 +374,7 @@ bool transport_voted(struct transport *t, void *values)
 	return true;
 }
 
-/* Take what has come from the library. Asking it is also what lets it advance everything. */
+/* Take the messages that have come. Asking the library also lets it advance everything else. */
 static void poll_arrivals(struct transport *t)
 {
 	while (t->receive_count < RECEIVES_MAX) {
@@ -401,7 +402,8 @@ static void poll_arrivals(struct transport *t)
 	}
 }
 
-/* Requests that are done become null. Returns how many did; not all may be asked about at once. */
+/* Requests that are complete become null. Returns how many did; perhaps not all are tested at
+ * once. */
 static int test_some(struct transport *t, MPI_Request *requests, int n)
 {
 	int done;
@@ -450,7 +452,7 @@ void transport_poll(struct transport *t)
 {
 	int done;
 
-	/* What this rank wrote to its window since, others shall see. */
+	/* Show the others what this rank has written to its window since. */
 	if (t->window_bytes)
 		MPI_Win_sync(t->window);
 	poll_arrivals(t);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What launchers tell the processes they start. Apart from MPI: whoever has a build without it
- * shall hear so, and not run several times the same.
+ * What launchers tell the processes that they start. It is separate from MPI, so that a build
+ * without MPI can report the launcher instead of running the same problem several times.
  */
 #include "apps/jacobi/ranks/transport.h"
 
@@ -9,8 +9,9 @@
 
 uint32_t transport_expected(void)
 {
-	/* The launcher nearest to the process first: mpirun may have come by srun. A batch
-	 * script or the shell of salloc has much of SLURM_, but is no step of several tasks. */
+	/* The launcher nearest to the process comes first: srun may have started mpirun. A batch
+	 * script, or the shell of salloc, has many SLURM_ variables, but is not a step of several
+	 * tasks. */
 	static const char *const sizes[] = {
 		"OMPI_COMM_WORLD_SIZE",
 		"PMI_SIZE",

@@ -53,7 +53,7 @@ uint64_t window_seal(const void *record, size_t bytes)
 	size_t words = bytes / sizeof(uint64_t) - 1;
 	uint64_t lane[LANES] = {1, 2, 3, 4}, hash = words;
 
-	/* Each step is a bijection, so that one changed word never goes unnoticed. */
+	/* Each step is a bijection, so that a single changed word always changes the hash. */
 	for (size_t i = 0; i < words; i++) {
 		uint64_t word;
 

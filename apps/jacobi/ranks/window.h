@@ -2,10 +2,10 @@
 /*
  * What a rank shows the others in its window, and where.
  *
- * The window of each rank has the same layout: what it tells of itself (survey.h), a directory of the
- * subdomains in its slots, a record of the whereabouts of those that it had at first, and the halos
- * of its slots. Readers get pieces of it at any time, also while they are written, so what is
- * longer than a word carries a seal: a hash by which a torn copy is told.
+ * All windows have the same layout: the rank's record for survey.h, a directory of the subdomains
+ * in its slots, a record of where its first subdomains are now, and the halos of its slots. Others
+ * may read it at any time, also while it is written. So whatever is longer than a word has a seal:
+ * a hash that exposes a torn copy.
  */
 #ifndef JACOBI_WINDOW_H
 #define JACOBI_WINDOW_H
@@ -19,15 +19,15 @@
 #define WINDOW_NOBODY UINT32_MAX /* no subdomain, no rank */
 #define WINDOW_SURVEY_BYTES 256 /* for survey.h */
 
-/* Slot by slot. An owner other than the rank itself is a forwarding record: the subdomain was here,
- * and went there. It lasts until the slot is used again. */
+/* One per slot. An owner other than the rank itself makes it a forwarding record: the subdomain was
+ * here and went there. It lasts until the slot is used again. */
 struct window_entry {
 	uint32_t id;
 	uint32_t owner;
 };
 
-/* Of each subdomain that the rank had at first, wherever it is now; for those who come too late for
- * a forwarding record. It may lag behind. */
+/* One for each subdomain that the rank had at first, wherever that is now; for ranks that come too
+ * late for a forwarding record. It may lag behind. */
 struct window_home {
 	uint32_t rank;
 	uint32_t moves; /* how often it had moved when it came there */
@@ -53,12 +53,11 @@ struct window {
 /* The layout for a grid with so many slots in each rank. */
 void window_init(struct window *window, const struct grid *grid, uint32_t slots);
 
-/* Where a halo is. There are two of each side: iterations in lockstep take turns, others use the
- * first. */
+/* Where a halo is. Each side has two: iterations in lockstep take turns, others use the first. */
 size_t window_halo_at(
 	const struct window *window, uint32_t slot, enum grid_side side, unsigned which);
 
-/* The hash of a sealed record of so many bytes, all but its first 8, where it is to stand.
+/* The seal of a record of that size: a hash of all but its first 8 bytes, where the seal belongs.
  * Records are whole words. */
 uint64_t window_seal(const void *record, size_t bytes);
 bool window_is_sealed(const void *record, size_t bytes);
