@@ -108,7 +108,7 @@ static void test_model_of_recorded(void **state)
 	static const struct {
 		const char *name;
 		bool phases, placed;
-	} tests[] = {{"block", true, true}, {"yield", false, true}, {"static", false, true},
+	} tests[] = {{"block", true, true}, {"yield", false, true}, {"static", true, true},
 		{"observe", false, false}};
 
 	(void)state;
@@ -305,13 +305,16 @@ static void test_loads(void **state)
 static void make_what_can_be(const struct trace_file *trace)
 {
 	struct replay_model model;
+	struct replay_settings settings;
 	struct replay_follow out;
 
 	int r = replay_model_init(&model, trace);
 	assert_true(r == 0 || r == -ENODATA);
 	if (r == 0)
 		assert_true(model.threads > 0 && model.points > 0 && model.work_ns > 0);
-	follow(&out, trace);
+	if (!replay_recorded_settings(trace, &settings))
+		return;
+	assert_int_equal(replay_follow_init(&out, trace, &settings, 0), 0);
 	assert_true(out.decisions.same <= out.decisions.points);
 	for (size_t i = 0; i < out.cpus; i++)
 		for (size_t k = 0; k < out.cpu[i].loads; k++)
