@@ -222,8 +222,10 @@ def test_perfetto_says_what_the_trace_does(plot, tmp_path):
     assert {"balance: starting"} <= {event["name"] for event in everything if event["ph"] == "i"}
     owners = Counter(event["name"] for event in events(plot, TRACES / "braid", tmp_path)
                      if event["ph"] == "X" and event["cat"] == "ownership")
-    gives = re.findall(r"^give ", (TRACES / "braid").read_text(), re.MULTILINE)
-    assert set(owners) == {"worker 0", "worker 1"} and sum(owners.values()) == 8 + len(gives)
+    times = re.findall(r"^(\w+) (\d+)", (TRACES / "braid").read_text(), re.MULTILINE)
+    end = max(int(time) for record, time in times if record in ("point", "give"))
+    gives = sum(record == "give" and int(time) < end for record, time in times)
+    assert set(owners) == {"worker 0", "worker 1"} and sum(owners.values()) == 8 + gives
 
 
 # --- what fails ----------------------------------------------------------------------
