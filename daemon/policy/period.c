@@ -46,10 +46,12 @@ static uint64_t period_ns(const struct policy *policy, uint64_t now_ns)
 	return slow_ns;
 }
 
-/* Threads that sleep or yield give way by themselves: a ticker would only disturb them. */
+/* Threads that sleep or yield give way by themselves: a ticker would only disturb them. So it would
+ * workers between whom subdomains move, as they wait for nobody. */
 static void set_ticks(struct policy *policy)
 {
-	bool spins = policy_swaps(policy) && policy->chooser.spins;
+	const struct policy_chooser *chooser = &policy->chooser;
+	bool spins = policy_swaps(policy) && chooser->spins && !chooser->subdomains;
 
 	for (size_t j = 0; j < policy->m; j++)
 		policy->cpu[j].tick = spins && policy->cpu[j].threads > 1;

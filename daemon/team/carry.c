@@ -77,7 +77,8 @@ static void migrate(struct team *team, const struct policy_decision *decision)
 	sampler_read(team->sampler, team->slot, count);
 	for (size_t k = 0; k < decision->moves && moved < count; k++) {
 		const struct policy_move *move = &decision->move[k];
-		if (move->from == POLICY_NO_CPU || team->sight[move->thread].cpu != move->to)
+		if (move->from == POLICY_NO_CPU || move->to == POLICY_NO_CPU ||
+			team->sight[move->thread].cpu != move->to)
 			continue;
 		team->sight[move->thread].moved_run_ns = team->thread[move->thread]->slot.run_ns;
 		moved++;

@@ -665,6 +665,13 @@ static void test_yields_and_spins(void **unused)
 				!yield && confined_to(&machine, (int32_t)j) > 1);
 		const struct policy_decision *decision = go_on(&machine, 300 * MS);
 		assert_int_equal(decision->period_ns, yield ? 8 * MS : 2 * MS);
+		/* Workers between whom subdomains move wait for nobody. */
+		for (size_t row = 0; row < 3; row++)
+			machine.sight[row].role = POLICY_ROLE_BALANCED;
+		go_on(&machine, 300 * MS);
+		assert_true(policy_swaps(&machine.policy));
+		for (size_t j = 0; j < 2; j++)
+			assert_false(machine.policy.cpu[j].tick);
 		machine_deinit(&machine);
 	}
 }
