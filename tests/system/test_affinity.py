@@ -89,7 +89,7 @@ def test_never_more_than_one_apart(wrapped, two, tmp_path, threads):
     for where in placements:
         counts = collections.Counter(where.values())
         assert set(counts) == set(two) and max(counts.values()) - min(counts.values()) == 1, where
-    assert len(seen & set(map(placement, placements))) > 1, "what the trace tells was not done"
+    assert len(seen & set(map(placement, placements))) > 1, "moves of the trace were not carried out"
 
 
 def placement(where):
@@ -280,7 +280,7 @@ int main(void)
 
 
 def test_orphans_of_pinned_processes_are_not(juggle, background, two, tmp_path):
-    """Their parents, of which they could have inherited, were not met, or are forgotten."""
+    """juggle has not met their parents, whose masks they would inherit, or has forgotten them."""
     program = helpers.compile_c(tmp_path, FORKS, "-pthread")
     process = background(["taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "--idle",
                           "none", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -329,7 +329,7 @@ def churn(tmp_path_factory):
 
 @pytest.mark.parametrize("end", ["detach", "kill"])
 def test_threads_born_at_the_end_are_not_left_pinned(juggle, background, two, churn, end):
-    """Also those that nobody has met when juggle lets go of the job."""
+    """Not even those that juggle has not met when it releases the job."""
     job = background(["taskset", "-c", "%d,%d" % tuple(two), churn])
     for _ in range(3):
         process = background([juggle, "-q", "-c", "%d,%d" % tuple(two), "--always", "-i",

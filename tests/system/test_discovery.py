@@ -142,7 +142,7 @@ def test_forked_children(balanced, app):
 
 
 def test_double_forked_children(balanced, app, tmp_path):
-    """Their parent has ended: found, since juggle is the subreaper."""
+    """Their parent has ended: juggle finds them, since it is the subreaper."""
     done = tmp_path / "done"
     os.mkfifo(done)
     script = ("( ( %s -t 2 -p 200 --json %s/a; echo > %s ) & ) ; read line < %s"
@@ -188,7 +188,7 @@ end.set()
 
 @pytest.mark.parametrize("after_s", [0, 1.1])
 def test_hundreds_of_idle_threads(held, after_s):
-    """Also after the first second, when the looks for new threads are rarer."""
+    """Even after the first second, when juggle looks for new threads less often."""
     job = held("/usr/bin/python3", "-c", HUNDREDS)
     helpers.wait_for_stat(job, lambda found: found["age_s"] > after_s, "it has run so long")
     job.stdin.write("\n")

@@ -377,7 +377,7 @@ def test_made_up_segment_is_balanced(held):
 
 
 def test_version_before(held):
-    """It has the same layout, but no empty slots."""
+    """It has the same layout, but no empty places."""
     job = held(CAT)
     put(job.job, segment(job.job, version=1))
     job.claimed()

@@ -94,7 +94,7 @@ def never():
 
 
 def test_waiting_ends_with_the_process(background, tmp_path):
-    """And tells what that said, wherever it went."""
+    """And the failure quotes its standard error, wherever it went."""
     script = ["sh", "-c", "echo why >&2; exit 3"]
     with open(tmp_path / "stderr", "wb") as file:
         for stderr in (subprocess.PIPE, file):

@@ -32,7 +32,7 @@ enum live_state {
 	LIVE_STARTING, /* not filled in yet */
 	LIVE_STALE, /* its process is gone, and nobody has it open for writing: remove it */
 	LIVE_UNSEEN, /* no such process is seen from here, but somebody has it open, a child that
-	              * outlived it or a process of another PID namespace; or it isn't told
+	              * outlived it or a process of another PID namespace; or it is unknown
 	              * whether somebody has */
 	LIVE_FOREIGN, /* another user's: can't be read */
 	LIVE_OTHER_VERSION,
@@ -127,8 +127,8 @@ struct live_thread {
 	int32_t domain; /* domain of its CPU, if juggle has that; -1: none */
 	uint64_t since_ns; /* when juggle met it; without juggle, when it began */
 	uint64_t progress_ns; /* CPU time since then */
-	int64_t balance_ns; /* what juggle decides by: of late threads set to the mean, with leads
-	                     * forgotten by and by; unwrapped: progress_ns */
+	int64_t balance_ns; /* what juggle decides by: late threads start at the mean, and leads are
+	                     * gradually forgotten; unwrapped: progress_ns */
 	uint64_t wait_ns; /* time ready to run, without a CPU */
 	uint64_t migrations; /* moves by juggle */
 	int32_t process; /* index in the sample's processes; -1: its process publishes nothing */

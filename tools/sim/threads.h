@@ -71,7 +71,7 @@ struct threads_params {
 	bool by_work; /* the policy sees the work done, as by counting instructions (perf) */
 	bool period_auto; /* the policy chooses its period; period_ns is the shortest */
 	bool always; /* as juggle --always */
-	bool idle_auto; /* as juggle --idle auto: threads that sleep long are idle; false: none is */
+	bool idle_auto; /* as --idle auto: threads that sleep for long are idle; false: none is */
 	int64_t margin_ns; /* as juggle --margin */
 	uint64_t seed;
 };

@@ -142,7 +142,7 @@ static struct value count_unreadable(const struct live_sample *sample)
 	return value_count(n);
 }
 
-/* Empty slots count, as in juggle's reports; processes that can't be read do not. */
+/* Empty places count, as in juggle's reports; processes that can't be read do not. */
 static struct value count_subdomains(const struct live_sample *sample)
 {
 	uint64_t n = 0;

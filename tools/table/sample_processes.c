@@ -249,7 +249,7 @@ static struct value get_subdomain(const void *of, size_t column)
 	}
 }
 
-/* Empty slots are not subdomains. */
+/* Empty places are not subdomains. */
 static size_t fill_subdomains(const struct live_sample *sample, struct sample_row *row)
 {
 	size_t n = 0;

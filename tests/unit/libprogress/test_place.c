@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * Slots of libprogress that are emptied and filled: each step, and balancers that act on what was
+ * Places of libprogress that are emptied and filled: each step, and balancers that act on what was
  * there before.
  */
 #undef NDEBUG
@@ -161,7 +161,7 @@ static void test_remove_on_the_way(void **state)
 	progress_close(p);
 }
 
-/* A balancer that looked before the slot was emptied writes afterwards. */
+/* A balancer that looked before the place was emptied writes afterwards. */
 static void test_late_owner(void **state)
 {
 	(void)state;

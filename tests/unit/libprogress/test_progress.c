@@ -176,7 +176,7 @@ static void test_options_reach_the_segment(void **state)
 	progress_close(p);
 }
 
-/* Slots may be empty at first, even all of them. */
+/* Places may be empty at first, even all of them. */
 static void test_empty_places(void **state)
 {
 	static const uint32_t some[] = {1, PROGRESS_NOBODY, 0}, none[] = {UINT32_MAX, UINT32_MAX};

@@ -3,8 +3,8 @@
  * The hand-over while a hostile balancer writes owners at full speed, some of them out of range,
  * and sets flags at random. Each subdomain has non-atomic memory that only its holder touches:
  * ThreadSanitizer reports a hand-over without ordering as a race there, and lost updates show.
- * Meanwhile the holders empty slots, or one thread does so between two barriers, and another thread
- * fills them.
+ * Meanwhile the holders empty places, or one thread does so between two barriers, and another
+ * thread fills them.
  *
  * All loops end by work done, however slow the machine is.
  */
@@ -107,8 +107,8 @@ static void work_on(struct worker *worker, uint32_t s)
 	plain->busy = 0;
 }
 
-/* All threads wait here now and then; one of them empties slots of any worker, and all see the same
- * `stop`. Returns whether it is set. */
+/* All threads wait here now and then; one of them empties places of any worker, and all see the
+ * same `stop`. Returns whether it is set. */
 static bool meet(struct worker *worker)
 {
 	struct run *run = worker->run;
@@ -174,7 +174,7 @@ static void *write_owners(void *opaque)
 	return NULL;
 }
 
-/* An empty slot has no holder, so it belongs to this thread. */
+/* An empty place has no holder, so it belongs to this thread. */
 static void *fill_places(void *opaque)
 {
 	struct run *run = opaque;

@@ -156,7 +156,7 @@ static void test_views(void **state)
 	assert_int_equal(subdomain[3].owner, UINT32_MAX);
 	assert_int_equal(subdomain[3].holder, 1);
 	assert_int_equal(subdomain[4].holder, UINT32_MAX);
-	/* An empty slot shows nothing of what was there. */
+	/* An empty place shows nothing of what was there. */
 	assert_int_equal(progress_remove(f->p, 5), 0);
 	assert_int_equal(progress_reader_subdomains(reader, subdomain), 0);
 	assert_int_equal(subdomain[5].updates, 0);

@@ -295,7 +295,7 @@ static void test_segments_made_anew(void **state)
 	assert_near(now.process.iteration_rate, 20);
 	assert_near(now.process.moves_per_s, 2);
 	assert_near(now.rate[0], 1);
-	/* With fewer slots: the old ones are not looked at. */
+	/* With fewer places: the old ones are not looked at. */
 	publish(&then, 10, 1);
 	publish(&now, 40, 2);
 	then.process.subdomains = 1;

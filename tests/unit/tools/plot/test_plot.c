@@ -393,7 +393,7 @@ static void test_braid(void **state)
 	trace_file_deinit(&trace);
 }
 
-/* Emptying a slot ends its line; filling one begins a line. */
+/* Emptying a place ends its line; filling one begins a line. */
 static void test_broken_line(void **state)
 {
 	struct trace_file trace;

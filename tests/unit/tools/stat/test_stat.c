@@ -68,7 +68,7 @@ static void make_subdomains(struct world *world)
 	world->subdomain[0].residual = NAN;
 	world->subdomain[1].holder = 1;
 	world->subdomain[2].owner = UINT32_MAX;
-	world->subdomain[3].holder = UINT32_MAX; /* an empty slot */
+	world->subdomain[3].holder = UINT32_MAX; /* an empty place */
 }
 
 static void make_processes(struct world *world)
@@ -232,7 +232,7 @@ static void test_order(void **state)
 	free(row);
 }
 
-/* The furthest behind first; an empty slot is not a subdomain. */
+/* The furthest behind first; an empty place is not a subdomain. */
 static void test_subdomains(void **state)
 {
 	struct world world;
