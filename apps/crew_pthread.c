@@ -16,7 +16,7 @@ struct crew {
 	crew_member *member;
 	void *arg;
 	pthread_barrier_t barrier;
-	/* Tells the threads that were started whether all were: */
+	/* How the threads that were started learn whether all were: */
 	pthread_mutex_t lock;
 	pthread_cond_t decided;
 	enum verdict verdict;

@@ -34,7 +34,7 @@ struct balancer {
 	struct teams teams;
 	struct published published; /* what programs publish of their threads */
 	struct progress_finder finder;
-	struct proc_watch watch; /* tells of new threads while the job is starting */
+	struct proc_watch watch; /* notices births while the job is starting */
 	struct cpuset usable; /* the CPUs of -c that are online and in our cpuset */
 	struct trace *trace; /* NULL: none */
 	int kick_fd;

@@ -19,7 +19,7 @@ enum { /* exit statuses of juggle itself, as those of timeout(1) and env(1) */
 	EXIT_NOT_FOUND = 127,
 };
 
-enum { IDLE_AUTO = 1, IDLE_MAIN = 2, IDLE_COMM = 4 }; /* none: 0 */
+enum { IDLE_AUTO = 1, IDLE_MAIN = 2, IDLE_COMM = 4 }; /* 0: none */
 
 struct options {
 	struct cpuset cpus; /* the CPUs to use: -c, or the caller's mask */

@@ -42,7 +42,7 @@ static void read_counters(struct progress *p)
 	for (uint32_t s = 0; s < p->subdomains; s++) {
 		const struct segment_subdomain *subdomain = &p->subdomain[s];
 		uint32_t owner = atomic_load_explicit(&subdomain->owner, memory_order_relaxed);
-		/* Acquire, lest the updates be older than the holder. */
+		/* Acquire: the updates must not be older than the holder. */
 		uint32_t holder = atomic_load_explicit(&subdomain->holder, memory_order_acquire);
 		uint64_t updates = atomic_load_explicit(&subdomain->updates, memory_order_relaxed);
 		if (point_fill(&p->point, s, updates, owner, holder) &&

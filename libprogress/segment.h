@@ -25,7 +25,7 @@
 #define SEGMENT_VERSION 2
 #define SEGMENT_VERSION_MIN 1 /* the oldest that readers understand */
 #define SEGMENT_LINE 64 /* bytes; different writers use different lines */
-#define SEGMENT_STALE_NS UINT64_C(500000000) /* without a beat for so long, a balancer is gone */
+#define SEGMENT_STALE_NS UINT64_C(500000000) /* without a beat for this long, a balancer is gone */
 
 enum segment_state {
 	SEGMENT_NEW, /* being filled in: do not read */

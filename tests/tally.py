@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""Count single tests in JUnit files, and say what failed, and why others were skipped.
+"""Count single tests in JUnit files, and report what failed, and why others were skipped.
 
-Prints `N passed, N failed, N skipped` last. Exit status: 0 when something passed and
-nothing failed. meson writes no failure for a program that crashed after its last
-good line or ran out of time, so its own log is read beside the JUnit file. A part that
-the build lacks is skipped if it was left out on purpose; if it is missing although all
-its packages are there, that is a failure: its tests would be passed over in silence.
+Prints `N passed, N failed, N skipped` last. Exit status: 0 when something passed and nothing
+failed. meson writes no failure for a program that crashed after its last good line or ran out of
+time, so its own log is read beside the JUnit file. A part that the build lacks is skipped if it was
+left out on purpose. If it is missing although all its packages are there, that is a failure:
+otherwise nobody would notice that its tests did not run.
 """
 
 import argparse
@@ -44,11 +44,11 @@ class Tally:
         return bad
 
     def add_meson_log(self, path, project, bad):
-        """Adds what the JUnit file of the same run doesn't show as a failure."""
+        """Adds failures that the JUnit file of the same run doesn't show."""
         with open(path, encoding="utf-8", errors="replace") as log:
             for line in log:
                 test = json.loads(line)
-                # "suite:name / test" or plain "test", by meson's version and suites.
+                # "suite:name / test" or plain "test", depending on meson's version and suites.
                 name = test["name"].split(" / ")[-1]
                 known = "%s.%s" % (project, name) in bad
                 if test["result"] in ("FAIL", "ERROR", "TIMEOUT", "INTERRUPT") and not known:
@@ -71,7 +71,7 @@ class Tally:
 
 
 def first_line(text):
-    """What is worth showing of a message."""
+    """The part of a message that is worth showing."""
     lines = (text or "").strip().splitlines()
     return lines[0][:200] if lines else ""
 

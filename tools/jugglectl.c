@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jugglectl(1): a table of subcommands, each in a folder of its own. */
+/* jugglectl(1): a table of subcommands, each in its own folder. */
 #include "tools/command/print.h"
 #include "tools/command/subcommands.h"
 
@@ -56,7 +56,7 @@ int main(int argc, char **argv)
 		snprintf(name, sizeof(name), "jugglectl %s", argv[1]);
 		argv[1] = name;
 		int status = subcommands[i].main(argc - 1, argv + 1);
-		/* What argp prints as help fails in silence. */
+		/* argp does not report failures to print help. */
 		return status == 0 ? command_flush(name) : status;
 	}
 	return command_wrong("jugglectl", "%s: no such command (try --help)", argv[1]);

@@ -5,8 +5,8 @@
  * The norm known then is a sum of parts that were computed at different times, with halos of
  * different age. It is usually too small, because a subdomain between old halos comes to rest. Only
  * a meeting of all workers shows the exact norm, and thereby the error of the estimate. That error
- * is remembered, to avoid the next meeting in vain. It is also forgotten, at a pace at which
- * meetings in vain take a small part of the time, however long they are.
+ * is remembered, to avoid another useless meeting. It is also forgotten, at a pace at which
+ * useless meetings take a small part of the time, however long they are.
  */
 #ifndef JACOBI_ESTIMATE_H
 #define JACOBI_ESTIMATE_H

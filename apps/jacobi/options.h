@@ -29,7 +29,7 @@ struct jacobi_options {
 	double residual; /* 0: no threshold */
 	bool pin;
 	bool quiet;
-	const char *json, *output, *trace; /* point into argv; NULL: not wanted */
+	const char *json, *output, *trace; /* point into argv; NULL: not given */
 };
 
 /* Read the command line. Errors go to standard error, one line each, and help to standard output,

@@ -12,7 +12,7 @@
 
 #include <stdint.h>
 
-/* With a memory footprint, one cache line is touched every so many steps. Without one
+/* With a memory footprint, each WORK_STEPS_PER_LINE steps touch one cache line. Without one
  * the loop has the same shape, so a footprint that fits the cache hardly alters the rate. */
 #define WORK_STEPS_PER_LINE 16
 #define WORK_LINE_BYTES 64

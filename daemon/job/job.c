@@ -83,7 +83,7 @@ static int record_mask(struct job *job, const struct proc_thread *found, struct 
 		return r;
 	thread->ledger = r;
 	if (inherited) {
-		/* So may the children that it has by now. */
+		/* The children that it has by now may be confined, too. */
 		ledger_confined(job->ledger, r);
 		(void)ledger_restore(
 			job->ledger, r, job->options->cpus_given ? &job->options->cpus : NULL);

@@ -29,9 +29,8 @@ void ledger_free(struct ledger *ledger);
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
 	const struct cpuset *mask);
 
-/* Note that the thread is confined to one CPU, by juggle or from birth, and that what is born
- * of it inherits that. To be called before juggle confines the thread. Thread-safe for distinct
- * entries. */
+/* Note that the thread is confined to one CPU, by juggle or from birth, and that its children
+ * inherit that. Call it before juggle confines the thread. Thread-safe for distinct entries. */
 void ledger_confined(struct ledger *ledger, int entry);
 
 /* The mask that was recorded. */
@@ -39,15 +38,15 @@ void ledger_mask(const struct ledger *ledger, int entry, struct cpuset *out);
 
 /*
  * The mask that a newborn thread should have instead of the one CPU that it inherited from a
- * confined thread. Nothing tells which thread that was, so the rule is:
+ * confined thread. Nothing shows which thread that was, so the rule is:
  * - when threads of its own process are recorded: the mask of a confined one of them;
  * - else, when threads of its parent process are: the mask of a confined one of those;
  * - else that of any confined thread, since the parent was never recorded, or has ended.
  * Where several threads qualify, the last entry counts. Where a process is recorded and none
  * of its threads was confined, the one CPU is the program's own choice: there is no inherited
- * mask. Neither is there for a thread that is recorded itself.
+ * mask. A thread that is itself recorded has none, either.
  *
- * The caller looks whether the thread has one CPU. Returns 0, or -ENOENT when there is no
+ * The caller checks that the thread has one CPU. Returns 0, or -ENOENT when there is no
  * inherited mask. Safe beside ledger_confined(), but not beside ledger_record() and
  * ledger_forget().
  */

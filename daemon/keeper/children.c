@@ -10,7 +10,7 @@
 #include "daemon/balancer.h"
 #include "daemon/telemetry/writer.h"
 
-/* A pipe, and a process that has it, too. Returns 0 in the child, its pid in the parent, or a
+/* Fork, with a pipe between the two processes. Returns 0 in the child, its pid in the parent, or a
  * negative errno, with the pipe closed. */
 static pid_t fork_with_pipe(int pipe_fd[2])
 {

@@ -27,8 +27,8 @@ static void lose_balancer(struct keeper_state *state, int signal, struct keeper_
 		state->phase = KEEPER_OVER;
 }
 
-/* A balancer that was killed may be frozen, or wait for a device: it is given up then, since it
- * can do nothing more either. */
+/* A balancer that was killed may be frozen, or wait for a device. Then it is given up, since it can
+ * do nothing more, either. */
 static void pass_time(struct keeper_state *state, uint64_t now_ns, struct keeper_actions *actions)
 {
 	if (now_ns < state->deadline_ns)

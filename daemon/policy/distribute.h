@@ -16,8 +16,9 @@ void policy_count(const struct policy_thread *threads, size_t n, struct policy_c
  * first. Threads that have a CPU keep it. */
 void policy_place(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
 
-/* After threads have gone: move as few threads as needed from the fullest CPUs to the emptiest,
- * until no two CPUs differ by more than one. The furthest behind move first, as they gain by it. */
+/* After threads have ended or left: move as few threads as needed from the fullest CPUs to the
+ * emptiest, until no two CPUs differ by more than one. The furthest behind move first, as they gain
+ * by it. */
 void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
 
 /* The domain for a new thread, such that domains hold threads in proportion to their CPUs, and

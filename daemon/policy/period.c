@@ -8,10 +8,10 @@
 #define SLOW_NS UINT64_C(20000000) /* between member intervals, and between all when aside */
 #define EAGER_NS UINT64_C(5000000) /* the same while the job is starting */
 #define EAGER_FOR_NS UINT64_C(1000000000)
-/* --period auto: after so many points without a move, the period grows. */
+/* --period auto: after this many points without a move, the period grows. */
 #define QUIET_POINTS 32
 #define QUIET_DOUBLINGS 2
-/* --period auto: threads that have not yielded for so long are in a long phase. */
+/* --period auto: threads that have not yielded for this long are in a long phase. */
 #define LONG_PHASE_NS UINT64_C(100000000)
 #define LONG_PHASE_PERIODS 4
 
@@ -27,7 +27,7 @@ static uint64_t auto_period_ns(const struct policy *policy, uint64_t now_ns)
 	uint64_t period_ns = shortest_ns
 			     << (doublings < QUIET_DOUBLINGS ? doublings : QUIET_DOUBLINGS);
 
-	/* Of threads that spin the length of phases can't be seen. */
+	/* The length of phases can't be seen when threads spin. */
 	if (policy->chooser.yields && now_ns - policy->yielded_ns > LONG_PHASE_NS &&
 		period_ns < LONG_PHASE_PERIODS * shortest_ns)
 		period_ns = LONG_PHASE_PERIODS * shortest_ns;

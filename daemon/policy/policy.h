@@ -101,13 +101,13 @@ struct policy_observation {
 	const struct policy_sight *thread; /* by row */
 	size_t threads; /* at most what policy_reserve() made room for */
 	const struct policy_domain *domain; /* all of them, this one included */
-	bool may_hand_over; /* else new threads stay in this domain */
+	bool may_hand_over; /* false: new threads stay in this domain */
 };
 
 /* ---- Decisions ---- */
 
 /* A thread gets another CPU. From POLICY_NO_CPU: confine it. To POLICY_NO_CPU: restore its mask.
- * Each thread is there once at most, in the order of rows. */
+ * Each thread occurs at most once, in the order of rows. */
 struct policy_move {
 	uint32_t thread; /* row */
 	int32_t from, to;
@@ -131,7 +131,7 @@ struct policy_decision {
 	uint64_t period_ns; /* until the next interval, without jitter */
 	uint64_t wait_ns; /* the same with jitter */
 	bool members; /* this was a member interval: new threads, rules and roles were sampled */
-	bool members_next; /* the next one is to be such */
+	bool members_next; /* the next one will be a member interval */
 	uint32_t computing, idle; /* threads of this domain, now */
 	const struct policy_domain *domain; /* the observation's, brought up to date */
 	/* See also policy.thread[].look and policy.cpu[].tick. */
@@ -157,7 +157,7 @@ struct policy_cpu {
 
 /* One thread, in its row. */
 struct policy_thread {
-	bool computes; /* else it is idle, and left alone */
+	bool computes; /* false: it is idle, and left alone */
 	bool assigned; /* handed over to this domain: counted, and about to compute */
 	bool ended;
 	uint8_t rule, role; /* as last seen */

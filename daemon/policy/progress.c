@@ -4,7 +4,7 @@
  * of libprogress count (the paper proposes both in Section 7), are converted to time at their mean
  * rate, so that margins keep their meaning.
  *
- * Updates tell the progress of a thread, but not the speed of its CPU, since an update of one
+ * Updates show the progress of a thread, but not the speed of its CPU, since an update of one
  * worker may take longer than that of another. So gain_ns, from which speeds follow, leaves them
  * out.
  */

@@ -17,9 +17,10 @@ static uint32_t one_more(uint32_t periods, const struct policy_swap_params *para
 /* Section 2.1: the speed of a CPU is the mean progress of its threads, times
  * t_real/(t_real - t_idle).
  *
- * A CPU is idle, for the job, while none of its threads is runnable. The kernel tells the idle time
- * of CPUs only in steps of 10 ms, so it is estimated from the threads: at least one was runnable
- * for no less than the sum of what they ran, and no less than the longest of run plus wait. */
+ * A CPU is idle, for the job, while none of its threads is runnable. The kernel reports the idle
+ * time of CPUs only in steps of 10 ms, so it is estimated from the threads: at least one was
+ * runnable for no less than the sum of what they ran, and no less than the longest of run plus
+ * wait. */
 static void measure_cpus(const struct policy_swap_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {

@@ -10,8 +10,8 @@ struct policy_swap_params {
 	/* Relative. A CPU is fast when its speed is above the mean by this much. No CPU is when the
 	 * fastest is not above the middle between it and the slowest by this much. */
 	double speed_margin;
-	int64_t forget_periods; /* a lead or lag decays over so many; 0: it never does */
-	uint32_t speed_periods; /* a CPU's speed is smoothed over so many; 0 or 1: it is not */
+	int64_t forget_periods; /* a lead or lag decays over this many; 0: never */
+	uint32_t speed_periods; /* a CPU's speed is smoothed over this many; 0 or 1: it is not */
 };
 
 /* The parameters of -P juggle; the margin is the user's. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Tells whether threads may have been born, for the price of one read.
+ * Checks whether threads may have been born, at the cost of one read.
  *
  * The last field of /proc/loadavg is the newest pid or tid in the reader's pid namespace (the
  * reader's, whatever namespace /proc was mounted for). Tasks of namespaces below it have a number

@@ -15,7 +15,7 @@ struct progress_trace {
 	pid_t pid;
 	int32_t rank;
 	uint32_t workers, subdomains;
-	bool owners_known; /* the trace has the owners; false again when a record of them was dropped */
+	bool owners_known; /* by the trace; false again after a dropped record of them */
 	uint64_t next_ns; /* of the next sample */
 	uint32_t *owner; /* as the trace has it; UINT32_MAX: nobody */
 	char *text; /* scratch */

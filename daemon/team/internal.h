@@ -20,7 +20,7 @@ struct team {
 	pthread_t runner; /* the thread that balances */
 	struct sampler *sampler;
 	struct ticker *ticker; /* one for each CPU, or NULL */
-	struct proc_watch *watch; /* tells the first team of new threads; NULL in the others */
+	struct proc_watch *watch; /* notices births, for the first team; NULL in the others */
 
 	/* Others write these. */
 	_Atomic uint32_t stop; /* futex; 1 asks the team to end */

@@ -319,7 +319,7 @@ static void complete_subdomains(struct trace_file *trace, struct trace_memory *m
 	trace->samples = memory->sample.count;
 }
 
-/* Take the next `count` items of an array that has those of all points, in order. */
+/* Take the next `count` items, in order, of an array with those of all points. */
 static const void *take(const char **next, size_t count, size_t bytes)
 {
 	const char *items = count > 0 ? *next : NULL;

@@ -77,7 +77,7 @@ struct trace_point {
 	const char *reason;
 };
 
-/* A domain begins anew: at the start, and when the CPUs have changed. */
+/* A domain begins: at the start, and again when the CPUs have changed. */
 struct trace_team {
 	uint64_t now_ns;
 	uint32_t domain, domains;
@@ -124,7 +124,7 @@ struct trace_updates {
 	size_t subdomains; /* 1 or more; unchecked: whether the process has as many */
 };
 
-/* All of a run. */
+/* A whole run. */
 struct trace_file {
 	/* Header. Strings are owned by the trace. */
 	const char *version, *command, *policy, *sampler, *balancers, *domains;

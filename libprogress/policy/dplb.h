@@ -28,7 +28,7 @@ struct policy_dplb_params {
 	double threshold; /* step 2: a gap of averages up to this, in updates, moves nothing */
 	/* A rank with this many subdomains gives none away: see policy_dplb_keep(). */
 	uint32_t keep;
-	/* Not in the paper, for neighbourhoods: in step 3 all ranks that are so far behind send,
+	/* Not in the paper, for neighbourhoods: in step 3 all ranks that are that far behind send,
 	 * not only the least advanced. */
 	bool all_behind;
 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The yardstick of jacobi_cost: the same iterations as a plain OpenMP loop nest over the whole
- * grid, compiled for this machine. Arguments: threads, iterations. Prints cells updated in a second.
+ * The baseline of jacobi_cost: the same iterations as a plain OpenMP loop nest over the whole grid,
+ * compiled for this machine. Arguments: threads, iterations. Prints cells updated per second.
  */
 #include "daemon/base/clock.h"
 
@@ -9,10 +9,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#define SIDE 300 /* cells of a thread */
+#define SIDE 300 /* of a thread's square of cells */
 #define STRIDE (SIDE + 2)
 
-/* Thread by thread, so that each touches its own first. */
+/* Thread by thread, so that each touches its own cells first. */
 static void start(double *a, double *b, size_t rows)
 {
 #pragma omp parallel for schedule(static)

@@ -34,14 +34,14 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* The segment from outside, to play the balancer. */
+/* The segment as seen from outside, to play the balancer. */
 struct context {
 	struct progress *p;
 	struct segment_header *header;
 	uint64_t iteration;
 };
 
-/* Begin, update one subdomain after the other: the whole price of an update. */
+/* Begin, then update one subdomain after the other: the whole cost of an update. */
 static void update(struct context *c)
 {
 	const uint32_t *mine;
@@ -80,7 +80,7 @@ static void balance(struct context *c)
 	}
 }
 
-/* A begin that has to look through all subdomains. */
+/* A begin that has to look at all subdomains. */
 static void look(struct context *c)
 {
 	struct segment_worker *worker =

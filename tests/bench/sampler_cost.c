@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 #define THREADS 1000
-#define READINGS_OF_THREADS 100000 /* a sampler and batch size */
+#define READINGS_OF_THREADS 100000 /* of each sampler and batch size */
 #define STACK_BYTES 65536
 
 struct sleeper {
@@ -51,7 +51,7 @@ static int compare(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* Median ns a thread, or a negative errno. */
+/* Median ns per thread, or a negative errno. */
 static double measure(struct sampler *sampler, struct sampler_slot *slots,
 	struct sampler_slot *const *pointers, size_t n)
 {
@@ -119,7 +119,7 @@ int main(void)
 
 	if (sleepers == NULL || slots == NULL || pointers == NULL)
 		return EXIT_FAILURE;
-	/* perf wants two descriptors a thread. */
+	/* perf needs two descriptors per thread. */
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
 		files.rlim_cur = files.rlim_max;
 		(void)setrlimit(RLIMIT_NOFILE, &files);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeds arbitrary bytes to what jugglectl doctor reads: programs, small files of the kernel, and
- * command lines of launchers. The first byte picks which.
+ * Feeds arbitrary bytes to the readers of jugglectl doctor: programs, small files of the kernel,
+ * and command lines of launchers. The first byte chooses which.
  */
 #include "tools/doctor/launcher.h"
 #include "tools/doctor/libraries.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arbitrary bytes as all that a job tells: a sample of it, another after some of it has changed, and what
- * the two tell together. The headers are made to be accepted, since the readers have fuzzers of their
- * own; the first byte tells how.
+ * Takes a sample of a job with arbitrary bytes in its segments, another after some of them have
+ * changed, and compares the two. The headers are made acceptable, since the readers have fuzzers of
+ * their own; the first byte determines how.
  */
 #undef NDEBUG
 #include "daemon/telemetry/reader_fd.h"
@@ -25,7 +25,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-/* All that is not zero in the two files of a job. */
+/* All bytes other than zero in the two files of a job. */
 struct content {
 	struct telemetry t;
 	struct telemetry_cpu cpu[4];
@@ -42,7 +42,7 @@ static void write_at(int fd, const void *data, size_t bytes, size_t offset)
 		abort();
 }
 
-/* The counts are smaller than they may be, for time. */
+/* The counts are smaller than they may be, to save time. */
 static void write_job(int job, int progress, struct content *c, uint8_t how)
 {
 	size_t cpus = sizeof c->t, threads = cpus + TELEMETRY_CPUS * sizeof c->cpu[0];
@@ -66,7 +66,7 @@ static void write_job(int job, int progress, struct content *c, uint8_t how)
 	write_at(progress, &c->header, segment_size(WORKERS, SUBDOMAINS), 0);
 }
 
-/* A file with a name: one without is that of a job that has ended. */
+/* A file with a name: a file without one belongs to a job that has ended. */
 static int named_file(char *path)
 {
 	int fd = mkstemp(path);
@@ -143,7 +143,7 @@ static void use(int job, int progress, struct content *c, const uint8_t *data, s
 	if (error == 0) {
 		live_compare(NULL, &before);
 		check(&before);
-		/* Some of it again, elsewhere. */
+		/* Write some of it again, elsewhere. */
 		size_t half = bytes / 2;
 		memcpy((char *)c + half, data, half < sizeof *c - half ? half : sizeof *c - half);
 		write_job(job, progress, c, data[0]);

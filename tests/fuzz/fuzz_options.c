@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Feeds arbitrary text to the parsers of command lines, and checks what they
- * promise of what they accept. The first byte picks the parser.
+ * Feeds arbitrary text to the parsers of command lines, and checks what they promise about accepted
+ * values. The first byte chooses the parser.
  */
 #include "daemon/base/cpuset.h"
 #include "daemon/base/parse.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arbitrary traces for all that jugglectl plot makes of them: script and JSON. */
+/* Feeds arbitrary traces to all of jugglectl plot: script and JSON. */
 #undef NDEBUG
 #include <assert.h>
 #include <stdio.h>

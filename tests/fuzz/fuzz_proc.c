@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arbitrary bytes for the parsers of /proc text. The programs of a job choose the names
- * of their threads, so that part of this text is in a stranger's hand.
+ * Feeds arbitrary bytes to the parsers of /proc text. Programs of a job choose the names of their
+ * threads, so strangers control a part of this text.
  */
 #undef NDEBUG
 #include <assert.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arbitrary bytes as a trace that is replayed: the policy sees what no kernel tells. */
+/* Replays arbitrary bytes as a trace: the policy gets input that no kernel produces. */
 #undef NDEBUG
 #include <assert.h>
 

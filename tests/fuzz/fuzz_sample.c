@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Feeds arbitrary bytes to the samplers' parsers. The first byte picks the parser; the
- * second, for messages, how far the buffer is from alignment.
+ * Feeds arbitrary bytes to the samplers' parsers. The first byte chooses the parser; the second,
+ * for messages, how far the buffer is from alignment.
  */
 #include "daemon/sample/parse.h"
 
@@ -35,7 +35,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		(void)sample_parse_taskstats(input, left, &tid, &counts);
 		break;
 	default:
-		/* The family that generic netlink's own controller has. */
+		/* The family of generic netlink's own controller. */
 		(void)sample_parse_reply(input, left, 0x10, &reply);
 	}
 	free(buffer);

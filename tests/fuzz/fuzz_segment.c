@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arbitrary bytes as a segment of libprogress: what is handed out has to keep within its bounds, and
- * balancing to end. The first byte tells whether the header is made to be accepted, the next two with
- * how many workers and subdomains; the fourth how much is cut off once it was.
+ * Reads arbitrary bytes as a segment of libprogress: what the reader returns has to keep within its
+ * bounds, and balancing has to end. The first byte determines whether the header is made
+ * acceptable; the next two, the numbers of workers and subdomains; the fourth, how much is cut off
+ * afterwards.
  */
 #undef NDEBUG
 #include "libprogress/reader/reader_fd.h"
@@ -36,7 +37,7 @@ static void check_subdomains(
 	}
 }
 
-/* In memory that ends where the records end. */
+/* Copies to memory that ends where the records end. */
 static void use(struct progress_reader *reader)
 {
 	const struct progress_info *info = progress_reader_info(reader);
@@ -70,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	bool accepted = data[0] % 4 != 0;
 	size_t rest = bytes - 4, total = rest;
 	size_t room = rest > sizeof(struct segment_header) ? rest : sizeof(struct segment_header);
-	/* Some of the numbers are more than the reader takes at once. */
+	/* Some numbers are larger than what the reader reads at once. */
 	char *content = aligned_alloc(
 		SEGMENT_LINE, (room + SEGMENT_LINE - 1) / SEGMENT_LINE * SEGMENT_LINE);
 	assert(content != NULL);

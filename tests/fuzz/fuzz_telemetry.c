@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Arbitrary bytes as the segment of a juggle: what is handed out has to keep within its bounds. The
- * first byte tells whether the header is made to be accepted; the second how much is cut off
- * once it was.
+ * Reads arbitrary bytes as the segment of a juggle: what the reader returns has to keep within its
+ * bounds. The first byte determines whether the header is made acceptable; the second, how much is
+ * cut off afterwards.
  */
 #undef NDEBUG
 #include "daemon/telemetry/reader_fd.h"
@@ -32,7 +32,7 @@ static void check_header(const struct telemetry *t)
 	(void)telemetry_quantile_ns(t, 0.5);
 }
 
-/* In memory that ends where the records end. */
+/* Copies to memory that ends where the records end. */
 static void read_all(struct telemetry_reader *reader)
 {
 	struct telemetry t;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Arbitrary bytes for the reader of traces: what it hands out must be whole. */
+/* Feeds arbitrary bytes to the reader of traces: what it returns must be complete. */
 #undef NDEBUG
 #include <assert.h>
 #include <string.h>
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		assert(trace.memory == NULL);
 		return 0;
 	}
-	/* A line each, at least. */
+	/* Each takes at least one line. */
 	assert(trace.points + trace.births + trace.regimes <= bytes);
 	for (size_t i = 0; i < trace.points; i++)
 		check_point(&trace.point[i]);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Files and headers for fuzzers of what reads segments. */
+/* Files and headers for fuzzers of readers of segments. */
 #ifndef FUZZ_SEGMENT_FILE_H
 #define FUZZ_SEGMENT_FILE_H
 
@@ -12,8 +12,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file without a name, of so many bytes, which begins with these; what is missing is zero. As a
- * segment it is for its user alone. */
+/* A file without a name, of `total` bytes, which begins with `data`; the rest is zero. Its mode is
+ * that of a segment, for its user alone. */
 static inline int segment_file(const void *data, size_t bytes, size_t total)
 {
 	int fd = memfd_create("segment", MFD_CLOEXEC);
@@ -29,7 +29,7 @@ static inline int segment_file(const void *data, size_t bytes, size_t total)
 		TELEMETRY_THREADS * sizeof(struct telemetry_thread) +                              \
 		TELEMETRY_PROGRESS * sizeof(struct telemetry_progress))
 
-/* What is checked when it is opened; the rest stays as it is. */
+/* Set what opening checks; leave the rest as it is. */
 static inline void telemetry_make_acceptable(struct telemetry *t, pid_t pid)
 {
 	t->magic = TELEMETRY_MAGIC;
@@ -45,7 +45,7 @@ static inline void telemetry_make_acceptable(struct telemetry *t, pid_t pid)
 	t->pid = pid;
 }
 
-/* What is checked when it is opened; the rest stays as it is. Returns the size. */
+/* Set what opening checks; leave the rest as it is. Returns the size. */
 static inline size_t segment_make_acceptable(
 	struct segment_header *h, pid_t pid, uint32_t workers, uint32_t subdomains)
 {

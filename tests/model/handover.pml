@@ -9,19 +9,19 @@
  * likes for whom it likes, while the balancer does not look whether they are empty.
  *
  * Each statement is one step, and memory is sequentially consistent: what the orders of the
- * C code are good for is for ThreadSanitizer and tests/unit/libprogress/test_stress.c.
+ * C code achieve is tested by ThreadSanitizer and tests/unit/libprogress/test_stress.c.
  *
  * Compiled with one of these the model is wrong, and spin has to say so:
  *   CLEAR_LATE   the worker clears its flag after it has looked
  *   FLAG_FIRST   the holder sets the gainer's flag before it has passed the subdomain on
  *   EARLY_FLAG   the balancer sets the flag before it writes the owner
- *   NO_FLAG      the holder does not tell the gainer
+ *   NO_FLAG      the holder does not flag the gainer
  *   WRITE_HOLDER the balancer writes the holder itself
  *   TRUST_OWNER  an owner out of range is not ignored
  * and with REMOVALS:
- *   NO_VOID      who empties a place does not tell its holder to list anew
- *   NO_WORD      who fills a place does not tell the worker
- *   OWNER_LATE   who fills a place writes its owner after its holder
+ *   NO_VOID      emptying a place does not invalidate its holder's list
+ *   NO_WORD      filling a place does not flag the worker
+ *   OWNER_LATE   filling a place writes its owner after its holder
  *   NO_REMINDER  the balancer does not look again whether hand-overs are still to be done
  */
 #ifndef WORKERS
@@ -131,7 +131,7 @@ proctype worker(byte me)
 }
 
 /* Writes any owner for any subdomain and stops at any moment. With MANNERS it stops only after it
- * has told the owner of before, and leaves no owner out of range, as progress_balance() does. */
+ * has flagged the previous owner, and leaves no owner out of range, as progress_balance() does. */
 proctype balancer()
 {
 	byte s, to, from;
@@ -159,7 +159,7 @@ proctype balancer()
 #ifndef MANNERS
 	   if
 	   :: break /* killed between the two */
-	   :: atomic { select(from : 0 .. WORKERS - 1) } /* tells anyone */
+	   :: atomic { select(from : 0 .. WORKERS - 1) } /* flags anyone */
 	   fi;
 #endif
 	   d_step { dirty[from] = true; s = 0; to = 0; from = 0 }

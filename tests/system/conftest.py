@@ -24,19 +24,19 @@ def pytest_configure(config):
     config.addinivalue_line("markers", "needs_cpus(n): skipped where fewer CPUs are allowed")
     config.addinivalue_line("markers", "needs_root: skipped when not run as root")
     config.pluginmanager.register(Ending())
-    # A shell without job control has its background commands ignore these, and jobs would
-    # inherit that; what a process catches its children do not.
+    # A shell without job control makes its background commands ignore these, and jobs would inherit
+    # that. Children do not inherit handlers.
     for number in (signal.SIGINT, signal.SIGQUIT, signal.SIGHUP):
         if signal.getsignal(number) == signal.SIG_IGN:
             signal.signal(number, lambda *_: None)
 
 
 class Ending:
-    """SIGTERM, as at a time limit: the test that was running fails by name, and is the last."""
+    """SIGTERM, as at a time limit: the running test fails by name, and is the last."""
 
     def __init__(self):
         self.session = None
-        self.running = None  # (its name, when it began), while a failure would be its own
+        self.running = None  # (its name, when it began) while only it would be at fault
 
     def pytest_sessionstart(self, session):
         self.session = session
@@ -49,7 +49,7 @@ class Ending:
             name, begin = self.running
             self.running = None
             said += ": %s was running, for %.0f s" % (name, time.monotonic() - begin)
-            # At once, in case that the end of the test takes too long as well.
+            # At once, in case the end of the test also takes too long.
             with self.session.config.pluginmanager.get_plugin(
                     "capturemanager").global_and_fixture_disabled():
                 print("\n" + said, flush=True)
@@ -88,13 +88,13 @@ def build():
 
 @pytest.fixture(scope="session")
 def juggle():
-    """The path of the juggle executable; a build without one fails the test."""
+    """The path of the juggle executable; fails the test if it was not built."""
     return helpers.juggle_path()
 
 
 @pytest.fixture(scope="session")
 def jugglectl():
-    """The path of the jugglectl executable; a build without one fails the test."""
+    """The path of the jugglectl executable; fails the test if it was not built."""
     return helpers.built("tools/jugglectl")
 
 
@@ -108,7 +108,8 @@ def run_jugglectl(jugglectl):
 
 @pytest.fixture
 def jugglectl_json(run_jugglectl):
-    """jugglectl_json("predict", "-n", 3): the JSON object of a command that succeeds in silence."""
+    """jugglectl_json("predict", "-n", 3): the JSON object of a command that succeeds without
+    messages."""
     def run(*arguments, **options):
         done = run_jugglectl(*arguments, "--json", **options)
         assert (done.returncode, done.stderr) == (0, "")
@@ -132,7 +133,7 @@ def run_juggle(juggle):
 
 @pytest.fixture
 def background():
-    """background(COMMAND) starts a command; whatever is left of it ends with the test."""
+    """background(COMMAND) starts a command; what is left of it ends with the test."""
     started = []
 
     def start(command, **options):

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the system tests share: paths, running juggle, looking into /proc, waiting.
+"""Helpers of the system tests: paths, running juggle, reading /proc, waiting.
 
-Nothing here sleeps to let something happen: wait_for() polls a condition until a
-deadline, and every wait has one.
+Nothing here sleeps to let something happen: wait_for() polls a condition until a deadline, and
+every wait has one.
 """
 
 import contextlib
@@ -37,7 +37,7 @@ def app(name, build=BUILD):
 
 
 def app_or_skip(name):
-    """The same; skips the test where a build without OpenMP or MPI lacks it."""
+    """The same; skips the test if the build has no OpenMP or MPI."""
     if name in ("ubench-omp", "ubench-mpi") and not (BUILD / "apps" / name).exists():
         pytest.skip("%s is not in this build (no OpenMP or MPI)" % name)
     return app(name)
@@ -55,9 +55,9 @@ def cpus():
 def wait_for(condition, what, process=None, timeout_s=TIMEOUT_S, interval_s=0.005):
     """Returns the first true value of condition(); fails with `what` at the deadline.
 
-    `process` (a Popen, or a pid) has to live until then: once it has ended, that fails at
-    once. A process or thread that vanishes while it is looked at is not an error: the
-    condition is tried again.
+    `process` (a Popen, or a pid) has to live until then: if it ends, this fails at once. A process
+    or thread that vanishes while condition() looks at it is not an error: the condition is tried
+    again.
     """
     deadline = time.monotonic() + timeout_s
     while True:
@@ -74,7 +74,7 @@ def wait_for(condition, what, process=None, timeout_s=TIMEOUT_S, interval_s=0.00
 
 
 def end_of(process):
-    """What there is to say of the end of a process (a Popen, or a pid); None while it lives."""
+    """How a process (a Popen, or a pid) ended, for a message; None while it lives."""
     if process is None or isinstance(process, int):
         return None if process is None or alive(process) else "process %d has ended" % process
     if process.poll() is None:
@@ -84,7 +84,7 @@ def end_of(process):
 
 
 def last_words(process):
-    """What a process of start() wrote to a file, or left in a pipe, as its standard error.
+    """The standard error that a process of start() wrote to a file, or left in a pipe.
 
     Others may hold the pipe open, so this does not wait for its end.
     """
@@ -126,7 +126,7 @@ def status(pid, tid=None):
 def threads(pid):
     """The thread ids of a process, ascending; empty when it is gone.
 
-    Without the thread that ThreadSanitizer adds to our programs, right after the first.
+    Leaves out the thread that ThreadSanitizer adds to our programs, right after the first.
     """
     try:
         tids = sorted(int(name) for name in os.listdir("/proc/%d/task" % pid))
@@ -169,7 +169,7 @@ def descendants(pid):
 
 
 def alive(pid):
-    """True while a process exists and is no zombie."""
+    """True while a process exists and is not a zombie."""
     try:
         return status(pid)["State"][0] not in "ZX"
     except ProcessLookupError:
@@ -185,10 +185,10 @@ def as_user(command, uid=NOBODY):
 
 
 def run(command, timeout_s=TIMEOUT_S, env=None, **options):
-    """Runs a command to its end: the CompletedProcess, with text output, never a hang.
+    """Runs a command to its end, and never hangs: the CompletedProcess, with text output.
 
-    `env` is added to the environment. At the timeout the command and all that it
-    started in its session is killed, and the test fails.
+    `env` is added to the environment. At the timeout the command and everything that it started in
+    its session are killed, and the test fails.
     """
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("stdout", subprocess.PIPE)
@@ -212,7 +212,7 @@ def run(command, timeout_s=TIMEOUT_S, env=None, **options):
 def start(command, env=None, **options):
     """Starts a command in a session of its own and returns the Popen.
 
-    Use the `background` fixture in tests: it also ends what is left over.
+    Use the `background` fixture in tests: it also ends what is left.
     """
     options.setdefault("stdin", subprocess.DEVNULL)
     options.setdefault("text", True)
@@ -224,7 +224,7 @@ def start(command, env=None, **options):
 
 
 def session_members(sid):
-    """Processes of a session. Field 6 of stat; comm may hold blanks and parentheses."""
+    """Processes of a session. Field 6 of stat; comm may contain blanks and parentheses."""
     found = []
     for name in filter(str.isdigit, os.listdir("/proc")):
         with contextlib.suppress(OSError, IndexError, ValueError):
@@ -236,9 +236,10 @@ def session_members(sid):
 
 
 def kill_session(process):
-    """Kills all that is left of the session that start() or run() made.
+    """Kills all that is left of the session that start() or run() created.
 
-    Nobody is left then to remove the segments of a juggle, or a program with libprogress, among them.
+    Then also removes the segments of a juggle or a program with libprogress among them, since
+    nobody else can.
     """
     members = session_members(process.pid)
     for pid in members:
@@ -252,7 +253,8 @@ def kill_session(process):
 
 
 def refused(done, status, *words):
-    """jugglectl ended with one line on standard error with these words, and nothing else."""
+    """jugglectl ended with one line on standard error that contains these words, and no other
+    output."""
     assert (done.returncode, done.stdout) == (status, ""), done.stderr
     assert done.stderr.startswith("jugglectl ") and done.stderr.count("\n") == 1, done.stderr
     for word in words:
@@ -294,13 +296,13 @@ def job(juggle_pid):
 
 
 def stat(pid):
-    """What `jugglectl stat --json` tells of a job; None while there is nothing to tell."""
+    """What `jugglectl stat --json` prints of a job; None while it can't."""
     done = run([built("tools/jugglectl"), "stat", pid, "--json"])
     return json.loads(done.stdout) if done.returncode == 0 else None
 
 
 def wait_for_stat(process, condition, what):
-    """What jugglectl tells of a juggle that was started (a Popen), once condition() holds of it."""
+    """The stat of a juggle that was started (a Popen), once condition() holds for it."""
     def look():
         found = stat(process.pid)
         return found if found and condition(found) else None
@@ -308,7 +310,8 @@ def wait_for_stat(process, condition, what):
 
 
 def looks(balancer_pid, count=50):
-    """A condition: a balancer process has woken up so often, and has looked at its job meanwhile."""
+    """A condition: the balancer process has woken up that often, and has looked at its job
+    meanwhile."""
     def wakeups():
         return sum(int(status(balancer_pid, tid)["voluntary_ctxt_switches"])
                    for tid in threads(balancer_pid))
@@ -360,13 +363,13 @@ def held_job(threads=3, status=7, phase="5ms", barrier="yield"):
 
 
 def is_pinned(pid, threads=3):
-    """Whether a process has that many threads, and each of them one CPU."""
+    """Whether a process has that many threads, each with one CPU."""
     found = masks(pid)
     return len(found) == threads and all(len(mask) == 1 for mask in found.values())
 
 
 def has_masks(pid, expected, threads=3):
-    """Whether a process has that many threads, and each of them these CPUs."""
+    """Whether a process has that many threads, each with these CPUs."""
     found = masks(pid)
     return len(found) == threads and all(mask == set(expected) for mask in found.values())
 
@@ -383,7 +386,7 @@ def compile_c(folder, source, *flags, compiler="cc"):
 
 @contextlib.contextmanager
 def cgroup(controller):
-    """A new group of a controller of control groups, version 1; empty when left."""
+    """A new group of a control-group controller, version 1; it is empty afterwards."""
     root = Path("/sys/fs/cgroup") / controller
     folder = root / ("juggle-test.%d" % os.getpid())
     try:

@@ -89,7 +89,7 @@ class Hosts:
     def __exit__(self, *exception):
         self._stack.close()
 
-    # --- making them ---------------------------------------------------------------------
+    # --- setting up ----------------------------------------------------------------------
 
     def _make(self):
         enter = self._dir / "enter"
@@ -112,7 +112,7 @@ class Hosts:
             self._need([*inside, "link", "set", DEVICE, "up"])
 
     def _keep(self, name, namespaces, script, arguments=()):
-        """Starts the process that keeps namespaces; they end with the tests, however that is."""
+        """Starts the process that keeps namespaces; they end with the tests in any case."""
         process = subprocess.Popen(
             ["setpriv", "--pdeathsig", "KILL", "unshare", *namespaces, "sh", "-c", script, "sh",
              *map(str, arguments)],
@@ -128,10 +128,10 @@ class Hosts:
             pytest.skip("no network of hosts here: %s: %s" % (
                 " ".join(map(str, command)), done.stderr.strip()))
 
-    # --- ending them ---------------------------------------------------------------------
+    # --- cleaning up ---------------------------------------------------------------------
 
     def processes(self, name):
-        """Those in a host, without the one that keeps it."""
+        """The processes in a host, without the one that keeps it."""
         keeper = self._keepers[name].pid
         network = os.stat("/proc/%d/ns/net" % keeper).st_ino
         found = []
@@ -163,7 +163,7 @@ class Hosts:
     # --- slowing them --------------------------------------------------------------------
 
     def slow_link(self, delay_ms=None, rate=None, names=None):
-        """What hosts (all) send takes so much longer, and goes at `rate` (as "10mbit") at most."""
+        """Delays what hosts (default: all) send, and limits it to `rate` (such as "10mbit")."""
         if delay_ms is not None:
             how = ["netem", "delay", "%gms" % delay_ms] + (["rate", rate] if rate else [])
         else:
@@ -177,31 +177,31 @@ class Hosts:
                 pytest.skip("the kernel has no %s: %s" % (how[0], done.stderr.strip()))
 
     def slow_host(self, name, cpus=0.25):
-        """What is started on a host from now on has so many CPUs' time together."""
+        """Limits what is started on a host from now on to the time of that many CPUs in total."""
         cgroups, limits = Path("/sys/fs/cgroup"), {"cpu.max": "%d 100000" % (100000 * cpus)}
         if not (cgroups / "cgroup.controllers").exists():
             cgroups, limits = cgroups / "cpu", {
                 "cpu.cfs_period_us": "100000", "cpu.cfs_quota_us": "%d" % (100000 * cpus)}
         try:
-            # One for each host: what one host starts on another is in the other's.
+            # One for each host: what one host starts on another belongs to the other's.
             for each in self.names:
                 cgroup = cgroups / ("juggle-" + each)
                 if not cgroup.exists():
                     cgroup.mkdir()
                     self._stack.callback(self._remove, each, cgroup)
             for file, value in limits.items():
-                # Not write_text(): it would make the file where there is no such limit.
+                # Not write_text(): it would create the file where there is no such limit.
                 with open(cgroups / ("juggle-" + name) / file, "r+", encoding="ascii") as limit:
                     limit.write(value)
         except OSError as error:
             pytest.skip("no cgroup limits CPUs here: %s" % error)
         for each in self.names:
-            # As it is outside of the hosts, whose /sys is their own.
+            # As it is outside of the hosts, which have their own /sys.
             (self._dir / (each + ".cgroup")).write_text(
                 "/proc/%d/root%s\n" % (os.getpid(), cgroups / ("juggle-" + each)))
 
     def _remove(self, name, cgroup):
-        """A cgroup can go when nobody is in it any more."""
+        """A cgroup can be removed when nobody is in it any more."""
         self._end_processes(name)
 
         def removed():
@@ -217,9 +217,10 @@ class Hosts:
         return [str(self._dir / "enter"), name, quoted(command)]
 
     def command(self, arguments, command, mpi="openmpi"):
-        """The command line and the environment of mpirun, with equal parts of ranks on all hosts.
+        """The command line and the environment of mpirun, with the ranks divided evenly among the
+        hosts.
 
-        `arguments` begins with "-n", RANKS; a list of hosts in it ("-H") is left as it is.
+        `arguments` begins with "-n", RANKS; a list of hosts in it ("-H") is kept.
         """
         ranks = int(arguments[arguments.index("-n") + 1])
         if mpi == "mpich" and ranks > mpis.MPICH_TCP_RANKS_MAX:
@@ -239,7 +240,7 @@ class Hosts:
         else:
             launch = ["-launcher", "ssh", "-launcher-exec", self._dir / "enter",
                       "-iface", DEVICE]
-            # The library sees that it is one machine, and would take its shared memory.
+            # The library sees that it is one machine, and would use shared memory.
             environment.update({"UCX_TLS": "tcp,self", "UCX_NET_DEVICES": DEVICE})
         return self.on(self.names[0], [mpis.launcher(mpi), *launch, *hosts, *arguments,
                                        *command]), environment

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How programs are started by either MPI: its launcher, its environment, its network."""
+"""How to start programs with either MPI: its launcher, its environment, its network."""
 
 import os
 import shutil
@@ -10,11 +10,11 @@ import pytest
 
 import helpers
 
-# To each the suffix of the programs built with it (see apps/meson.build).
+# For each, the suffix of the programs built with it (see apps/meson.build).
 SUFFIXES = {"openmpi": "", "mpich": "-mpich"}
 VERSIONS = {"openmpi": "Open MPI", "mpich": "HYDRA"}
 
-# MPI_Finalize waits for others without letting them go on: any program may hang.
+# MPI_Finalize waits for others without letting them progress: any program may hang.
 MPICH_TCP_RANKS_MAX = 2
 MPICH_TCP_REASON = "MPICH before 4.2 may hang at its end over TCP (its pull request 6596)"
 
@@ -32,7 +32,7 @@ def launcher(mpi):
 
 
 def program(mpi, folder, name):
-    """The path of a program built with this MPI; skips where the build has none."""
+    """The path of a program built with this MPI; skips the test when it was not built."""
     path = str(Path(helpers.BUILD) / folder / (name + SUFFIXES[mpi]))
     if not os.access(path, os.X_OK):
         pytest.skip("%s was not built with %s" % (name, mpi))

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT
 /*
- * A job for the tests of progressive load balancing: threads that update subdomains until
- * standard input ends, one of them slowly. Their work is sleeping, so that it takes the same time on
- * any machine, or, when asked for, computing.
+ * A job for the tests of progressive load balancing: threads that update subdomains until standard
+ * input ends, one of them slowly. Their work is sleeping, so that it takes the same time on any
+ * machine, or, when asked for, computing.
  *
  *     progress-job WORKERS SUBDOMAINS SLOW KIND BALANCING STATUS
  *

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where juggle puts threads, which it leaves alone, and that they get back what they had."""
+"""Where juggle puts threads, which ones it leaves alone, and that they get their masks back."""
 import collections
 import ctypes
 import os
@@ -49,7 +49,7 @@ def alone(app, background, two):
 
 
 def look(process, ubench, threads):
-    """Masks of all threads as they are seen while the balancer looks at them many times."""
+    """Masks of all threads, seen while the balancer looks at them many times."""
     looks = helpers.looks(helpers.wait_for_balancer(process), 50)
     found = []
 
@@ -63,7 +63,7 @@ def look(process, ubench, threads):
 
 
 def apart(masks):
-    """How far the fullest of the CPUs in use is from the emptiest."""
+    """The difference between the most and the fewest threads of the CPUs in use."""
     counts = collections.Counter(cpu for mask in masks.values() for cpu in mask)
     return max(counts.values()) - min(counts.values())
 
@@ -75,7 +75,8 @@ def test_never_more_than_one_apart(wrapped, two, tmp_path, threads):
     seen = set()
 
     def looked():
-        """Masks are read one after the other, and threads may swap in between: one look is no proof."""
+        """Masks are read one after the other, and threads may swap in between: one look proves
+        nothing."""
         masks = helpers.masks(ubench)
         assert set().union(*masks.values()) <= set(two)
         if len(masks) == threads and all(len(mask) == 1 for mask in masks.values()):
@@ -88,7 +89,7 @@ def test_never_more_than_one_apart(wrapped, two, tmp_path, threads):
     for where in placements:
         counts = collections.Counter(where.values())
         assert set(counts) == set(two) and max(counts.values()) - min(counts.values()) == 1, where
-    assert len(seen & set(map(placement, placements))) > 1, "what the trace tells was not done"
+    assert len(seen & set(map(placement, placements))) > 1, "moves of the trace were not carried out"
 
 
 def placement(where):
@@ -118,7 +119,7 @@ def test_static_stays(wrapped, two):
 
 
 def test_cpus_confine_the_job(juggle, app, background, two):
-    """With -c all threads stay within, those that are not balanced as well."""
+    """With -c all threads stay within it, including those that are not balanced."""
     process = background(
         [juggle, "-c", str(two[1]), "-P", "observe", "--", app("ubench"), *BUSY, "-t", "2"],
         stdout=subprocess.DEVNULL)
@@ -151,7 +152,7 @@ def test_detaching_restores_each_mask(juggle, alone, background, two, number):
 
 
 def test_detaching_restores_masks_outside_of_c(juggle, alone, background, two):
-    """Threads that are confined to -c meanwhile get back what is beyond it."""
+    """Threads that are confined to -c meanwhile get back the CPUs beyond it."""
     job = alone(2)
     expected = {tid: set(two) for tid in helpers.threads(job.pid)}
     process = background([juggle, "-c", str(two[0]), "--always", "-p", job.pid])
@@ -279,7 +280,7 @@ int main(void)
 
 
 def test_orphans_of_pinned_processes_are_not(juggle, background, two, tmp_path):
-    """Their parents, of which they could have inherited, were not met, or are forgotten."""
+    """juggle has not met their parents, whose masks they would inherit, or has forgotten them."""
     program = helpers.compile_c(tmp_path, FORKS, "-pthread")
     process = background(["taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "--idle",
                           "none", program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -328,7 +329,7 @@ def churn(tmp_path_factory):
 
 @pytest.mark.parametrize("end", ["detach", "kill"])
 def test_threads_born_at_the_end_are_not_left_pinned(juggle, background, two, churn, end):
-    """Also those that nobody has met when juggle lets go of the job."""
+    """Not even those that juggle has not met when it releases the job."""
     job = background(["taskset", "-c", "%d,%d" % tuple(two), churn])
     for _ in range(3):
         process = background([juggle, "-q", "-c", "%d,%d" % tuple(two), "--always", "-i",

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The workloads as their users see them: options, JSON, signals.
 
-Nothing here asserts how fast anything is: the machine may be small, shared or slow. A
-share of CPU time is only checked against bounds that a starved machine meets as well.
+Nothing here asserts how fast anything is: the machine may be small, shared or slow. A share of CPU
+time is only checked against bounds that a starved machine also meets.
 """
 import json
 import os
@@ -141,7 +141,7 @@ def test_ubench_result(barrier):
     assert len(found["phase_times_s"]) == 7
     assert all(phase > 0 for phase in found["phase_times_s"])
     assert found["phase_median_s"] == sorted(found["phase_times_s"])[3]
-    # Thread 0 sees no more than the span over all threads.
+    # Thread 0's phases take no longer than the span over all threads.
     assert sum(found["phase_times_s"]) <= found["elapsed_s"] + 1e-6
     assert found["cpus"] == len(os.sched_getaffinity(0))
     assert found["ideal_s"] == pytest.approx(0.002 * 7 * max(1, 3 / found["cpus"]))
@@ -225,7 +225,7 @@ def test_omp_environment():
     assert run("ubench-omp", "--pin", env=bound).returncode == 2
     done = run("ubench-omp", *COMMON, "-t", "3", env={
         "OMP_THREAD_LIMIT": "2",
-        # It ends with threads under way, and so leaves their memory to the kernel.
+        # It ends while threads run, and leaves their memory to the kernel.
         "ASAN_OPTIONS": os.environ.get("ASAN_OPTIONS", "") + ":detect_leaks=0"})
     assert done.returncode == 1
     assert done.stderr.count("ubench-omp: ") == 1  # LLVM's runtime adds its own lines
@@ -252,7 +252,7 @@ def test_mpi_says_an_error_once(mpirun):
 # ---- noise
 
 @pytest.mark.parametrize("args, most", [
-    # The share that is expected alone is 0.16 to 0.2; it varies with speed and timers.
+    # The expected share is 0.16 to 0.2 on a free CPU; it varies with speed and timers.
     (["--pattern", "plb"], 0.8),
     (["--pattern", "duty", "--busy", "2ms", "--period", "20ms"], 0.2),
     (["--pattern", "hogs", "--scale", "0.01"], 1.01),
@@ -304,7 +304,7 @@ def test_noise_nice_not_permitted():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("pattern", ["plb", "duty", "hogs"])
 def test_noise_ends_on_signals(background, number, pattern):
-    # Long times: only waking a sleeper can end it soon.
+    # Long times: only waking a sleeping hog can end it soon.
     process = background(
         [helpers.app("noise"), "--pattern", pattern, "--busy", "1ms", "--period", "100s", "--scale",
          "1000", "-n", "3"], stdout=subprocess.PIPE)
@@ -333,7 +333,7 @@ def test_noise_ends_with_its_parent(background, tmp_path):
     helpers.wait_for(lambda: len(helpers.threads(noise)) == 2, "its hog has started", noise)
     parent.kill()
     parent.wait()
-    # It is not our child, so its pid may be anybody's by now: its last word is the proof.
+    # It is not our child, so its pid may be reused: its last output is the proof.
     helpers.wait_for(lambda: path.read_text().endswith("}\n"), "it has written its result")
     assert json.loads(path.read_text())["program"] == "noise"
 
@@ -367,8 +367,8 @@ def wait_until_none_with(word):
 
 @pytest.fixture
 def rank_command(tmp_path):
-    """Start `cat` by noise as rank 3; returns the process, once it is cat, and a word to find
-    its hogs by."""
+    """Start `cat` by noise as rank 3. Returns the process, once it is cat, and a word to find its
+    hogs by."""
     started = []
 
     def start(*args):
@@ -393,7 +393,8 @@ def test_noise_beside_a_rank(rank_command, end):
     assert process.nice == "19\n"
     hog, = hogs_with(word)
     stat = (hog / "stat").read_text().rpartition(")")[2].split()
-    # Neither child nor group is the command's, but the session, within which nice values count.
+    # It shares neither parent nor group with the command, but the session, within which nice values
+    # count.
     assert int(stat[1]) != process.pid
     assert int(stat[2]) != os.getpgid(process.pid)
     assert int(stat[3]) == os.getsid(process.pid)
@@ -401,7 +402,7 @@ def test_noise_beside_a_rank(rank_command, end):
     files = sorted(os.readlink(fd) for fd in (hog / "fd").iterdir())
     assert files[:3] == ["/dev/null"] * 3
     assert len(files) == 4 and "pidfd" in files[3]
-    # Hogs, one on each CPU, beside threads that wait (ThreadSanitizer adds some).
+    # Hogs, one on each CPU, besides threads that wait (ThreadSanitizer adds some).
     masks = [os.sched_getaffinity(int(task.name)) for task in (hog / "task").iterdir()
              if task.name != hog.name]
     here = os.sched_getaffinity(0)
@@ -409,7 +410,7 @@ def test_noise_beside_a_rank(rank_command, end):
     assert all(mask == here for mask in masks if len(mask) > 1)
     if end == "kill":
         process.kill()
-    # The streams close although hogs may be there for a moment.
+    # The streams close although hogs may live for a moment longer.
     assert process.communicate("end", timeout=PATIENCE_S / 2) == (
         "" if end == "kill" else "end", "")
     assert process.returncode == (-signal.SIGKILL if end == "kill" else 0)
@@ -465,7 +466,7 @@ def test_noise_of_the_nearest_launcher():
     done = subprocess.run(
         [helpers.app("noise"), "--ranks", "0", "--nice-command", "0", "--cpu", "8191", "true"],
         capture_output=True, text=True, env=environment, timeout=PATIENCE_S)
-    # Else hogs would have been started, where they cannot be.
+    # Otherwise hogs would have been started, which is impossible there.
     assert (done.returncode, done.stderr) == (0, "")
 
 

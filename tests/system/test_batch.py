@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""The script per-node of juggle-batch(7), as it stands there, under both launchers of MPI.
+"""The script per-node of juggle-batch(7), copied from the page, under both launchers of MPI.
 
-Ranks need no MPI library here: the launchers start any program, and tell each its place.
+Ranks need no MPI library here: the launchers start any program, and give each its rank.
 """
 
 import os
@@ -16,7 +16,7 @@ import mpi as mpis
 
 PAGE = helpers.REPO / "man" / "juggle-batch.7"
 
-# With the options that the manual gives these launchers, beside those in mpis.environment().
+# With the options that the manual gives for these launchers, besides those in mpis.environment().
 ONE_NODE = {"openmpi": ["--oversubscribe", "--bind-to", "none"],
             "mpich": ["-launcher", "fork", "-bind-to", "none"]}
 
@@ -39,7 +39,7 @@ def per_node(tmp_path):
 
 
 def environment(mpi):
-    """What finds juggle by its name, and has it tell what it saw."""
+    """An environment that finds juggle by its name, and has it report what it saw."""
     path = "%s:%s" % (Path(helpers.juggle_path()).parent, os.environ["PATH"])
     return {**mpis.environment(mpi), "PATH": path, "JUGGLE_OPTIONS": "-v"}
 
@@ -65,7 +65,7 @@ def busy():
 
 @pytest.mark.parametrize("mpi", ["openmpi", "mpich"])
 def test_one_juggle_balances_all_ranks_and_goes_with_them(mpi, per_node, juggle, background):
-    ranks = len(helpers.cpus())  # Of two threads each: more than CPUs.
+    ranks = len(helpers.cpus())  # With two threads each: more than CPUs.
     process = background(command(mpi, ranks, [per_node, *busy()]), env=environment(mpi))
     helpers.wait_for(lambda: len(ranks_of(process.pid)) == ranks, "all ranks run", process)
     found = ranks_of(process.pid)
@@ -78,7 +78,7 @@ def test_one_juggle_balances_all_ranks_and_goes_with_them(mpi, per_node, juggle,
     process.wait(timeout=helpers.TIMEOUT_S)
     helpers.wait_for(lambda: not any(map(helpers.alive, [*found, daemon])),
                      "ranks and juggle have ended")
-    # Launchers kill the group of a rank some milliseconds after they asked it to end.
+    # Launchers kill the group of a rank some milliseconds after they ask it to end.
     segment.unlink(missing_ok=True)
 
 

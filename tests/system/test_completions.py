@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The completions, in the shells themselves: what is offered for a line with the cursor at its end."""
+"""The completions, in the shells themselves: the offers for a line with the cursor at its end."""
 
 import contextlib
 import json
@@ -23,7 +23,7 @@ END = "-- end of what is offered for a line"
 
 
 def are_made():
-    """Whether they are in this build; files may be of another configuration of it."""
+    """Whether this build has them; the files may be from another configuration of it."""
     targets = json.loads((helpers.BUILD / "meson-info" / "intro-targets.json").read_text("utf-8"))
     return any(target["name"] == "completions" for target in targets)
 
@@ -33,7 +33,7 @@ pytestmark = pytest.mark.skipif(not are_made(), reason="completions are not in t
 
 @pytest.fixture(scope="module")
 def environment(tmp_path_factory):
-    """Of an ordinary user with an empty home, who finds the programs."""
+    """The environment of an ordinary user with an empty home, who finds the programs."""
     home = tmp_path_factory.mktemp("home")
     (home / "bash-completion").mkdir()
     (home / "bash-completion" / "completions").symlink_to(FOLDER)
@@ -55,7 +55,7 @@ def completed(command, environment, **options):
 
 
 def divided(shown):
-    """What a shell printed, by the line that it was for."""
+    """The output of a shell, divided by line to complete."""
     found = [[]]
     for line in shown:
         if line == END:
@@ -66,10 +66,11 @@ def divided(shown):
     return found
 
 
-# One process completes all lines: a shell starts slowly.
+# One process completes all lines, since a shell starts slowly.
 
 def bash(lines, environment, folder, package=False, made=FOLDER):
-    """What bash puts in place of the last word, as divided by readline; also with its package."""
+    """What bash would put in place of the last word, as divided by readline; also with its
+    package."""
     script = ["PATH=$PATH"]
     if package:
         script.append("source %s; compopt() { :; }" % PACKAGE)
@@ -84,7 +85,7 @@ def bash(lines, environment, folder, package=False, made=FOLDER):
 
 
 def zsh(lines, environment, folder, made=FOLDER):
-    """All matches that zsh puts into each line: a real line editor, on a terminal of its own."""
+    """All matches that zsh inserts into each line: a real line editor, on a terminal of its own."""
     result = folder / "zsh.result"
     (folder / "zsh.lines").write_text("\n".join(lines))
     (folder / ".zshrc").write_text(r"""
@@ -162,7 +163,7 @@ def options_of_fish(name, path):
     lines = [line for line in text.splitlines() if line.startswith("complete ") and (
         re.search("_(at|in) %s[';]" % " ".join(path), line) if path
         else not re.search("_(at|in) [a-z]", line))]
-    # Conditions, and what describes an option, may name others.
+    # Conditions, and descriptions of options, may mention others.
     lines = [re.sub(r" -n '[^']*'", "", line).partition(" -d ")[0] for line in lines]
     return ({"--" + found for line in lines for found in re.findall(r" -l (\S+)", line)} |
             {"-" + found for line in lines for found in re.findall(r" -s '(.)'", line)})
@@ -217,7 +218,7 @@ LINES = [
 ]
 
 
-# What the command has of its own is known of programs of this build.
+# A command's own options are known for programs of this build.
 LINES_WITH_COMMAND = [
     ("juggle -c 0-1 ubench --barrier y", {"yield"}),
     ("juggle --policy static -- ubench --barrier y", {"yield"}),
@@ -250,7 +251,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def job(juggle, jugglectl):
-    """The pid of a juggle that runs."""
+    """The pid of a running juggle."""
     process = helpers.start([juggle, "-q", "sleep", "1000"])
 
     def runs():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Every process and thread below the command is found, however it came to be there."""
+"""Every process and thread below the command is found, however it was started."""
 import os
 import shutil
 import subprocess
@@ -44,7 +44,8 @@ def mpirun():
 
 @pytest.fixture
 def held(juggle, background, tmp_path):
-    """held(COMMAND..., options=[...]): a juggle around a command that ends with its standard input."""
+    """held(COMMAND..., options=[...]): a juggle with a command that ends with its standard
+    input."""
     def start(*command, options=()):
         report = tmp_path / "report.json"
         process = background([juggle, "--always", "-i", "5ms", "--report", report, *options, "--",
@@ -66,19 +67,19 @@ def pids(report, comm):
 
 
 def assert_processes(report, comm, count):
-    """So many processes of that name; LeakSanitizer forks another at their end."""
+    """That many processes of that name; LeakSanitizer forks another at their end."""
     found = len(pids(report, comm))
     assert found >= count if helpers.SANITIZER else found == count
 
 
 def assert_threads(report, count):
-    """So many compute threads; LeakSanitizer adds its own when the program ends."""
+    """That many compute threads; LeakSanitizer adds its own when the program ends."""
     most = count + 1 if helpers.SANITIZER == "address" else count
     assert count <= report["threads"] <= most
 
 
 def computed(report, comm):
-    """Threads of that name which have used CPU time since juggle met them."""
+    """Threads of that name which have used CPU time since juggle found them."""
     return [thread for thread in report["thread"]
             if thread["comm"] == comm and thread["progress_s"] > 0]
 
@@ -141,7 +142,7 @@ def test_forked_children(balanced, app):
 
 
 def test_double_forked_children(balanced, app, tmp_path):
-    """Their parent has ended: found, since juggle is the subreaper."""
+    """Their parent has ended: juggle finds them, since it is the subreaper."""
     done = tmp_path / "done"
     os.mkfifo(done)
     script = ("( ( %s -t 2 -p 200 --json %s/a; echo > %s ) & ) ; read line < %s"
@@ -151,7 +152,7 @@ def test_double_forked_children(balanced, app, tmp_path):
     assert_threads(report, 2)
 
 
-# Works in a thread, and at a line of input starts two more that work as well.
+# Works in one thread, and at a line of input starts two more that work, too.
 LATE = r"""
 import hashlib, sys, threading
 data = bytes(1 << 20)
@@ -187,7 +188,7 @@ end.set()
 
 @pytest.mark.parametrize("after_s", [0, 1.1])
 def test_hundreds_of_idle_threads(held, after_s):
-    """Also after the first second, when the looks for new threads are rarer."""
+    """Even after the first second, when juggle looks for new threads less often."""
     job = held("/usr/bin/python3", "-c", HUNDREDS)
     helpers.wait_for_stat(job, lambda found: found["age_s"] > after_s, "it has run so long")
     job.stdin.write("\n")
@@ -282,8 +283,8 @@ sys.stdin.readline()
 """
 
 
-# Of main (which rests), worker0, worker1, rester0, rester1, rester2. A name is looked at
-# again after a while, and whether a thread rests shows in time.
+# Of main (which rests), worker0, worker1, rester0, rester1, rester2. juggle looks at a name again
+# after a while, and notices in time that a thread rests.
 @pytest.mark.parametrize("idle, threads", [
     ("auto", 2), ("main", 5), ("none", 6), ("comm=rester*", 3), ("comm=rester*,main", 2),
     ("comm=*", 0)])

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl doctor on this machine: what it finds depends on that, so only what a test brings about
-itself is compared."""
+"""jugglectl doctor on this machine: its findings depend on that, so a test compares only what it
+causes itself."""
 
 import json
 import os
@@ -12,7 +12,7 @@ import pytest
 import helpers
 from test_manuals import keys_of_page, source
 
-# What the environment of the tests may have of it would be found, too.
+# The environment of the tests may set some of these, which doctor would find.
 CLEAN = re.compile(r"OMP_|GOMP_|KMP_|OMPI_|PRTE_|HYDRA_|I_MPI_|MV2_|SLURM_|PBS_|OAR_|LSB_|JUGGLE_OPTIONS")
 
 
@@ -39,7 +39,7 @@ def level(findings, name):
 
 
 def on_cpus(count):
-    """Words that make a command run on so many CPUs."""
+    """The beginning of a command line that confines a command to that many CPUs."""
     if not shutil.which("taskset"):
         pytest.skip("taskset is not installed")
     return ["taskset", "-c", ",".join(map(str, helpers.cpus()[:count]))]
@@ -133,13 +133,13 @@ def test_ordinary_user(jugglectl, unprivileged):
     assert level(findings, "samplers") == "good"
     assert level(findings, "sampler_taskstats") == "note"
     assert "uid %d" % unprivileged.uid in findings["privileges"]["text"]
-    # sudo and the like are out of juggle's reach.
+    # juggle can't move sudo and the like.
     program = shutil.copy(shutil.which("true"), unprivileged.dir / "set-uid")
     os.chmod(program, 0o4755)
     done = unprivileged.run([copy, "doctor", "--json", "--", program], env=environment())
     findings = {finding["id"]: finding for finding in json.loads(done.stdout)["findings"]}
     assert (done.returncode, level(findings, "command_privileges")) == (1, "problem")
-    # What runs as yet another user keeps its real user, by whom it may be moved.
+    # A process that runs as yet another user keeps its real user ID, so its user may move it.
     os.chown(program, unprivileged.uid - 1, -1)
     os.chmod(program, 0o4755)
     done = unprivileged.run([copy, "doctor", "--json", "--", program], env=environment())
@@ -232,7 +232,7 @@ def test_mpi(doctor, app):
     assert (status, level(findings, "launched_program")) == (1, "problem")
 
 
-# What doctor says of Open MPI is true of the one installed: where its ranks may run.
+# What doctor says about Open MPI holds for the installed one: where its ranks may run.
 @pytest.mark.needs_cpus(2)
 @pytest.mark.parametrize("options, bound", [
     (["-n", "2"], True), (["--bind-to", "none", "-n", "2"], False),

@@ -66,7 +66,7 @@ def test_the_real_machine(run_juggle, tmp_path):
 
 
 def test_a_machine_that_does_not_know_the_cpus(run_juggle, app, tmp_path):
-    """hwloc sees fewer CPUs than there are: those unknown to it are one more domain."""
+    """hwloc sees fewer CPUs than there are: the others form one more domain."""
     if helpers.cpus()[:2] != [0, 1]:
         pytest.skip("may not use CPUs 0 and 1")
     report, _ = run(run_juggle, app, tmp_path, "split", {"HWLOC_SYNTHETIC": "node:1 pu:1"})

@@ -34,7 +34,7 @@ def test_ranks_on_two_hosts(two, library):
         [two.names[rank * 2 // ranks] for rank in range(ranks)]
     assert [int(there) for _, _, _, there, _, _ in who] == \
         [rank % (ranks // 2) for rank in range(ranks)]
-    # It went by the network: what was read and sent from rank to rank is some megabytes.
+    # It used the network: ranks read and sent some megabytes.
     sent = helpers.run(two.on(two.names[0], ["cat", "/sys/class/net/eth0/statistics/tx_bytes"]))
     assert int(sent.stdout) > 1000000
 
@@ -70,13 +70,13 @@ def test_killed_rank_ends_the_job(two, library, background):
     os.kill(pids[two.names[1]], signal.SIGKILL)
     said, _ = process.communicate(timeout=helpers.TIMEOUT_S)
     assert process.returncode != 0
-    # Who notices first: mpirun, or the rank that is left.
+    # Either mpirun notices first, or the remaining rank.
     assert re.search("signal:? 9|exit code: 9|fatal error", said, re.IGNORECASE), said
     helpers.wait_for(lambda: not any(map(helpers.alive, pids.values())), "all ranks have ended")
 
 
 def solve(two, library, *options):
-    """jacobi, a rank on each host; its report."""
+    """jacobi with a rank on each host; its report."""
     ranks = RANKS[library]
     done = two.mpirun(["-n", str(ranks)], [
         mpi.program(library, "apps", "jacobi"), "--threads", "1", "--grid", "60x120",
@@ -112,7 +112,7 @@ def test_jacobi_with_a_slow_host(two, dplb):
 
 
 def test_nothing_is_left(tmp_path):
-    """Nor when whoever made the hosts is killed."""
+    """Not even when whoever made the hosts is killed."""
     script = tmp_path / "script.py"
     script.write_text("""
 import subprocess, sys, time

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CPUs that go and come back while a job runs: hot-plug, and cpusets that change."""
+"""CPUs that go offline and come back while a job runs: hot-plug, and cpusets that change."""
 import contextlib
 import os
 import pathlib
@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.needs_root, pytest.mark.needs_cpus(2)]
 
 @pytest.fixture
 def two():
-    """Two CPUs; the second is the one that goes."""
+    """Two CPUs; the second is the one that goes offline."""
     return [helpers.cpus()[0], helpers.cpus()[-1]]
 
 
@@ -101,7 +101,7 @@ def test_end_while_a_cpu_is_offline(held, hotplug, two):
 
 
 def test_masks_after_a_cpu_has_come_back(juggle, background, hotplug, two):
-    """What a thread had before includes the CPU that was away when juggle let go."""
+    """A thread's original mask includes the CPU that was offline when juggle released it."""
     job = background(["taskset", "-c", "%d,%d" % tuple(two), *helpers.held_job()],
                      stdin=subprocess.PIPE)
     ubench = helpers.wait_for_below(job, "ubench")
@@ -135,7 +135,7 @@ def test_cpuset_shrinks_and_grows(held, two):
         job.runs()
         (folder / "cpuset.cpus").write_text(",".join(map(str, two)))
         if tuple(map(int, re.findall("[0-9]+", os.uname().release)[:2])) >= (6, 2):
-            job.balanced_on(two)  # older kernels forget what a thread had asked for
+            job.balanced_on(two)  # older kernels forget the mask that a thread had set
         job.runs()
         report = job.end()
     assert report["balancer"] == "ended"

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Who uses whom, by all #include lines of the tree; and what only one file may use.
 
-Includes are paths from the root of the tree, so that each line tells whom a file uses.
+Includes are paths from the root of the tree, so each line names the file that it uses.
 """
 
 import os
@@ -13,20 +13,20 @@ import helpers
 
 PARTS = ("apps", "daemon", "libprogress", "tools")
 
-# Who may use which files: the first line whose beginning is that of a file's path decides. A word is
-# the beginning of the paths that may be used, with "!" that of an exception.
+# Which files may be used: the first row whose beginning fits a file's path decides. A word is the
+# beginning of the paths that may be used, or with "!" the beginning of an exception.
 RULES = [
     # Decisions are pure.
     ("daemon/policy/", "daemon/policy/ libprogress/policy/random.h"),
     ("libprogress/policy/", "libprogress/policy/"),
-    # What several need rests on nothing but itself.
+    # Shared basics depend on nothing but each other.
     ("daemon/base/", "daemon/base/"),
-    # Looking and acting know of each other no more than of the balancer.
+    # Looking and acting depend on the policy, but not on each other.
     ("daemon/proc/", "daemon/proc/ daemon/base/ daemon/policy/"),
     ("daemon/sample/", "daemon/sample/ daemon/base/ daemon/policy/"),
     ("daemon/act/", "daemon/act/ daemon/base/ daemon/policy/"),
     ("daemon/topology/", "daemon/topology/ daemon/base/"),
-    # The library is a guest in other programs; what they see of it is one file.
+    # The library is a guest in other programs; they see only one file of it.
     ("libprogress/progress.h", ""),
     ("libprogress/", "libprogress/"),
     ("daemon/", "daemon/ libprogress/progress.h libprogress/policy/ libprogress/reader/"),
@@ -40,12 +40,12 @@ RULES = [
                "libprogress/progress.h libprogress/policy/ libprogress/reader/"),
 ]
 
-# A policy has no clock, files, threads or processes: of the C library's headers these are left.
+# A policy has no clock, files, threads or processes: these headers of the C library are left.
 PURE = ("daemon/policy/", "libprogress/policy/")
 PURE_HEADERS = {"assert.h", "errno.h", "float.h", "inttypes.h", "limits.h", "math.h", "stdbool.h",
                 "stddef.h", "stdint.h", "stdlib.h", "string.h"}
 
-# What only one file uses, in all parts or in some.
+# What only one file may use, in all parts or in some.
 ONLY_IN = [
     (r"#\s*include\s*<netlink/", "daemon/sample/taskstats.c", PARTS),
     (r"#\s*include\s*<hwloc", "daemon/topology/topology.c", PARTS),
@@ -63,7 +63,7 @@ def tree():
 
 
 def code(lines):
-    """The lines without comments, and without texts but those of #include."""
+    """The lines without comments, and without string literals except those of #include."""
     text = "\n".join(lines)
     text = re.sub(r'/\*.*?\*/|//[^\n]*|(?<!include )"(?:\\.|[^"\\\n])*"',
                   lambda found: re.sub(r"[^\n]", " ", found[0]), text, flags=re.DOTALL)
@@ -71,7 +71,7 @@ def code(lines):
 
 
 def includes(files):
-    """(path, number of the line, "<" or '"', what is included) of all files."""
+    """(path, line number, "<" or '"', what is included) of all files."""
     for path, lines in files.items():
         for number, line in enumerate(lines, 1):
             found = INCLUDE.match(line)
@@ -103,7 +103,7 @@ def wrong_includes(files):
 
 
 def rooms(files):
-    """{path: its room}: the folder, but a file that lies beside folders is a room of its own."""
+    """{path: its room}: the folder; but a file that lies beside folders is a room of its own."""
     with_folders = {os.path.dirname(os.path.dirname(path)) for path in files}
     return {path: os.path.splitext(path)[0] if os.path.dirname(path) in with_folders
             else os.path.dirname(path) for path in files}
@@ -136,7 +136,7 @@ def circles(files):
 
 
 def other_uses(files):
-    """A line of text for each use, outside of its one file, of what is for that alone."""
+    """A line of text for each use of such a thing outside of its one file."""
     found = []
     for pattern, only, parts in ONLY_IN:
         for path, lines in files.items():
@@ -172,7 +172,7 @@ def test_one_file_each(files):
     assert not wrong, "\n" + "\n".join(wrong)
 
 
-# --- the checks find what they are for -----------------------------------------------
+# --- the checks find what they should ------------------------------------------------
 
 BASE = {"daemon/base/clock.h": [], "daemon/policy/policy.h": [], "daemon/act/act.h": [],
         "daemon/keeper/keeper.h": [], "daemon/telemetry/reader.h": [], "daemon/telemetry/writer.h": [],
@@ -244,13 +244,13 @@ def test_files_beside_folders_are_rooms():
     assert circles(main) == {}
     assert set(circles({**main, "daemon/options.c": [line % "daemon/keeper/keeper.h"]})) == {
         frozenset(["daemon/options", "daemon/keeper"])}
-    # A circle of files within a folder is that folder's own matter.
+    # A circle of files within a folder is allowed.
     assert circles({**main, "daemon/options.h": [line % "daemon/other.h"],
                     "daemon/other.h": [line % "daemon/options.h"]}) == {}
 
 
 def test_uses_are_found():
-    """In code, and not in what is said of it."""
+    """In code, but not in comments."""
     said = ["/* sched_setaffinity(2) is", " * sched_setaffinity */", 'puts("sched_setaffinity");', ""]
     assert other_uses({"tools/stat/stat.c": said}) == []
     used = [*said, "\tsched_setaffinity(0, 8, &mask); /* here */"]

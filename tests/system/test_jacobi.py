@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The Jacobi solver: its modes against a solution computed here, its options, its files.
 
-Grids are small, so that a starved machine is through in a moment, and nothing depends on
-speed. The solver's own parts are tested in tests/unit/apps/jacobi/.
+Grids are small, so that even a starved machine finishes in a moment, and nothing depends on speed.
+tests/unit/apps/jacobi/ tests the parts of the solver.
 """
 
 import array
@@ -64,7 +64,8 @@ def load(path):
 
 
 def iterate(rows=ROWS, columns=COLUMNS):
-    """Yields the solution after 0, 1, 2, ... iterations, and its residual over that of the start."""
+    """Yields the solution after 0, 1, 2, ... iterations, and its residual relative to that of the
+    start."""
     source = [math.exp(-0.5 * (((i + 0.5) / columns - 0.5) / 0.125) ** 2) for i in range(columns)]
     now = [[0, *source, 0]] + [[0] + [1] * columns + [0] for _ in range(rows)] + [[0] * (columns + 2)]
     first = None
@@ -98,7 +99,7 @@ def test_sync_is_the_sequential_solution(jacobi, tmp_path, cut, subdomains):
 
 @pytest.fixture(scope="module")
 def converged():
-    """The solution, and how many iterations it takes to a residual of 1e-9."""
+    """The solution, and how many iterations it takes to reach a residual of 1e-9."""
     states = list(itertools.islice(iterate(), 2001))
     return states[-1][0], sum(residual > 1e-9 for _, residual in states)
 
@@ -153,7 +154,7 @@ def test_defaults(jacobi):
 
 
 def of_one_thread(jacobi, path, *options):
-    """What one thread does is the same each time, in all modes: its JSON without times, and its cells."""
+    """One thread does the same each time, in all modes: its JSON without times, and its cells."""
     found = jacobi("-t", "1", *options, "--output", path)
     return {key: value for key, value in found.items()
             if not key.startswith("dplb") and not key.endswith(("_s", "rate"))}, path.read_bytes()
@@ -164,7 +165,7 @@ def test_defaults_are_what_is_done(jacobi, tmp_path):
                 "--balance", "split", "--host", "self", "--period", "1ms"]
     done = of_one_thread(jacobi, tmp_path / "a.npy", "-n", "5")
     assert of_one_thread(jacobi, tmp_path / "b.npy", "-n", "5", *explicit) == done
-    # Else a difference would not show.
+    # Otherwise a difference would not show.
     for other in (["--subdomains", "5"], ["--grid", "299x300"], ["--mode", "sync"]):
         assert of_one_thread(jacobi, tmp_path / "c.npy", "-n", "5", *other)[1] != done[1]
 
@@ -182,7 +183,7 @@ def test_odd_grids(jacobi, grid, threads, subdomains, cut):
 # --- files and signals ---------------------------------------------------------------
 
 def samples_of(path):
-    """The samples of a trace: when, and the updates of each subdomain."""
+    """The samples of a trace: times, and the updates of each subdomain."""
     lines = path.read_text().splitlines(keepends=True)
     assert all(line.startswith("# ") for line in lines[:1])
     return [[int(word) for word in line.split(" ")] for line in lines[1:] if line.endswith("\n")]
@@ -220,7 +221,7 @@ def test_signals_end_it_in_order(app, background, tmp_path, mode, number):
 
 
 def test_ignored_signals_stay_ignored(app, background, tmp_path):
-    """As nohup has it."""
+    """As under nohup."""
     process = background(["sh", "-c", 'trap "" HUP; exec "$@"', "sh", app("jacobi"), "-t", "1",
                           "--residual", "1e-300", "--trace", tmp_path / "trace", "-q"], env=ENV)
     helpers.wait_for(lambda: (tmp_path / "trace").stat().st_size > 0, "it runs", process)
@@ -268,7 +269,7 @@ def test_progress_on_a_terminal(app):
 
 
 def test_largest_numbers(jacobi):
-    """What the options allow the library allows, too: nothing is near enough to be moved."""
+    """The library accepts all that the options accept: nothing is near enough to be moved."""
     found = jacobi(*GRID, "-n", "10", "--pairs", "1024", "--low", "65536", "--high", "65536",
                    "--balance", "hybrid:4294967295", "--period", "3600s",
                    "--dplb", "neighbours:65536", "--dplb-period", "3600s",
@@ -349,7 +350,7 @@ def test_files_that_cannot_be_written(app, option, path):
 
 @pytest.mark.parametrize("option", ["--output", "--trace", "--json"])
 def test_files_are_tried_first(app, option):
-    """Before a run that takes far longer than a test."""
+    """This fails before a run that would take far longer than a test."""
     done = helpers.run([app("jacobi"), *GRID, "-r", "1e-300", option, "/nonexistent/file"], env=ENV)
     assert (done.returncode, done.stdout) == (1, "")
     assert done.stderr == "jacobi: %s: %s\n" % ("/nonexistent/file", os.strerror(errno.ENOENT))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl itself: which command is run, and what is said when none is."""
+"""jugglectl itself: which command it runs, and its message when there is none."""
 
 import re
 import shutil
@@ -10,7 +10,7 @@ import pytest
 import helpers
 
 COMMANDS = ["list", "stat", "top", "doctor", "plot", "clean", "predict", "simulate", "replay"]
-# Their words; simulate alone has others below it.
+# Their words; only simulate has others below it.
 LEAVES = [[command] for command in COMMANDS if command != "simulate"] + [
     ["simulate", machine] for machine in ("juggle", "plb", "dplb")]
 
@@ -67,7 +67,7 @@ def test_unknown_machine(run_jugglectl):
 
 @pytest.mark.parametrize("command", LEAVES, ids=" ".join)
 def test_command_without_what_it_needs_is_one_line(run_jugglectl, command):
-    """And it has the whole name, as typed."""
+    """And it has the full name, as typed."""
     done = run_jugglectl(*command, "--no-such-option")
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.startswith("jugglectl %s: " % " ".join(command))
@@ -77,7 +77,7 @@ def test_command_without_what_it_needs_is_one_line(run_jugglectl, command):
                                    ["predict", "--help"], ["predict", "-n", "3", "-m", "2", "-e", "1s"],
                                    ["predict", "-n", "3", "-m", "2", "-e", "1s", "--json"]])
 def test_full_disk(run_jugglectl, words):
-    """What could not be written is not a success."""
+    """A failure to write output is not a success."""
     with open("/dev/full", "w", encoding="utf-8") as full:
         done = run_jugglectl(*words, stdout=full)
     assert done.returncode == 1
@@ -87,7 +87,7 @@ def test_full_disk(run_jugglectl, words):
 # --- what it can't do ------------------------------------------------------------------
 
 def symbols(path):
-    """Names in a program, whether it has or wants them."""
+    """Names in a program, defined or needed."""
     nm = shutil.which("nm")
     if not nm:
         pytest.skip("nm is not installed")

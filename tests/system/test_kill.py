@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Whatever happens to juggle, the job runs on, ends with its own status, and has its
-affinity masks back."""
+"""Whatever happens to juggle, the job runs on, ends with its own status, and gets its affinity
+masks back."""
 import os
 import signal
 import subprocess
@@ -121,7 +121,7 @@ def test_killed_juggle_that_was_attached(juggle, background):
 
 
 def test_killed_both(held):
-    """Nobody is left who knows the masks; the job runs on all the same."""
+    """Nobody is left who knows the masks, but the job still runs on."""
     job = held()
     os.kill(job.juggle.pid, signal.SIGSTOP)
     os.kill(job.balancer, signal.SIGKILL)
@@ -145,7 +145,7 @@ def test_stopped_balancer_does_not_hold_up_the_end(held):
 
 @pytest.mark.needs_root
 def test_frozen_balancer_does_not_hold_up_the_end(held):
-    """Not even SIGKILL ends it: as when it waits for a device, or for a busy CPU."""
+    """Not even SIGKILL ends it, as when it waits for a device, or for a busy CPU."""
     job = held()
     with helpers.cgroup("freezer") as folder:
         (folder / "cgroup.procs").write_text(str(job.balancer))
@@ -173,7 +173,7 @@ def test_stopped_balancer_catches_up(held):
 
 
 def test_stopped_juggle_and_killed_balancer(held):
-    """The keeper puts the masks back as soon as it can run again."""
+    """The keeper restores the masks as soon as it can run again."""
     job = held()
     os.kill(job.juggle.pid, signal.SIGSTOP)
     os.kill(job.balancer, signal.SIGKILL)
@@ -185,7 +185,7 @@ def test_stopped_juggle_and_killed_balancer(held):
 
 
 def test_orphans_of_the_job_keep_no_pinned_mask(juggle, app, background, tmp_path):
-    """The command ends before what it left behind, which nobody balances any more."""
+    """The command ends before processes that it left behind, which nobody balances any more."""
     two = helpers.cpus()[:2]
     pid_file = tmp_path / "pid"
     script = ('"$@" >/dev/null 2>&1 & echo $! > %s; read line' % pid_file)

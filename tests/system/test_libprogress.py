@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""libprogress as programs meet it: what the shared library exports, and the examples."""
+"""libprogress as programs see it: the exports of the shared library, and the examples."""
 
 import re
 import shutil
@@ -24,7 +24,7 @@ def run_example(name, *arguments):
 
 
 def test_exports():
-    """The functions of the header, by their version, and nothing of the policy."""
+    """The functions of the header, by version, and nothing of the policy."""
     nm = shutil.which("nm")
     if not nm:
         pytest.skip("nm is not installed")

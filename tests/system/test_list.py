@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl list and clean: what runs, what was left, and what is hostile, in a /dev/shm of their own."""
+"""jugglectl list and clean: running, leftover and hostile segments, in a /dev/shm of their own."""
 
 import json
 import os
@@ -25,8 +25,8 @@ NO_SUCH_PID = 2 ** 22 + 1  # pids are smaller
 
 @pytest.fixture
 def shm(background, jugglectl):
-    """A mount namespace in which nobody else publishes: .path is its /dev/shm, .command(COMMAND) runs
-    in it, .list() and .clean() are what jugglectl tells there."""
+    """A mount namespace in which nobody else publishes: .path is its /dev/shm, .command(COMMAND)
+    runs in it, .list() and .clean() return what jugglectl prints there."""
     unshare = ["unshare", "-m"] if ROOT else ["unshare", "-rm"]
     holder = background(
         [*unshare, "sh", "-c", "mount -t tmpfs none /dev/shm && chmod 1777 /dev/shm && echo ready && read x"],
@@ -57,13 +57,13 @@ def shm(background, jugglectl):
             return {Path(o["path"]).name: o for o in self._objects("clean", *arguments, **options)}
 
         def state(self, pid):
-            """Of the only segment with this pid."""
+            """The only segment with this pid."""
             found = [entry["state"] for entry in self.list() if entry["pid"] == pid]
             assert len(found) == 1
             return found[0]
 
         def segment(self, pid, content=b"", kind="progress"):
-            """A file that nobody holds, at the name of a segment."""
+            """A file that nobody has open, with the name of a segment."""
             path = self.path / ("%s.%d.%d" % (kind, self.uid, pid))
             path.write_bytes(content)
             path.chmod(0o600)
@@ -76,14 +76,14 @@ def shm(background, jugglectl):
 
 @pytest.fixture
 def sleeper(background):
-    """sleeper() is the pid of a process that is there till the end."""
+    """sleeper() is the pid of a process that lives until the end."""
     return lambda: background(["sleep", "600"]).pid
 
 
 @pytest.fixture
 def jacobi(shm, background, app):
-    """jacobi("-t", "2", wrap=[...]) starts one that does not end; so many new segments are there
-    when that returns. The pid of the Popen is its own or, with wrap, that of the command before it."""
+    """jacobi("-t", "2", wrap=[...]) starts one that does not end, and returns when `count` new
+    segments exist. The pid of the Popen is its own or, with wrap, that of the command before it."""
     def start(*options, wrap=(), count=1, env=None):
         before = len(shm.list())
         process = background(
@@ -97,7 +97,7 @@ def jacobi(shm, background, app):
 
 
 def kill_at_once(pids):
-    """None of them may clean up after another: all stand still before the first dies."""
+    """None of them may clean up after another: all are stopped before the first is killed."""
     for how in (signal.SIGSTOP, signal.SIGKILL):
         for pid in pids:
             os.kill(pid, how)
@@ -111,7 +111,7 @@ def one(entries, kind):
 
 
 def progress_header(pid, version=2, workers=1, subdomains=2, **changes):
-    """What libprogress writes, and room for the records behind it."""
+    """What libprogress writes, with room for the records behind it."""
     fields = {"magic": 0x53534552474F5250, "version": version, "header_bytes": 256,
               "size_bytes": 256 + 128 * workers + 64 * subdomains, "workers": workers,
               "subdomains": subdomains, "worker_bytes": 128, "subdomain_bytes": 64, "pid": pid,
@@ -185,14 +185,14 @@ def test_wrapped(shm, jacobi, juggle):
     assert progress["workers"] == 2 and progress["subdomains"] >= 2
     assert progress["balancing"] == "split" and progress["threads"] is None
     assert progress["path"] == "/dev/shm/progress.%d.%d" % (shm.uid, progress["pid"])
-    # As text: a line each, the one below the other, in 80 columns.
+    # As text: one line each, one below the other, in 80 columns.
     head, first, second = shm.run("list").stdout.splitlines()
     assert head.startswith("PID/JOB ") and max(map(len, (head, first, second))) <= 79
     assert first.startswith("%d/%d " % (process.pid, progress["pid"])) and " jacobi --grid" in first
     assert second.startswith(" \\_ %d " % progress["pid"])
     assert shm.run("list", "--no-headings").stdout.count("\n") == 2
     assert "-n 1000000000000" in shm.run("list", "-w").stdout
-    # A job is left alone, whatever is asked for.
+    # A running job is left alone, whatever the options.
     assert {action["action"] for action in shm.clean().values()} == {"left"}
 
 
@@ -223,7 +223,7 @@ def test_ranks(shm, jacobi, juggle):
     assert " RANK " in shm.run("list").stdout
 
 
-# --- what was left -------------------------------------------------------------------
+# --- leftovers -----------------------------------------------------------------------
 
 def test_killed(shm, jacobi, juggle):
     (shm.path / "somebody.else.1").write_bytes(b"x")
@@ -257,7 +257,7 @@ def test_killed(shm, jacobi, juggle):
 
 
 def test_used_by_somebody(shm):
-    """As a process of another PID namespace: nobody has the pid, but somebody the file."""
+    """As a process in another PID namespace: nobody has the pid, but somebody has the file."""
     path = shm.segment(NO_SUCH_PID, progress_header(NO_SUCH_PID))
     with path.open("r+b"):
         assert shm.state(NO_SUCH_PID) == "unseen"
@@ -269,7 +269,7 @@ def test_used_by_somebody(shm):
 
 @pytest.mark.needs_root
 def test_another_pid_namespace(shm, background, jacobi, juggle):
-    """Its juggle is number 1 there, and here that number stands above all processes."""
+    """Its juggle is number 1 there, and here that number is an ancestor of all processes."""
     unshare = shm.command(["unshare", "-p", "-f", "--mount-proc"])
     if helpers.run([*unshare, "true"]).returncode != 0:
         pytest.skip("no PID namespace")
@@ -281,7 +281,7 @@ def test_another_pid_namespace(shm, background, jacobi, juggle):
     assert progress["pid"] == alone.pid and progress["juggle_pid"] is None
     assert shm.state(1) == "unseen"
     assert shm.clean()["juggle.0.1"]["action"] == "left"
-    kill_at_once(helpers.descendants(process.pid)[::-1])  # their init last: with it all die
+    kill_at_once(helpers.descendants(process.pid)[::-1])  # their init last: all die with it
     assert shm.clean()["juggle.0.1"]["action"] == "removed"
 
 
@@ -308,11 +308,11 @@ def test_other_users(shm, background, unprivileged, jugglectl, sleeper):
     mine = shm.segment(NO_SUCH_PID)
     used = shm.segment(sleeper(), progress_header(1))
     helpers.wait_for(lambda: [e for e in shm.list() if e["job_pid"]], "it runs", held)
-    # Root sees all; it may ask for a user's.
+    # Root sees all; it may ask for one user's.
     job, = shm.list("-u", str(unprivileged.uid))
     assert (job["pid"], job["uid"], job["policy"]) == (held.pid, unprivileged.uid, "observe")
     assert [e["uid"] for e in shm.list("-u", "root")] == [0, 0]
-    # They see theirs, and that there are others.
+    # They see their own, and that there are others.
     found = {e["path"]: e for e in shm.list(wrap=unprivileged.command)}
     assert found["/dev/shm/" + used.name]["state"] == "foreign"
     assert found["/dev/shm/" + used.name]["workers"] is None
@@ -329,7 +329,7 @@ def test_other_users(shm, background, unprivileged, jugglectl, sleeper):
 
 @pytest.mark.needs_root
 def test_without_leases(shm, unprivileged):
-    """Root of a container may lack CAP_LEASE, and cannot tell who uses what other users left."""
+    """Root of a container may lack CAP_LEASE, and cannot know who uses other users' leftovers."""
     wrap = lambda command: ["setpriv", "--bounding-set", "-lease", "--", *command]
     path = shm.path / ("progress.%d.%d" % (unprivileged.uid, NO_SUCH_PID))
     path.write_bytes(progress_header(NO_SUCH_PID))
@@ -344,7 +344,7 @@ def test_without_leases(shm, unprivileged):
     assert shm.clean()[path.name]["action"] == "removed"
 
 
-# --- what is hostile -----------------------------------------------------------------
+# --- hostile files -------------------------------------------------------------------
 
 HOSTILE = {
     "empty": (b"", "starting"),
@@ -387,7 +387,7 @@ def test_other_kinds_of_files(shm, sleeper):
     shm.segment(pid, progress_header(pid)).chmod(0o666)
     assert shm.state(pid) == "damaged"
     assert stat.S_IMODE(path.stat().st_mode) == 0o666
-    # A name that leads elsewhere is itself what is removed.
+    # A symbolic link is removed itself, not its target.
     other = shm.path / "other"
     other.write_bytes(b"x")
     link = shm.segment(NO_SUCH_PID)
@@ -398,7 +398,7 @@ def test_other_kinds_of_files(shm, sleeper):
 
 
 def test_escape_sequences(shm, background, tmp_path):
-    """A command may have any name; a terminal gets none of it."""
+    """A command may have any name; none of it reaches the terminal."""
     evil = tmp_path / "\033]0;evil\a\n\xff"
     evil.symlink_to("/bin/sleep")
     pid = background([evil, "600"]).pid
@@ -448,7 +448,8 @@ def test_cut_while_read(shm, sleeper):
 
 
 def test_owner_dies_while_read(shm, background, app):
-    """At any moment from its start on: a line less, or a state, but no failure."""
+    """At any moment from its start on, a line may be missing, or in another state, but nothing
+    fails."""
     for delay_s in (0, 0.005, 0.02, 0.05):
         process = background(
             shm.command([app("jacobi"), "-t", "1", "--grid", "8x8", "-n", "1000000000000"]),

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The manual pages against the programs: options, defaults, keys of the JSON output.
 
-A page has an option as `.It Fl x , Fl -name Ns = Ns Ar ARG`, and its default in the text
-below in the words of --help: `(default: ...)`.
+A page has an option as `.It Fl x , Fl -name Ns = Ns Ar ARG`, and its default in the text below in
+the words of --help: `(default: ...)`.
 """
 
 import json
@@ -30,7 +30,7 @@ ALL_PAGES = sorted([page_of(program) for program in PROGRAMS] + ["juggle.7", "ju
 
 @pytest.fixture
 def program(request, juggle, jugglectl, app):
-    """The words of a command line, and the page that tells of it."""
+    """The words of a command line, and the page that describes it."""
     name, *subcommand = request.param.split()
     path = {"juggle": juggle, "jugglectl": jugglectl}.get(name) or app(name)
     return [path, *subcommand], page_of(request.param)
@@ -43,7 +43,7 @@ def source(page):
 
 
 def default_of(text):
-    """What stands in `(default: ...)`; None without one, a list when there are several."""
+    """The text in `(default: ...)`; None without one, a list when there are several."""
     found = re.findall(r"\(default: ([^()]*)\)", " ".join(text.split()))
     return found[0] if len(found) == 1 else found or None
 
@@ -92,7 +92,7 @@ def options_of_page(page):
 
 
 def flags_in(page):
-    """All that the source of a page calls an option: {"c", "-cpus", ...}."""
+    """Everything that the source of a page marks as an option: {"c", "-cpus", ...}."""
     found = set()
     for line in source(page).splitlines():
         if line.startswith("."):
@@ -131,10 +131,10 @@ def test_page_has_the_options_of_the_program(program):
 
 @pytest.mark.parametrize("program", PROGRAMS, indirect=True)
 def test_each_option_of_the_page_is_taken(program):
-    """argp knows options before it looks at --help, so nothing is run."""
+    """argp checks options before it acts on --help, so nothing is run."""
     command, page = program
     for name, (_, argument, _) in options_of_page(page).items():
-        # Without a value an option that wants one is refused with a message of its own.
+        # Without a value, an option that needs one is refused with a particular message.
         done = helpers.run([*command, "--" + name, *([] if argument else ["--help"])])
         assert "unrecognized option" not in done.stderr, done.stderr
         if argument:
@@ -259,7 +259,7 @@ def test_mandoc_finds_nothing(page):
     mandoc = shutil.which("mandoc")
     if not mandoc:
         pytest.skip("mandoc is not installed")
-    # Below "warning" mandoc also tells which other pages this machine lacks.
+    # Below "warning" mandoc also reports other pages that this machine lacks.
     done = subprocess.run([mandoc, "-T", "lint", "-W", "warning", str(PAGES / page)],
                           capture_output=True, text=True, timeout=helpers.TIMEOUT_S)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Options of juggle do what they say, and not only show in the report."""
+"""Options of juggle have their effect, and don't only show in the report."""
 import os
 import statistics
 import subprocess
@@ -43,7 +43,7 @@ def traced(held, tmp_path):
 
 
 def intervals_ms(trace):
-    """Between balancing points of all three threads, as they are when it has begun."""
+    """Times between balancing points of all three threads, as they are at the start."""
     points = sorted(when for when, leads in trace.points.items() if len(leads) == 3)
     return [(b - a) / 1000 for a, b in zip(points, points[1:])]
 
@@ -56,21 +56,21 @@ def test_period(traced, period_ms):
 
 
 def test_jitter(traced):
-    """Intervals differ, by up to half of the period here; their mean is the same."""
+    """Intervals differ, here by up to half of the period; their mean is the same."""
     found = intervals_ms(traced("-i", "10ms", "--jitter", "50"))
     assert statistics.mean(found) > 9, found
     assert statistics.quantiles(found)[2] - statistics.quantiles(found)[0] > 2, found
 
 
 def test_margin(traced):
-    """Nobody is ever so far ahead."""
+    """No thread is ever that far ahead."""
     moved = traced("-i", "5ms", "--margin", "3600s")
     assert len(moved.placements(3)) == 1
     assert len(traced("-i", "5ms", "--margin", "0ns").placements(3)) > 10
 
 
 def test_expected_threads(held, two):
-    """Nothing is placed before there are so many."""
+    """No thread is placed before there are that many."""
     process, ubench = held("-i", "5ms", "-n", "4")
     helpers.wait_for_stat(process, lambda found: found["threads"] == 3, "its threads are found")
     helpers.wait_for_looks(helpers.wait_for_balancer(process))
@@ -81,9 +81,9 @@ def test_expected_threads(held, two):
 
 @pytest.mark.parametrize("sampler, sources", [
     ("schedstat", {"/schedstat"}), ("taskstats", {"socket:"}),
-    ("perf", {"/schedstat", "anon_inode:[perf_event]"})])  # how long a thread waits perf cannot tell
+    ("perf", {"/schedstat", "anon_inode:[perf_event]"})])  # perf can't report how long a thread waits
 def test_sampler(run_juggle, held, sampler, sources):
-    """It reads the threads' progress where it was told to, and nowhere else."""
+    """It reads the threads' progress from the chosen source, and from nowhere else."""
     done = run_juggle("--sampler", sampler, "true")
     if "does not work here" in done.stderr:
         pytest.skip(done.stderr.strip())
@@ -97,7 +97,7 @@ def test_sampler(run_juggle, held, sampler, sources):
 
 @pytest.mark.parametrize("line, expected", [([], 0), (["-c", "second"], 1)])
 def test_environment_and_command_line(run_juggle, two, tmp_path, line, expected):
-    """What comes last, on the command line, counts."""
+    """The last one on the command line counts."""
     report = tmp_path / "report.json"
     done = run_juggle(*[word.replace("second", str(two[1])) for word in line], "grep",
                       "Cpus_allowed_list", "/proc/self/status",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What `meson install` lays out, programs built against that, and the packages' lists of it.
+"""What `meson install` installs, programs built against that, and the packages' lists of it.
 
-The packages themselves are built by tools/packaging/make-deb, which takes minutes.
+tools/packaging/make-deb builds the packages themselves, which takes minutes.
 """
 
 import ast
@@ -20,7 +20,7 @@ import test_manuals
 
 PACKAGING = helpers.REPO / "tools" / "packaging"
 DEBIAN = PACKAGING / "debian"
-# In Debian by other names, or brought by what is always there where packages are built.
+# Debian has these under other names, or always has them where packages are built.
 NOT_NAMED = {"gcc", "libc6-dev", "ninja-build", "openmpi-bin"}
 
 
@@ -95,7 +95,7 @@ def test_the_library_has_its_name_and_no_path_of_the_build(installed):
     ("fortran", ["gfortran"], ["libprogress/fortran/progress.f90", "libprogress/examples/count.f90"]),
 ])
 def test_programs_build_with_what_is_installed(installed, tmp_path, language, compiler, sources):
-    """By pkg-config, without any file of the tree but the example."""
+    """With pkg-config, and no file of the tree but the example."""
     if helpers.SANITIZER:
         pytest.skip("the library wants the runtime of a sanitizer")
     for tool in ("pkg-config", compiler[0]):
@@ -122,7 +122,7 @@ def test_version_is_one(installed):
     _, prefix, libdir = installed
     assert "\nVersion: %s\n" % version.group(1) in (prefix / libdir / "pkgconfig/libprogress.pc").read_text("utf-8")
     changelog = (DEBIAN / "changelog").read_text("utf-8")
-    # A native package: no revision of its own.
+    # A native package: it has no revision.
     assert (DEBIAN / "source/format").read_text("utf-8") == "3.0 (native)\n"
     assert re.match(r"juggle \((.*?)\)", changelog).group(1) == version.group(1)
 
@@ -130,7 +130,7 @@ def test_version_is_one(installed):
 # --- Debian --------------------------------------------------------------------------
 
 def test_debian_packages_divide_what_is_installed():
-    """Each file into one package, and no list names a file that is not there."""
+    """Each file belongs to one package, and no list names a file that does not exist."""
     everything = {"usr/" + path.replace("zsh/site-functions", "zsh/vendor-completions")
                   for path in expected_files("lib/x86_64-linux-gnu")}
     taken = {}
@@ -201,7 +201,8 @@ def test_make_deb_makes_a_source_package(tmp_path):
 # --- Spack ---------------------------------------------------------------------------
 
 def test_spack_recipe_names_options_of_the_build():
-    """Without Spack: the recipe is Python, and what it hands to meson are features there."""
+    """Without Spack: the recipe is Python, and the options it passes to meson are features
+    there."""
     tree = ast.parse((PACKAGING / "spack/packages/juggle/package.py").read_text("utf-8"))
     recipe, = [node for node in tree.body if isinstance(node, ast.ClassDef)]
     assert recipe.name == "Juggle"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl plot: pictures and JSON of recorded traces, of a live run, and of what is no trace."""
+"""jugglectl plot: pictures and JSON of recorded traces, of a live run, and of files that are not
+traces."""
 
 import json
 import os
@@ -104,7 +105,7 @@ def test_some_threads(run_jugglectl, plot, tmp_path):
 @NEEDS_GNUPLOT
 @pytest.mark.parametrize("name", ["it's a \"trace\"", "`id` $(id) \\", "-n", "50% of\nit", "\xe9"])
 def test_names(run_jugglectl, tmp_path, name):
-    """The picture is beside the trace; names need no quotes, and replace what was there."""
+    """The picture is beside the trace; names need no quoting, and an existing file is replaced."""
     trace = tmp_path / name
     header, rest = (TRACES / "yield").read_text().split("\n", 1)
     command = json.dumps(name + " <&> '\u20ac' \x01 \ufffe")
@@ -121,7 +122,8 @@ def test_names(run_jugglectl, tmp_path, name):
 
 @NEEDS_GNUPLOT
 def test_settings_of_the_user(plot, tmp_path):
-    """Those of an interactive gnuplot don't get into pictures, and their errors are none of ours."""
+    """Settings for an interactive gnuplot don't affect pictures, and errors in them don't
+    matter."""
     (tmp_path / ".gnuplot").write_text(f"set output '{tmp_path}/own'\nset title 'own'\nthis is no command\n")
     texts, _ = draw(plot, tmp_path, TRACES / "block", env={**os.environ, "HOME": str(tmp_path)})
     assert "own" not in texts and sorted(os.listdir(tmp_path)) == [".gnuplot", "picture.svg"]
@@ -146,7 +148,7 @@ def test_script(run_jugglectl, tmp_path):
 
 @NEEDS_GNUPLOT
 def test_many_threads_and_points(run_jugglectl, tmp_path):
-    """However long it is, the picture is small."""
+    """However long the trace is, the picture is small."""
     trace = tmp_path / "trace"
     with open(trace, "w", encoding="utf-8") as file:
         file.write(traces.begin())
@@ -246,7 +248,7 @@ def test_no_gnuplot(run_jugglectl, tmp_path):
     ("kill -9 $$", ["signal 9"]),
 ])
 def test_gnuplot_that_fails(run_jugglectl, tmp_path, script, words):
-    """What was there stays there."""
+    """An existing file stays as it is."""
     tool, old = tmp_path / "gnuplot", tmp_path / "a.png"
     tool.write_text("#!/bin/sh\n" + script + "\n")
     tool.chmod(0o755)
@@ -257,7 +259,7 @@ def test_gnuplot_that_fails(run_jugglectl, tmp_path, script, words):
 
 
 def test_interrupted(background, jugglectl, tmp_path):
-    """Control-C ends both, though gnuplot has other plans; and what was there stays there."""
+    """Control-C ends both, though gnuplot would go on; and an existing file stays as it is."""
     tool, old, started = tmp_path / "gnuplot", tmp_path / "a.svg", tmp_path / "started"
     tool.write_text("#!/bin/sh\ntrap '' INT\necho half\necho $$ > '%s'\nexec sleep 60\n" % started)
     tool.chmod(0o755)
@@ -341,7 +343,7 @@ def test_wrong_command_line(run_jugglectl, options, words):
 
 @pytest.mark.parametrize("output", ["a.svg", "link.svg", "hard.svg", "-"])
 def test_trace_as_output(jugglectl, tmp_path, output):
-    """It is not overwritten, nor appended to, by whatever name."""
+    """It is neither overwritten nor appended to, under any name."""
     trace = tmp_path / "a.svg"
     shutil.copy(TRACES / "block", trace)
     (tmp_path / "link.svg").symlink_to("a.svg")

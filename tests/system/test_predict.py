@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl predict: its numbers, its advice, and what it makes of files of real runs."""
+"""jugglectl predict: its numbers, its advice, and how it reads files of real runs."""
 
 import json
 import os
@@ -171,7 +171,7 @@ def test_report(predict, tmp_path, policy, way):
 
 
 def test_phases_of_a_report(predict, tmp_path):
-    """The work is known: of phases and their length one gives the other."""
+    """The work is known: the number of phases and their length follow from each other."""
     path = written(tmp_path, REPORT)
     found = predict("--from", path, "--phase", "50ms")
     assert (found["phase_s"], found["phases"]) == (0.05, 40)
@@ -250,7 +250,7 @@ def test_other_work_of_a_trace(predict, tmp_path):
 
 @pytest.mark.parametrize("text", [b'{"a" \x1b[31m: 1}', b'{"a": \x1b[31m}', b"\x1b[31m", b'{"a" \x7f\x9b}'])
 def test_message_is_printable(refused, tmp_path, text):
-    """What a file says must not reach the terminal as control characters."""
+    """Text of a file must not reach the terminal as control characters."""
     path = tmp_path / "file"
     path.write_bytes(text)
     assert re.fullmatch("[ -~]*", refused("--from", path, status=1))
@@ -317,7 +317,7 @@ def test_bad_trace(refused, tmp_path, text, word):
 
 
 def test_files_of_a_real_run(predict, run_juggle, app, tmp_path):
-    """That they are understood; how long it took depends on the machine."""
+    """They are understood; how long the runs took depends on the machine."""
     files = [tmp_path / name for name in ("report", "trace", "result")]
     done = run_juggle("-P", "static", "--report", files[0], "--trace", files[1], "--", app("ubench"),
                       "-q", "-t", len(helpers.cpus()) + 1, "-e", "10ms", "-p", "10", "--json", files[2])

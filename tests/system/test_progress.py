@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""juggle as the host of progressive load balancing: it finds the segments of the job's
-processes, moves their subdomains, and leaves them in good order, whatever they hold."""
+"""juggle as the host of progressive load balancing: it finds the segments of the job's processes,
+moves their subdomains, and leaves them in good order, whatever their content."""
 import contextlib
 import os
 import random
@@ -36,7 +36,7 @@ def path_of(pid):
 
 
 def balancer_of(pid):
-    """(who balances, points, moves) as the segment of a process has it; None without one."""
+    """(who balances, points, moves) from the segment of a process; None without one."""
     try:
         data = path_of(pid).read_bytes()[:HEADER_BYTES]
     except FileNotFoundError:
@@ -120,7 +120,7 @@ def held(background, tmp_path, juggle):
 def test_moves_subdomains(held):
     job = held(progress_job(status=5))
     job.claimed()
-    # The slow worker begins with four of twelve, and keeps two at least.
+    # The slow worker begins with four of twelve, and keeps at least two.
     job.wait_for(lambda: held_by(job.job, 0) == 2, "the slow worker has given work away")
     seen = set()
     before = job.points()
@@ -143,7 +143,7 @@ def test_moves_subdomains(held):
 
 
 def test_workers_are_the_compute_threads(held):
-    """They sleep most of the time, and the main thread is none of them."""
+    """They sleep most of the time, and the main thread is not one of them."""
     job = held(progress_job())
     job.claimed()
     job.more_points(100)
@@ -167,7 +167,7 @@ def test_trace_and_summary(held, tmp_path):
 
 
 def test_last_sample(held, tmp_path):
-    """Of so many subdomains a sample is taken every 6.6 s, and one at the end."""
+    """With this many subdomains, a sample is taken every 6.6 s, and one at the end."""
     job = held(progress_job(workers=4, subdomains=65536, slow=-1, balancing=NONE), "--trace", tmp_path / "trace")
 
     def samples():
@@ -194,7 +194,7 @@ def test_several_processes(held):
 
 
 def test_late_segment(held):
-    """The process has another life before it creates its segment."""
+    """The process executes another program before it creates its segment."""
     job = held(["sh", "-c", 'read line; exec "$@"', "sh", *map(str, progress_job())])
     helpers.wait_for_looks(job.balancer)
     job.juggle.stdin.write("\n")
@@ -231,7 +231,8 @@ def test_no_balancing_is_wanted(held):
 
 @pytest.mark.needs_cpus(2)
 def test_a_cpu_for_each_worker(background, held, tmp_path):
-    """Two workers on two CPUs stay where they are, though one CPU is shared, and their work moves."""
+    """Two workers on two CPUs stay where they are, though one CPU is shared, and their work
+    moves."""
     two = "%d,%d" % tuple(helpers.cpus()[:2])
     job = held(progress_job(workers=2, subdomains=8, slow=-1, kind="spin"), "-c", two,
                "--trace", tmp_path / "trace")
@@ -250,7 +251,7 @@ def test_a_cpu_for_each_worker(background, held, tmp_path):
         assert helpers.masks(job.job) == masks
     _, _, report = job.end()
     assert report["migrations"] == 0
-    # The report has the reason of the end, when one thread has gone before the other.
+    # The report has the reason from the end, when one thread has ended before the other.
     assert " balance a CPU for each thread, and subdomains move instead\n" in (
         tmp_path / "trace").read_text("utf-8")
 
@@ -258,8 +259,8 @@ def test_a_cpu_for_each_worker(background, held, tmp_path):
 @pytest.mark.needs_cpus(2)
 @pytest.mark.parametrize("balancing", [NONE, SPLIT])
 def test_more_workers_than_cpus(held, tmp_path, balancing):
-    """Threads are moved, too, and by updates: the worker whose updates take long is behind, where
-    CPU time as progress would have each of the three behind in turn."""
+    """Threads are moved, too, and by updates: the worker whose updates take long is behind. With
+    CPU time as progress, each of the three would be behind in turn."""
     two = "%d,%d" % tuple(helpers.cpus()[:2])
     job = held(progress_job(kind="spin", balancing=balancing), "-c", two, "--trace", tmp_path / "trace")
     job.wait_for(lambda: balancer_of(job.job), "there is a segment")
@@ -313,7 +314,7 @@ def test_attach_and_detach(background, juggle):
                      attached)
     attached.send_signal(signal.SIGINT)
     assert attached.wait(timeout=helpers.TIMEOUT_S) == 0
-    # Given back, not forgotten: that would take half a second to show.
+    # Released, not abandoned: that would take half a second to notice.
     assert balancer_of(alone.pid)[0] != balancer
     points = balancer_of(alone.pid)[1]
     helpers.wait_for(lambda: balancer_of(alone.pid)[1] > points + 20, "its own threads balance",
@@ -322,10 +323,10 @@ def test_attach_and_detach(background, juggle):
     assert alone.wait(timeout=helpers.TIMEOUT_S) == 4
 
 
-# --- segments that are none ----------------------------------------------------------
+# --- damaged segments ----------------------------------------------------------------
 
 def segment(pid, workers=2, subdomains=8, version=2, state=1, empty=()):
-    """The bytes of a segment that nobody works on, as the library would make it."""
+    """The bytes of a segment that nobody uses, as the library would create it."""
     size = HEADER_BYTES + workers * WORKER_BYTES + subdomains * SUBDOMAIN_BYTES
     header = HEADER.pack(MAGIC, version, HEADER_BYTES, size, workers, subdomains, WORKER_BYTES,
                          SUBDOMAIN_BYTES, pid, 0, time.monotonic_ns(), SPLIT, 6, 2, 6, 500, 0,
@@ -367,7 +368,7 @@ CAT = ["sh", "-c", "cat; exit 6"]
 
 
 def test_made_up_segment_is_balanced(held):
-    """What the tests below break is otherwise good."""
+    """Without the damage of the tests below, it is fine."""
     job = held(CAT)
     put(job.job, segment(job.job))
     job.claimed()
@@ -376,7 +377,7 @@ def test_made_up_segment_is_balanced(held):
 
 
 def test_version_before(held):
-    """Of the same layout, without empty places."""
+    """It has the same layout, but no empty places."""
     job = held(CAT)
     put(job.job, segment(job.job, version=1))
     job.claimed()
@@ -385,7 +386,7 @@ def test_version_before(held):
 
 
 def test_empty_places(held):
-    """Neither balanced nor shown, though they be the most and the least updated."""
+    """They are neither balanced nor shown, even if they are the most and the least updated."""
     job = held(CAT)
     put(job.job, segment(job.job, empty=(0, 3, 6, 7)))
     job.claimed()

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""The Jacobi solver over ranks that either MPI starts: see test_jacobi.py for the one of one process.
+"""The Jacobi solver on ranks that either MPI starts; see test_jacobi.py for the solver in one
+process.
 
-Each rank notes its pid before it becomes the solver, so that every test can see that no process
+Each rank records its pid before it becomes the solver, so that every test can see that no process
 and no segment is left behind.
 """
 
@@ -23,7 +24,7 @@ from test_jacobi import load
 from test_manuals import keys_of_page
 
 LIBRARIES = sorted(mpi.SUFFIXES)
-# Of "jacobi: ..." or "jacobi-mpich: ...": not what the launchers say.
+# Lines of "jacobi: ..." or "jacobi-mpich: ...", not those of the launchers.
 OURS = re.compile(r"^jacobi(?:-\w+)?: .*$", re.MULTILINE)
 # A run that takes far longer than a test.
 ENDLESS = ["--grid", "600x600", "--residual", "1e-300"]
@@ -43,7 +44,7 @@ class Ranks:
         self.begin = time.time()
 
     def noted(self):
-        """The pids of all ranks that there were, by rank."""
+        """The pids of all ranks that existed, by rank."""
         found = {}
         for path in self.folder.glob("rank.*"):
             with contextlib.suppress(ValueError):
@@ -51,7 +52,8 @@ class Ranks:
         return found
 
     def noting(self, *command):
-        """A command whose process notes its pid, once what a killed one of that pid left is gone."""
+        """A command whose process records its pid, after removing what a killed one with that pid
+        left."""
         script = ('rm -f /dev/shm/progress.*.$$ 2>/dev/null\n'
                   'echo $$ >"$0.${OMPI_COMM_WORLD_RANK:-${PMI_RANK:-0}}"; exec "$@"')
         return ["sh", "-c", script, self.folder / "rank", *command]
@@ -74,11 +76,11 @@ class Ranks:
         done = self.run(ranks, *options, "--json", "-")
         assert done.returncode == 0, done.stdout + done.stderr
         assert not OURS.findall(done.stderr)
-        # What one rank printed: two objects are no JSON.
+        # The output of one rank: two objects are not valid JSON.
         return json.loads(done.stdout)
 
     def segments(self):
-        """Of the ranks, not of an earlier process that had the same pid."""
+        """Segments of the ranks, not of an earlier process that had the same pid."""
         return [str(path) for pid in self.noted().values()
                 for path in Path("/dev/shm").glob("progress.*.%d" % pid)
                 if path.stat().st_ctime >= self.begin - 1]
@@ -96,7 +98,7 @@ class Ranks:
 
 @pytest.fixture(params=LIBRARIES)
 def ranks(request, tmp_path):
-    """Of both MPIs; at the end of the test nothing of its jobs is left."""
+    """Jobs of both MPIs; at the end of the test nothing of them is left."""
     made = Ranks(request.param, tmp_path)
     yield made
     try:
@@ -132,7 +134,7 @@ def assert_close(got, wanted, most):
 ])
 def test_sync_is_the_solution_of_one_process(ranks, tmp_path, count, threads, grid, cut, tcp):
     ranks.tcp = tcp
-    # Beyond the iteration at which ranks tell each other of their residuals.
+    # Beyond the iteration at which ranks exchange their residuals.
     steps = ["--mode", "sync", "--grid", grid, "-n", "70"]
     wanted = alone(*steps, "-s", "1", "--output", tmp_path / "alone.npy")
     found = ranks.solve(count, *steps, "-t", threads, "--cut", cut, "--output", tmp_path / "u.npy")
@@ -159,7 +161,8 @@ def test_modes_converge_to_it(ranks, tmp_path, count, threads, tcp, options):
     assert found["converged"] and found["residual"] <= 1e-6
     assert found["verifications"] >= 1 and found["ownership_checks"] >= 1
     assert found["bound_exceeded"] == 0
-    # The error is at most residual / (1 - spectral radius): 47 times that, times the norm of the first.
+    # The error is at most residual / (1 - spectral radius): 47 times that, times the norm of the
+    # first.
     assert_close(load(tmp_path / "u.npy"), converged_alone(tmp_path, grid), 1e-3)
 
 
@@ -186,7 +189,7 @@ def test_forced_moves(ranks, tmp_path, count, threads, tcp, mode, cut):
         assert found["bound_exceeded"] == 0
         if mode != "async":
             assert found["staleness_max"] <= int(mode[-1])
-        # They met after moves, but for those that the last meeting waited for.
+        # They met after moves, except those for which the last meeting waited.
         assert found["ownership_checks"] == found["verifications"] >= 1
         if found["rank_moves"] > 0 and found["ownership_checks"] > 1:
             break
@@ -198,10 +201,10 @@ def test_forced_moves(ranks, tmp_path, count, threads, tcp, mode, cut):
                      1e-4 * side ** 2 / 9.8 * 4)
 
 
-# --- what is told --------------------------------------------------------------------
+# --- output --------------------------------------------------------------------------
 
 def test_result(ranks, tmp_path):
-    """All keys, from rank 0; each rank's trace; no text beside it."""
+    """All keys, from rank 0; each rank's trace; no other text."""
     found = ranks.solve(3, "-t", "2", "--grid", "40x30", "--mode", "ssync:1", "-n", "300",
                         "--dplb", "neighbours:2", "--trace", tmp_path / "trace")
     keys, inner = keys_of_page("jacobi.1", "RESULT FORMAT")
@@ -214,7 +217,7 @@ def test_result(ranks, tmp_path):
         assert set(rank) == inner["rank"]
         assert rank["host"] == os.uname().nodename
         assert all(isinstance(rank[key], int) for key in rank if key != "host")
-        # From one strip to the next, of 24, and a subdomain may have come or gone.
+        # From one strip to the next, of 24; and a subdomain may have come or gone.
         assert rank["updates"] >= (300 - 23 * 2) * min(rank["subdomains"], 8)
     assert sum(rank["updates"] for rank in found["rank"]) == found["updates"]
     for key in ("rank_moves", "ownership_checks", "bound_exceeded"):
@@ -317,7 +320,7 @@ def test_files_that_cannot_be_written(ranks, option, path):
 
 
 def test_trace_that_cannot_be_written(ranks):
-    """Each rank has a file of its own, so each may tell of it."""
+    """Each rank has a file of its own, so each may report its error."""
     done = ranks.run(2, "-t", "1", *ENDLESS, "-q", "--trace", "/nonexistent/file")
     assert (done.returncode, done.stdout) == (1, "")
     assert OURS.findall(done.stderr)[0].startswith("jacobi: /nonexistent/file")
@@ -346,7 +349,7 @@ def test_build_without_mpi(ranks):
 
 @pytest.fixture
 def endless(ranks, background, tmp_path):
-    """A job of three ranks that has begun, and goes on until it is told to end."""
+    """A job of three ranks that has begun, and runs until somebody ends it."""
     def start(*wrap, options=()):
         command = ranks.command(3, "-t", "1", *ENDLESS, "--mode", "ssync:3", "--trace",
                                 tmp_path / "trace", "--json", tmp_path / "found", "-q", *options)
@@ -379,13 +382,13 @@ def test_killed_rank_ends_the_job(ranks, endless, tmp_path):
     (0, signal.SIGTERM), (2, signal.SIGINT), ("mpirun", signal.SIGTERM),
 ])
 def test_signals_end_it_in_order(ranks, endless, tmp_path, who, number):
-    """Whichever rank they come to."""
-    # Open MPI sends SIGTERM when so many seconds have passed, and SIGKILL after as many more.
+    """Whichever rank receives them."""
+    # Open MPI sends SIGTERM after this many seconds, and SIGKILL after as many more.
     ranks.grace_s = 3 if who == "mpirun" else 0
     process = endless()
     os.kill(process.pid if who == "mpirun" else ranks.noted()[who], number)
     helpers.wait_for(lambda: (tmp_path / "found").read_text().endswith("}\n"), "rank 0 reports")
-    if ranks.grace_s == 0:  # else they wait for mpirun, and that for the end of this time
+    if ranks.grace_s == 0:  # otherwise they wait for mpirun, and that for the end of this time
         process.wait(helpers.TIMEOUT_S)
     helpers.wait_for(lambda: not ranks.segments(), "no segment is left")
     found = json.loads((tmp_path / "found").read_text())

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl replay: of recorded traces, of a live run, and of what is no trace."""
+"""jugglectl replay of recorded traces, of a live run, and of files that are not traces."""
 
 import json
 import random
@@ -61,7 +61,7 @@ def test_decisions_are_those_of_the_daemon(run_jugglectl, name):
 
 
 def test_other_settings_part(run_jugglectl, replay):
-    """It says where: at the first decision that is another one."""
+    """It says where: at the first decision that differs."""
     margin = replay(TRACES / "block", "--margin", "50ms")["asked_decisions"]
     assert margin["same"] < 0.9 * margin["points"] and margin["moves"] < 0.5 * margin["moves_recorded"]
     assert margin["regime_parts_s"] is None and margin["moves_part_s"] > 0
@@ -109,7 +109,7 @@ def test_phase_of_the_user(replay):
 
 @pytest.mark.parametrize("barrier", ["yield", "spin"])
 def test_who_waits_without_sleeping(replay, barrier):
-    """How much was work is found by simulating what was recorded."""
+    """Simulating the recorded run finds how much of it was work."""
     result = replay(TRACES / "yield", "--barrier", barrier, "--phase", "20ms")
     assert result["barrier"] == barrier
     assert abs(result["model_error"]) < 0.05
@@ -155,7 +155,7 @@ def test_of_a_live_run(run_juggle, replay, app, tmp_path):
     assert replay(trace, "--policy", "pinned")["policy"] == "pinned"
 
 
-# --- what is no trace ----------------------------------------------------------------
+# --- damaged traces ------------------------------------------------------------------
 
 def test_cut_in_mid_line(run_jugglectl, tmp_path):
     text = (TRACES / "block").read_bytes()
@@ -177,7 +177,7 @@ def test_damaged(run_jugglectl, tmp_path):
 
 @pytest.mark.parametrize("command", [["replay"], ["predict", "--from"]])
 def test_more_cpu_time_than_there_was(run_jugglectl, tmp_path, command):
-    """One digit too many is enough, and no option's fault."""
+    """One digit too many is enough, whatever the options."""
     lines = (TRACES / "block").read_text().splitlines(keepends=True)
     damaged = tmp_path / "damaged"
     number = max(i for i, line in enumerate(lines) if line.startswith("thread "))
@@ -253,7 +253,7 @@ def test_output_that_cannot_be_written(jugglectl):
 
 
 def test_times_that_cannot_be(run_jugglectl, tmp_path):
-    """Neither a hang nor nonsense."""
+    """It neither hangs nor prints nonsense."""
     file, most = tmp_path / "file", 2 ** 62 - 1
     file.write_text(traces.begin() + "".join(
         traces.point(now, [(1, 0, 0, most, 0), (2, 1, 0, most, 0)]) for now in (10, 20, 30)))
@@ -265,6 +265,6 @@ def test_times_that_cannot_be(run_jugglectl, tmp_path):
 
 
 def test_costs_without_end(run_jugglectl):
-    """A move costs more than a period: nothing gets done."""
+    """A move costs more than a period, so there is no progress."""
     done = run_jugglectl("replay", "--migration-cost", "3600s", TRACES / "block")
     refused(done, 1, "does not end")

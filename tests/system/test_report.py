@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The report at the end and the trace of all balancing points."""
+"""The report at the end, and the trace of all balancing points."""
 import collections
 import json
 import os
@@ -70,7 +70,7 @@ def test_on_standard_error(run_juggle):
 
 
 def test_words_that_are_no_text(juggle, tmp_path):
-    """Arguments and thread names hold any bytes, JSON does not."""
+    """Arguments and thread names may hold any bytes, but JSON may not."""
     path = tmp_path / "r.json"
     done = subprocess.run(
         [juggle, "--report", path, "--trace", tmp_path / "t", "--", "sh", "-c",
@@ -209,7 +209,7 @@ def test_trace(juggle, app, tmp_path, threads):
         earlier = {thread.tid: thread.progress_ns for thread in first.threads}
         if not earlier or set(earlier) != {thread.tid for thread in second.threads}:
             continue
-        # What it ran is added, and then some of its lead or lag forgotten.
+        # Its run time is added, and then some of its lead or lag forgotten.
         ran = {thread.tid: earlier[thread.tid] + thread.run_ns for thread in second.threads}
         mean = sum(ran.values()) / len(ran)
         for thread in second.threads:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tools/reproduce: that the scripts run through and leave what they promise, not what they find."""
+"""tools/reproduce: the scripts run to the end and write the promised files; their findings are not
+checked."""
 
 import json
 import os
@@ -153,7 +154,7 @@ def test_dplb_without_ranks(built, tmp_path, mpirun, what):
 
 
 def test_a_rank_is_slowed(tmp_path):
-    """Half of the CPU time goes to the loops, and it ends as its command ends."""
+    """Half of the CPU time goes to the loops, and it ends when its command ends."""
     cpu = min(os.sched_getaffinity(0))
     loop = "import time\nwhile time.process_time() < 0.5: pass\nraise SystemExit(7)"
 
@@ -173,7 +174,7 @@ def test_a_rank_is_slowed(tmp_path):
 
 
 def test_readme_example_compiles(tmp_path):
-    """What the README shows of libprogress is a program's part that a compiler takes."""
+    """The README's example of libprogress is part of a program that a compiler accepts."""
     compiler = shutil.which("cc")
     if not compiler:
         pytest.skip("no cc here")

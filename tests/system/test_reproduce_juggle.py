@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""tools/reproduce/juggle: that it runs through, and that the figures tell what those of the paper do."""
+"""tools/reproduce/juggle: it runs to the end, and its figures agree with those of the paper."""
 
 import os
 import shutil
@@ -51,7 +51,7 @@ def test_all_is_there(results):
 
 
 def test_figure_9(figure):
-    """Section 5.1: as the theory says, each."""
+    """Section 5.1: each agrees with the theory."""
     rows = figure(9)
     assert [row["n"] for row in rows] == list(range(8, 17))
     for row in rows:
@@ -68,7 +68,7 @@ def test_figure_10(figure):
 
 @pytest.mark.parametrize("level", [1, 2, 3])
 def test_figures_11_to_13(figure, level):
-    """Below the upper bound, near to it for short periods, and nothing is gained by long ones."""
+    """Below the upper bound, near it for short periods; long periods gain nothing."""
     rows = figure(10 + level)
     pairs = [name[len("bound_"):] for name in rows[0] if name.startswith("bound_")]
     assert len(pairs) == 3
@@ -100,7 +100,7 @@ def test_figure_15(figure):
 
 
 def test_figure_21(figure):
-    """Section 5.5: three moves in a period, of 100 ms, with n = 8 and m = 7; four at most."""
+    """Section 5.5: three moves per period of 100 ms, with n = 8 and m = 7; four at most."""
     first = figure(21)[0]
     assert first["ideal_per_s_8_7"] == pytest.approx(30, rel=0.02)
     assert 28 <= first["juggle_per_s_8_7"] <= 40

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""tools/reproduce --simulated: that the scripts run through and leave what they promise, on tiny grids."""
+"""tools/reproduce --simulated: the scripts run to the end and write the promised files, on tiny
+grids."""
 
 import json
 import os
@@ -43,7 +44,7 @@ def test_plb_runs(plb):
     assert "12 x 12 cells for each core (the paper: 300 x 300)" in output
     for run in runs:
         assert f"--workers {24 if run['machine'] == 'ARCHER' else 36} " in run["options"]
-    # The share that is lost: one core in lockstep slows all.
+    # The share that is lost: in lockstep one core slows all.
     def rate(noise, method):
         return [run["result"]["iteration_rate"] for run in runs
                 if (run["machine"], run["kind"], run["noise"], run["method"]) == ("ARCHER", "longer", noise, method)][0]
@@ -75,7 +76,7 @@ def test_plb_beside_the_paper(plb):
 
 
 def test_plb_again_is_the_same(plb, tmp_path):
-    """Whatever else runs, and however many at a time."""
+    """The same results, whatever else runs, and however many at a time."""
     folder, _ = plb
     done = reproduce("plb", tmp_path, "--cells", "12", "--repeats", "1", "--iterations", "100", "--residual", "1e-2",
                      "--methods", METHODS[2], "--height", "1", "--jobs", "3")
@@ -149,7 +150,7 @@ def test_only_simulated(jugglectl, tmp_path, script):
 
 
 def test_source(jugglectl):
-    """The noise next to a source matters when most of the residual is there."""
+    """Noise next to a source matters when most of the residual is there."""
     def solve(*options):
         done = subprocess.run([jugglectl, "simulate", "plb", "-w", "8", "--balance", "none", "--grid", "160x20",
                                "--residual", "1e-3", "--json", *options], capture_output=True, text=True, check=True,

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What tests/run rests on: the tally, the end of a run that takes too long, and waiting for jobs."""
+"""What tests/run relies on: the tally, the end of a run that takes too long, and waiting for
+jobs."""
 
 import shutil
 import subprocess
@@ -49,21 +50,21 @@ def test_parts_that_a_build_lacks(tally, tmp_path, there, complete, lines):
 
 
 def test_parts_of_this_build():
-    """Each line is one that the tally understands."""
+    """The tally understands each line."""
     names = [line.rpartition(": ")[0] for line in (helpers.BUILD / "parts").read_text("utf-8").splitlines()
              if not line.startswith("#")]
     assert "unit tests" in names and all(names) and len(set(names)) == len(names)
 
 
 def test_failures_beside_those_in_files(tally):
-    """An exit status is a failure of its own only where no file shows one."""
+    """An exit status counts as a failure only where no file shows one."""
     assert tally("--unless-shown", "pytest")[1] == ["FAILED: pytest", "1 passed, 1 failed, 0 skipped"]
     assert tally("--unless-shown", "pytest", "--failed", "late")[1] == [
         "FAILED: late", "1 passed, 1 failed, 0 skipped"]
 
 
 def test_time_limit_names_the_test(background, tally, tmp_path):
-    """The test that is running fails, those before it count, those after it do not begin."""
+    """The running test fails, those before it count, and those after it do not begin."""
     for name in ("conftest.py", "helpers.py"):
         shutil.copy(SYSTEM / name, tmp_path)
     (tmp_path / "test_it.py").write_text("""
@@ -93,7 +94,7 @@ def never():
 
 
 def test_waiting_ends_with_the_process(background, tmp_path):
-    """And tells what that said, wherever it went."""
+    """And the failure quotes its standard error, wherever it went."""
     script = ["sh", "-c", "echo why >&2; exit 3"]
     with open(tmp_path / "stderr", "wb") as file:
         for stderr in (subprocess.PIPE, file):

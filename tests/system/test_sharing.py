@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""CPUs that others use as well, and what balancing is for: speed."""
+"""CPUs that others also use, and the purpose of balancing: speed."""
 import json
 import os
 import statistics
@@ -21,7 +21,7 @@ def two():
     ["--pattern", "hogs", "--scale", "0.01"],
     ["--pattern", "duty", "--period", "20ms", "--busy", "14ms"]], ids=["hogs", "duty"])
 def test_as_many_threads_as_cpus_under_load(juggle, app, background, two, tmp_path, pattern):
-    """The thread whose CPU is shared falls behind, and changes places with the other."""
+    """The thread whose CPU is shared falls behind, and swaps places with the other."""
     background([app("noise"), *pattern, "--cpu", helpers.cpus()[0], "--with-parent"],
                stdout=subprocess.DEVNULL)
     report = tmp_path / "r.json"
@@ -47,7 +47,7 @@ def test_two_jobs_at_once(juggle, app, background, two, tmp_path):
 
 
 def test_juggle_below_juggle(juggle, app, two, tmp_path):
-    """Two balancers for the same threads: nothing sensible comes of it, but it ends well."""
+    """Two balancers for the same threads: that is not useful, but it ends well."""
     done = helpers.run([juggle, "-c", two, "--always", "--", juggle, "--always", "--report",
                         tmp_path / "r", "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p",
                         "100", "-b", "yield", "--rate", "100000"])
@@ -79,8 +79,8 @@ def cpu_seconds(two):
 
 @pytest.mark.timing
 def test_faster_than_a_static_distribution(juggle, app, two):
-    """Three threads on two CPUs: at most 1.33 times as fast. Where others use the CPUs as well, it is
-    they who decide; then this proves nothing, whichever way it ends."""
+    """Three threads on two CPUs: at most 1.33 times as fast. If others also use the CPUs, they
+    decide the result, and the test proves nothing either way."""
     rate = json.loads(helpers.run([app("ubench"), "--calibrate"]).stdout)["rate_steps_per_ms"]
 
     def elapsed_s(*options):

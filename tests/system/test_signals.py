@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Signals sent to juggle reach the command, once each; with -p they end juggle alone."""
+"""Signals sent to juggle reach the command once each; with -p they end juggle alone."""
 import os
 import signal
 import subprocess
@@ -80,7 +80,7 @@ def attached(juggle, background):
     def start(prepare=None):
         job = background(["sleep", "100"])
         process = background([juggle, "-p", job.pid], preexec_fn=prepare)
-        # Its signals are dealt with from when the balancer is there.
+        # It handles its signals once the balancer exists.
         helpers.wait_for_balancer(process)
         return job, process
     return start
@@ -101,7 +101,7 @@ def test_attached_under_nohup_stays(attached):
         signal.signal(signal.SIGHUP, signal.SIG_IGN)
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     job, process = attached(ignore)
-    # Of these the pipe to the balancer is closed first when juggle lets go.
+    # Of these, juggle closes the pipe to the balancer first when it releases the job.
     descriptors = os.listdir("/proc/%d/fd" % process.pid)
     process.send_signal(signal.SIGHUP)
     process.send_signal(signal.SIGINT)
@@ -110,8 +110,8 @@ def test_attached_under_nohup_stays(attached):
         status = helpers.status(process.pid)
         return int(status["ShdPnd"], 16) == 0 and status["State"][0] in "SZ"
     helpers.wait_for(asleep, "the signals are dealt with")
-    assert helpers.alive(process.pid), "it let go of the job"
-    assert os.listdir("/proc/%d/fd" % process.pid) == descriptors, "it lets go of the job"
+    assert helpers.alive(process.pid), "it released the job"
+    assert os.listdir("/proc/%d/fd" % process.pid) == descriptors, "it releases the job"
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert job.poll() is None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl simulate juggle: what it takes, prints and refuses."""
+"""jugglectl simulate juggle: what it accepts, prints and refuses."""
 
 import json
 import re
@@ -10,7 +10,7 @@ from test_manuals import keys_of_page
 
 PAGE = "jugglectl-simulate-juggle.1"
 
-# The paper's balancer, which balances all threads from the start, by a fixed period.
+# The paper's balancer, which balances all threads from the start, with a fixed period.
 PAPER = ["--always", "--idle", "none", "--period", "4ms"]
 
 
@@ -49,18 +49,18 @@ def test_policies(result):
 
 
 def test_trials(result):
-    """Without --always, juggle tries out whether balancing pays."""
+    """Without --always, juggle tries whether balancing pays."""
     found = result("-n", 8, "-m", 7, "--phase", "50ms", "--phases", "100")
     juggle, reactive = found["policies"]["juggle"], found["policies"]["reactive"]
     assert juggle["regime_changes"] > 1 and juggle["time_s"] < 0.95 * reactive["time_s"]
-    # Two threads with a CPU each: nothing to balance, and nothing tried.
+    # Two threads with a CPU each: nothing to balance, and nothing to try.
     found = result("-n", 2, "-m", 2, "--phase", "50ms", "--phases", "100")
     assert found["policies"]["juggle"]["balanced"] == 0
     assert found["policies"]["juggle"]["time_s"] == found["policies"]["reactive"]["time_s"]
 
 
 def test_period_auto(result):
-    """The period grows while nothing moves, so that there are fewer points."""
+    """The period grows while nothing moves, so there are fewer points."""
     options = ["--always", "--idle", "none", "-n", 7, "-m", 7, "--phase", "1s", "--phases", "2"]
     found = result(*options)
     assert found["period_auto"] and not result(*options, "-i", "2ms")["period_auto"]
@@ -69,7 +69,7 @@ def test_period_auto(result):
 
 
 def test_theory(simulate, result):
-    """Beside the simulation where it applies."""
+    """It is printed beside the simulation where it applies."""
     found = result(*PAPER, "-n", 8, "-m", 7, "--phases", 1)
     theory = {name: policy["theory_speedup"] for name, policy in found["policies"].items()}
     assert theory["pinned"] == 1
@@ -137,7 +137,7 @@ def test_one_policy(simulate, result):
 
 
 @pytest.mark.parametrize("options, times", [
-    # Who spins or yields is not seen to wait.
+    # Threads that spin or yield are not seen to wait.
     (["--barrier", "yield"], {"pinned": 20, "reactive": 20}),
     (["--barrier", "spin"], {"pinned": 20, "reactive": 20}),
     (["-n", "2", "-m", "2", "--load", "1:50"], {"pinned": 20, "juggle": 40 / 3}),
@@ -154,7 +154,7 @@ def test_machines(result, options, times):
 
 
 def test_costs(result):
-    """What is taken away makes it slower, and seeds make a difference where something is random."""
+    """Other work makes it slower, and seeds make a difference where something is random."""
     def time(*options):
         return result(*PAPER, "--policy", "juggle", *options)["policies"]["juggle"]["time_s"]
     free = time()

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl simulate plb and dplb: what they print, what they refuse, and what should come out."""
+"""jugglectl simulate plb and dplb: what they print, what they refuse, and the expected results."""
 
 import pytest
 
 from helpers import refused
 from test_manuals import keys_of_page
 
-# Few and seldom, so that runs are short.
+# Few subdomains and rare updates, so that runs are short.
 SMALL_PLB = ["-w", "8", "--update", "100us", "--time", "2s"]
 SMALL_DPLB = ["--ranks", "6", "-w", "4", "--update", "2ms", "--period", "10ms", "--time", "10s"]
 
@@ -74,7 +74,7 @@ def test_stops_at_what_comes_first(simulate):
 
 
 def test_time_to_solution(simulate):
-    """The interpolated moment does not depend on how often is looked, nor the grid on the mode."""
+    """The interpolated moment does not depend on how often it looks, nor the grid on the mode."""
     common = ["-w", "4", "--grid", "32x32", "--residual", "1e-2", "--update", "10us",
               "--balance", "none", "--slow", "none", "--variation", "0", "--jitter", "0"]
     sync = simulate("plb", *common, "--mode", "sync")["variant"][0]
@@ -84,14 +84,14 @@ def test_time_to_solution(simulate):
     # The newest halos are better than those of the iteration before.
     free = simulate("plb", *common)["variant"][0]
     assert 0 < free["time_to_solution_s"] < sync["time_to_solution_s"]
-    # And waiting for one that is slow costs time.
+    # And waiting for a slow one takes time.
     slow = simulate("plb", *common, "--mode", "sync", "--slow", "1:50")["variant"][0]
     assert slow["time_to_solution_s"] == pytest.approx(2 * sync["time_to_solution_s"], rel=0.02)
     cut = simulate("plb", *common, "--time", "1ms")["variant"][0]
     assert cut["time_to_solution_s"] is None and 1e-2 < cut["residual"] < 1
 
 
-def test_limits_are_accepted_as_told(simulate):
+def test_limits_are_accepted_as_given(simulate):
     simulate("plb", "-w", "2", "--grid", "8x8", "--residual", "0.9", "--source", "1e12", "--time", "1ms",
              "--balance", "none")
     simulate("dplb", *SMALL_DPLB, "--time", "1ms", "--dplb-threshold", "1e12")

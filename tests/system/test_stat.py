@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl stat: of jobs under juggle, of programs that publish progress alone, and of their ends."""
+"""jugglectl stat of jobs under juggle, of programs that publish progress alone, and of their
+ends."""
 
 import contextlib
 import csv
@@ -21,7 +22,7 @@ TABLES = ("thread", "progress", "subdomain", "cpu")
 
 @pytest.fixture
 def wrapped(juggle, background):
-    """The Popen of a juggle around three threads that it has found."""
+    """The Popen of a juggle that has found its job's three threads."""
     process = background([juggle, "-q", "-i", "10ms", "--", *helpers.held_job()], stdin=helpers.subprocess.PIPE)
     helpers.wait_for_below(process, "ubench")
     return process
@@ -29,7 +30,7 @@ def wrapped(juggle, background):
 
 @pytest.fixture
 def solver(app, background):
-    """The Popen of a solver that balances itself, by itself."""
+    """The Popen of a solver without juggle, which balances itself."""
     process = background([app("jacobi"), "-q", "-t", "2", "-n", "1000000000", "--grid", "64x64"])
     helpers.wait_for(lambda: os.path.exists("/dev/shm/progress.%d.%d" % (os.geteuid(), process.pid)), "segment",
                      process)
@@ -38,7 +39,7 @@ def solver(app, background):
 
 @pytest.fixture
 def stat(run_jugglectl):
-    """stat(JOB, OPTION...): the lines of a stat that has to succeed in silence."""
+    """stat(JOB, OPTION...): the output lines of a stat that has to succeed without messages."""
     def run(job, *options):
         done = run_jugglectl("stat", job, *options)
         assert (done.returncode, done.stderr) == (0, ""), done.stderr
@@ -60,7 +61,7 @@ def found(record, job, threads):
     return helpers.wait_for(look, "compute threads")
 
 
-# --- what it tells -------------------------------------------------------------------
+# --- contents ------------------------------------------------------------------------
 
 def test_keys(record, solver):
     outer, inner = keys_of_page("jugglectl-stat.1", "RESULT FORMAT")
@@ -93,7 +94,7 @@ def test_wrapped(record, stat, wrapped):
 
 
 def test_progress_is_cpu_time(record, wrapped):
-    """As the kernel has it, in between."""
+    """Its values lie between those of the kernel before and after."""
     found(record, wrapped.pid, 3)
     ubench = helpers.find(wrapped.pid, "ubench")
 
@@ -131,7 +132,7 @@ def test_unwrapped(record, stat, solver):
 
 
 def test_damaged_segment(juggle, app, background, record, stat):
-    """The rest is told all the same. The program itself reads no more of that part."""
+    """The rest is still reported. The program itself no longer reads that part."""
     process = background([juggle, "-q", "-i", "10ms", app("jacobi"), "-q", "-t", "2", "-n", "1000000000",
                           "--grid", "64x64"])
     helpers.wait_for_below(process, "jacobi")
@@ -159,7 +160,7 @@ def test_page_explains_all_columns(stat, solver):
         assert line.split() == [], "not in the page"
 
 
-# --- which of it ---------------------------------------------------------------------
+# --- choices -------------------------------------------------------------------------
 
 def test_tables(record, stat, solver):
     assert not set(TABLES) & set(record(solver.pid, "--summary"))
@@ -207,7 +208,7 @@ def test_titles_again_on_a_terminal(jugglectl, solver):
     done = helpers.run(command, stdout=terminal)
     os.close(terminal)
     text = b""
-    with contextlib.suppress(OSError):  # EIO: nobody has the other end any more
+    with contextlib.suppress(OSError):  # EIO: nobody has the other end open any more
         while part := os.read(reader, 65536):
             text += part
     os.close(reader)
@@ -251,7 +252,7 @@ def test_end_of_job(jugglectl, background, solver):
 
 
 def test_as_many_files_as_may_be(jugglectl, background, solver):
-    """One for each process that publishes; more than the limit that most programs are well with."""
+    """One for each process that publishes; more than the default limit of descriptors."""
     watch = background(["prlimit", "--nofile=64:512", "--", jugglectl, "stat", solver.pid, "-i", "10ms", "--json"],
                        stdout=helpers.subprocess.PIPE)
     assert watch.stdout.readline().startswith("{")
@@ -259,7 +260,7 @@ def test_as_many_files_as_may_be(jugglectl, background, solver):
 
 
 def test_end_of_job_in_a_long_interval(jugglectl, background, solver):
-    """It is noticed although the next sample is far."""
+    """It notices, although the next sample is far off."""
     watch = background([jugglectl, "stat", str(solver.pid), "-i", "1000"],
                        stdout=helpers.subprocess.PIPE, stderr=helpers.subprocess.PIPE)
     helpers.wait_for(lambda: helpers.comm(watch.pid) == "jugglectl" and
@@ -292,7 +293,7 @@ def test_closed_pipe(jugglectl, solver):
     assert done.stdout.splitlines()[-1] == str(128 + signal.SIGPIPE)
 
 
-# --- what is not possible ------------------------------------------------------------
+# --- errors --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("interval", ["0", "1ms", "-1", "x", "", "1h", "1e3", "99999999999999999999", "9ms", "nan"])
 def test_bad_interval(run_jugglectl, interval):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The shared-memory segment: there while juggle runs, for its user alone, gone afterwards."""
+"""The shared-memory segment: it exists while juggle runs, for its user alone, and is gone
+afterwards."""
 import os
 import struct
 import subprocess
@@ -8,7 +9,7 @@ import pytest
 
 import helpers
 
-# struct telemetry, from its begin up to and including job_pid and state
+# struct telemetry, from its beginning up to and including job_pid and state
 HEAD = struct.Struct("=QIIQIIIIiiQQ256s16s16s16s16siI")
 
 
@@ -22,7 +23,7 @@ def running(juggle, background):
 
 
 def left_over():
-    """Segments whose juggle is gone; others of this machine may run."""
+    """Segments whose juggle is gone; others on this machine may be running."""
     return {name for name in os.listdir("/dev/shm")
             if name.startswith("juggle.") and not helpers.alive(int(name.rpartition(".")[2]))}
 
@@ -72,7 +73,7 @@ def test_nothing_is_left_whatever_the_end(run_juggle):
 
 @pytest.mark.parametrize("how", ["read-only", "full", "absent"])
 def test_without_dev_shm(juggle, app, tmp_path, how):
-    """The run is otherwise normal, and is told of."""
+    """The run is otherwise normal, and a message reports it."""
     prepare = {
         "read-only": "mount -t tmpfs -o ro none /dev/shm",
         "full": "mount -t tmpfs -o size=4096 none /dev/shm",

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The terminal belongs to the command: keys, job control and window sizes work as if
-juggle were not there. Under a pseudo-terminal."""
+"""The terminal belongs to the command: keys, job control and window sizes work as if juggle were
+not there. Uses a pseudo-terminal."""
 import contextlib
 import fcntl
 import os
@@ -36,7 +36,7 @@ class Terminal:
         os.write(self.fd, text.encode())
 
     def expect(self, text):
-        """Waits for the output to show text, and forgets all up to its end."""
+        """Waits until the output contains text, and drops everything up to its end."""
         deadline = time.monotonic() + helpers.TIMEOUT_S
         while text not in self.text:
             left = deadline - time.monotonic()
@@ -51,7 +51,7 @@ class Terminal:
         self.text = self.text.partition(text)[2]
 
     def rest(self):
-        """What is shown until all have closed the terminal."""
+        """The output until all have closed the terminal."""
         deadline = time.monotonic() + helpers.TIMEOUT_S
         with contextlib.suppress(OSError):
             while select.select([self.fd], [], [], max(0, deadline - time.monotonic()))[0]:
@@ -101,7 +101,7 @@ def test_a_key_reaches_the_command_exactly_once(terminal, juggle, key, number):
     for _ in range(3):
         screen.type(key)
         screen.expect("got %d" % number)
-    # Nothing comes after: whatever juggle passes on, it passes on in order.
+    # No other signal follows: juggle passes on signals in order.
     os.kill(screen.process.pid, signal.SIGUSR1)
     screen.expect("over")
     assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 0
@@ -191,7 +191,7 @@ def test_nohup_outlives_the_terminal(terminal, juggle, tmp_path):
     os.kill(screen.process.pid, signal.SIGHUP)  # an interactive bash passes it to its jobs
     screen.process.wait(timeout=helpers.TIMEOUT_S)
     os.kill(outer, signal.SIGHUP)
-    os.kill(outer, signal.SIGUSR1)  # comes after, and is the end of the command
+    os.kill(outer, signal.SIGUSR1)  # follows, and ends the command
     helpers.wait_for(lambda: not helpers.alive(job), "the job ends")
     assert "SIGHUP" not in (tmp_path / "nohup.out").read_text()
 

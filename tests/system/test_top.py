@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""jugglectl top on pseudo-terminals. How screens look is tests/unit/tools/top/test_screen.c's."""
+"""jugglectl top on pseudo-terminals. tests/unit/tools/top/test_screen.c tests the contents of
+screens."""
 import fcntl
 import os
 import select
@@ -50,7 +51,7 @@ def job(background, juggle):
 
 
 def expect_redrawn(screen, text):
-    """Waits for text on the whole screen, of which else only what changed is written."""
+    """Waits for text on the whole screen; otherwise only changes are written."""
     def redrawn():
         os.kill(screen.process.pid, signal.SIGCONT)
         while select.select([screen.fd], [], [], 0.1)[0]:
@@ -186,11 +187,11 @@ def test_stopped_it_can_be_killed(stopped):
 
 
 def test_output_that_stands_still(terminal, jugglectl, job):
-    """After Ctrl-S it looks at the job, and hears signals; and the screen is given back."""
+    """After Ctrl-S it keeps looking at the job and handling signals; and it restores the screen."""
     screen = terminal([jugglectl, "top", "-i", "0.1", job[0].pid])
     screen.expect("threads")
     screen.type("\x13")
-    # The key takes effect some time after it was typed; what comes before is another case.
+    # The key takes effect some time after it was typed; output before that is another case.
     output = os.open("/proc/%d/fd/1" % screen.process.pid, os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK)
     try:
         helpers.wait_for(lambda: not select.select([], [output], [], 0)[1], "the output stands still",
@@ -208,7 +209,7 @@ def test_several_jobs_are_a_list(terminal, jugglectl, juggle, background, job):
     expect_redrawn(screen, "Jobs:")
     screen.type("\r")
     expect_redrawn(screen, "Over time")
-    screen.type("\t?")  # others may run here, too: no matter which is next
+    screen.type("\t?")  # others may run here, too: it does not matter which is next
     expect_redrawn(screen, "Help")
     screen.type("j")
     expect_redrawn(screen, "Jobs:")

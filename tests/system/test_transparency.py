@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The command sees what it would see without juggle: streams, descriptors, environment,
-signal mask and dispositions, limits, priority."""
+"""The command sees what it would see without juggle: streams, descriptors, environment, signal mask
+and dispositions, limits, priority."""
 import json
 import os
 import resource
@@ -13,7 +13,7 @@ import pytest
 
 import helpers
 
-# What a process inherits, as JSON; descriptors by what they lead to.
+# What a process inherits, as JSON; descriptors as the files they refer to.
 SHOW = r"""
 import json, os, resource, signal
 status = dict(line.rstrip("\n").split(":\t", 1) for line in open("/proc/self/status"))
@@ -59,7 +59,7 @@ def compare(juggle, prepare=None, **options):
     wrapped = shown([juggle], prepare, **options)
     for found in (plain, wrapped):  # each run has a pipe of its own
         assert found["fds"].pop("1").startswith("pipe:")
-        # The folder that lists the descriptors is open itself, with a number that varies.
+        # The folder that lists the descriptors is itself open, with a number that varies.
         found["fds"] = {fd: target for fd, target in found["fds"].items()
                         if not target.startswith("/proc/")}
     assert wrapped == plain
@@ -157,5 +157,5 @@ def test_a_broken_pipe_is_the_commands_own(juggle):
 
 
 def test_the_callers_interpreter_is_unharmed():
-    """These tests use preexec_fn, which is for programs without threads."""
+    """These tests use preexec_fn, which is only safe in programs without threads."""
     assert len(helpers.threads(os.getpid())) == 1, sys.modules

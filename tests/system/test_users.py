@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Ordinary users: all works on their own processes, and what does not is said clearly."""
+"""Ordinary users: everything works on their own processes, and clear messages say what does not."""
 import os
 import signal
 import subprocess
@@ -54,7 +54,7 @@ def test_own_process(unprivileged, background):
 
 @pytest.mark.needs_root
 def test_another_users_process(unprivileged):
-    """juggle itself, which is below it here, is nothing to balance."""
+    """juggle itself, which is below that process here, is not balanced."""
     user = unprivileged
     script = '"$@"; echo $?'
     done = helpers.run(["sh", "-c", script, "sh", *user.command(
@@ -66,8 +66,8 @@ def test_another_users_process(unprivileged):
 
 @pytest.fixture
 def foreign(unprivileged, background):
-    """A process of root's, as slurmstepd is one, with threads that compute, of the user's and
-    of root's: the pids of all three, by name."""
+    """A process of root's, such as slurmstepd, with threads that compute, of the user's and of
+    root's: the pids of all three, by name."""
     user = unprivileged
     ubench = [*UBENCH[:-2], "-p", "1000000000", "--json", "/dev/null"]
     script = '"$0" "$@" & setpriv --reuid=%d --regid=%d --clear-groups -- "$0" "$@" & ' \
@@ -123,7 +123,7 @@ def test_end_below_another_users_process(unprivileged, foreign, background, ends
 @pytest.mark.needs_root
 @pytest.mark.needs_cpus(2)
 def test_hidden_process_of_another_user(unprivileged, foreign, background):
-    """Sites mount /proc so that users see their own processes only."""
+    """Some sites mount /proc so that users see only their own processes."""
     user = unprivileged
     hide = ["unshare", "--mount", "sh", "-c", 'mount -t proc -o hidepid=2 proc /proc && exec "$@"',
             "sh"]
@@ -149,7 +149,7 @@ def test_root_balances_a_users_process(unprivileged, juggle, background):
 
 
 def test_few_descriptors(unprivileged):
-    """More threads than descriptors: those that can be sampled are balanced, all run."""
+    """More threads than descriptors: those that can be sampled are balanced, and all run."""
     user = unprivileged
     report = user.dir / "few.json"
     done = user.run(
@@ -162,7 +162,7 @@ def test_few_descriptors(unprivileged):
 
 @pytest.mark.skipif(helpers.SANITIZER == "address", reason="LeakSanitizer needs to fork")
 def test_few_processes(unprivileged):
-    """Where juggle cannot start its processes or threads, it fails as juggle."""
+    """When juggle cannot start its processes or threads, it fails with its own status."""
     user = unprivileged
     done = user.run(["prlimit", "--nproc=1:1", user.juggle, "true"])
     assert done.returncode in (0, 125)

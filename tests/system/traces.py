@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Traces of juggle: what one tells, by `jugglectl plot --perfetto`, and how to make one up."""
+"""Traces of juggle: reading one with `jugglectl plot --perfetto`, and making one up."""
 
 import collections
 import json
@@ -11,14 +11,14 @@ Stay = collections.namedtuple("Stay", "tid os_cpu from_us to_us")
 
 
 class Trace:
-    """.stays, ascending in time; .points: {when, in us: {tid: how far it was ahead, in ms}}."""
+    """.stays, ascending in time; .points: {time in us: {tid: how far it was ahead, in ms}}."""
 
     def __init__(self, path):
         done = helpers.run([helpers.built("tools/jugglectl"), "plot", "--perfetto", "-q", "-o", "-", path])
         assert done.returncode == 0, done.stderr
         self.stays, self.points = [], collections.defaultdict(dict)
         for event in json.loads(done.stdout)["traceEvents"]:
-            # Each stay is there twice, in the track of its thread and, with the tid, in its CPU's.
+            # Each stay is there twice: in the track of its thread and, with the tid, in its CPU's.
             if event["ph"] == "X" and event["cat"] == "placement" and "args" not in event:
                 kind, _, cpu = event["name"].partition(" ")
                 self.stays.append(Stay(event["tid"], int(cpu) if kind == "CPU" else None, event["ts"],
@@ -28,7 +28,7 @@ class Trace:
         self.stays.sort(key=lambda stay: stay.from_us)
 
     def placements(self, threads):
-        """{tid: CPU} after each change, while so many threads have a CPU each."""
+        """{tid: CPU} after each change, while that many threads have a CPU each."""
         changes = collections.defaultdict(list)
         for stay in self.stays:
             if stay.os_cpu is not None:

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: MIT
 /*
- * A job for the tests of the ranks' network. Every rank does at once, from several threads that take
- * turns, what jacobi does with it: writes to its window and reads others', sends messages of all
- * sizes to all, and votes. All that is read, received or counted can be told from the numbers alone.
+ * A job for the tests of the ranks' network. Every rank does at once, from several threads that
+ * take turns, what jacobi does with it: writes to its window and reads others', sends messages of
+ * all sizes to all, and votes. All that is read, received or counted can be told from the numbers
+ * alone.
  *
  *     transport-job check ROUNDS [SLOW]  ROUNDS per thread; rank SLOW looks at the network rarely
  *     transport-job pump                 nothing but looks at the network, until it is killed
  *     transport-job abort STATUS         the last rank ends all, the others wait for it
  *
- * Each rank says who it is when it has joined, rank 0 the verdict of all in the end. Exit status 0, 1
- * for what was wrong, 3 when there is nothing to join.
+ * Each rank says who it is when it has joined, rank 0 the verdict of all in the end. Exit status 0,
+ * 1 for what was wrong, 3 when there is nothing to join.
  */
 #include "apps/jacobi/ranks/transport.h"
 
@@ -28,9 +29,9 @@
 
 enum {
 	THREADS = 3,
-	SLOTS = 4 * THREADS, /* of each rank's window, written by its threads in turn */
+	SLOTS = 4 * THREADS, /* of each rank's window, which its threads write in turn */
 	WORDS = 1024, /* of a slot */
-	GETS = 24, /* under way, of a thread */
+	GETS = 24, /* of a thread, under way at once */
 	LIFE_S = 60, /* of a rank: whatever hangs ends, and fails */
 	VALUES = 64, /* of the longest vote */
 };
@@ -42,7 +43,7 @@ struct slot {
 struct get {
 	int ticket; /* -1: not under way */
 	uint32_t rank, slot, first, words;
-	uint32_t least; /* how often the words have been written at least */
+	uint32_t least; /* at least so often the words had been written */
 	uint64_t data[WORDS];
 };
 
@@ -54,12 +55,12 @@ struct job {
 	struct slot *window;
 	pthread_mutex_t lock;
 
-	/* With the lock. */
+	/* Protected by the lock. */
 	uint64_t wrong;
 	uint64_t gets, messages, votes;
 	uint64_t *sent, *received; /* by rank */
 	bool voting;
-	uint32_t *newest; /* by rank and slot: what has been read of it */
+	uint32_t *newest; /* by rank and slot: the newest value that was read */
 };
 
 struct worker {
@@ -86,13 +87,13 @@ __attribute__((format(printf, 2, 3))) static void wrong(struct job *job, const c
 	funlockfile(stderr);
 }
 
-/* A word tells where it belongs and how often it was written. */
+/* A word says where it belongs and how often it was written. */
 static uint64_t word_of(uint32_t rank, uint32_t slot, uint32_t index, uint32_t writes)
 {
 	return (uint64_t)rank << 56 | (uint64_t)slot << 48 | (uint64_t)index << 32 | writes;
 }
 
-/* The words in order, so that whoever has seen one has an idea of the others. */
+/* Write the words in order, so that a reader of one knows what to expect of the others. */
 static void write_slot(struct job *job, uint32_t slot, uint32_t writes)
 {
 	for (uint32_t i = 0; i < WORDS; i++)
@@ -170,7 +171,7 @@ static void end_gets(struct worker *worker)
 	}
 }
 
-/* As many as there may be, and no more; each slot as it was when all had met. */
+/* As many gets as possible, and no more; each slot as it was when all had met. */
 static void all_gets(struct job *job, uint32_t writes)
 {
 	struct get *gets = calloc(TRANSPORT_GETS_MAX + 1, sizeof(*gets));
@@ -197,7 +198,7 @@ static void all_gets(struct job *job, uint32_t writes)
 
 /* --- messages ---------------------------------------------------------------------------- */
 
-/* The nth message from a rank to another. */
+/* The nth message from one rank to another. */
 static size_t message_bytes(uint32_t from, uint32_t to, uint64_t n)
 {
 	uint64_t seed = n << 32 | from << 16 | to;
@@ -267,7 +268,7 @@ static bool messages_left(const struct job *job)
 
 /* --- votes ------------------------------------------------------------------------------- */
 
-/* Vote v: small whole numbers, whose sums are exact, but those of 64 bits, whose sums wrap. */
+/* Vote v: small whole numbers, whose sums are exact, except those of 64 bits, whose sums wrap. */
 static void vote(struct job *job)
 {
 	uint64_t v = job->votes;
@@ -299,7 +300,7 @@ static void vote(struct job *job)
 	void *right = operation == TRANSPORT_ADD ? (void *)words_right : (void *)values_right;
 	if (!job->voting) {
 		transport_vote(job->t, operation, mine, n);
-		memset(mine, 0xff, n * sizeof(uint64_t)); /* taken at the call */
+		memset(mine, 0xff, n * sizeof(uint64_t)); /* copied at the call */
 		job->voting = true;
 		return;
 	}
@@ -311,7 +312,7 @@ static void vote(struct job *job)
 	job->votes++;
 }
 
-/* All ranks meet, and go on looking at the network until all are here. */
+/* All ranks meet, and keep polling the network until all are here. */
 static uint64_t meet(struct job *job, uint64_t value)
 {
 	transport_vote(job->t, TRANSPORT_ADD, &value, 1);
@@ -409,7 +410,7 @@ static int check(struct job *job)
 		printf("transport-job: %s: %" PRIu64 " gets, %" PRIu64 " messages, %" PRIu64
 		       " votes at rank 0, %" PRIu64 " wrong at all\n",
 			transport_library(job->t), job->gets, job->messages, job->votes, all);
-	/* What nobody receives must not keep anyone from closing. */
+	/* Messages that nobody receives must not prevent closing. */
 	for (uint32_t to = 0; to < job->ranks; to++)
 		transport_send(job->t, to, 0, calloc(1, 100000), 100000);
 	free(workers);

@@ -15,7 +15,7 @@ static inline uint64_t random_word(uint64_t *seed)
 	return z ^ z >> 31;
 }
 
-/* From least to most, both included. */
+/* A number from least to most, both included. */
 static inline int64_t random_int(uint64_t *seed, int64_t least, int64_t most)
 {
 	return least + (int64_t)(random_word(seed) % (uint64_t)(most - least + 1));

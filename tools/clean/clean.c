@@ -55,7 +55,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Why a segment in this state stays. */
+/* Why a segment in this state is kept. */
 static const char *why_left(enum live_state state)
 {
 	switch (state) {
@@ -127,8 +127,8 @@ static int print_json(
 			user_name(entry->uid, user), "size_bytes", (json_int_t)entry->bytes));
 }
 
-/* Failures are told of on standard error, too, whatever the form of the output. */
-static int tell(const struct cleaning *c, const struct live_entry *entry, enum outcome outcome,
+/* Failures are also reported on standard error, whatever the form of the output. */
+static int report(const struct cleaning *c, const struct live_entry *entry, enum outcome outcome,
 	const char *why)
 {
 	if (outcome == FAILED)
@@ -165,7 +165,7 @@ static int clean_all(struct cleaning *c, const struct live_entry *entry, size_t 
 		c->count[outcome]++;
 		if (outcome == REMOVED || outcome == WOULD_REMOVE)
 			c->freed_bytes += entry[i].bytes;
-		rc = tell(c, &entry[i], outcome, why);
+		rc = report(c, &entry[i], outcome, why);
 	}
 	if (rc == 0 && !c->common.json)
 		print_sum(c);

@@ -51,7 +51,7 @@ int command_parse(const struct argp *argp, int argc, char **argv, void *input,
 		.args_doc = argp->args_doc,
 		.children = children};
 
-	own.args_doc = NULL; /* else the help tells of the arguments twice */
+	own.args_doc = NULL; /* otherwise the help lists the arguments twice */
 	*options = (struct command_options){0};
 	return command_line_parse(&whole, argv[0], 0, argc, argv, &parsing);
 }

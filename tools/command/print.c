@@ -18,7 +18,7 @@ void command_make_printable(char *text)
 			*text = '?';
 }
 
-/* One line, whatever the names in it are. */
+/* Print exactly one line, whatever characters the names in it contain. */
 static void print_line(const char *program, const char *format, va_list args)
 {
 	char *text = NULL;

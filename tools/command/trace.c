@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Traces that a command line names; see trace.h. */
+/* Traces named on the command line; see trace.h. */
 #include "tools/command/trace.h"
 
 #include "tools/command/print.h"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Completions for bash: what a program takes as tables, and a function that walks along the line. It
-works without the package bash-completion, too."""
+"""Completions for bash: tables of what a program accepts, and a function that walks along the line.
+It also works without the package bash-completion."""
 
 from programs import JOBS
 

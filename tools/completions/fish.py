@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Completions for fish: a line for each option, with a condition that tells the subcommand."""
+"""Completions for fish: a line for each option, with a condition that identifies the subcommand."""
 
 from programs import JOBS
 
@@ -70,7 +70,7 @@ def quoted(text):
 
 
 def value_of(kind, option, name):
-    """The arguments of `complete` for a value: of that kind only, or a file."""
+    """The arguments of `complete` for a value: only of that kind, or a file."""
     if kind == "words":
         words = " ".join(option.words)
         return "-x -a " + quoted("(__%s_list %s)" % (name, words) if option.is_list else words)
@@ -80,12 +80,12 @@ def value_of(kind, option, name):
 
 
 def command_arguments(part):
-    """Of the functions that look for the command that it starts."""
+    """The functions that look for the command that it starts."""
     return " ".join([str(len(part.path)), *(n for o in part.options if o.argument for n in o.names())])
 
 
 def begin_of(part, conditions):
-    """Of a `complete` that is wanted under these conditions."""
+    """The arguments of `complete` for these conditions."""
     words = ["complete -c", part.name]
     return " ".join(words + ["-n", quoted("; and ".join(conditions))] if conditions else words)
 
@@ -96,7 +96,7 @@ def lines_of(part):
         conditions = [" ".join(["__%s_%s" % (part.name, "at" if part.subcommands else "in"), *part.path])]
     begin_any = begin_of(part, conditions)
     if part.arguments == "command":
-        # Options behind the command are its own.
+        # Options behind the command are the command's own.
         conditions += ["not __%s_command_at %s" % (part.name, command_arguments(part))]
     begin = begin_of(part, conditions)
     for word, (summary, _) in part.subcommands.items():

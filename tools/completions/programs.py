@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What the command lines of the programs take, as they tell it themselves: by --help, and by the
-message for a wrong value, which names the right ones. So completions need no list of their own."""
+"""What the command lines of the programs accept, from their own output: --help, and the message for
+a wrong value, which names the right ones. So completions need no list of their own."""
 
 import os
 import re
@@ -39,7 +39,7 @@ class Program:
         self.argument_name = ""
 
     def all(self):
-        """It, and all below."""
+        """This program, and all subcommands below it."""
         found = [self]
         for _, below in self.subcommands.values():
             found += below.all()
@@ -68,7 +68,7 @@ def options_of_help(text):
 
 
 def words_of_refusal(text):
-    """The words that `...: expected a, b or c:N, as c:8` has: [a, b, c:]."""
+    """The words in `...: expected a, b or c:N, as c:8`: [a, b, c:]."""
     expected = re.search(r": expected (?:at most \d+ of )?(.*)", text)
     if not expected:
         return []
@@ -80,7 +80,8 @@ def words_of_refusal(text):
 
 
 def argument_of_usage(text):
-    """The last word in capitals of the usage that is no option's, as [JOB...]; "" without one."""
+    """The last word in capitals of the usage that is not an option's, such as [JOB...]; "" without
+    one."""
     usage = re.match(r"Usage: (.*(?:\n  or:  .*)*)", text)
     for line in usage.group(1).split("\n") if usage else []:
         line = re.sub(r"\[OPTION\.\.\.\]|(?<!\S)--?[a-z][^\s=]*(=\S+| [A-Z]+)?", "", line)
@@ -91,7 +92,7 @@ def argument_of_usage(text):
 
 
 def read(executable, path=()):
-    """The Program that an executable is, or a subcommand of it."""
+    """The Program for an executable, or for a subcommand of it."""
     command = [executable, *path]
     shown = run([*command, "--help"])
     if shown.returncode != 0 or not shown.stdout.startswith("Usage: "):
@@ -101,7 +102,7 @@ def read(executable, path=()):
     program.options = options_of_help(shown.stdout)
     if program.options:
         program.argument_name = argument_of_usage(shown.stdout)
-        # What is not known may well be a file.
+        # An unknown word may well be a file.
         program.arguments = KINDS.get(program.argument_name, program.argument_name and "file") or None
     else:
         rows = re.findall(r"^  ([a-z][a-z0-9-]*) {2,}(\S.*)$", shown.stdout, re.MULTILINE)
@@ -113,7 +114,7 @@ def read(executable, path=()):
                            if run([*command, "--" + name]).returncode == 0]
     for option in program.options:
         if option.argument and not option.kind:
-            # With --help nothing is run, should the value be taken.
+            # With --help nothing is run, in case the value is accepted.
             option.words = words_of_refusal(run([*command, "--%s=?" % option.long, "--help"]).stderr)
             option.kind = "words" if option.words else None
     return program

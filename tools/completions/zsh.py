@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""Completions for zsh: a function a subcommand, which hands specifications to _arguments."""
+"""Completions for zsh: a function for each subcommand, which passes specifications to
+_arguments."""
 
 from programs import JOBS
 
@@ -64,7 +65,8 @@ def specifications(part):
 def function(part):
     name = "_" + "-".join((part.name, *part.path))
     if part.subcommands:
-        # Not in an array called commands: that is zsh's own, which completes the names of commands.
+        # Not in an array called commands: that one is zsh's own, which completes the names of
+        # commands.
         rows = [quoted("%s:%s" % (word, escaped(summary, ":")))
                 for word, (summary, _) in part.subcommands.items()]
         cases = ["\t%s) _%s ;;" % (word, "-".join((part.name, *part.path, word)))

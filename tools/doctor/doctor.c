@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jugglectl doctor: what helps and hinders juggle here. Facts are gathered, rules judge them, and this
- * file prints what comes out. */
+/* jugglectl doctor: what helps and hinders juggle here. It gathers facts, applies the rules, and
+ * this file prints the findings. */
 #include "daemon/base/command_line.h"
 #include "tools/command/parse.h"
 #include "tools/command/print.h"
@@ -39,7 +39,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return command_line_count(
 			state, "--threads", arg, 1, THREADS_MAX, &system->threads);
 	case ARGP_KEY_ARG:
-		/* Its options would have been taken for ours. */
+		/* Without "--", options of the command would have been taken for ours. */
 		if (state->quoted == 0) {
 			argp_failure(state, 0, 0, "%s: put -- before the command", arg);
 			return EINVAL;

@@ -2,7 +2,7 @@
 /* Applying the rules; see judge.h. */
 #include "tools/doctor/judge.h"
 
-/* Text from files and variables goes to terminals, too. */
+/* Text from files and variables also goes to terminals. */
 static void make_printable(char *text)
 {
 	for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++)

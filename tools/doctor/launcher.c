@@ -2,9 +2,9 @@
 /*
  * Command lines of launchers; see launcher.h.
  *
- * Only where the program begins has to be found among the arguments, so that options have to be known
- * that take values; what is not in the table is taken for one that takes none, with a remark.
- * Words are compared without the one or two dashes before them: the launchers take either.
+ * To find where the program begins among the arguments, we must know the options that take values.
+ * An option that is not in the table counts as one without a value, and leaves a remark. Words are
+ * compared without the one or two dashes before them, since launchers accept either.
  */
 #include "tools/doctor/launcher.h"
 
@@ -169,7 +169,7 @@ static const struct option *table_of(enum doctor_launcher_kind kind)
 		return hydra;
 	case DOCTOR_SRUN:
 		return slurm;
-	default: /* most have the names of Open MPI */
+	default: /* most use the names of Open MPI */
 		return open_mpi;
 	}
 }
@@ -221,7 +221,7 @@ static bool is_local(const char *hosts)
 	}
 }
 
-/* value2: of those that take two; "" else. */
+/* value2: the second value, or "" for options that take one. */
 static void apply(
 	struct doctor_launcher *out, enum meaning meaning, const char *value, const char *value2)
 {
@@ -229,7 +229,7 @@ static void apply(
 
 	switch (meaning) {
 	case RANKS:
-		/* Several programs, with a colon between, add up. */
+		/* Numbers of ranks of several programs, separated by colons, add up. */
 		if (parse_integer(value, 0, 10000000, &ranks) == 0 && out->ranks <= 10000000)
 			out->ranks += (uint32_t)ranks;
 		break;
@@ -273,7 +273,7 @@ static const struct option *find(const struct option *option, const char *name, 
 	return NULL;
 }
 
-/* One option, and its values; returns how many words it takes. */
+/* Read one option and its values. Returns how many words they take. */
 static int read_option(
 	struct doctor_launcher *out, const struct option *table, const char *const *word)
 {
@@ -285,9 +285,9 @@ static int read_option(
 	int words = 1;
 
 	if (option == NULL && !two_dashes && table == slurm && name[0] != '\0') {
-		/* Short options may have their value right behind: -n4. */
+		/* Short options may have their value attached: -n4. */
 		option = find(table, name, 1);
-		equals = name; /* what is before the value */
+		equals = name; /* the end of the option's name */
 	}
 	if (option == NULL) {
 		out->unsure = true;
@@ -300,7 +300,7 @@ static int read_option(
 	for (int i = 0; i < option->values && word[words] != NULL; i++)
 		words++;
 	if (words < 1 + option->values)
-		out->unsure = true; /* an option without its value */
+		out->unsure = true; /* an option whose value is missing */
 	else
 		apply(out, option->meaning, option->values > 0 ? word[1] : "",
 			option->values > 1 ? word[2] : "");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Command lines of mpirun, mpiexec and srun: what they say about binding and the number of ranks. */
+/* Command lines of mpirun, mpiexec and srun: what they say about binding and the number of
+ * ranks. */
 #ifndef DOCTOR_LAUNCHER_H
 #define DOCTOR_LAUNCHER_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reading the dynamic section of ELF files; see libraries.h.
+ * Reads the dynamic section of ELF files; see libraries.h.
  *
- * Own code and not libelf, since three tables are followed and no more: program headers, the dynamic
- * section, and its strings. Every number in them may be nonsense, so that each is only used to read
- * at some place in the file, which fails when there is nothing.
+ * We don't use libelf, since only three tables are followed: program headers, the dynamic section,
+ * and its strings. Any number in them may be nonsense. So each is only used as a place in the file
+ * to read from, which fails when nothing is there.
  */
 #include "tools/doctor/libraries.h"
 
@@ -39,7 +39,7 @@ static int read_header(int fd, const ElfW(Ehdr) * file, unsigned i, ElfW(Phdr) *
 	return read_at(fd, (uint64_t)file->e_phoff + (uint64_t)i * sizeof(*out), out, sizeof(*out));
 }
 
-/* The place in the file of what the program has at an address. */
+/* Convert an address in the program to an offset in the file. */
 static int find_address(int fd, const ElfW(Ehdr) * file, uint64_t address, uint64_t *out)
 {
 	for (unsigned i = 0; i < file->e_phnum && i < HEADERS_MAX; i++) {
@@ -56,7 +56,7 @@ static int find_address(int fd, const ElfW(Ehdr) * file, uint64_t address, uint6
 	return -EBADMSG;
 }
 
-/* A name may end with the file: what there is of it is read. */
+/* A name may be cut by the end of the file: read what there is of it. */
 static int read_library(int fd, uint64_t offset, struct doctor_program *out)
 {
 	char *name = out->library[out->libraries];
@@ -71,7 +71,8 @@ static int read_library(int fd, uint64_t offset, struct doctor_program *out)
 	return 0;
 }
 
-/* One pass over the dynamic section: for where the strings are (libraries false), or for libraries. */
+/* One pass over the dynamic section: to find the strings (libraries false), or to read
+ * libraries. */
 static int read_dynamic(int fd, const ElfW(Phdr) * dynamic, bool libraries, uint64_t *strings,
 	struct doctor_program *out)
 {
@@ -121,7 +122,7 @@ int doctor_read_libraries(int fd, struct doctor_program *out)
 		error = find_address(fd, &file, address, &strings);
 	if (error == 0 && address != 0)
 		error = read_dynamic(fd, &header, true, &strings, out);
-	/* A static program that may lie at any address has a dynamic section, but no libraries. */
+	/* A static position-independent program has a dynamic section, but no libraries. */
 	out->fixed = error == 0 && out->libraries == 0;
 	out->elf = error == 0;
 	return error;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking at the command that juggle is to run, without running anything. */
+/* Inspects the command that juggle is to run, without running anything. */
 #include "tools/doctor/launcher.h"
 #include "tools/doctor/libraries.h"
 #include "tools/doctor/system.h"
@@ -14,7 +14,7 @@
 #include <sys/xattr.h>
 #include <unistd.h>
 
-/* As execve() would judge it. */
+/* Judge a file as execve() would. */
 static int check_file(const char *path)
 {
 	struct stat file;
@@ -26,7 +26,8 @@ static int check_file(const char *path)
 	return access(path, X_OK) == 0 ? 0 : -errno;
 }
 
-/* As execvp(3) does: the first in PATH that can be executed, else why not. */
+/* Find a program as execvp(3) does: the first in PATH that can be executed, or the reason why there
+ * is none. */
 static int find_program(
 	const struct doctor_system *system, const char *name, char *out, size_t bytes)
 {
@@ -66,12 +67,12 @@ static void read_file(struct doctor_program *program, uid_t uid)
 	struct stat file;
 	int fd = open(program->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 
-	/* A file that may be executed but not read is no failure. */
+	/* A file that may be executed but not read is not an error. */
 	if (fd < 0)
 		return;
 	if (fstat(fd, &file) == 0)
-		/* A program that is set-uid to another user than root keeps our real user, so that
-		 * we may move it. */
+		/* A program that is set-uid to another user than root keeps our real user ID, so we
+		 * may move it. */
 		program->privileged =
 			((file.st_mode & S_ISUID) != 0 && file.st_uid == 0 && uid != 0) ||
 			fgetxattr(fd, "security.capability", NULL, 0) > 0;
@@ -92,7 +93,7 @@ static void look_at(
 	if (program->error != 0)
 		return;
 	read_file(program, system->uid);
-	/* mpirun is often a link to what it really is. */
+	/* mpirun is often a link to the actual launcher. */
 	if (realpath(program->path, real) != NULL)
 		snprintf(program->path, sizeof(program->path), "%s", real);
 }

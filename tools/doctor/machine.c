@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What files in /proc and /sys tell of a machine, whether it is this one or a recorded one. */
+/* What files in /proc and /sys say about a machine, be it this one or a recorded one. */
 #include "tools/doctor/system.h"
 #include "tools/doctor/text.h"
 
@@ -21,7 +21,7 @@ static void widen(struct doctor_range *range, int64_t value)
 }
 
 /* The CPUs of a mask that are the first of their core. A CPU whose core isn't known counts as a
- * core. */
+ * core of its own. */
 static void read_cores(const char *root, const struct cpuset *mask, struct cpuset *first)
 {
 	for (int cpu = 0; cpu < CPUSET_CPUS_MAX; cpu++) {
@@ -105,8 +105,8 @@ static double quota_v1(const char *root, const char *folder)
 	return (double)quota_us / (double)period_us;
 }
 
-/* The least quota of a cgroup and of those above it. Within a container the path may be that of the
- * host, and only the top is to be seen; what can't be read limits nothing. */
+/* The smallest quota of a cgroup and of those above it. Within a container the path may be the
+ * host's, and only the top is visible. What can't be read counts as no limit. */
 static void read_quota(struct doctor_system *system, const char *root, const char *mount,
 	const char *path, double (*quota)(const char *root, const char *folder))
 {
@@ -123,7 +123,7 @@ static void read_quota(struct doctor_system *system, const char *root, const cha
 	}
 }
 
-/* The CPUs of a cgroup, or of the nearest one above it that names some. */
+/* The CPUs of a cgroup, or of the nearest one above it that lists any. */
 static void read_cpuset(struct doctor_system *system, const char *root, const char *mount,
 	const char *path, const char *file)
 {

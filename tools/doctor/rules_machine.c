@@ -8,7 +8,7 @@
 #include <string.h>
 
 enum { LIST_BYTES = 80 };
-#define SPEEDS_DIFFER 1.1 /* favoured cores of one kind differ by some per cent */
+#define SPEEDS_DIFFER 1.1 /* preferred cores of one kind differ by a few per cent */
 #define NS_PER_MS 1e6
 #define LONG_TICK_NS 5000000 /* CONFIG_HZ 250 is usual */
 #define FEW_FILES 256
@@ -86,7 +86,7 @@ static enum doctor_level judge_given(const struct doctor_system *s, struct docto
 	return DOCTOR_PROBLEM;
 }
 
-/* What may be used, but isn't. */
+/* CPUs that may be used, but aren't. */
 static enum doctor_level judge_mask(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
@@ -256,7 +256,8 @@ static enum doctor_level judge_speeds(const struct doctor_system *s, struct doct
 
 static enum doctor_level judge_governor(const struct doctor_system *s, struct doctor_finding *out)
 {
-	/* Drivers whose governor "powersave" goes by the load; elsewhere it means the least. */
+	/* With these drivers, "powersave" follows the load; with others, it means the lowest
+	 * speed. */
 	bool by_load = strcmp(s->driver, "intel_pstate") == 0 ||
 		       strcmp(s->driver, "amd-pstate-epp") == 0 ||
 		       strcmp(s->driver, "amd_pstate_epp") == 0; /* before Linux 6.6 */
@@ -277,7 +278,7 @@ static enum doctor_level judge_domains(const struct doctor_system *s, struct doc
 {
 	struct cpuset missing = without(&s->cpus, &s->online);
 
-	/* What isn't there has no domain. */
+	/* CPUs that are not there have no domain. */
 	if (s->domains == 0 || (s->cpus_given && cpuset_count(&missing) > 0))
 		return DOCTOR_NONE;
 	if (s->domains == 1) {
@@ -315,7 +316,7 @@ static enum doctor_level judge_version(const struct doctor_system *s, struct doc
 	return DOCTOR_NOTE;
 }
 
-/* "sched/fair: Forfeit vruntime on yield" mended what EEVDF had brought. */
+/* "sched/fair: Forfeit vruntime on yield" fixed what EEVDF had broken. */
 static enum doctor_level judge_yield(const struct doctor_system *s, struct doctor_finding *out)
 {
 	const struct doctor_version *v = &s->kernel;

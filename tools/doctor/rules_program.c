@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rules about the command, and what it and the environment ask of OpenMP and MPI. */
+/* Rules about the command, and about what it and the environment request from OpenMP and MPI. */
 #include "tools/doctor/rule.h"
 
 #include "daemon/base/parse.h"
@@ -24,7 +24,7 @@ static bool is_juggle(const struct doctor_program *program)
 	return strcmp(file_name(program), "juggle") == 0;
 }
 
-/* Programs that become another, which would have to be found among their arguments. */
+/* Programs that execute another. We would have to find it among their arguments. */
 static bool is_wrapper(const struct doctor_program *program)
 {
 	static const char *const names[] = {"env", "nice", "ionice", "chrt", "time", "timeout",
@@ -53,7 +53,7 @@ static const char *mpi_of(const struct doctor_program *program)
 	return doctor_library(program, "libmpi");
 }
 
-/* libmpi.so.40 has been Open MPI's since its version 3; MPICH and its kin have 12. */
+/* libmpi.so.40 has been Open MPI's since its version 3; MPICH and its derivatives use 12. */
 static bool is_open_mpi(const struct doctor_program *program)
 {
 	return doctor_library(program, "libmpi.so.40") != NULL;
@@ -100,7 +100,7 @@ static enum doctor_level judge_inner(const struct doctor_system *s, struct docto
 		doctor_advise(out, "Put it behind the launcher's options.");
 		return DOCTOR_NOTE;
 	}
-	/* On other hosts it may be there; and behind an unknown option it may be a value. */
+	/* It may be there on other hosts; and a word behind an unknown option may be its value. */
 	if (s->inner.error != 0)
 		return launcher->unsure || launcher->hosts ? DOCTOR_NONE
 							   : judge_missing(&s->inner, false, out);
@@ -180,7 +180,7 @@ static enum doctor_level judge_juggle(const struct doctor_system *s, struct doct
 
 /* ---- OpenMP ---- */
 
-/* Variables of OpenMP matter less when the program is known to have nothing of it. */
+/* Variables of OpenMP matter less when the program is known not to use it. */
 static enum doctor_level if_openmp(const struct doctor_system *s, enum doctor_level level)
 {
 	const struct doctor_program *target = doctor_target(s);
@@ -201,13 +201,13 @@ static bool is_off(const char *value)
 static enum doctor_level judge_omp_binding(
 	const struct doctor_system *s, struct doctor_finding *out)
 {
-	/* Places alone bind as well. OMP_PROC_BIND=false keeps GCC's runtime from it, but not LLVM's,
-	 * which alone knows KMP_AFFINITY. */
+	/* Places alone also bind. OMP_PROC_BIND=false prevents that in GCC's runtime, but not in
+	 * LLVM's. Only LLVM's has KMP_AFFINITY. */
 	static const struct {
 		const char *name;
 		bool heeds_false;
-		bool gcc; /* GCC's runtime knows it */
-		bool cpus; /* numbers are those of CPUs: 0 is not off */
+		bool gcc; /* GCC's runtime reads it */
+		bool cpus; /* the value lists CPU numbers, so 0 does not mean off */
 	} variables[] = {{"OMP_PROC_BIND", true, true, false},
 		{"GOMP_CPU_AFFINITY", true, true, true}, {"OMP_PLACES", true, true, true},
 		{"KMP_AFFINITY", false, false, false}};
@@ -317,7 +317,7 @@ static enum doctor_level judge_omp_threads(
 
 	if (target == NULL || openmp_of(target) == NULL || s->threads > 0)
 		return DOCTOR_NONE;
-	/* Ranks of a program that can have threads mostly have one each. */
+	/* Ranks of a program that can use threads usually have one each. */
 	if (threads == 0 && s->launcher.kind != DOCTOR_NO_LAUNCHER)
 		return DOCTOR_NONE;
 	if (threads == 0) {
@@ -345,7 +345,8 @@ static bool has_mpi(const struct doctor_system *s)
 	return target != NULL && (s->launcher.kind != DOCTOR_NO_LAUNCHER || mpi_of(target) != NULL);
 }
 
-/* How ranks are bound: by the launcher's options, else by the environment. *from is whose word it is. */
+/* How ranks are bound: by the launcher's options, or else by the environment. *from names the
+ * source. */
 static const char *binding(const struct doctor_system *s, const char **from)
 {
 	static const char *const variables[] = {"OMPI_MCA_hwloc_base_binding_policy",
@@ -379,7 +380,7 @@ static enum doctor_level say_unbound(struct doctor_finding *out, const char *why
 	return DOCTOR_GOOD;
 }
 
-/* How many ranks Open MPI takes by itself: it heeds the cpuset, but not the affinity mask. */
+/* How many ranks Open MPI starts by default: it respects the cpuset, but not the affinity mask. */
 static uint32_t slots(const struct doctor_system *s)
 {
 	return (uint32_t)cpuset_count(s->launcher.hardware_threads ? &s->online : &s->cores);
@@ -390,7 +391,7 @@ static enum doctor_level judge_open_mpi(const struct doctor_system *s, struct do
 	uint32_t ranks = s->launcher.ranks;
 
 	if (ranks == 0 && !s->launcher.hosts)
-		ranks = slots(s); /* as many as there can be */
+		ranks = slots(s); /* as many as possible */
 	if (ranks > slots(s) && slots(s) > 0 && ranks > 2 && !s->launcher.hosts)
 		return say_unbound(
 			out, "Open MPI leaves that when there are more ranks than cores");
@@ -414,7 +415,8 @@ static enum doctor_level judge_mpi_binding(
 {
 	const char *from, *value = binding(s, &from);
 
-	/* A juggle in each rank takes the binding as its CPUs: another rule. Of srun, too. */
+	/* With a juggle in each rank, the binding gives its CPUs: another rule has that. The same
+	 * with srun. */
 	if (is_juggle(&s->inner) || s->launcher.kind == DOCTOR_SRUN)
 		return DOCTOR_NONE;
 	if (value != NULL && is_unbound(value)) {
@@ -521,7 +523,7 @@ static enum doctor_level judge_slots(const struct doctor_system *s, struct docto
 		launcher->oversubscribe || launcher->hosts ||
 		is_set(s, "OMPI_MCA_rmaps_base_oversubscribe"))
 		return DOCTOR_NONE;
-	/* These say how many ranks there may be. */
+	/* These set how many ranks there may be. */
 	if (doctor_env(s, "SLURM_JOB_ID") != NULL || doctor_env(s, "PBS_JOBID") != NULL)
 		return DOCTOR_NONE;
 	doctor_say(out, "Open MPI refuses %u ranks on %u core%s unless told that it is meant.",
@@ -538,7 +540,7 @@ static enum doctor_level judge_ranks(const struct doctor_system *s, struct docto
 		is_juggle(&s->inner) || s->launcher.kind == DOCTOR_SRUN)
 		return DOCTOR_NONE;
 	if (openmp_of(target) != NULL && omp_threads(s) > 0)
-		return DOCTOR_NONE; /* said with the threads */
+		return DOCTOR_NONE; /* the rule on threads reports it */
 	return doctor_judge_fit(s, s->launcher.ranks, "ranks", out);
 }
 
@@ -553,7 +555,7 @@ static enum doctor_level judge_mpi_wait(const struct doctor_system *s, struct do
 		return DOCTOR_GOOD;
 	}
 	if (launcher->hosts || launcher->ranks > slots(s))
-		return DOCTOR_NONE; /* Open MPI sees to it */
+		return DOCTOR_NONE; /* Open MPI handles it */
 	doctor_say(out, "With a core for each rank, Open MPI's ranks spin while they wait for "
 			"messages, even if they must share CPUs.");
 	doctor_advise(out, "Where they share CPUs: `--mca mpi_yield_when_idle 1`.");

@@ -77,7 +77,7 @@ static enum doctor_level judge_batch(const struct doctor_system *s, struct docto
 		const char *job = doctor_env(s, systems[i].variable);
 		if (job == NULL)
 			continue;
-		/* Others, too, may call something JOB_ID. */
+		/* JOB_ID is a common name: other software may set it, too. */
 		if (strcmp(systems[i].variable, "JOB_ID") == 0 && doctor_env(s, "SGE_ROOT") == NULL)
 			continue;
 		const char *bind = doctor_env(s, "SLURM_CPU_BIND");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Looking up facts; see system.h. */
+/* Looks up facts; see system.h. */
 #include "tools/doctor/system.h"
 
 #include <limits.h>

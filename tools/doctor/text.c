@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading what kernels write into small files; see text.h. */
+/* Reads small files that the kernel writes; see text.h. */
 #include "tools/doctor/text.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@ int doctor_read_file(const char *root, const char *path, char *out, size_t bytes
 	out[0] = '\0';
 	if ((size_t)snprintf(name, sizeof(name), "%s%s", root, path) >= sizeof(name))
 		return -ENAMETOOLONG;
-	/* Without O_NONBLOCK a pipe in place of a file would hold us up. */
+	/* Without O_NONBLOCK, opening a pipe in place of a file would block. */
 	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
 	if (fd < 0)
 		return -errno;
@@ -108,7 +108,7 @@ int doctor_parse_status(const char *text, const char *key, int base, uint64_t *o
 	return -ENOENT;
 }
 
-/* Whether a list with commas has the word. */
+/* Is the word in a comma-separated list? */
 static bool has_word(const char *list, size_t bytes, const char *word)
 {
 	size_t length = strlen(word);
@@ -163,7 +163,7 @@ bool doctor_parse_hidepid(const char *mounts)
 		char where[32], kind[16], options[512], *value;
 		if (sscanf(line, "%*s %31s %15s %511s", where, kind, options) == 3 &&
 			strcmp(where, "/proc") == 0 && strcmp(kind, "proc") == 0) {
-			/* A later mount covers an earlier one. */
+			/* A later mount hides an earlier one. */
 			value = strstr(options, "hidepid=");
 			hidden = value != NULL && strncmp(value, "hidepid=0", 9) != 0 &&
 				 strncmp(value, "hidepid=off", 11) != 0;

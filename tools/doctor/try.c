@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What only trying tells, on this machine: juggle's own code tries what juggle would use. */
+/* Facts that can only be found by trying on this machine, with juggle's own code. */
 #include "tools/doctor/system.h"
 
 #include "daemon/proc/proc.h"
@@ -29,7 +29,7 @@ static void try_samplers(struct doctor_system *system)
 
 		int error = sampler_new(&sampler, kind);
 		if (error == 0) {
-			/* Opening is one thing, reading a thread another. */
+			/* Opening may succeed where reading a thread does not. */
 			error = sampler_attach(sampler, &slot);
 			if (error == 0)
 				sampler_detach(sampler, &slot);
@@ -42,7 +42,7 @@ static void try_samplers(struct doctor_system *system)
 	}
 }
 
-/* A file is made, as juggle's would be, and removed at once. */
+/* Create a file as juggle would, and remove it at once. */
 static void try_shm(struct doctor_system *system)
 {
 	char path[64];
@@ -92,7 +92,7 @@ static void try_cpus(struct doctor_system *system)
 	}
 }
 
-/* In a PID namespace of its own a process has another number than in the /proc of outside. */
+/* In its own PID namespace, a process has another number than in the outer /proc. */
 static int try_proc(void)
 {
 	char link[64], own[64];
@@ -121,11 +121,11 @@ void doctor_try_machine(struct doctor_system *system)
 	proc_watch_init(&watch);
 	system->births_seen = watch.trusted;
 	proc_watch_deinit(&watch);
-	/* The coarse clocks go on at each tick. */
+	/* The coarse clocks advance once per tick. */
 	if (clock_getres(CLOCK_MONOTONIC_COARSE, &tick) == 0 && tick.tv_sec == 0)
 		system->tick_ns = (uint64_t)tick.tv_nsec;
 	if (getrlimit(RLIMIT_NOFILE, &files) == 0)
-		system->open_files = files.rlim_max; /* juggle raises its own to that */
+		system->open_files = files.rlim_max; /* juggle raises its own limit to that */
 	ssize_t length = readlink("/proc/self/ns/pid", link, sizeof(link) - 1);
 	link[length > 0 ? length : 0] = '\0';
 	system->container = length > 0 && strcmp(link, FIRST_PID_NAMESPACE) != 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jugglectl list: the jobs of juggle and the programs that publish progress on this machine, as a table
- * for people, in which the processes of a wrapped job stand below it, or an object a line.
+ * jugglectl list: the jobs of juggle and the programs on this machine that publish progress. It
+ * prints a table, in which the processes of a wrapped job stand below it, or one JSON object per
+ * line.
  */
 #include "libprogress/progress.h"
 #include "tools/command/parse.h"
@@ -45,7 +46,7 @@ struct listing {
 	struct command_options common;
 	struct live_entry *entry;
 	size_t entries;
-	size_t *job; /* for each the index of the job that it belongs to, or NOBODY */
+	size_t *job; /* for each entry the index of the job that it belongs to, or NOBODY */
 };
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
@@ -105,7 +106,7 @@ static bool is_wanted(const struct list_options *options, const struct live_entr
 	return user_is_wanted(&options->user, e->uid) && (!options->running || is_there(e));
 }
 
-/* Drop what is not wanted, in place. */
+/* Drop entries that are not wanted, in place. */
 static void select_entries(struct listing *list)
 {
 	size_t n = 0;
@@ -116,7 +117,7 @@ static void select_entries(struct listing *list)
 	list->entries = n;
 }
 
-/* ---- What is told of each ---- */
+/* ---- Columns ---- */
 
 enum {
 	KIND,
@@ -150,7 +151,7 @@ enum {
 	COLUMNS,
 };
 
-/* Those without a key are for people only. */
+/* Columns without a key are not in the JSON. */
 static const struct column column[COLUMNS] = {
 	[KIND] = {"kind", NULL, SHOW_PLAIN, 0, 0},
 	[SHOWN_PID] = {NULL, "PID/JOB", SHOW_PLAIN, 0, 0},
@@ -182,7 +183,7 @@ static const struct column column[COLUMNS] = {
 	[SHOWN_COMMAND] = {NULL, "COMMAND", SHOW_PLAIN, 0, 0},
 };
 
-/* A segment. Cells of which nothing is known are zero. */
+/* A segment. Unknown cells are zero. */
 struct list_row {
 	struct value cell[COLUMNS];
 	char user[USER_BYTES], pid[40], balanced[40]; /* texts of cells */
@@ -237,7 +238,7 @@ static void write_progress(struct list_row *row, const struct live_entry *e)
 	const char *balancing = progress_reader_balancing(e->asked);
 	struct value *cell = row->cell;
 
-	/* Its own threads are the balancer for one point at a time only. */
+	/* libprogress's own threads are the balancer for one point at a time only. */
 	snprintf(row->balanced, sizeof row->balanced, "%s%s", balancing,
 		is_there(e) && e->asked != PROGRESS_BALANCE_NONE ? who : "");
 	cell[RANK] = value_id(e->rank);
@@ -247,7 +248,7 @@ static void write_progress(struct list_row *row, const struct live_entry *e)
 	cell[BALANCER_PID] = positive(e->balancer_pid);
 }
 
-/* Without the folder of the program. */
+/* The command without the folder of the program. */
 static const char *short_command(const char *command)
 {
 	size_t word = strcspn(command, " ");
@@ -286,7 +287,8 @@ static void write_row(const struct listing *list, size_t i, struct list_row *row
 	cell[SHOWN_COMMAND] = value_text(list->options.wide ? command : short_command(command));
 }
 
-/* Entries that are below nothing, each followed by what is below it. Returns how many rows. */
+/* Write the entries that don't belong to another, each followed by those that belong to it. Returns
+ * how many rows. */
 static size_t write_rows(const struct listing *list, struct list_row *row)
 {
 	size_t n = 0;
@@ -320,7 +322,7 @@ static int print_objects(const struct listing *list, const struct list_row *row,
 	return rc;
 }
 
-/* Columns of a line. */
+/* The width of a line. */
 static int line_columns(const struct listing *list)
 {
 	struct winsize window;

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * To which job a process belongs, and so which jobs there are: one rule for all who list, choose or
- * open them. The ancestors of each process are read once, whatever the number of jobs.
+ * Which job a process belongs to, and so which jobs there are. List, choose and open share this
+ * rule. The ancestors of each process are read once, however many jobs there are.
  */
 #include "tools/live/internal.h"
 
 #include <stdlib.h>
 
-/* juggle adopts the processes of its job whose parent ended. A juggle that was attached adopts
- * nobody. */
+/* juggle adopts processes of its job whose parent ended. A juggle that was attached adopts none. */
 pid_t live_job_top(const struct live_entry *job)
 {
 	return job->attached ? job->job_pid : job->pid;
 }
 
-/* The job of the same user, so that nobody can claim another user's processes as his job's. And
- * only one that is known to be a juggle, since anybody can make a file of such a name. */
+/* Only a job of the same user, so that nobody can claim another user's processes as part of his
+ * job. And only one that is known to be a juggle, since anybody can create a file with such a
+ * name. */
 static const struct live_entry *job_with_top(
 	const struct live_entry *entry, size_t n, uid_t uid, pid_t pid)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT */
-/* What two moments tell that one does not: how fast. Pure. */
+/* Rates: what two samples show that one does not. Pure. */
 #include "tools/live/live.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-/* A rate a second; NAN when the counter went back, as that of another with the same name does, or no
- * time has passed. */
+/* A rate per second. NAN when no time has passed, or when the counter went back, which happens when
+ * another counter has taken the name. */
 static double rate(uint64_t before, uint64_t after, double seconds)
 {
 	return after < before || !(seconds > 0) ? NAN : (double)(after - before) / seconds;
@@ -28,7 +28,8 @@ static int by_tid(const void *a, const void *b)
 	return (x->tid > y->tid) - (x->tid < y->tid);
 }
 
-/* Within a rank threads stand by pid and tid, and a pid has one rank: but it may be known later. */
+/* Threads of a rank are sorted by pid and tid. A pid has only one rank, but that may become known
+ * later. */
 static const struct live_thread *find_thread(
 	const struct live_sample *before, const struct live_thread *thread)
 {
@@ -49,7 +50,7 @@ static const struct live_thread *find_thread(
 	return NULL;
 }
 
-/* Since when a worker's updates count. */
+/* The time since which a worker's updates count. */
 static uint64_t updates_since_ns(const struct live_sample *sample, const struct live_thread *thread)
 {
 	uint64_t created_ns = thread->process < 0 ? 0 : sample->process[thread->process].created_ns;
@@ -67,14 +68,14 @@ static void compare_thread(const struct live_sample *before, const struct live_s
 	struct live_thread *thread)
 {
 	const struct live_thread *then = before == NULL ? NULL : find_thread(before, thread);
-	/* One that began later has the same tid by chance. */
+	/* If it began later, it has the same tid by chance. */
 	if (then != NULL && thread->since_ns > before->now_ns)
 		then = NULL;
 	double s = seconds(then == NULL ? thread->since_ns : counted_ns(before), counted_ns(after));
 
 	thread->share = rate(then == NULL ? 0 : then->progress_ns, thread->progress_ns, s) * 1e-9;
 	thread->wait_share = rate(then == NULL ? 0 : then->wait_ns, thread->wait_ns, s) * 1e-9;
-	if (thread->wait_share > 1) /* the kernel tells of a wait when it is over */
+	if (thread->wait_share > 1) /* the kernel reports a wait when it is over */
 		thread->wait_share = 1;
 	s = seconds(then == NULL ? updates_since_ns(after, thread) : before->now_ns, after->now_ns);
 	thread->updates_per_s =
@@ -84,7 +85,7 @@ static void compare_thread(const struct live_sample *before, const struct live_s
 	thread->lead_s = NAN;
 }
 
-/* Whom a thread is compared with. */
+/* The team that a thread is compared with. */
 static int32_t team(const struct live_sample *sample, const struct live_thread *thread)
 {
 	return sample->wrapped ? thread->domain : thread->process;
@@ -154,7 +155,7 @@ static int by_rank(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* The same segment, as it was then. */
+/* The same segment in the sample before. */
 static const struct live_process *find_process(
 	const struct live_sample *before, const struct live_process *process)
 {

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
-/* What is watched of a job from sample to sample: the readers of its segments, and who is which rank. */
+/* What persists from sample to sample of a job: the readers of its segments, and who is which
+ * rank. */
 #include "tools/live/internal.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* How often others that started with it are looked for, where there is no juggle that tells. */
+/* How often to look for other ranks that started with it, when there is no juggle to list them. */
 #define LOOK_AGAIN_NS UINT64_C(1000000000)
 
 static void member_deinit(struct live_member *member)
@@ -14,7 +15,7 @@ static void member_deinit(struct live_member *member)
 	progress_reader_close(member->reader);
 }
 
-/* The first of the members whose pid is not smaller. */
+/* The index of the first member whose pid is not smaller. */
 static size_t place(const struct live_job *job, pid_t pid)
 {
 	size_t low = 0, high = job->members;
@@ -65,7 +66,7 @@ static void drop(struct live_job *job, size_t at)
 	memmove(job->member + at, job->member + at + 1, (job->members - at) * sizeof *job->member);
 }
 
-/* Those of ranks that began with the others. */
+/* Find the other ranks that started with this one. */
 static int look_for_ranks(struct live_job *job)
 {
 	struct live_entry *entry = NULL;
@@ -100,7 +101,7 @@ int live_job_update(struct live_job *job, const pid_t *pid, size_t n, uint64_t n
 	}
 	for (size_t i = job->members; i-- > 0;) {
 		struct live_member *member = &job->member[i];
-		/* A program may close its segment and make another. */
+		/* A program may close its segment and create another. */
 		if (member->reader == NULL || progress_reader_closed(member->reader))
 			open_member(job, member);
 		if (job->reader != NULL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Which segments there are on this machine, and whether anybody still needs them. */
+/* Lists the segments on this machine, and whether anybody still needs them. */
 #include "tools/live/internal.h"
 
 #include "daemon/policy/policy.h"
@@ -70,8 +70,9 @@ static enum live_state state_of(int error)
 	}
 }
 
-/* Does anybody need the file of a process that is gone? It is stale only when nobody does for sure;
- * what isn't known counts as a use. Returns 0, or an error that says nothing about the file. */
+/* Does anybody need the file of a process that is gone? The file is stale only when certainly
+ * nobody does; unknown counts as in use. Returns 0, or an error that says nothing about the
+ * file. */
 static int look_for_users(struct live_entry *entry)
 {
 	struct stat st;
@@ -79,19 +80,19 @@ static int look_for_users(struct live_entry *entry)
 
 	entry->state = LIVE_UNSEEN;
 	if (fd < 0) {
-		/* Nobody has a symbolic link open. */
+		/* A symbolic link can't be in use. */
 		if (errno == ELOOP)
 			entry->state = LIVE_STALE;
 		return errno == ENOENT || live_lacks_resources(-errno) ? -errno : 0;
 	}
-	/* The kernel grants a lease to read only when nobody has the file open, or mapped, to write to it: it
-	 * looks into all PID namespaces. It does so for the owner and for those with CAP_LEASE, which root
-	 * may lack. Whoever opens it meanwhile waits for an instant, and we are told by a signal: one that
-	 * is ignored unless wanted. */
+	/* The kernel grants a read lease only when nobody has the file open or mapped for writing,
+	 * in any PID namespace. It does so for the owner and for processes with CAP_LEASE, which
+	 * root may lack. A process that opens the file during the lease waits for a moment, while
+	 * the kernel sends us a signal: choose one that is ignored by default. */
 	fcntl(fd, F_SETSIG, SIGURG);
 	if (fstat(fd, &st) == 0) {
 		bool granted = fcntl(fd, F_SETLEASE, F_RDLCK) == 0;
-		/* Where there are no leases, users judge for themselves about their own files. */
+		/* Where there are no leases, users judge their own files themselves. */
 		bool never = !granted && errno == EINVAL && st.st_uid == geteuid();
 		if (granted || never || !S_ISREG(st.st_mode))
 			entry->state = LIVE_STALE;
@@ -107,7 +108,7 @@ static double age_s(uint64_t created_ns)
 	return created_ns > now || created_ns == 0 ? NAN : (double)(now - created_ns) * 1e-9;
 }
 
-/* Returns an error of opening, or 0. */
+/* Returns 0, or an error of opening it. */
 static int look_at_job(struct live_entry *entry, uint64_t *created_ns)
 {
 	struct telemetry_reader *reader = NULL;
@@ -154,8 +155,8 @@ static int look_at_progress(struct live_entry *entry, uint64_t *created_ns)
 	return error;
 }
 
-/* A juggle of another PID namespace has a pid that belongs to another process here, such as 1,
- * below which all processes would stand. */
+/* A juggle in another PID namespace has a pid that belongs to another process here; with pid 1, all
+ * processes would seem to be its descendants. */
 static bool is_gone(const struct live_entry *entry, uint64_t created_ns)
 {
 	return live_process_gone(entry->pid, created_ns) ||
@@ -163,7 +164,7 @@ static bool is_gone(const struct live_entry *entry, uint64_t created_ns)
 		       !live_is_juggle(entry->pid, entry->inode));
 }
 
-/* -ENOENT: it is there no more. */
+/* Returns -ENOENT when it is no longer there. */
 static int look_at(struct live_entry *entry)
 {
 	uint64_t created_ns = 0;
@@ -186,7 +187,7 @@ static int look_at(struct live_entry *entry)
 	return 0;
 }
 
-/* Fill in what the name tells. false: it is no segment's name. */
+/* Fill in what the name contains. false: it is not a segment's name. */
 static bool name_entry(const char *name, struct live_entry *entry)
 {
 	*entry = (struct live_entry){.rank = -1, .age_s = NAN};
@@ -211,7 +212,7 @@ static int in_order(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Looks at an entry and adds it to the array. */
+/* Look at an entry and add it to the array. */
 static int add(const struct live_entry *entry, struct live_entry **array, size_t *n, size_t *room)
 {
 	if (*n == *room) {

@@ -32,11 +32,11 @@ enum live_state {
 	LIVE_STARTING, /* not filled in yet */
 	LIVE_STALE, /* its process is gone, and nobody has it open for writing: remove it */
 	LIVE_UNSEEN, /* no such process is seen from here, but somebody has it open, a child that
-	              * outlived it or a process of another PID namespace; or it isn't told
+	              * outlived it or a process of another PID namespace; or it is unknown
 	              * whether somebody has */
 	LIVE_FOREIGN, /* another user's: can't be read */
 	LIVE_OTHER_VERSION,
-	LIVE_DAMAGED, /* its process is there, but it is not a segment, or not one of that process */
+	LIVE_DAMAGED, /* its process exists, but it is not a segment, or not of that process */
 };
 
 struct live_entry {
@@ -64,7 +64,7 @@ struct live_entry {
 	uint32_t asked; /* the balancing that was asked for: enum progress_balancing */
 	pid_t balancer_pid; /* the process that balances now; 0: none */
 	pid_t juggle_pid; /* of the same user's job that it belongs to; 0: none */
-	pid_t launcher_pid; /* if it is a rank and belongs to no job: the parent of all ranks; else 0 */
+	pid_t launcher_pid; /* of a rank that belongs to no job: the parent of all ranks; else 0 */
 };
 
 /* "runs", "starting", "stale" ... */
@@ -121,14 +121,14 @@ struct live_thread {
 	pid_t tid, pid;
 	char comm[LIVE_COMM_BYTES];
 	int32_t rank; /* of its process; -1: none */
-	int32_t os_cpu; /* where it is placed; left to the kernel, where it last ran; -1: not known */
+	int32_t os_cpu; /* where it is placed; without a place: where it last ran; -1: not known */
 	bool placed;
 	bool compute; /* false: idle, left alone */
 	int32_t domain; /* domain of its CPU, if juggle has that; -1: none */
 	uint64_t since_ns; /* when juggle met it; without juggle, when it began */
 	uint64_t progress_ns; /* CPU time since then */
-	int64_t balance_ns; /* what juggle decides by: of late threads set to the mean, with leads
-	                     * forgotten by and by; unwrapped: progress_ns */
+	int64_t balance_ns; /* what juggle decides by: late threads start at the mean, and leads are
+	                     * gradually forgotten; unwrapped: progress_ns */
 	uint64_t wait_ns; /* time ready to run, without a CPU */
 	uint64_t migrations; /* moves by juggle */
 	int32_t process; /* index in the sample's processes; -1: its process publishes nothing */
@@ -210,7 +210,7 @@ struct live_sample {
 	double interval_s;
 	double cycles_per_s, migrations_per_s;
 	double balancer_share; /* of a CPU */
-	double thread_spread_s; /* largest less smallest lead_s, within a domain or process; NAN: none */
+	double thread_spread_s; /* largest less smallest lead_s in a domain or process; NAN: none */
 	double iteration_rate; /* mean over the processes, weighted by what they hold */
 	double moves_per_s; /* of subdomains */
 };

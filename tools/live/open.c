@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which job is meant: by a pid of it, a pid above it, its name, or because it is the only one. */
+/* Finds the job that the user means: by a pid in it or above it, by its name, or because it is the
+ * only one. */
 #include "tools/live/internal.h"
 
 #include <errno.h>
@@ -10,11 +11,11 @@
 #include <string.h>
 #include <sys/resource.h>
 
-/* What is asked for. */
+/* What the user asked for. */
 struct wanted {
 	const char *name; /* NULL: the only one */
 	bool is_pid;
-	pid_t above[LIVE_DEPTH]; /* that pid and those above it; none: there is no such process */
+	pid_t above[LIVE_DEPTH]; /* that pid and its ancestors; none: there is no such process */
 	size_t depth;
 };
 
@@ -23,8 +24,8 @@ struct entries {
 	size_t n;
 };
 
-/* How well an entry fits. Best is its own pid, then that of its command, then one within it, the
- * nearer the better; last come its name and a pid above it. */
+/* How well an entry fits. The best is its own pid, then that of its command, then a pid within it,
+ * nearer ones first. Its name and a pid above it come last. */
 enum { FITS_NOT, FITS_LOOSELY, FITS_WITHIN, FITS_COMMAND = FITS_WITHIN + LIVE_DEPTH, FITS_EXACTLY };
 
 static int fail(struct live_error *error, int code, const char *format, ...)
@@ -53,7 +54,7 @@ static struct wanted want(const char *name)
 	return wanted;
 }
 
-/* Is one of the words of a command, without its folder, this name? */
+/* Is the name one of the words of a command, without its folder? */
 static bool has_word(const char *command, const char *name)
 {
 	size_t length = strlen(name);
@@ -70,7 +71,7 @@ static bool has_word(const char *command, const char *name)
 	return false;
 }
 
-/* Its command, or that which started its ranks. */
+/* Is the name that of its command, or of what started its ranks? */
 static bool has_name(const struct live_entry *entry, const char *name)
 {
 	char launcher[LIVE_COMMAND_BYTES] = "";
@@ -80,7 +81,7 @@ static bool has_name(const struct live_entry *entry, const char *name)
 	return has_word(entry->command, name) || has_word(launcher, name);
 }
 
-/* Does the i-th of those above a pid belong to it? */
+/* Does the i-th ancestor of a pid belong to it? */
 static bool is_part(const struct live_entry *entry, const struct wanted *wanted, size_t i)
 {
 	pid_t pid = wanted->above[i];
@@ -114,7 +115,7 @@ static int fits(const struct live_entry *entry, const struct wanted *wanted)
 		       : FITS_NOT;
 }
 
-/* "123 (ubench), 456 (mpirun)", as far as it fits. */
+/* "123 (ubench), 456 (mpirun)", as many as fit. */
 static void name_choices(const struct live_entry *const *choice, size_t n, char *out, size_t bytes)
 {
 	size_t filled = 0;
@@ -137,7 +138,7 @@ static void name_choices(const struct live_entry *const *choice, size_t n, char 
 	}
 }
 
-/* Say why nothing fits; of a pid whose segment can't be used, say why it can't. */
+/* Explain why nothing fits. For a pid whose segment can't be used, explain that. */
 static int explain(const struct entries *all, const struct wanted *wanted, struct live_error *error)
 {
 	pid_t pid = wanted->above[0];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a process is still there, and below which others it stands. */
+/* Whether a process still exists, and what its ancestors are. */
 #include "tools/live/internal.h"
 
 #include "daemon/proc/proc.h"
@@ -13,17 +13,17 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The kernel's clock of births has ticks of 10 ms; the rest is to be on the safe side. */
+/* The kernel's birth times have ticks of 10 ms; the rest is a safety margin. */
 #define BIRTH_SLACK_NS UINT64_C(500000000)
 
-/* Do other threads of a process run on when its first one has ended? */
+/* Do other threads of a process still run after its main thread has ended? */
 static bool has_threads(pid_t pid)
 {
 	char path[64];
 	struct stat st;
 
 	snprintf(path, sizeof path, "/proc/%d/task", (int)pid);
-	return stat(path, &st) == 0 && st.st_nlink > 3; /* two, and one for each thread */
+	return stat(path, &st) == 0 && st.st_nlink > 3; /* two, and one more for each thread */
 }
 
 bool live_process_gone(pid_t pid, uint64_t created_ns)
@@ -33,7 +33,7 @@ bool live_process_gone(pid_t pid, uint64_t created_ns)
 	if (kill(pid, 0) < 0 && errno == ESRCH)
 		return true;
 	int error = proc_read_thread(pid, pid, &leader);
-	if (error != 0) /* another user's, hidden: it is there */
+	if (error != 0) /* hidden, since it is another user's: it exists */
 		return error == -ESRCH && kill(pid, 0) < 0 && errno == ESRCH;
 	if ((leader.state == 'Z' || leader.state == 'X') && !has_threads(pid))
 		return true;
@@ -46,7 +46,7 @@ bool live_process_gone(pid_t pid, uint64_t created_ns)
 	return born_ns > (double)created_ns + (double)asleep_ns + BIRTH_SLACK_NS;
 }
 
-/* 1, 0, or -1: nobody is told. */
+/* Returns 1, 0, or -1 when its maps can't be read. */
 static int maps(pid_t pid, uint64_t inode)
 {
 	char path[64], *line = NULL;
@@ -62,7 +62,7 @@ static int maps(pid_t pid, uint64_t inode)
 		found = sscanf(line, "%*s %*s %*s %*s %" SCNu64, &mapped) == 1 && mapped == inode;
 	}
 	free(line);
-	/* Opening it may be allowed, and reading not. */
+	/* Opening may be allowed when reading is not. */
 	bool readable = ferror(file) == 0;
 	fclose(file);
 	return found ? 1 : readable ? 0 : -1;
@@ -78,7 +78,7 @@ bool live_is_juggle(pid_t pid, uint64_t inode)
 	return proc_read_thread(pid, pid, &leader) != 0 || strncmp(leader.comm, "juggle", 6) == 0;
 }
 
-/* 0 when there is none, or it is not known. */
+/* Returns 0 when there is no parent, or it is unknown. */
 static pid_t parent_of(pid_t pid)
 {
 	struct proc_thread leader;

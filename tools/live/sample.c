@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One look at a job: what its segments hold now, and, where they don't tell, what /proc does. */
+/* One sample of a job: the contents of its segments and, where they lack something, of /proc. */
 #include "tools/live/internal.h"
 
 #include "daemon/policy/policy.h"
@@ -15,7 +15,7 @@
 
 /* ---- What is not in a segment ---- */
 
-/* CPU time of a thread since it began, and the time that it waited for a CPU. */
+/* CPU time of a thread since it began, and how long it waited for a CPU. */
 static int read_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns, uint64_t *wait_ns)
 {
 	char path[64], text[128];
@@ -36,7 +36,7 @@ static int read_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns, uint64_t *wait
 	return 0;
 }
 
-/* When a thread began, by the clock that segments tell times of. */
+/* When a thread began, by the clock of times in segments. */
 static uint64_t birth_ns(uint64_t start_ticks)
 {
 	uint64_t asleep_ns = live_asleep_ns();
@@ -72,7 +72,7 @@ static void take_header(const struct telemetry *t, struct live_sample *out)
 	out->balanced_ns = telemetry_get(&t->balanced_ns);
 	out->cycle_median_ns = telemetry_quantile_ns(t, 0.5);
 	out->cycle_max_ns = telemetry_get(&t->cycle_max_ns);
-	/* Quantiles are the middles of ranges, the largest is exact. */
+	/* Quantiles are the middles of ranges; the maximum is exact. */
 	out->cycle_p99_ns = telemetry_quantile_ns(t, 0.99);
 	if (out->cycle_p99_ns > out->cycle_max_ns)
 		out->cycle_p99_ns = out->cycle_max_ns;
@@ -86,13 +86,13 @@ static int cpu_order(const void *a, const void *b)
 	return (x->os_cpu > y->os_cpu) - (x->os_cpu < y->os_cpu);
 }
 
-/* A domain has a CPU at least: there are no more domains than CPUs. */
+/* A domain has at least one CPU, so there can't be more domains than CPUs. */
 static bool is_cpu(const struct telemetry_cpu *raw)
 {
 	return raw->os_cpu >= 0 && raw->domain >= 0 && raw->domain < TELEMETRY_CPUS;
 }
 
-/* By number, each once. Returns how many are left. */
+/* Sort by number and drop duplicates. Returns how many are left. */
 static size_t sort_cpus(struct live_cpu *cpu, size_t n)
 {
 	size_t kept = 0;
@@ -190,7 +190,7 @@ static int take_threads(struct live_job *job, uint32_t slots, struct live_sample
 	return error;
 }
 
-/* The processes that juggle has found to publish. */
+/* The processes that publish, as juggle has found them. */
 static int update_members(struct live_job *job, uint32_t slots, uint64_t now_ns)
 {
 	struct telemetry_progress *raw = malloc((slots + 1) * sizeof *raw);
@@ -266,9 +266,10 @@ static void free_process(struct live_process *process)
 	free(process->updates_per_s);
 }
 
-/* A segment may be a file of holes, so that what it tells costs its program nothing, and us memory. */
+/* A segment may be a sparse file, which claims any number of records at no cost to its program, but
+ * costs us memory. */
 struct budget {
-	uint32_t workers, subdomains; /* left for a sample */
+	uint32_t workers, subdomains; /* left in this sample */
 };
 
 static bool spend(struct budget *budget, const struct progress_info *info)
@@ -311,7 +312,7 @@ static int read_process(
 	return 0;
 }
 
-/* -ENOMEM alone is the caller's; other errors are told of in *out. */
+/* Only -ENOMEM is returned; other errors are recorded in *out. */
 static int take_process(
 	const struct live_member *member, struct budget *budget, struct live_process *out)
 {
@@ -366,7 +367,7 @@ static int take_processes(const struct live_job *job, struct live_sample *out)
 
 /* ---- Threads that are workers ---- */
 
-/* A worker as a thread, where juggle tells nothing. */
+/* A worker as a thread, for programs without juggle. */
 static bool worker_thread(const struct live_process *process, uint32_t w, struct live_thread *out)
 {
 	struct proc_thread found;
@@ -425,7 +426,7 @@ static int pid_order(const void *a, const void *b)
 	return (x->pid > y->pid) - (x->pid < y->pid);
 }
 
-/* Which process each thread is of. 0 or -ENOMEM. */
+/* Find the process of each thread. Returns 0 or -ENOMEM. */
 static int name_processes(struct live_sample *out)
 {
 	struct process_of *of = malloc((out->processes + 1) * sizeof *of);
@@ -443,14 +444,14 @@ static int name_processes(struct live_sample *out)
 		if (found == NULL)
 			continue;
 		thread->process = found->process;
-		/* What the program itself told, and what sorts both alike. */
+		/* The rank that the program itself published, so that both are sorted alike. */
 		thread->rank = out->process[found->process].rank;
 	}
 	free(of);
 	return 0;
 }
 
-/* Which worker each thread is. */
+/* Find the worker of each thread. */
 static void name_workers(struct live_sample *out)
 {
 	if (out->threads == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What others wrote, made fit to print: a name may hold anything, even escape sequences. */
+/* Makes text from others fit to print: a name may hold anything, even escape sequences. */
 #include "tools/live/internal.h"
 
 #include <fcntl.h>
@@ -8,11 +8,11 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Larger environments are looked at so far. */
+/* The most of an environment that is read. */
 #define ENVIRON_BYTES (256 * 1024)
 
-/* The length of the UTF-8 character at text, of at most `bytes` bytes; 0 when there is none, or not one
- * to print. */
+/* The length of the UTF-8 character at text, of at most `bytes` bytes; 0 for anything else and for
+ * characters that can't be printed. */
 static size_t character(const unsigned char *text, size_t bytes)
 {
 	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -32,7 +32,7 @@ static size_t character(const unsigned char *text, size_t bytes)
 		code = code << 6 | (text[i] & 0x3f);
 	}
 	bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-	/* Those that turn the direction of writing, and those that end a line. */
+	/* Characters that change the writing direction, and line separators. */
 	bool turns = (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 	if (control || turns || code < least[n] || code > 0x10ffff || (code >> 11) == 0x1b)
 		return 0;
@@ -57,7 +57,7 @@ void live_text(char *out, size_t out_bytes, const char *text, size_t bytes)
 	out[filled] = '\0';
 }
 
-/* Up to `bytes` of a file of a process; 0 when it can't be read. */
+/* Read up to `bytes` of a file of a process. Returns 0 when it can't be read. */
 static size_t read_file(pid_t pid, const char *name, char *out, size_t bytes)
 {
 	char path[64];
@@ -100,7 +100,7 @@ void live_job_command(const struct telemetry *t, char *out, size_t out_bytes)
 		live_text(out, out_bytes, t->command, sizeof t->command);
 }
 
-/* Of a variable's text; -1 when it isn't a number. */
+/* The value of a variable; -1 when it isn't a number. */
 static int32_t number(const char *text)
 {
 	char *end;

@@ -155,18 +155,18 @@ int braid_events(const struct braid *braid, const struct trace_file *trace,
 
 /* ---- Lines ---- */
 
-/* One line under way. */
+/* A line being drawn. */
 struct pen {
 	struct braid *braid;
 	const struct plot_run *run;
 	const struct braid_process *process;
 	uint32_t subdomain;
-	double step_s; /* what follows sooner is drawn as one */
+	double step_s; /* changes that are closer than this are drawn as one */
 	double end_s; /* of the window */
-	bool down; /* a line has begun */
-	int32_t owner, next; /* as drawn; to be drawn */
-	double next_s; /* since when */
-	double lead, drawn_lead, lead_s; /* the last, as drawn, when */
+	bool down; /* a line has been started */
+	int32_t owner, next; /* as drawn; waiting to be drawn */
+	double next_s; /* since when it waits */
+	double lead, drawn_lead, lead_s; /* the last lead; the last one drawn, and when */
 };
 
 static void put_vertex(struct pen *pen, double time_s, int32_t owner)
@@ -186,7 +186,7 @@ static void put_vertex(struct pen *pen, double time_s, int32_t owner)
 		pen->braid->lead_max = size;
 }
 
-/* Draw the change of owner that waits to be drawn. */
+/* Draw the change of owner that is waiting. */
 static void flush(struct pen *pen)
 {
 	if (pen->next == pen->owner)
@@ -211,7 +211,7 @@ static void take_event(struct pen *pen, const struct braid_event *event)
 		flush(pen);
 	if (event->is_owner) {
 		if (time_s <= from_s)
-			pen->next = event->owner; /* what was before is not drawn */
+			pen->next = event->owner; /* what was waiting before is not drawn */
 		else if (event->owner != pen->next && pen->next == pen->owner)
 			pen->next_s = time_s;
 		if (pen->next_s < from_s)
@@ -251,7 +251,7 @@ static int draw(struct braid *braid, const struct trace_file *trace, const struc
 	steps = steps < 20 ? 20 : steps > 250 ? 250 : steps;
 	struct pen pen = {.braid = braid, .run = run, .end_s = plot_run_s(run, run->to_ns)};
 	pen.step_s = (double)(run->to_ns - run->from_ns) * 1e-9 / (double)steps;
-	/* Each event draws two, at most, and each line one more. */
+	/* Each event draws two vertices at most, and each line one more. */
 	braid->vertex = calloc(2 * count + 3 * braid->shown + 1, sizeof(*braid->vertex));
 	for (size_t i = 0, end; braid->vertex != NULL && i < count; i = end) {
 		for (end = i; end < count && event[end].line == event[i].line;)

@@ -107,13 +107,13 @@ uint32_t chart_cpu_rows(const struct plot_cpu *cpu)
 	return cpu->slots > 0 ? cpu->slots : 1;
 }
 
-/* Who was there for the longest time of a bin of a row. */
+/* Who was there for the longest time in a bin of a row. */
 struct best {
 	uint64_t ns;
 	const struct plot_stay *stay;
 };
 
-/* Bars under way. */
+/* Bars being built. */
 struct bars {
 	const struct plot_run *run;
 	bool by_thread;

@@ -13,10 +13,10 @@
 
 enum { NOT_FOUND = 127, NOT_STARTED = 126 }; /* exit statuses, as of shells */
 
-/* In the child. Control-C makes gnuplot skip a command, no more: it ends because we do. */
+/* In the child. Control-C only makes gnuplot skip a command; it ends because we do. */
 static _Noreturn void become_gnuplot(int script, int picture, int errors, pid_t parent)
 {
-	char name[] = "gnuplot", defaults[] = "-d"; /* the user's settings don't change pictures */
+	char name[] = "gnuplot", defaults[] = "-d"; /* without the user's settings */
 	char *const argv[] = {name, defaults, NULL};
 
 	signal(SIGPIPE, SIG_DFL);
@@ -27,7 +27,7 @@ static _Noreturn void become_gnuplot(int script, int picture, int errors, pid_t 
 	_exit(errno == ENOENT ? NOT_FOUND : NOT_STARTED);
 }
 
-/* The first line of what it said that is no quotation of the script, fit to be printed. */
+/* The first line of its error output that does not quote the script, made printable. */
 static void read_why(int errors, char why[200])
 {
 	char text[2000];

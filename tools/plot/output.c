@@ -26,7 +26,7 @@ int output_scratch(void)
 	return r;
 }
 
-/* The signals that people send to end a program. */
+/* The signals by which people end a program. */
 static void endings(sigset_t *set)
 {
 	sigemptyset(set);
@@ -36,7 +36,7 @@ static void endings(sigset_t *set)
 	sigaddset(set, SIGTERM);
 }
 
-/* Whether one of them waits until it is no longer blocked. */
+/* Is one of them blocked and pending? */
 static bool interrupted(void)
 {
 	sigset_t pending, ending;
@@ -82,7 +82,7 @@ static int copy_to(int from, const char *path, uint64_t *bytes)
 	return r;
 }
 
-/* Beside the old one, then in its place. */
+/* Write a file beside the old one, then rename it over the old one. */
 static int write_beside(int from, const char *path, mode_t mode, uint64_t *bytes)
 {
 	char *name = NULL;
@@ -108,7 +108,7 @@ static int write_beside(int from, const char *path, mode_t mode, uint64_t *bytes
 	return r;
 }
 
-/* A signal that ends us does so without leaving a file behind. */
+/* A signal that ends us leaves no file behind. */
 static int replace(int from, const char *path, mode_t mode, uint64_t *bytes)
 {
 	sigset_t ending, before;
@@ -130,14 +130,14 @@ int output_commit(int scratch, const char *path, uint64_t *bytes)
 	if (stat(path, &old) < 0) {
 		mode_t mask = umask(0);
 		umask(mask);
-		/* It is not there, or a link to nothing: that is replaced. */
+		/* There is no file, or a dangling link: replace it. */
 		return replace(scratch, path, 0666 & ~mask, bytes);
 	}
 	if (S_ISDIR(old.st_mode))
 		return -EISDIR;
 	if (!S_ISREG(old.st_mode))
 		return copy_to(scratch, path, bytes);
-	char *real = realpath(path, NULL); /* a link stays one */
+	char *real = realpath(path, NULL); /* follow a link, so that it stays one */
 	if (real == NULL)
 		return -errno;
 	int r = replace(scratch, real, old.st_mode & 0777, bytes);

@@ -8,25 +8,22 @@
 #include <string.h>
 
 #define LANE_GAP 0.5 /* rows between CPUs */
-#define BAR_MARGIN 0.08 /* of a row, unless they are many */
+#define BAR_MARGIN 0.08 /* of a row, unless there are many */
 #define BAR_ROWS 60
 #define GREY UINT32_C(0x9a9a9a)
 
-/* Told apart by all kinds of eyes: the palette of Okabe and Ito, its yellow left out, which is hard to see
- * on white. */
+/* The palette of Okabe and Ito, which people with colour blindness can distinguish. Yellow is left
+ * out: it is hard to see on white. */
 static const uint32_t palette[] = {
 	0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0xd55e00, 0x56b4e9, 0x332288, 0x444444};
 
 enum { COLOURS = sizeof(palette) / sizeof(*palette) };
 
-/* For more: from dark to light, in order (viridis). */
+/* For more colours: from dark to light, in order (viridis). */
 static const uint32_t ramp[] = {
 	0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c, 0x28ae80, 0x5ec962, 0xaddc30, 0xe5e419};
 
-enum {
-	BAND_FIRST = 1001,
-	BANDS_MAX = 200
-}; /* objects of gnuplot; asides have the numbers before */
+enum { BAND_FIRST = 1001, BANDS_MAX = 200 }; /* objects of gnuplot; asides use the numbers before */
 
 enum { RAMP = sizeof(ramp) / sizeof(*ramp) };
 
@@ -50,7 +47,7 @@ static uint32_t colour(size_t which, size_t of)
 	return mix(ramp[below], ramp[below + 1], at - (double)below);
 }
 
-/* All but the one for threads that are left to the kernel. */
+/* All but the row for threads that are left to the kernel. */
 static size_t named_cpus(const struct plot_run *run)
 {
 	return run->cpus - (run->cpus > 0 && run->cpu[run->cpus - 1].os_cpu < 0);
@@ -95,7 +92,7 @@ static double most_of(const struct chart_cell *cell, size_t count)
 
 /* ---- Data ---- */
 
-/* Both extremes of each cell, the earlier one first; in a number's own unit. */
+/* Both extremes of each cell, the earlier one first, in their own unit. */
 static void write_cells(FILE *to, const struct chart_cell *cell, uint32_t bins, double unit)
 {
 	for (uint32_t i = 0; i < bins; i++) {
@@ -155,7 +152,7 @@ static void write_placement(const struct panel_context *c)
 			c->by_thread ? colour_of_cpu(run, bar->cpu)
 				     : colour_of_thread(run, &run->thread[bar->thread]));
 	}
-	/* A bar of no width: else there are no data where no thread is drawn. */
+	/* A bar without width, so that there are data even when no thread is drawn. */
 	fprintf(c->to, "%.9g %.9g 0 0 0\nEOD\n", c->picture->chart->from_s,
 		c->picture->chart->from_s);
 }
@@ -209,7 +206,7 @@ void panel_write_data(const struct panel_context *c)
 		fputs("$spread << EOD\n", c->to);
 		write_cells(c->to, chart->spread, chart->bins,
 			unit_for(most_of(chart->spread, chart->bins)).per_s);
-		/* So that there is something even for one thread alone. */
+		/* An empty point, so that there are data even for a single thread. */
 		fputs("nan nan\nEOD\n", c->to);
 		write_rates(c, "migrations", chart->moves);
 	}
@@ -239,7 +236,7 @@ static void put_note(const struct panel_context *c, double line, const char *tex
 		c->right, c->top - (10 + 16 * line) / c->height, c->picture->png ? 9 : 11);
 }
 
-/* Of threads, a line each or a hint. */
+/* The legend of threads: a line for each, or a hint. */
 static void name_threads(const struct panel_context *c)
 {
 	const struct plot_run *run = c->picture->run;
@@ -264,7 +261,7 @@ static void put_thread_name(const struct panel_context *c, const struct plot_thr
 	quote_text(c->to, name, sizeof(name));
 }
 
-/* Entries of the legend are plots of nothing. Each begins with a comma. */
+/* Entries of the legend are empty plots. Each begins with a comma. */
 static void put_thread_keys(const struct panel_context *c, const char *style)
 {
 	const struct plot_run *run = c->picture->run;
@@ -306,7 +303,7 @@ static void put_lines(const struct panel_context *c, const char *name)
 			name, i, chart->threads > COLOURS ? 1.0 : 1.5, colour(i, chart->threads));
 }
 
-/* Data blocks that may be empty can't be plotted: each thread that is drawn has a point. */
+/* gnuplot can't plot an empty data block, but each drawn thread has a point. */
 static void write_lead(struct panel_context *c)
 {
 	begin(c, "Lead: progress of each thread, ahead of the mean of all");
@@ -331,7 +328,7 @@ static void write_progress(struct panel_context *c)
 	c->named = true;
 }
 
-/* Names of lanes, as many as there is room for. */
+/* Names of lanes, as many as fit. */
 static void write_cpu_tics(const struct panel_context *c)
 {
 	const struct plot_run *run = c->picture->run;
@@ -403,7 +400,7 @@ static void write_rate_panel(
 			"s' tc rgb "
 			"'#a86800'\n",
 			what);
-	/* gnuplot wants something on each axis: there may be no spread. */
+	/* gnuplot needs a plot on each axis, and there may be no spread. */
 	fputs("plot 0 with lines lw 0.5 lc rgb '#555555' notitle, ", c->to);
 	if (moves > 0)
 		fprintf(c->to,
@@ -452,7 +449,7 @@ static void write_worker_tics(const struct panel_context *c)
 	fprintf(c->to, ")\nset yrange [%u:0]\nunset ylabel\n", braid->lanes);
 }
 
-/* Every other lane on a ground of its own. */
+/* A background for every other lane. */
 static void write_bands(const struct panel_context *c)
 {
 	for (uint32_t lane = 0; lane < c->picture->braid->lanes && lane < BANDS_MAX; lane += 2)

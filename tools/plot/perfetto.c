@@ -6,7 +6,8 @@
  *   time, the CPU has as many tracks, since slices of one track must not overlap. Arrows go
  *   from a CPU to the next of the same thread;
  * - counters: spread and migrations of each domain, lead of each thread;
- * - each subdomain, in a process of each program that publishes its progress: slices say whose it was.
+ * - each subdomain, in a process of each program that publishes its progress: slices say whose it
+ *   was.
  *
  * Events of a track are in order of time.
  */
@@ -38,7 +39,7 @@ static void begin_event(
 	w->begun = true;
 }
 
-/* A string of any bytes: those that are no UTF-8 become '?'. */
+/* Write a string of any bytes; bytes that are not UTF-8 become '?'. */
 static void put_string(FILE *to, const char *text)
 {
 	json_t *string = json_string(text);
@@ -72,7 +73,7 @@ static void put_name(struct writer *w, const char *format, ...)
 	put_string(w->to, text);
 }
 
-/* Microseconds since the start, exactly. */
+/* Microseconds since the start, without rounding. */
 static void put_time(struct writer *w, const char *key, uint64_t ns)
 {
 	fprintf(w->to, ",\"%s\":%llu.%03u", key, (unsigned long long)(ns / 1000),
@@ -89,7 +90,7 @@ static void end_event(struct writer *w)
 	fputs("}", w->to);
 }
 
-/* process_name, thread_name. */
+/* what: process_name or thread_name. */
 static void name_track(struct writer *w, const char *what, int pid, uint64_t tid, const char *name)
 {
 	begin_event(w, "M", "__metadata", pid, tid);
@@ -99,7 +100,7 @@ static void name_track(struct writer *w, const char *what, int pid, uint64_t tid
 	end_event(w);
 }
 
-/* Places in the list of tracks, instead of by name. */
+/* Order tracks by number instead of by name. */
 static void sort_track(struct writer *w, const char *what, int pid, uint64_t tid, size_t place)
 {
 	begin_event(w, "M", "__metadata", pid, tid);
@@ -116,7 +117,7 @@ static void put_counter(struct writer *w, uint64_t now_ns, const char *unit, dou
 
 /* ---- Threads ---- */
 
-/* Threads without a birth record are in a process of their own number. */
+/* Threads without a birth record get a process with their own number. */
 static int pid_of(const struct plot_thread *thread)
 {
 	return thread->pid > 0 ? thread->pid : thread->tid;
@@ -145,11 +146,11 @@ static void name_threads(struct writer *w)
 	}
 }
 
-/* Where a drawn thread is next, for arrows. */
+/* The next stay of each drawn thread, for arrows. */
 struct next_stay {
-	size_t *next; /* of each stay; or the number of stays */
-	size_t *order; /* stays by thread, or by slot, then time */
-	size_t *slot_first; /* number of the first slot of each CPU */
+	size_t *next; /* of each stay; or the number of stays if it has none */
+	size_t *order; /* stays sorted by thread, or by slot, then by time */
+	size_t *slot_first; /* the number of the first slot of each CPU */
 };
 
 static void free_next(struct next_stay *n)
@@ -159,7 +160,7 @@ static void free_next(struct next_stay *n)
 	free(n->slot_first);
 }
 
-/* Stable: counts, then places. `key` is below `keys`. */
+/* A stable counting sort. `key` is below `keys`. */
 static int order_by(
 	const struct plot_run *run, const struct next_stay *n, bool by_thread, size_t keys)
 {
@@ -229,7 +230,7 @@ static void name_cpus(struct writer *w, const struct next_stay *n)
 		}
 }
 
-/* Half of an arrow; its number is that of the stay that it leaves. */
+/* One end of an arrow, which has the number of the stay that it leaves. */
 static void put_arrow(
 	struct writer *w, const char *half, uint64_t track, uint64_t now_ns, size_t number)
 {
@@ -240,7 +241,7 @@ static void put_arrow(
 	end_event(w);
 }
 
-/* An arrow leaves in a slice's last nanosecond and arrives in the first of the next. */
+/* An arrow leaves in the last nanosecond of a slice and arrives in the first of the next. */
 static void write_cpu_slices(struct writer *w, const struct next_stay *n, const size_t *before)
 {
 	const struct plot_run *run = w->run;
@@ -265,7 +266,7 @@ static void write_cpu_slices(struct writer *w, const struct next_stay *n, const 
 	}
 }
 
-/* Which stays follow each other on different CPUs, without a pause. */
+/* Link stays that follow each other on different CPUs without a pause. */
 static void link_stays(const struct plot_run *run, const struct next_stay *n, size_t *before)
 {
 	for (size_t i = 0; i < run->stays; i++)
@@ -353,7 +354,7 @@ static void write_rate(struct writer *w, uint32_t domain, uint64_t now_ns, uint6
 	put_counter(w, now_ns, "per_s", (double)moves / ((double)RATE_NS * 1e-9));
 }
 
-/* Points of a domain are in order of time. A rate is that of the time which begins there. */
+/* Points of a domain are in order of time. A rate holds for the time that begins at its point. */
 static int write_points(struct writer *w)
 {
 	struct rate {
@@ -385,7 +386,7 @@ static int write_points(struct writer *w)
 	return 0;
 }
 
-/* A track of each domain. */
+/* One track for each domain. */
 static void write_regimes(struct writer *w)
 {
 	bool named[TRACE_DOMAINS_MAX] = {false};
@@ -431,7 +432,7 @@ static void put_ownership(
 	end_event(w);
 }
 
-/* Slices first, then the counter, of one subdomain. */
+/* Write the slices of one subdomain, then its counter. */
 static void write_subdomain(struct writer *w, int pid, uint32_t subdomain,
 	const struct braid_event *event, size_t count)
 {

@@ -42,7 +42,7 @@ static double clamp(double value, double least, double most)
 	return value < least ? least : value > most ? most : value;
 }
 
-/* What a panel would like, without its title. */
+/* The height that a panel would like, without its title. */
 static double body_pixels(const struct panel_context *context, enum panel_kind kind)
 {
 	switch (kind) {
@@ -101,7 +101,7 @@ static void write_terminal(const struct picture *p, double height, FILE *to)
 		to);
 }
 
-/* Spans that are closer than a pixel are drawn as one. */
+/* Spans that are less than a pixel apart are drawn as one. */
 static void write_asides(const struct picture *p, FILE *to)
 {
 	const struct plot_run *run = p->run;
@@ -153,7 +153,7 @@ static void write_title(const struct picture *p, double height, FILE *to)
 		1 - 38 / height);
 }
 
-/* Where a panel is, and whether it is the last one. */
+/* Write the position of a panel, and whether it is the last one. */
 static void write_place(
 	const struct picture *p, double top, double bottom, double height, bool last, FILE *to)
 {

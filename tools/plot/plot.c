@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jugglectl plot: a traced run as a picture that gnuplot draws, or for Perfetto. The command line and
- * the order of things; what is in the pictures is in picture.h and perfetto.h.
+ * jugglectl plot: draws a traced run with gnuplot, or writes it for Perfetto. This file has the
+ * command line and the order of steps; picture.h and perfetto.h say what is in the pictures.
  */
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
@@ -96,14 +96,14 @@ struct plot_options {
 	bool gnuplot, perfetto;
 };
 
-/* All of one call. */
+/* The state of one call. */
 struct plot {
 	const char *program;
 	const struct plot_options *options;
 	const struct command_options *common;
 	enum format format;
 	const char *output; /* NULL: standard output */
-	char *own_output; /* that was made up */
+	char *own_output; /* a name made up by us */
 	struct command_progress progress;
 	struct trace_file trace;
 	struct plot_run run;
@@ -334,7 +334,7 @@ static int fill_picture(const struct plot *plot, struct picture *picture)
 		o->trace);
 }
 
-/* Script or JSON, into a scratch file. */
+/* Write the script or JSON into a scratch file. */
 static int write_text(const struct plot *plot, int fd)
 {
 	struct picture picture;
@@ -408,9 +408,9 @@ static int make_output(struct plot *plot)
 	return rc;
 }
 
-/* ---- Telling ---- */
+/* ---- Messages ---- */
 
-static int tell_output(const struct plot *plot)
+static int report_output(const struct plot *plot)
 {
 	const struct plot_run *run = &plot->run;
 	const struct trace_file *trace = &plot->trace;
@@ -469,7 +469,7 @@ int plot_main(int argc, char **argv)
 	}
 	command_progress_end(&plot.progress);
 	if (rc == 0)
-		rc = tell_output(&plot);
+		rc = report_output(&plot);
 	braid_deinit(&plot.braid);
 	chart_deinit(&plot.chart);
 	plot_run_deinit(&plot.run);

@@ -6,7 +6,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The bytes of the character at `text`, 0 for what is no UTF-8 or can't be in XML. */
+/* The length of the character at `text`; 0 when it is not UTF-8 or not allowed in XML. */
 static size_t character_bytes(const unsigned char *text)
 {
 	static const struct {

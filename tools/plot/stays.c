@@ -9,14 +9,14 @@
 
 enum { SLOTS_FIRST = 64 };
 
-/* The stay under way of a thread. */
+/* The current stay of a thread, which has not ended yet. */
 struct open_stay {
 	bool open;
 	int32_t os_cpu;
 	uint64_t from_ns, to_ns;
 };
 
-/* Arrays that grow, and what is under way. */
+/* Arrays that grow, and the current stays. */
 struct builder {
 	struct plot_run *run;
 	size_t thread_room, stay_room, aside_room;
@@ -94,7 +94,7 @@ static int add_thread(struct builder *b, int32_t tid, int32_t pid, const char *c
 	return 0;
 }
 
-/* In the order in which they were found, then those without a birth record. */
+/* In the order in which they were found; threads without a birth record come last. */
 static int find_threads(struct builder *b, const struct trace_file *trace)
 {
 	int r = grow_index(b->run);
@@ -182,13 +182,13 @@ static int close_stay(struct builder *b, uint32_t thread)
 	if (!grow(&run->stay, run->stays, &b->stay_room, sizeof(*run->stay)))
 		return -ENOMEM;
 	run->stay[run->stays++] = (struct plot_stay){.thread = thread,
-		.cpu = (uint32_t)open->os_cpu, /* its number, up to place_stays() */
+		.cpu = (uint32_t)open->os_cpu, /* the OS number, until place_stays() replaces it */
 		.from_ns = open->from_ns,
 		.to_ns = open->to_ns};
 	return 0;
 }
 
-/* The record tells where the thread was since the point before. */
+/* The record says where the thread was since the point before. */
 static int add_record(
 	struct builder *b, const struct trace_point *point, const struct trace_thread *record)
 {
@@ -200,7 +200,7 @@ static int add_record(
 	from_ns = from_ns < b->run->from_ns ? b->run->from_ns : from_ns;
 	from_ns = from_ns < open->to_ns ? open->to_ns : from_ns;
 	if (from_ns >= point->now_ns)
-		return 0; /* twice in a point, or earlier than one of another domain */
+		return 0; /* twice in a point, or earlier than a record of another domain */
 	if (!open->open || open->os_cpu != record->os_cpu || from_ns > open->to_ns) {
 		int r = close_stay(b, thread);
 		if (r < 0)
@@ -244,10 +244,10 @@ static int find_stays(struct builder *b, const struct trace_file *trace)
 
 /* ---- CPUs ---- */
 
-/* Those of the header, and those on which threads were. */
+/* The CPUs of the header, and those on which threads were. */
 static int find_cpus(struct plot_run *run, const struct trace_file *trace)
 {
-	bool *used = calloc(TRACE_OS_CPU_MAX + 2, sizeof(*used)); /* -1 is the last */
+	bool *used = calloc(TRACE_OS_CPU_MAX + 2, sizeof(*used)); /* -1 comes last */
 	size_t count = 0;
 
 	if (used == NULL)
@@ -285,8 +285,9 @@ static uint32_t find_cpu(const struct plot_run *run, uint32_t number)
 	return (uint32_t)low;
 }
 
-/* Until when the slots of a CPU are taken: a table of the first ones, of which the first free one is
- * used, since that looks best; and a heap of the others, or a trace of a million threads took hours. */
+/* Until when each slot of a CPU is taken. The first ones are in a table, and the lowest free one is
+ * used, since that looks best. The others are in a heap; otherwise a trace of a million threads
+ * would take hours. */
 struct slots {
 	uint64_t first_ns[SLOTS_FIRST];
 	struct later {
@@ -384,7 +385,7 @@ static int add_aside(struct builder *b, uint64_t from_ns, uint64_t to_ns)
 	return 0;
 }
 
-/* Nobody balances before the first record. */
+/* Before the first record nobody balances. */
 static int find_asides(struct builder *b, const struct trace_file *trace)
 {
 	const struct trace_regime **regime = calloc(trace->regimes + 1, sizeof(*regime));

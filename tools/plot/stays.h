@@ -36,8 +36,7 @@ struct plot_span {
 /* What to look at. */
 struct plot_choice {
 	uint64_t from_ns, to_ns; /* since the start; to_ns UINT64_MAX: to the end */
-	uint32_t
-		threads_max; /* draw at most so many threads, in the order in which they were found */
+	uint32_t threads_max; /* draw at most this many, in the order in which they were found */
 	const int32_t *tid; /* only these, if any */
 	size_t tids;
 };

@@ -5,13 +5,13 @@
 #include <math.h>
 #include <stdio.h>
 
-/* Measured: above this Linux spreads threads anew soon enough, when those at a barrier sleep. */
+/* Measured: in longer phases Linux spreads threads again soon enough, if they sleep at barriers. */
 #define LINUX_PHASE_S 0.1
-#define LITTLE 1.02 /* a speedup that is less than what runs differ by */
+#define LITTLE 1.02 /* a speedup that is less than the differences between runs */
 #define CLOSE 1.01
-#define COSTLY_PHASE_S 0.02 /* measured: below this a good part of the gain is lost */
-#define SHORTEST_PERIOD_S 0.0001 /* that juggle takes */
-#define LEAST_PERIOD_S 0.0005 /* to recommend: with less, points cost too much (Fig. 22) */
+#define COSTLY_PHASE_S 0.02 /* measured: in shorter phases a good part of the gain is lost */
+#define SHORTEST_PERIOD_S 0.0001 /* that juggle accepts */
+#define LEAST_PERIOD_S 0.0005 /* to recommend: below it, points cost too much (Fig. 22) */
 
 const char *advice_name(enum advice_verdict verdict)
 {
@@ -25,7 +25,7 @@ static const char *plural(double number)
 	return number == 1 ? "" : "s";
 }
 
-static void tell_nothing(const struct theory_case *c, char *text, uint32_t bytes)
+static void explain_nothing(const struct theory_case *c, char *text, uint32_t bytes)
 {
 	uint32_t each = c->threads / c->cpus;
 
@@ -44,8 +44,8 @@ static void tell_nothing(const struct theory_case *c, char *text, uint32_t bytes
 			c->threads, each, c->cpus, plural(c->cpus));
 }
 
-/* What a shorter period would give: one with ten points in a phase, if juggle can have it. */
-static void tell_shorter(const struct theory_case *c, char *text, size_t bytes)
+/* What a shorter period would gain: one with ten points per phase, if juggle accepts it. */
+static void explain_shorter(const struct theory_case *c, char *text, size_t bytes)
 {
 	struct theory_case shorter = *c;
 
@@ -63,12 +63,12 @@ static void tell_shorter(const struct theory_case *c, char *text, size_t bytes)
 						  : ".");
 }
 
-static void tell_period(const struct theory_case *c, char *text, uint32_t bytes)
+static void explain_period(const struct theory_case *c, char *text, uint32_t bytes)
 {
 	double points = theory_balanced_phases(c);
 	char shorter[160];
 
-	tell_shorter(c, shorter, sizeof shorter);
+	explain_shorter(c, shorter, sizeof shorter);
 	if (points < 1)
 		snprintf(text, bytes,
 			"The period is too long: the threads are through before a balancing point "
@@ -82,7 +82,7 @@ static void tell_period(const struct theory_case *c, char *text, uint32_t bytes)
 			theory_speedup(c, theory_juggle(c)), shorter);
 }
 
-static void tell_linux(const struct theory_case *c, char *text, uint32_t bytes)
+static void explain_linux(const struct theory_case *c, char *text, uint32_t bytes)
 {
 	snprintf(text, bytes,
 		"Linux does as well by itself for phases this long, if threads sleep at barriers: "
@@ -91,7 +91,7 @@ static void tell_linux(const struct theory_case *c, char *text, uint32_t bytes)
 		theory_speedup(c, theory_reactive(c)), theory_speedup(c, theory_juggle(c)));
 }
 
-static void tell_juggle(const struct theory_case *c, char *text, uint32_t bytes)
+static void explain_juggle(const struct theory_case *c, char *text, uint32_t bytes)
 {
 	double juggle = theory_speedup(c, theory_juggle(c));
 	double perfect = theory_speedup(c, theory_perfect(c));
@@ -126,7 +126,7 @@ enum advice_verdict advice_give(const struct theory_case *c, char *text, uint32_
 	double juggle = theory_juggle(c);
 
 	if (!theory_unbalanced(c)) {
-		tell_nothing(c, text, text_bytes);
+		explain_nothing(c, text, text_bytes);
 		return ADVICE_NOTHING;
 	}
 	if (theory_speedup(c, theory_perfect(c)) < LITTLE) {
@@ -137,13 +137,13 @@ enum advice_verdict advice_give(const struct theory_case *c, char *text, uint32_
 		return ADVICE_LITTLE;
 	}
 	if (isnan(theory_lag_bound(c)) || theory_speedup(c, juggle) < LITTLE) {
-		tell_period(c, text, text_bytes);
+		explain_period(c, text, text_bytes);
 		return ADVICE_PERIOD;
 	}
 	if (c->phase >= LINUX_PHASE_S && theory_reactive(c) <= theory_perfect(c) * CLOSE) {
-		tell_linux(c, text, text_bytes);
+		explain_linux(c, text, text_bytes);
 		return ADVICE_LINUX;
 	}
-	tell_juggle(c, text, text_bytes);
+	explain_juggle(c, text, text_bytes);
 	return ADVICE_JUGGLE;
 }

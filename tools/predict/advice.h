@@ -12,7 +12,7 @@
 
 enum advice_verdict {
 	ADVICE_NOTHING, /* nothing to balance: the threads fit the CPUs */
-	ADVICE_PERIOD, /* the period is too long: few phases have a balancing point in them, or none */
+	ADVICE_PERIOD, /* the period is too long: few phases have a balancing point, or none */
 	ADVICE_LITTLE, /* little to gain, since there are many threads for each CPU */
 	ADVICE_LINUX, /* Linux does as well by itself, where barriers block */
 	ADVICE_JUGGLE, /* juggle helps */

@@ -17,7 +17,7 @@
 #define TIME_S_MAX 1e10 /* 300 years */
 #define TIME_S_MIN 1e-9
 
-/* A file on its way into a measurement. The first thing that is wrong with it is what is told. */
+/* A file being read into a measurement. Only the first error is reported. */
 struct reading {
 	struct measurement *out;
 	json_t *root;
@@ -26,7 +26,7 @@ struct reading {
 	bool failed;
 };
 
-/* Text of a file goes to a terminal, and into JSON: nothing but printable ASCII. */
+/* Text of a file goes to a terminal and into JSON: keep only printable ASCII. */
 static void make_printable(char *text)
 {
 	for (; *text != '\0'; text++)
@@ -84,7 +84,7 @@ static enum measurement_way way_of_policy(struct reading *reading, const char *p
 
 /* ---- Values of JSON ---- */
 
-/* A number from min to max, or 0 after a refusal. */
+/* A number from min to max; 0 after an error. */
 static double number(
 	struct reading *reading, const json_t *object, const char *key, double min, double max)
 {
@@ -107,7 +107,7 @@ static uint32_t count(struct reading *reading, const char *key, uint32_t min, ui
 	return (uint32_t)found;
 }
 
-/* A string, or "" after a refusal. */
+/* A string; "" after an error. */
 static const char *text(struct reading *reading, const char *key)
 {
 	const char *found = json_string_value(json_object_get(reading->root, key));
@@ -136,12 +136,12 @@ static void read_ubench(struct reading *reading)
 	out->spins = strcmp(text(reading, "barrier"), "spin") == 0;
 	if (!json_is_boolean(pin))
 		refuse(reading, "\"pin\" is neither true nor false");
-	/* Else it does not know what is done with its threads. */
+	/* Otherwise ubench does not know how its threads were placed. */
 	out->way = json_is_true(pin) ? MEASUREMENT_PINNED : MEASUREMENT_UNKNOWN;
 	out->work_s = out->phase_s * out->phases;
 }
 
-/* On a CPU with k threads at most k - 1 wait while one runs, and k while other work does. */
+/* On a CPU with k threads at most k - 1 wait while one runs, and k while other work runs. */
 static void set_others(struct measurement *out, double run_s, double wait_s)
 {
 	double each = ceil((double)out->threads / out->cpus);
@@ -150,8 +150,8 @@ static void set_others(struct measurement *out, double run_s, double wait_s)
 	out->others = fmax(0, fmin(1, lost_s / (out->cpus * out->elapsed_s)));
 }
 
-/* CPU time of all threads of a report, and for how long they waited for some. Those that are idle
- * hardly add to it. */
+/* CPU time of all threads of a report, and how long some of them waited. Idle threads hardly add to
+ * it. */
 static double work_of_report(struct reading *reading, double *wait_s)
 {
 	const json_t *list = json_object_get(reading->root, "thread"), *thread;
@@ -201,7 +201,7 @@ static void read_report(struct reading *reading)
 		refuse(reading, "the threads have used no CPU time (\"progress_s\")");
 }
 
-/* A file of which something has been read already; it can be a pipe. */
+/* A file from which some bytes have been read already. It can be a pipe. */
 struct source {
 	FILE *file;
 	const char *begin;
@@ -247,8 +247,8 @@ static int parse_json(struct reading *reading, FILE *file, const char *begin, si
 	return reading->failed ? -EBADMSG : 0;
 }
 
-/* The most threads at a time, and the CPU time of all. Domains have their points by themselves.
- * Returns when the last was. */
+/* The most threads at a time, and the CPU time of all. Each domain has its own points. Returns the
+ * time of the last one. */
 static uint64_t work_of_trace(struct reading *reading, const struct trace_file *trace)
 {
 	uint64_t last[TRACE_DOMAINS_MAX] = {0};
@@ -278,7 +278,7 @@ static uint64_t work_of_trace(struct reading *reading, const struct trace_file *
 	return end_ns;
 }
 
-/* How long the first domain was balanced, as in reports. */
+/* For how long the first domain was balanced, as in reports. */
 static void regimes_of_trace(
 	struct reading *reading, const struct trace_file *trace, uint64_t end_ns)
 {
@@ -324,7 +324,7 @@ static void read_trace(struct reading *reading, const struct trace_file *trace)
 		regimes_of_trace(reading, trace, end_ns);
 }
 
-/* The whole text, with what has been read of it already. Returns 0 or a negative errno. */
+/* The whole text, including what has been read already. Returns 0 or a negative errno. */
 static int read_all(FILE *file, const char *begin, size_t begin_bytes, char **text, size_t *bytes)
 {
 	size_t room = READ_BYTES;

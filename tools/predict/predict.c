@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jugglectl predict: whether juggle helps n threads on m CPUs, by theory; and beside it what a real
- * run took. */
+/* jugglectl predict: whether juggle helps n threads on m CPUs, in theory, compared with the time of
+ * a real run. */
 #include "daemon/base/command_line.h"
 #include "daemon/base/cpuset.h"
 #include "tools/command/parse.h"
@@ -18,7 +18,7 @@
 
 #define DEFAULT_PERIOD_NS UINT64_C(2000000) /* juggle's, with --period auto */
 #define ADVICE_BYTES 500
-#define BALANCED_MOSTLY 0.5 /* below this share of a run it is Linux's */
+#define BALANCED_MOSTLY 0.5 /* below this share of a run it counts as Linux's */
 #define BALANCED_WHOLLY 0.9
 #define OTHERS_MUCH 0.05 /* of the CPUs */
 
@@ -51,7 +51,7 @@ static const char doc[] =
 	"equally fast, and balancing costs nothing. Times have a unit: ns, us, ms, s, min.\n\n"
 	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
 
-/* 0 where an option was not given. */
+/* 0 for options that were not given. */
 struct predict_options {
 	uint32_t threads, cpus, phases;
 	uint64_t period_ns, phase_ns;
@@ -99,8 +99,8 @@ static int default_cpus(const char *program, uint32_t *cpus)
 	return 0;
 }
 
-/* A report or a trace tells only the work of a thread. --phase divides it into so many phases,
- * --phases makes them so long; without both it is one phase. */
+/* A report or a trace has only the total work of a thread. --phases says how many phases that is,
+ * --phase how long each is; without both it is one phase. */
 static void phases_of_run(const struct measurement *run, struct theory_case *c)
 {
 	bool phase_given = c->phase > 0, phases_given = c->phases > 0;
@@ -114,7 +114,7 @@ static void phases_of_run(const struct measurement *run, struct theory_case *c)
 			run->phase_s > 0 && !phases_given ? run->phase_s : run->work_s / c->phases;
 }
 
-/* Options come first, then the run (NULL: none), then defaults. Returns an exit status. */
+/* Options take precedence, then the run (NULL: none), then defaults. Returns an exit status. */
 static int build_case(const char *program, const struct predict_options *options,
 	const struct measurement *run, struct theory_case *c)
 {
@@ -141,7 +141,7 @@ static int build_case(const char *program, const struct predict_options *options
 	return c->cpus > 0 ? 0 : default_cpus(program, &c->cpus);
 }
 
-/* ---- What is told ---- */
+/* ---- Output ---- */
 
 struct prediction {
 	struct theory_case c;
@@ -150,7 +150,7 @@ struct prediction {
 	char advice[ADVICE_BYTES];
 	const char *from; /* NULL: no run */
 	struct measurement run;
-	enum measurement_way way; /* whose the run is */
+	enum measurement_way way; /* how the run's threads were placed */
 };
 
 static void predict(struct prediction *p)
@@ -165,13 +165,13 @@ static void predict(struct prediction *p)
 		p->way = MEASUREMENT_LINUX;
 }
 
-/* How far what was measured is from a predicted time, in percent. */
+/* The deviation of the measured time from a predicted one, in percent. */
 static double deviation_pct(const struct prediction *p, double predicted)
 {
 	return 100 * (p->run.elapsed_s / predicted - 1);
 }
 
-/* A file's name can hold any bytes, JSON strings cannot. */
+/* A file's name can hold any bytes, but JSON strings can't. */
 static json_t *name_or_mark(const char *name)
 {
 	json_t *string = json_string(name);
@@ -207,7 +207,7 @@ static int print_json(const char *program, const struct prediction *p)
 			p->advice, "measured", measured));
 }
 
-/* A time as one would write it: "2 ms". */
+/* A time as a person would write it: "2 ms". */
 static const char *time_text(double s, char text[32])
 {
 	static const struct {
@@ -242,7 +242,7 @@ static void print_table(const struct prediction *p)
 	print_row(p, "juggle, at best", p->bound, false);
 }
 
-/* What to know about a run before it is compared with the theory. */
+/* What to know about a run before comparing it with the theory. */
 static void print_remarks(const struct prediction *p)
 {
 	const struct measurement *run = &p->run;

@@ -106,7 +106,7 @@ static void sort_rows(struct replay_domain *domain)
 	domain->sorted = true;
 }
 
-/* The row of a tid, or NO_ROW. A trace lists threads in the order of rows, so among rows with the
+/* The row of a tid, or NO_ROW. A trace lists threads in the order of rows. So among rows with the
  * same tid it means the first from `next` on, or else the last. */
 static size_t find_row(struct replay_domain *domain, int32_t tid, size_t next)
 {
@@ -126,7 +126,7 @@ static size_t find_row(struct replay_domain *domain, int32_t tid, size_t next)
 		size_t row = (size_t)domain->row_of[k];
 		if (domain->sight[row].tid != tid)
 			return NO_ROW;
-		/* A tid is there twice when the kernel reused it before the end was seen. */
+		/* A tid is there twice when the kernel reused it before juggle saw the end. */
 		if (row >= next || k + 1 == domain->rows ||
 			domain->sight[domain->row_of[k + 1]].tid != tid)
 			return row;
@@ -181,7 +181,7 @@ static void set_load(struct replay_domain *domain, const struct trace_point *poi
 {
 	size_t own = domain->policy.params.domain;
 
-	/* The trace has no load of a single domain: the policy counted it itself. */
+	/* The trace has no load for a single domain: the policy computed it. */
 	if (domain->policy.params.domains == 1 && domain->policy.decision.domain != NULL)
 		domain->load[own].threads = domain->policy.decision.domain[own].threads;
 	for (size_t d = 0; d < point->loads && d < domain->team->domains; d++)
@@ -195,7 +195,7 @@ int replay_domain_step(struct replay_domain *domain, const struct trace_point *p
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < domain->rows; i++) {
-		/* A thread without a record has no news, but was looked at if all were. */
+		/* A thread without a record has no news, but it was looked at if all were. */
 		domain->sight[i].news = point->members ? POLICY_TIMES : 0;
 		domain->sight[i].cpu = POLICY_NO_CPU;
 	}
@@ -258,7 +258,7 @@ static int32_t os_cpu(const struct policy *policy, int32_t cpu)
 	return cpu == POLICY_NO_CPU ? -1 : policy->cpu[cpu].os_cpu;
 }
 
-/* Both are in the order of rows. The trace lists moves between CPUs, and all others, apart. */
+/* Both are in the order of rows. The trace lists moves between CPUs separately from all others. */
 bool replay_domain_same_moves(const struct replay_domain *domain, const struct trace_point *point)
 {
 	const struct policy *policy = &domain->policy;

@@ -10,7 +10,7 @@
 
 /* Points between two looks at loads: as many as the policy smooths over. */
 #define LOAD_POINTS 64
-#define LOAD_MAX 0.99 /* with a CPU that gives nothing, a simulation would never end */
+#define LOAD_MAX 0.99 /* with a CPU that does no work for the job, a simulation would never end */
 
 /* The window over which the loads of a domain are counted. */
 struct window {
@@ -40,8 +40,8 @@ bool replay_recorded_settings(const struct trace_file *trace, struct replay_sett
 
 /* ---- Loads ---- */
 
-/* The share of a CPU that the job got while it had something to run there. Above 1 where the CPU
- * time of a thread that moved counts for the wrong CPU. */
+/* The share of a CPU that the job got while it had something to run there. It exceeds 1 where the
+ * CPU time of a thread that moved counts for the wrong CPU. */
 static double got(const struct policy_cpu *cpu)
 {
 	double runnable = cpu->runnable > 1 ? 1 : cpu->runnable;
@@ -65,7 +65,7 @@ static int add_load(struct replay_load *cpu, uint64_t from_ns, double share)
 	return 0;
 }
 
-/* End a window: what the job did not get, other work took. A surplus above 1 on one CPU belongs to
+/* End a window. Other work took what the job did not get. A surplus above 1 on one CPU belongs to
  * the others. */
 static int add_loads(struct follower *f, uint32_t domain, uint64_t now_ns)
 {
@@ -85,7 +85,7 @@ static int add_loads(struct follower *f, uint32_t domain, uint64_t now_ns)
 	for (size_t j = 0; j < d->policy.m; j++) {
 		const struct policy_cpu *cpu = &d->policy.cpu[j];
 		size_t which = replay_domain_cpu(d, j);
-		/* The simulation has only the CPUs of the start. */
+		/* The simulation has only the CPUs that were there at the start. */
 		if (cpu->threads == 0 || which >= f->out->cpus)
 			continue;
 		int r = add_load(&f->out->cpu[which], from_ns, keep * (1 - got(cpu)));
@@ -190,7 +190,7 @@ static int follow(struct follower *f)
 		r = watch_loads(f, point);
 		replay_domain_forget(domain, point);
 	}
-	/* A short trace has no whole window: take the one that its end cuts. */
+	/* A short trace has no complete window: use the one that its end cuts. */
 	for (uint32_t d = 0; d < TRACE_DOMAINS_MAX && r == 0; d++)
 		if (f->window[d].points > 0 && f->window[d].points < LOAD_POINTS)
 			r = add_loads(f, d, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What a trace tells of the program and of its run; see model.h. */
+/* What a trace shows of the program and its run; see model.h. */
 #include "tools/replay/model.h"
 
 #include <errno.h>
@@ -7,20 +7,20 @@
 #include <stdlib.h>
 
 #define DIFFERENCES_MAX 4096
-#define LEAD_POINTS 64 /* over so many a lead is forgotten */
+#define LEAD_POINTS 64 /* a lead is forgotten over this many points */
 #define CLUSTER_MIN 5
-#define NEAR 0.05 /* of a phase: this near to a whole number of phases */
-#define NEAR_SHARE 0.4 /* a tenth would be by chance; some sleeps are seen that were none */
+#define NEAR 0.05 /* of a phase: how near a time must be to a whole number of phases */
+#define NEAR_SHARE 0.4 /* by chance it would be a tenth; some sleeps are false */
 #define PHASES_JUDGED 4
-#define PHASE_MIN_PERIODS 1.5 /* shorter ones begin and end unseen */
+#define PHASE_MIN_PERIODS 1.5 /* shorter phases begin and end unseen */
 
-/* What has been seen of a thread. */
+/* What the trace has shown of a thread so far. */
 struct course {
 	int32_t tid;
 	double run_ns; /* so far */
-	double lead_ns; /* over the mean of the others; what lasts is forgotten */
-	double slept_at_ns; /* what run_ns was when it was last found asleep; < 0: never */
-	double zero_ns; /* for so long now it neither ran nor waited */
+	double lead_ns; /* over the mean of the others; long-term drift is forgotten */
+	double slept_at_ns; /* the value of run_ns when it was last found asleep; < 0: never */
+	double zero_ns; /* for how long it has neither run nor waited */
 };
 
 /* A stretch in which one domain had all its threads. */
@@ -156,8 +156,8 @@ static int list_threads(struct reader *r)
 
 /* ---- Along the trace ---- */
 
-/* Was a thread asleep in its periods without anything? The times of one that runs may be told late,
- * and are then more than fit the period that tells them. */
+/* Was a thread asleep in the periods without any CPU time or waiting? The times of a running thread
+ * may be reported late; then they are longer than the period in which they appear. */
 static void look_for_sleep(struct reader *r, struct course *course,
 	const struct trace_thread *thread, double elapsed_ns)
 {
@@ -177,8 +177,8 @@ static void look_for_sleep(struct reader *r, struct course *course,
 	course->zero_ns = 0;
 }
 
-/* The difference between the leads of the threads of a point. CPU time is not all progress, so that
- * it drifts apart in the long run, without meaning: that is forgotten. */
+/* The difference between the leads of a point's threads. Not all CPU time is progress, so leads
+ * drift apart in the long run without meaning anything; that drift is forgotten. */
 static double lag_of(struct reader *r, const struct trace_point *point)
 {
 	double least = INFINITY, most = -INFINITY, mean = 0;
@@ -280,8 +280,8 @@ static int by_size(const void *a, const void *b)
 	return (*one > *other) - (*one < *other);
 }
 
-/* The middle of where most differences are within a few percent of each other; 0 when it is not a
- * cluster. They are sorted. */
+/* The middle of the range where most differences are within a few percent of each other; 0 when
+ * they are no cluster. They are sorted. */
 static double densest(const double *difference_ns, size_t count, double min_ns, double max_ns)
 {
 	size_t most = 0, first = 0, end = 0;
@@ -309,7 +309,7 @@ uint64_t replay_model_phase(double *difference_ns, size_t count, double min_ns, 
 	double phase_ns = densest(difference_ns, count, min_ns, max_ns);
 	if (phase_ns <= 0)
 		return 0;
-	/* Of many phases the length varies too much to tell. */
+	/* When there are many phases, the length varies too much to tell. */
 	for (size_t i = 0; i < count && difference_ns[i] < (PHASES_JUDGED + 0.5) * phase_ns; i++) {
 		double phases = difference_ns[i] / phase_ns;
 		near += phases > 0.5 && fabs(phases - round(phases)) <= NEAR;

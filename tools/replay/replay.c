@@ -187,7 +187,7 @@ static void warn(const char *program, const struct replay *replay)
 			program);
 }
 
-/* Given, or else found in a trace that is too long for it. */
+/* The phase, given or estimated, is too short for the length of the trace. */
 static int too_short_phase(const char *program, const char *path, const struct replay *replay)
 {
 	double time_s = (double)(replay->model.end_ns - replay->model.begin_ns) * 1e-9;
@@ -262,13 +262,14 @@ static int simulate(const char *program, const char *path, struct replay *replay
 
 /* ---- Output ---- */
 
-/* How much longer the simulation of the recorded run takes than that took, as a share. */
+/* How much longer the simulation of the recorded run takes than the run itself, as a share of
+ * it. */
 static double model_error(const struct replay *r)
 {
 	return r->simulated.time_s / r->recorded.time_s - 1;
 }
 
-/* The expected time of the run, if both simulations err alike. */
+/* The expected time of the run, if both simulations have the same error. */
 static double expected_s(const struct replay *r)
 {
 	return r->recorded.time_s * r->asked.time_s / r->simulated.time_s;
@@ -379,7 +380,7 @@ static void print_table(const struct replay *r)
 		print_simulated("replay", r, r->asked_balancer, &r->asked_settings, &r->asked);
 }
 
-/* The program as it is simulated, and where that comes from. */
+/* The program as it is simulated, and the source of each value. */
 static void print_program(const struct replay *r)
 {
 	bool sleeps = r->model.asleep >= SLEEPS, found = r->model.phase_ns > 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A traced run, simulated; see run.h. */
+/* Simulates a traced run; see run.h. */
 #include "tools/replay/run.h"
 
 #include <errno.h>
@@ -8,14 +8,14 @@
 #include <string.h>
 
 #define PHASES_MAX 1e7
-#define WORK_MAX_NS 1e18 /* of a damaged trace; it does not fit the time, and so will not end */
-#define SLOWER_MAX 1000 /* a simulation that takes so many times what was recorded has no end */
-#define FITS 3 /* simulations to find how much of CPU time was work */
-#define SLICES 50 /* a simulation goes on in such parts of the recorded time */
+#define WORK_MAX_NS 1e18 /* more than this, from a damaged trace, would take forever */
+#define SLOWER_MAX 1000 /* give up on a simulation that takes this many times the recorded time */
+#define FITS 3 /* simulations that find how much of the CPU time was work */
+#define SLICES 50 /* a simulation advances by such parts of the recorded time */
 
 /* ---- Before ---- */
 
-/* CPUs of the header, each once, with domains that are counted from 0 without gaps. */
+/* The CPUs of the header, without duplicates, with domains renumbered from 0 without gaps. */
 static int set_cpus(struct replay *r)
 {
 	const struct trace_file *trace = &r->trace;
@@ -45,7 +45,7 @@ static int set_cpus(struct replay *r)
 	return r->cpus > 0 ? 0 : -ENXIO;
 }
 
-/* Divide a thread's work into phases, as near to the wanted length as whole numbers come. */
+/* Divide a thread's work into phases, as near to the wanted length as a whole number allows. */
 static int set_phases(struct replay *r, double work_ns)
 {
 	uint64_t wanted = r->setup.phase_ns > 0 ? r->setup.phase_ns : r->model.phase_ns;
@@ -58,7 +58,7 @@ static int set_phases(struct replay *r, double work_ns)
 	return 0;
 }
 
-/* What is asked for: the recorded settings but for what the command line gives. */
+/* The settings to simulate: the recorded ones, except those given on the command line. */
 static void set_settings(struct replay *r)
 {
 	const struct replay_setup *setup = &r->setup;
@@ -150,7 +150,7 @@ static struct threads_params params_of(const struct replay *r, bool asked)
 	return params;
 }
 
-/* One simulation to its end. */
+/* Run one simulation to its end. */
 static int simulate_once(const struct replay *r, const struct threads_params *params,
 	struct counter *counter, struct threads_result *result)
 {
@@ -176,7 +176,7 @@ static int simulate_once(const struct replay *r, const struct threads_params *pa
 	return ended ? 0 : -ETIME;
 }
 
-/* The mean of so many simulations as are wanted. */
+/* The mean of the number of simulations that the user wants. */
 static int simulate(
 	const struct replay *r, bool asked, struct counter *counter, struct replay_outcome *out)
 {
@@ -200,7 +200,7 @@ static int simulate(
 	return 0;
 }
 
-/* Who waits without sleeping uses CPU time: take as much work as makes the time right. */
+/* Threads that wait without sleeping use CPU time, too: find how much work reproduces the time. */
 static int fit_work(struct replay *r, struct counter *counter)
 {
 	double work_ns = r->model.work_ns / r->model.threads;

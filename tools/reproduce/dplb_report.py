@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Tables and pictures of DPLB's experiments, Section 5, from runs wherever they ran.
+"""Tables and pictures of DPLB's experiments, Section 5, from runs of any origin.
 
-`args` has the folder for the results, the modes, how many of how many ranks were slow at most, and
-what else the slow parts are called. A run says of what kind
-it is, its mode, how many ranks were slow, whether it was balanced, and what jacobi reported or would
-have.
+`args` has the folder for the results, the modes, the most slow ranks and the number of ranks, and
+the name of the slow parts. A run has its kind, its mode, how many ranks were slow, whether it was
+balanced, and what jacobi reported or would have.
 """
 
 import statistics

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""DPLB's experiments on the paper's nodes, in virtual time, beside what the paper found."""
+"""DPLB's experiments on the paper's nodes, in virtual time, compared with the paper's results."""
 
 import json
 import random
@@ -11,11 +11,12 @@ from simulated import simulate_all
 
 WORKERS, SOCKETS, SUBDOMAINS = 36, 2, 4
 NODES, MANY_NODES, SLOW_OF_MANY = 15, 100, 15
-# A node of theirs made 10,850 updates a second (Fig. 2): of subdomains, as 8,800 of each one in 118 s show (Table 3).
+# One of their nodes made 10,850 updates a second (Fig. 2): of subdomains, as 8,800 of each one in
+# 118 s show (Table 3).
 UPDATE_US = 3318
 CHECK = 10  # iterations between looks at the residual
-# Over the cells inside at the start: with jacobi's 1 most of the residual is at the edges of the domain, in the
-# paper in its middle.
+# Relative to the initial value of the cells inside: with jacobi's 1 most of the residual is at the
+# edges of the domain, in the paper in its middle.
 HEIGHT = 100
 SERIES = {"ssync-sockets": ["--mode", "ssync:30"], "async-sockets": ["--mode", "async"],
           "async-nodes": ["--mode", "async"]}
@@ -66,7 +67,7 @@ def complete(parser, args):
 
 
 def options_of(args, nodes, series, balanced, slow, seed):
-    """Of jugglectl simulate dplb."""
+    """The options of jugglectl simulate dplb."""
     balance = ["--balance", "split", "--dplb", "global"] if balanced else ["--balance", "none", "--dplb", "none"]
     return [*SERIES[series], *balance, *slow, "--ranks", nodes, "--workers", WORKERS, "--sockets", SOCKETS,
             "--subdomains", SUBDOMAINS, "--update", f"{UPDATE_US}us", "--dplb-period", args.dplb_period,
@@ -76,7 +77,8 @@ def options_of(args, nodes, series, balanced, slow, seed):
 
 
 def slow_of(series, where, count, generator):
-    """Which nodes, or of which nodes a socket: socket 0 has the northern half of the cells, next to the source."""
+    """The slow nodes, or the nodes with a slow socket: socket 0 has the northern half of the cells,
+    next to the source."""
     if count == 0:
         return ["--slow-ranks", "none"]
     nodes = place(where, NODES, count, generator)
@@ -97,7 +99,7 @@ def plan_of(args):
                     for balanced in (False, True))
 
     for repeat in range(args.repeats):
-        # The long ones first, and more than one: Table 3 has a deviation.
+        # The long runs first, and more than one: Table 3 has a deviation.
         for _ in range(2 if args.quick else 5):
             count = generator.randint(0, SLOW_OF_MANY)
             slow = [f"{node}:{generator.randint(*RANDOM_LEVELS)}" for node in

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the scripts of this folder have in common: running programs, a progress line, and pictures."""
+"""What the scripts of this folder share: running programs, a progress line, and pictures."""
 
 import argparse
 import ctypes
@@ -30,7 +30,8 @@ def make_folder(path):
 
 
 def residual(text):
-    """For argparse, as the next ones: what jacobi and the simulator take, so that nothing begins with less."""
+    """For argparse, as the next ones: what jacobi and the simulator accept, so that wrong values
+    fail before any run."""
     if not 0 < float(text) < 1:
         raise argparse.ArgumentTypeError(f"{text}: above 0 and below 1")
     return text
@@ -66,7 +67,7 @@ def quartiles(data):
 
 
 def run_json(command, timeout=None, **keywords):
-    """Runs a program to its end. Returns what it printed, which is JSON."""
+    """Runs a program to its end. Returns its output, parsed as JSON."""
     text = " ".join(map(str, command))
     try:
         program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
@@ -88,7 +89,7 @@ def run_json(command, timeout=None, **keywords):
 
 
 class Progress:
-    """A line on the terminal: how many runs of how many, and the time left."""
+    """A progress line on the terminal: runs done, runs in total, and the time left."""
 
     def __init__(self, total):
         self.total = total
@@ -106,7 +107,7 @@ class Progress:
 
 
 def find_gnuplot():
-    """gnuplot's path; without it says so and returns None."""
+    """gnuplot's path; without it, prints a message and returns None."""
     gnuplot = shutil.which("gnuplot")
     if not gnuplot:
         print(f"{Path(sys.argv[0]).name}: no gnuplot here (apt-get install gnuplot-nox): data files only",
@@ -115,12 +116,12 @@ def find_gnuplot():
 
 
 def quoted(path):
-    """A name as gnuplot takes it, apostrophes and all."""
+    """A name quoted for gnuplot, including apostrophes."""
     return "'" + str(path).replace("'", "''") + "'"
 
 
 def plot(gnuplot, path, script):
-    """Writes path.gp and draws path.png by it."""
+    """Writes path.gp and draws path.png with it."""
     script = f"set terminal pngcairo size 1000,700 noenhanced\nset output {quoted(f'{path}.png')}\n{script}"
     path.with_suffix(".gp").write_text(script)
     subprocess.run([gnuplot, path.with_suffix(".gp")], check=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Tables and pictures of PLB's experiments, Section 5, from runs wherever they ran.
+"""Tables and pictures of PLB's experiments, Section 5, from runs of any origin.
 
-`args` has the folder for the results, the names of methods, and the iterations of the shorter runs. A run says of
-what kind it is, its method, whether there was noise, and what jacobi reported or would have.
+`args` has the folder for the results, the names of methods, and the iterations of the shorter runs.
+A run has its kind, its method, whether there was noise, and what jacobi reported or would have.
 """
 
 import statistics
@@ -10,7 +10,7 @@ import statistics
 from experiment import find_gnuplot, plot, quartiles, quoted
 
 LONGER = 4  # times as many iterations, to see whether the spread grows
-# Name, as Section 5 has it, and the options of the solver, which the simulator has as well.
+# Name, as in Section 5, and the options of the solver, which the simulator has as well.
 METHODS = {
     "sync": ["--mode", "sync", "--subdomains", "1", "--balance", "none"],
     "ssync(1)": ["--mode", "ssync:1", "--subdomains", "1", "--balance", "none"],
@@ -62,7 +62,7 @@ def write_spread(args, runs):
 
 
 def write_solution(args, runs, suffix=""):
-    """Figs. 4, 5 and Table 2; a suffix of the files' names."""
+    """Figs. 4, 5 and Table 2. `suffix` is added to the files' names."""
     columns = [(method, noisy) for method in args.methods for noisy in (False, True)]
     rows = zip(*(values(runs, "solution", *column, "elapsed_s") for column in columns))
     head = "\t".join(f'"{method}{", noise" if noisy else ""}"' for method, noisy in columns)
@@ -77,13 +77,15 @@ def write_solution(args, runs, suffix=""):
 
 
 def read_trace(path):
-    """What --trace of jacobi leaves: a line for each moment, when (ns) and the updates of each subdomain."""
+    """Reads what jacobi --trace writes: a line for each moment, with the time (ns) and the updates
+    of each subdomain."""
     return [[int(x) for x in line.split()] for line in path.read_text().splitlines()
             if line and not line.startswith("#")]
 
 
 def write_braid(args, method, samples):
-    """Fig. 2: when, and the updates of each subdomain. Written less their mean, so that the braid shows."""
+    """Fig. 2: the time, and the updates of each subdomain. The mean is subtracted, so that the
+    braid shows."""
     name = args.output / ("braid-" + ("balanced" if "+" in method else "unbalanced") + ".tsv")
     begin = samples[0][0]
     lines = ["# time_s, then the lead of each subdomain over the mean, in updates"]

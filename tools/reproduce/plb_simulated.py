@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""PLB's experiments on the paper's machines, in virtual time, beside what the paper found."""
+"""PLB's experiments on the paper's machines, in virtual time, compared with the paper's results."""
 
 import argparse
 import json
@@ -10,11 +10,11 @@ from plb_report import (BRAIDS, LONGER, METHODS, draw, values, write_landscape, 
 from simulated import height_name, simulate, simulate_all
 
 SOCKETS = 2
-NOISE = "0:19"  # Section 4.3: the worker next to the source, which is that of the northernmost strip
-UPDATE_NS = 92000  # of 300 x 300 cells, by a core of theirs
+NOISE = "0:19"  # Section 4.3: the worker next to the source, which has the northernmost strip
+UPDATE_NS = 92000  # of 300 x 300 cells, by one of their cores
 
-# Of the source, over the cells inside at the start. The paper does not tell it: jacobi's, and one that the
-# paper's times suggest, which depends on the cells.
+# Heights of the source, relative to the initial value of the cells inside. The paper does not give
+# it: jacobi's, and one that the paper's times suggest, which depends on the cells.
 HEIGHTS = [1, 60]
 QUICK_HEIGHTS = [1, 100]
 
@@ -37,7 +37,7 @@ OVERHEADS = {
     "async(4) + joint(0.001)": {"ARCHER": "17 to 19", "Cirrus": "7 to 9"},
     "async(4) + hybrid(0.001, 500)": {"ARCHER": "4 to 7", "Cirrus": "1 to 2"},
 }
-# Section 5.1: how noise changes the spread, in percent; those that the text tells.
+# Section 5.1: how noise changes the spread, in percent; those that the text gives.
 SPREADS = {
     "ssync(1)": {"ARCHER": "8", "Cirrus": "-"},
     "ssync(30)": {"ARCHER": "76", "Cirrus": "-"},
@@ -71,7 +71,7 @@ def sizes(args):
 
 
 def options_of(args, machine, method, noisy, seed):
-    """Of jugglectl simulate plb."""
+    """The options of jugglectl simulate plb."""
     options = METHODS[method]
     each = int(options[options.index("--subdomains") + 1])
     return [*options, "--workers", MACHINES[machine], "--sockets", SOCKETS, "--seed", seed, "--cut", "1d",
@@ -106,7 +106,7 @@ def run_braids(args, machine):
 
 
 def change(runs, kind, key, method):
-    """By noise, of medians, in percent."""
+    """The effect of noise on medians, in percent."""
     quiet, noisy = (statistics.median(values(runs, kind, method, noise, key)) for noise in (False, True))
     return f"{100 * (noisy / quiet - 1):+.1f}" if quiet > 0 else "-"
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""What the simulated experiments have in common: jugglectl simulate, several at a time.
+"""What the simulated experiments share: jugglectl simulate, several at a time.
 
-The balancers and the solver's cells are the real ones, in virtual time; costs and noise are a model's. So a run
-is exact and repeatable, whatever this machine does meanwhile.
+The balancers and the solver's cells are the real ones, in virtual time; a model gives costs and
+noise. So a run is exact and repeatable, whatever else this machine does.
 """
 
 import os
@@ -12,7 +12,7 @@ from experiment import Progress, run_json
 
 
 def add_options(parser, cells, height):
-    """Those that only --simulated has."""
+    """Options that only --simulated has."""
     group = parser.add_argument_group("with --simulated")
     group.add_argument("--simulated", action="store_true",
                        help="the papers' machines, in virtual time, by jugglectl simulate")
@@ -24,7 +24,8 @@ def add_options(parser, cells, height):
 
 
 def check_options(parser, args, real):
-    """Completes them. `real`: the options, by name and default, that only real runs have; the other way round, too."""
+    """Completes the options. `real`: those that only real runs have, by name and default; refuses
+    options of the other kind."""
     given = [name for name, default in real.items() if getattr(args, name) != default]
     own = [name for name in ("cells", "jobs", "height") if getattr(args, name) is not None]
     wrong = given if args.simulated else own
@@ -42,7 +43,7 @@ def check_options(parser, args, real):
 
 
 def simulate(args, machine, options):
-    """One simulation; what jacobi would report of it."""
+    """One simulation; returns what jacobi would have reported."""
     result = run_json([args.jugglectl, "simulate", machine, "--json", "-q", *map(str, options)])
     variant = result["variant"][0]
     return {
@@ -57,7 +58,7 @@ def simulate(args, machine, options):
 
 
 def simulate_all(args, machine, plan):
-    """Completes each run of the plan, a dict with its options, by what came of it."""
+    """Adds its results to each run of the plan, a dict with its options."""
     progress = Progress(len(plan))
     with ThreadPoolExecutor(args.jobs) as pool:
         futures = {pool.submit(simulate, args, machine, run["options"]): run for run in plan}
@@ -74,5 +75,5 @@ def simulate_all(args, machine, plan):
 
 
 def height_name(height):
-    """Of files: nothing for jacobi's own."""
+    """A suffix for files: none for jacobi's own height."""
     return "" if height == 1 else f"-source-{height:g}"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Simulated clusters: set up, run from exchange to exchange, and what came of it; see cluster.h. */
+/* Simulated clusters: set-up, the loop over exchanges, and results; see cluster.h. */
 #include "tools/sim/cluster_internal.h"
 
 #include "apps/jacobi/grid.h"
@@ -13,7 +13,7 @@
 #define SUBDOMAINS_MAX (UINT32_MAX / 4)
 #define PAIRS_MAX 65536
 #define COST_MAX_NS 1e15
-#define SAMPLED 16 /* one in so many ranks is looked at in each exchange */
+#define SAMPLED 16 /* one in this many ranks is sampled in each exchange */
 
 /* ---- Set up ---- */
 
@@ -52,12 +52,12 @@ static bool are_valid(const struct cluster_params *params)
 	if (has_dplb(params) &&
 		(params->dplb_period_ns == 0 || params->dplb_period_ns > TIME_MAX_NS))
 		return false;
-	/* An iteration in lockstep has no time at which a subdomain could change its place. */
+	/* In lockstep there is no moment within an iteration when a subdomain could move. */
 	return params->mode != MODE_SYNC || (!params->plb && !has_dplb(params));
 }
 
-/* There are cells enough for any cut: only who is next to whom matters. Ranks are square, as in the
- * DPLB paper. */
+/* There are enough cells for any division, since only adjacency matters. Ranks are square, as in
+ * the DPLB paper. */
 static int cut(struct cluster *cluster)
 {
 	const struct cluster_params *params = &cluster->params;
@@ -172,8 +172,7 @@ static uint64_t word(unsigned short seed[3])
 	return high << 31 | (uint64_t)nrand48(seed);
 }
 
-/* Each rank has random numbers of its own, so that the order in which ranks are run does not
- * matter. */
+/* Each rank has its own random numbers, so that the order in which ranks run does not matter. */
 static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[3])
 {
 	struct cluster_rank *rank = &cluster->ranks[r];
@@ -186,7 +185,7 @@ static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[
 	rank->dplb_due_ns =
 		(uint64_t)(erand48(rank->random) * (double)cluster->params.dplb_period_ns);
 	rank->slots = rank->residents = cluster->params.workers * cluster->params.each;
-	/* The rest is room, perhaps much of it: its memory is not touched before it is used. */
+	/* The rest is spare room, possibly large: its memory is not touched before it is used. */
 	for (uint32_t s = 0; s < rank->slots; s++) {
 		size_t at = (size_t)r * cluster->room + s;
 		uint32_t w = s / cluster->params.each;
@@ -260,7 +259,7 @@ int cluster_new(struct cluster **out, const struct cluster_params *params, struc
 		.look_ns = params->look_ns > 0 ? params->look_ns : LOOK_NS,
 	};
 	cluster->params.speed = NULL;
-	/* One look at a time. */
+	/* A rank makes one look at a time. */
 	if (cluster->look_ns < params->latency_ns)
 		cluster->look_ns = params->latency_ns;
 	cluster->exchange_ns = params->ranks > 1 ? cluster->look_ns : NEVER;
@@ -301,7 +300,7 @@ void cluster_free(struct cluster *cluster)
 
 /* ---- Run ---- */
 
-/* How old halos are, where updates are not watched: a sample of some ranks, as they are now. */
+/* How old halos are, when updates are not watched: a sample of some ranks, at this moment. */
 static void sample(struct cluster *cluster)
 {
 	for (uint32_t r = (uint32_t)(cluster->exchanges % SAMPLED); r < cluster->params.ranks;
@@ -314,7 +313,7 @@ static void sample(struct cluster *cluster)
 		}
 }
 
-/* Rank after rank, each while it is in the cache. */
+/* Run rank after rank, each while it is in the cache. */
 static void run_until(struct cluster *cluster, uint64_t until_ns, bool look)
 {
 	for (uint32_t i = 0; i < cluster->shard_count; i++) {
@@ -346,11 +345,11 @@ void cluster_run(struct cluster *cluster, uint64_t until_ns)
 		exchange_balance(cluster, at_ns);
 		cluster->exchange_ns += cluster->look_ns;
 	}
-	/* With what ends right then. */
+	/* Including what ends at that very moment. */
 	run_until(cluster, until_ns + 1, false);
 }
 
-/* ---- What came of it ---- */
+/* ---- Results ---- */
 
 uint64_t cluster_subdomains(const struct cluster *cluster)
 {

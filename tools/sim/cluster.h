@@ -25,15 +25,15 @@ struct cluster_params {
 	uint32_t ranks, workers,
 		sockets; /* workers per rank, and sockets (domains) that they are on */
 	uint32_t each; /* per worker at first */
-	/* Which subdomains are neighbours: cut as by jacobi --cut=1d, else as by --cut=2d. A field has a
-	 * cut of its own. */
+	/* Which subdomains are neighbours: cut as by jacobi --cut=1d, else as by --cut=2d. A field
+	 * has a cut of its own. */
 	bool strips;
 	enum mode mode;
 	uint32_t bound; /* MODE_SSYNC */
 	/* Costs. An update of one subdomain takes update_ns on a worker of speed 1. */
 	double update_ns;
 	double jitter; /* random variation of each update's cost, a share */
-	double foreign; /* share by which an update costs more away from the subdomain's first socket */
+	double foreign; /* relative extra cost of updates away from the subdomain's first socket */
 	/* speed[rank * workers + worker]; NULL: all 1. Not owned, copied. */
 	const double *speed;
 	uint64_t latency_ns; /* of a halo, a message or a view between ranks */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ranks know of each other, and what they move. As jacobi's ranks do, each looks at a few
- * others now and then, and reads what they had told at its look before. What is known of all ranks
- * goes up and down a tree, a step a look: the more ranks there are, the older it is.
+ * What ranks know of each other, and what they move. As in jacobi, each rank looks at a few others
+ * now and then, and reads what they had published by its previous look. Information on all ranks
+ * goes up and down a tree, one step per look: the more ranks there are, the older it is.
  */
 #include "tools/sim/cluster_internal.h"
 
@@ -48,7 +48,7 @@ static void reduce(struct cluster *cluster)
 	}
 }
 
-/* What a rank asks for in a look. */
+/* How many gets a rank does in a look. */
 static uint32_t gets_of(const struct cluster *cluster, uint32_t rank)
 {
 	uint32_t list[POLICY_DPLB_NEIGHBOURS_MAX], ranks = cluster->params.ranks, gets = rank > 0;
@@ -69,7 +69,7 @@ static void count_messages(struct cluster *cluster)
 
 /* ---- Moves ---- */
 
-/* The slot that has been empty for the longest, as jacobi's mover chooses. There is one. */
+/* The slot that has been empty for the longest, as jacobi's mover chooses. There always is one. */
 static uint32_t free_slot(struct cluster *cluster, uint32_t rank)
 {
 	const struct slot *slots = &cluster->slots[(size_t)rank * cluster->room];
@@ -97,7 +97,7 @@ static void transfer(
 	struct shard *shard = &cluster->shards[cluster->together ? 0 : to];
 	uint64_t ready_ns = free_ns + cluster->params.send_ns;
 
-	/* What is going on ends before it arrives. */
+	/* The update that is under way ends before the subdomain arrives. */
 	cluster->progress[target] =
 		(struct policy_subdomain){.updates = updates + busy, .worker = POLICY_PLB_NOBODY};
 	cluster->slots[target] = (struct slot){
@@ -112,7 +112,7 @@ static void transfer(
 	halo_moved(cluster, id, now_ns);
 }
 
-/* An offer, an answer and the subdomain, as jacobi's mover has it; not while another is on its way. */
+/* An offer, an answer and the subdomain, as in jacobi's mover; only one is on its way at a time. */
 static void offer(struct cluster *cluster, uint32_t from, const struct policy_dplb_move *move,
 	uint64_t now_ns)
 {
@@ -146,7 +146,7 @@ static double threshold(const struct cluster *cluster, double advance)
 }
 
 /* Does the rank move something? What it knows of others is from the exchange before, so it compares
- * that with what it told of itself then. */
+ * that with its own published values of the same exchange. */
 static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move *move)
 {
 	const struct cluster_params *params = &cluster->params;

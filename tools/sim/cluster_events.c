@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What the workers of a simulated cluster do, one thing after the other. */
+/* The sequence of actions of the workers of a simulated cluster. */
 #include "tools/sim/cluster_internal.h"
 
 #include "tools/sim/field.h"
@@ -34,9 +34,9 @@ static bool may_update(struct cluster *cluster, uint32_t subdomain)
 	return true;
 }
 
-/* A worker makes pass after pass over its working set, as jacobi's do. It leaves out what would
- * need newer halos, and sees to the balance between passes. Returns when the update that it begins
- * now ends; NEVER when there is none. */
+/* A worker makes pass after pass over its working set, as in jacobi. It skips subdomains that would
+ * need newer halos, and balances between passes. Returns when the update that it begins now will
+ * end; NEVER when there is none. */
 static uint64_t go_on(struct cluster *cluster, uint32_t rank, uint32_t w, uint64_t now_ns)
 {
 	struct cluster_worker *worker =
@@ -80,7 +80,7 @@ static void complete(
 		if (cluster->shows)
 			halo_show(cluster, cluster->slots[slot].id, now_ns);
 	} else if (worker->flying != NOBODY) {
-		/* It was counted when it left. */
+		/* The subdomain was counted when it left. */
 		if (cluster->shows)
 			halo_show(cluster, worker->flying, now_ns);
 	}
@@ -101,7 +101,8 @@ void events_run(struct cluster *cluster, struct shard *shard, uint64_t until_ns)
 				return;
 			halo_deliver(cluster);
 		} else if (shard->arrival_ns < now_ns) {
-			/* Updates that end at that moment come first: one may be of what arrives. */
+			/* Updates that end at the same moment come first: one may be of the
+			 * subdomain that arrives. */
 			if (shard->arrival_ns >= until_ns)
 				return;
 			exchange_arrive(cluster, shard, shard->arrival_ns);

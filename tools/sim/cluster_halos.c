@@ -35,7 +35,7 @@ uint64_t halo_lag(const struct cluster *cluster, uint32_t subdomain)
 	return lag;
 }
 
-/* It takes the halos it is about to compute with. */
+/* It takes the halos that it is about to compute with. */
 uint64_t halo_fetch(const struct cluster *cluster, uint32_t subdomain)
 {
 	return cluster->field ? field_fetch(cluster->field, subdomain)
@@ -50,7 +50,7 @@ static void wake_holder(struct cluster *cluster, uint32_t subdomain, uint64_t no
 		order_wake(cluster, rank_of(cluster, subdomain), holder, now_ns);
 }
 
-/* A halo that is under way already will bring what is newest when it arrives. */
+/* A halo that is already under way will bring the newest values when it arrives. */
 static void send_halo(struct cluster *cluster, uint32_t to, unsigned side, uint64_t at_ns)
 {
 	size_t i = (size_t)to * SIDES + side, size = (size_t)cluster->n * SIDES;
@@ -76,7 +76,7 @@ void halo_deliver(struct cluster *cluster)
 	wake_holder(cluster, delivery->subdomain, delivery->at_ns);
 }
 
-/* Let the neighbours see an update; those of other ranks see it later. */
+/* Show an update to the neighbours; those on other ranks see it later. */
 void halo_show(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns)
 {
 	uint32_t rank = rank_of(cluster, subdomain);
@@ -107,7 +107,7 @@ void halo_moved(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns)
 			continue;
 		size_t back = (size_t)to * SIDES + (side ^ 1);
 		bool within = rank_of(cluster, to) == rank;
-		/* The subdomain brings its halos; the neighbour keeps those that it had. */
+		/* The subdomain brings its halos; the neighbour keeps those it had. */
 		cluster->seen[i] = updates_of(cluster, to);
 		cluster->seen[back] = updates_of(cluster, subdomain);
 		if (cluster->field) {

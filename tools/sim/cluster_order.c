@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* In which order the workers of a simulated cluster have something to do: a tree of matches for each
- * shard. */
+/* The order in which the workers of a simulated cluster act: a tournament tree for each shard. */
 #include "tools/sim/cluster_internal.h"
 
 uint64_t order_ends(const struct cluster *cluster, uint32_t rank, uint32_t worker)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Who updates what on a rank. What the balancer decides takes effect in two steps, as libprogress
- * hands over: at the start of its next pass the holder leaves a subdomain to its owner, and the
+ * Who updates what on a rank. The balancer's decisions take effect in two steps, like hand-overs in
+ * libprogress: the holder leaves a subdomain to its owner at the start of its next pass, and the
  * owner takes it at the start of its own.
  */
 #include "tools/sim/cluster_internal.h"
@@ -83,8 +83,8 @@ void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64
 	for (uint32_t s = 0; s < cluster->ranks[rank].slots; s++)
 		if (slots[s].holder < workers)
 			cluster->plb_workers[slots[s].holder].subdomains++;
-	/* As libprogress chooses: the worker that holds the fewest, whatever it owns; of several,
-	 * by the number of the slot. */
+	/* As libprogress chooses: the worker that holds the fewest, whatever it owns. Ties go by
+	 * the number of the slot. */
 	for (uint32_t i = 0; i < workers; i++) {
 		uint32_t w = (slot + i) % workers;
 		if (cluster->plb_workers[w].subdomains < cluster->plb_workers[best].subdomains)

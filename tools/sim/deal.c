@@ -40,7 +40,7 @@ double deal_epsilon(uint32_t n, uint32_t m, double phase, double period)
 	return epsilon < 1e-3 * lag ? epsilon : 1e-3 * lag;
 }
 
-/* Where the run of threads in order that begins there ends. */
+/* The end of the run of ordered threads that begins there. */
 static uint32_t run_end(
 	const uint32_t *order, uint32_t n, const double *progress, double epsilon, uint32_t at)
 {
@@ -78,14 +78,14 @@ static void sort(struct deal *deal, const double *progress, double epsilon)
 		}
 		deal->spare = deal->order;
 		deal->order = to;
-		if (runs < 2) /* none at all in an empty domain */
+		if (runs < 2) /* an empty domain has none at all */
 			return;
 	}
 }
 
-/* Deal the threads order[from ... to) cyclically to so many CPUs, of which begin is the first.
- * Those that come to share one are a hand. It gets the CPU that the first of them has who has
- * one of these that is not taken yet; what remains goes to the other hands. */
+/* Deal the threads order[from ... to) cyclically to a number of CPUs, the first of which is
+ * `begin`. The threads dealt to one CPU are a hand. A hand gets the CPU of its first thread that
+ * has one of these CPUs which is not taken yet; the other hands get the remaining CPUs. */
 static uint32_t deal_class(
 	struct deal *deal, uint32_t from, uint32_t to, uint32_t begin, uint32_t cpus)
 {
@@ -121,7 +121,7 @@ static uint32_t deal_class(
 	return moved;
 }
 
-/* Those at the barrier: so that with them no CPU has more than one more than another. */
+/* Seat the threads at the barrier, so that with them no CPU has more than one more than another. */
 static uint32_t seat_blocked(struct deal *deal)
 {
 	uint32_t floor = deal->n / deal->m, more = deal->n % deal->m, moved = 0, cpu = 0;

@@ -2,9 +2,9 @@
 /*
  * The cells of a simulated cluster; see field.h.
  *
- * Within a rank a subdomain reads the edge that its neighbour shows, as in jacobi(1). On a side towards
- * another rank it has an edge of its own instead, which is filled when something is delivered: with
- * the neighbour's cells as they are then, which are what it showed last.
+ * Within a rank a subdomain reads the edge that its neighbour shows, as in jacobi(1). On a side
+ * towards another rank it has its own edge instead, which is filled on delivery with the
+ * neighbour's cells at that moment; these are what it showed last.
  */
 #include "tools/sim/field.h"
 
@@ -19,9 +19,9 @@
 
 struct member {
 	struct subdomain sub;
-	struct edge far[GRID_SIDES]; /* what was delivered */
+	struct edge far[GRID_SIDES]; /* the cells that were delivered */
 	uint32_t neighbours[GRID_SIDES];
-	bool within[GRID_SIDES]; /* the neighbour's own edge is read */
+	bool within[GRID_SIDES]; /* reads the neighbour's own edge */
 	void *memory; /* owned; of the edges */
 };
 
@@ -30,12 +30,12 @@ struct field {
 	bool lockstep;
 	uint32_t n;
 	struct member *members; /* owned */
-	double *scratch; /* owned; an edge for each side */
+	double *scratch; /* owned; one edge for each side */
 	size_t longest; /* edge, in cells */
 	double initial; /* norm of the first residual */
 };
 
-/* The cells of a subdomain along a side, which are what it shows. */
+/* The cells of a subdomain along a side, which its neighbour sees. */
 static void cells_along(const struct subdomain *sub, enum grid_side side, double *to)
 {
 	const struct grid_block *block = &sub->block;
@@ -96,8 +96,8 @@ static int member_init(struct field *field, uint32_t subdomain)
 	return 0;
 }
 
-/* Another value inside at the start, shown to the neighbours. The problem is linear: a source of that
- * height over 1 is the same as one of height 1 over its inverse. */
+/* Set another initial value inside, shown to the neighbours. The problem is linear: a source of
+ * this height from 1 is the same as one of height 1 from its inverse. */
 static void fill(struct field *field, struct subdomain *sub, double value)
 {
 	for (uint32_t row = 0; row < sub->block.rows; row++)
@@ -116,7 +116,7 @@ static void fill(struct field *field, struct subdomain *sub, double value)
 	}
 }
 
-/* Once all are there. */
+/* Call this once all are there. */
 static void connect_all(struct field *field)
 {
 	uint32_t each = grid_rank_subdomains(&field->grid);
@@ -216,8 +216,8 @@ void field_step(struct field *field, uint32_t subdomain)
 	subdomain_step(&field->members[subdomain].sub);
 }
 
-/* The halos in use stay where they are, whichever edge is connected: a subdomain may be placed in the
- * middle of an update. */
+/* The halos in use stay where they are, whichever edge is connected: a subdomain may be moved in
+ * the middle of an update. */
 void field_place(struct field *field, uint32_t subdomain, unsigned side, bool within)
 {
 	struct member *member = &field->members[subdomain];
@@ -255,8 +255,8 @@ static void swap_column(struct subdomain *sub, enum grid_side side, double *with
 	}
 }
 
-/* The squared norm of the residual of one subdomain with what its neighbours show now; the halos that
- * it is being updated with are put back. */
+/* The squared norm of the residual of one subdomain, with what its neighbours show now. The halos
+ * of its current update are restored afterwards. */
 static double squared_now(struct field *field, struct member *member)
 {
 	struct subdomain *sub = &member->sub;
@@ -275,7 +275,7 @@ static double squared_now(struct field *field, struct member *member)
 		.from = sub->now,
 		.north = sub->inner[GRID_NORTH] ? halos[GRID_NORTH] : sub->north,
 		.south = sub->inner[GRID_SOUTH] ? halos[GRID_SOUTH] : sub->south,
-		.to = sub->next, /* scratch, until it is stepped */
+		.to = sub->next, /* scratch, until the next step */
 	};
 	for (enum grid_side side = GRID_WEST; side <= GRID_EAST; side++)
 		if (sub->inner[side])

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The fluid model of the Juggle paper, Section 3; see ideal.h. Between two balancing points each CPU
- * is by itself, and most of the time nobody completes: then all that happens is n additions.
+ * The fluid model of the Juggle paper, Section 3; see ideal.h. Between two balancing points CPUs
+ * are independent, and most of the time nobody completes: then a step is only n additions.
  */
 #include "tools/sim/ideal.h"
 
@@ -18,9 +18,9 @@ struct run {
 	const struct ideal_case *c;
 	struct deal deal;
 	double *progress; /* of each thread in this phase */
-	double *gain; /* of the threads of each CPU, as long as none of them completes */
+	double *gain; /* of the threads of each CPU, while none of them completes */
 	uint32_t *count, *end,
-		*list; /* unblocked threads of each CPU; where its part of list ends */
+		*list; /* unblocked threads of each CPU; the end of its part of list */
 	double phase, epsilon;
 	uint64_t phases; /* completed */
 	double now;
@@ -61,8 +61,8 @@ static void end(struct run *run)
 	free(run->count);
 }
 
-/* Nobody completes in this time: what all gain. Returns false, with nothing done, if somebody
- * would. */
+/* Add the gains of all threads over this time if nobody completes in it. Otherwise does nothing and
+ * returns false. */
 static bool gain_evenly(struct run *run, double time)
 {
 	const uint32_t *order = run->deal.order, *cpu = run->deal.cpu;
@@ -82,8 +82,8 @@ static bool gain_evenly(struct run *run, double time)
 	return true;
 }
 
-/* The threads of one CPU, by progress, share it until that time is over. Each that completes leaves
- * more to the others. Returns when the last completed, of those that did. */
+/* The threads of one CPU, sorted by progress, share it for this time. Each that completes leaves
+ * more to the others. Returns when the last one completed. */
 static double share_cpu(struct run *run, const uint32_t *list, uint32_t n, double time)
 {
 	double gained = 0, elapsed = 0;
@@ -103,7 +103,8 @@ static double share_cpu(struct run *run, const uint32_t *list, uint32_t n, doubl
 	return elapsed;
 }
 
-/* Somebody completes in this time. Returns whether all do, and then when the last does. */
+/* Advance over a time in which somebody completes. Returns whether all do; if so, *last is when the
+ * last one did. */
 static bool gain_unevenly(struct run *run, double time, double *last)
 {
 	const uint32_t *order = run->deal.order, *cpu = run->deal.cpu;
@@ -125,7 +126,7 @@ static bool gain_unevenly(struct run *run, double time, double *last)
 	return left == 0;
 }
 
-/* Whole phases until that moment, without a balancing point in them. */
+/* Skip whole phases until that moment, with no balancing point in them. */
 static void skip_phases(struct run *run, double until)
 {
 	const struct ideal_case *c = run->c;
@@ -140,7 +141,7 @@ static void skip_phases(struct run *run, double until)
 	run->phases += (uint64_t)fit;
 }
 
-/* Go on until that moment, at which threads will be dealt, or the end. */
+/* Advance to that moment, when threads will be dealt, or to the end. */
 static void go_on(struct run *run, double until)
 {
 	double last;
@@ -180,7 +181,7 @@ int ideal_run(const struct ideal_case *c, struct ideal_result *result)
 	int r = begin(&run, c);
 	double first = c->first > 0 ? c->first : c->period, late = 0;
 	while (r == 0) {
-		/* Periods are multiplied, not added up, as far as they can: sums would drift. */
+		/* Periods are multiplied, not added up, as far as possible: sums would drift. */
 		double point = first + (double)result->points * c->period + late;
 		if (c->jitter > 0) {
 			double off = c->period * (jitter_next(&run.jitter, c->jitter) - 1);

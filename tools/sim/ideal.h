@@ -25,8 +25,8 @@ struct ideal_result {
 	/* How often a thread changed its CPU. The figure is read such that as few as possible do,
 	 * and a fast CPU stays fast: two for each swap of Fig. 3. */
 	uint64_t migrations;
-	/* The largest difference in progress seen at a balancing point (Lemma 1), between threads that
-	 * are not at the barrier. */
+	/* The largest difference in progress seen at a balancing point (Lemma 1), between threads
+	 * that are not at the barrier. */
 	double lag;
 };
 

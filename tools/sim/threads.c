@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What happens on the simulated machine, in order of time; see threads.h. */
+/* The events on the simulated machine, in order of time; see threads.h. */
 #include "tools/sim/threads_internal.h"
 
 #include <errno.h>
@@ -75,7 +75,7 @@ static void advance_all(struct threads_sim *sim)
 		cpu_advance(sim, j, sim->now);
 }
 
-/* The barrier opens. Who had no part of its CPU while it waited has no claim to it now. */
+/* The barrier opens. A thread that did not share its CPU while waiting gets no credit for that. */
 static void begin_phase(struct threads_sim *sim)
 {
 	for (uint32_t j = 0; j < sim->m; j++)
@@ -185,7 +185,7 @@ static double next_point(const struct threads_sim *sim)
 	return next;
 }
 
-/* The points of all pools for which it is time. */
+/* Run the balancing points of all pools that are due. */
 static void balance(struct threads_sim *sim)
 {
 	advance_all(sim);
@@ -195,7 +195,7 @@ static void balance(struct threads_sim *sim)
 	refresh_all(sim);
 }
 
-/* All that block at one moment are gone before others are moved. */
+/* All threads that block at one moment are gone before others are moved. */
 static void settle(struct threads_sim *sim)
 {
 	advance_all(sim);
@@ -228,7 +228,7 @@ static void step_cpu(struct threads_sim *sim, uint32_t cpu)
 bool threads_run(struct threads_sim *sim, uint64_t until_ns)
 {
 	double until = (double)until_ns;
-	/* A point waits for what ends at the same moment. */
+	/* A point waits for events at the same moment. */
 	double together = sim->epsilon * (1 + sim->n / sim->m);
 
 	while (!sim->ended) {

@@ -19,7 +19,7 @@
 #include "daemon/policy/kind.h"
 
 enum threads_balancer {
-	THREADS_REACTIVE, /* the kernel's: threads are spread again when some block or wake (Section 4) */
+	THREADS_REACTIVE, /* the kernel's: spreads threads when some block or wake (Section 4) */
 	THREADS_IDEAL, /* Fig. 4, which knows everything */
 	THREADS_POLICY, /* a policy of the daemon, which knows what it can sample */
 };
@@ -47,7 +47,8 @@ struct threads_params {
 	uint32_t threads, domains;
 	const struct threads_cpu *cpu; /* not owned, only read */
 	size_t cpus;
-	/* The program: each thread does phase_ns of work (ns on a CPU of speed 1) between barriers. */
+	/* The program: each thread does phase_ns of work (ns on a CPU of speed 1) between
+	 * barriers. */
 	uint64_t phase_ns, phases;
 	double imbalance; /* random variation of each thread's work in each phase, a share */
 	enum threads_barrier barrier;
@@ -70,7 +71,7 @@ struct threads_params {
 	bool by_work; /* the policy sees the work done, as by counting instructions (perf) */
 	bool period_auto; /* the policy chooses its period; period_ns is the shortest */
 	bool always; /* as juggle --always */
-	bool idle_auto; /* as juggle --idle auto: a thread that sleeps for long is idle; false: none is */
+	bool idle_auto; /* as --idle auto: threads that sleep for long are idle; false: none is */
 	int64_t margin_ns; /* as juggle --margin */
 	uint64_t seed;
 };

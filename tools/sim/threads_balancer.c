@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Where threads run on the simulated machine: pools of CPUs, how the kernel spreads threads, and the
- * ideal algorithm.
+ * Where threads run on the simulated machine: pools of CPUs, how the kernel spreads threads, and
+ * the ideal algorithm.
  */
 #include "tools/sim/threads_internal.h"
 
@@ -40,7 +40,7 @@ static int pool_init(struct sim_pool *pool)
 	return deal_init(&pool->deal, pool->n, pool->m);
 }
 
-/* Which pool each thread belongs to, one after the other, as when they are born. */
+/* Assign each thread to a pool, one after the other, as at their births. */
 static int choose_pools(struct threads_sim *sim)
 {
 	struct policy_domain *domain = calloc(sim->pools, sizeof *domain);
@@ -106,8 +106,8 @@ int balancer_init(struct threads_sim *sim)
 
 /* ---- The kernel ---- */
 
-/* Of those not at the barrier that it may move the last on its CPU, which is anybody: all are equal to a
- * kernel. */
+/* The last thread on its CPU that is not at the barrier and that the kernel may move. Any will do:
+ * to a kernel, all are equal. */
 static uint32_t movable(const struct threads_sim *sim, uint32_t cpu)
 {
 	uint32_t last = NOBODY;
@@ -118,8 +118,8 @@ static uint32_t movable(const struct threads_sim *sim, uint32_t cpu)
 	return last;
 }
 
-/* Move one thread from the CPU with the most that compute to that with the fewest. Returns false when
- * they are no more than one apart. */
+/* Move one thread from the CPU with the most computing threads to the one with the fewest. Returns
+ * false when they differ by one or less. */
 static bool even_out(struct threads_sim *sim, const struct sim_pool *pool)
 {
 	uint32_t most = NOBODY, least = pool->cpu[0];
@@ -163,7 +163,7 @@ static void deal(struct threads_sim *sim, struct sim_pool *pool)
 
 /* ---- Balancing points ---- */
 
-/* Periods are counted from the start as far as they can, so that sums don't drift. */
+/* Periods are counted from the start as far as possible, so that sums don't drift. */
 static double next_ideal_point(struct threads_sim *sim)
 {
 	double period = (double)sim->params.period_ns;

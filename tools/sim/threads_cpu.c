@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How threads share a CPU of the simulated machine: fairly, in slices or infinitely finely, and what
- * the kernel shows of it.
+ * How threads share a CPU of the simulated machine: fairly, in slices or in infinitely fine ones,
+ * and what the kernel shows of it.
  */
 #include "tools/sim/threads_internal.h"
 
 #include <math.h>
 
-#define YIELDS_PER_NS 1e-4 /* of one who yields to others on its CPU: it is put there so often */
-#define FINE_NS 3e6 /* slices that stand for infinitely fine ones, where switches are counted */
+#define YIELDS_PER_NS 1e-4 /* how often a thread that yields to others is put on its CPU */
+#define FINE_NS 3e6 /* slices that stand for infinitely fine ones when counting switches */
 #define TICK_NS 1e6 /* slices of threads that take turns more often */
 
-/* Who sleeps at the barrier takes no part, and who yields there only among its like. */
+/* A thread that sleeps at the barrier takes no part; one that yields there does only among its
+ * like. */
 static bool takes_part(
 	const struct threads_sim *sim, const struct sim_cpu *cpu, const struct sim_thread *thread)
 {
@@ -37,7 +38,7 @@ static double speed_of(
 	return cpu->domain == thread->home ? cpu->speed : cpu->speed / (1 + sim->params.remote);
 }
 
-/* CPU time until the barrier. */
+/* CPU time needed until the barrier. */
 static double need(
 	const struct threads_sim *sim, const struct sim_cpu *cpu, const struct sim_thread *thread)
 {
@@ -53,7 +54,8 @@ static uint32_t count_parts(const struct threads_sim *sim, const struct sim_cpu 
 	return count;
 }
 
-/* Slices: one at a time. Those that only yield take turns at once, however long a slice is. */
+/* Do threads run in slices, one at a time? Those that only yield take turns at once, however long a
+ * slice is. */
 static bool in_slices(const struct threads_sim *sim, const struct sim_cpu *cpu)
 {
 	return sim->params.slice_ns > 0 &&
@@ -75,8 +77,8 @@ static void give(struct threads_sim *sim, struct sim_cpu *cpu, struct sim_thread
 	cpu->used += ns - paid;
 }
 
-/* How far its threads are, for those that join later: when the last one leaves, nobody can tell any
- * more. */
+/* Remember how far the CPU's threads are, for threads that join later: nobody else knows once the
+ * last one has left. */
 static void keep_turn(const struct threads_sim *sim, struct sim_cpu *cpu)
 {
 	double least = INFINITY;
@@ -96,7 +98,7 @@ static double slice(const struct threads_sim *sim, const struct sim_cpu *cpu)
 }
 
 /* How often a thread was put on the CPU meanwhile, besides what switch_to() counts: by yielding to
- * others there, or in turns that are too short to be followed. */
+ * others there, or in turns that are too short to simulate. */
 static double switches(const struct threads_sim *sim, const struct sim_cpu *cpu,
 	const struct sim_thread *thread, uint32_t parts, double elapsed)
 {
@@ -131,7 +133,7 @@ void cpu_advance(struct threads_sim *sim, uint32_t index, double to)
 	keep_turn(sim, cpu);
 }
 
-/* Who runs next: who had least so far. */
+/* The thread that runs next: the one that has had the least so far. */
 static uint32_t pick(const struct threads_sim *sim, const struct sim_cpu *cpu, uint32_t *parts)
 {
 	uint32_t best = NOBODY;
@@ -162,7 +164,7 @@ static void switch_to(struct threads_sim *sim, struct sim_cpu *cpu, uint32_t to)
 	cpu->slice_end = cpu->now + slice(sim, cpu);
 }
 
-/* When the first of those that run reaches the barrier. */
+/* When the first of the running threads reaches the barrier. */
 static double next_arrival(const struct threads_sim *sim, const struct sim_cpu *cpu, uint32_t parts)
 {
 	double least = INFINITY, speed = rate(cpu);
@@ -208,7 +210,7 @@ uint32_t cpu_event(struct threads_sim *sim, uint32_t index)
 {
 	struct sim_cpu *cpu = &sim->cpu[index];
 	uint32_t arrived = 0;
-	/* What is left after rounding of the moment. */
+	/* What rounding of the time leaves over. */
 	double close = sim->epsilon + 1e-15 * cpu->next;
 
 	cpu_advance(sim, index, cpu->next);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The daemon's policies on the simulated machine: what its team does (daemon/team) is done here, with
- * what the kernel would have shown.
+ * The daemon's policies on the simulated machine. This file does what the daemon's team does
+ * (daemon/team), with what the kernel would have shown.
  */
 #include "tools/sim/threads_internal.h"
 
@@ -50,7 +50,7 @@ void pool_policy_deinit(struct sim_pool *pool)
 	pool->sight = NULL;
 }
 
-/* Totals never go back, whatever was hidden for how long. */
+/* Totals never decrease, whatever was hidden for however long. */
 static void take(uint64_t *total, double now)
 {
 	if (now > (double)*total)
@@ -108,7 +108,7 @@ double pool_policy_step(struct threads_sim *sim, struct sim_pool *pool)
 		carry_out(sim, pool, &decision->move[k]);
 	for (uint32_t j = 0; j < pool->m; j++)
 		sim->cpu[pool->cpu[j]].tick = pool->policy.cpu[j].tick;
-	/* Those that are left to it now are the kernel's to spread. */
+	/* The kernel may spread the threads that are left to it now. */
 	sim->unsettled |= decision->changed;
 	return (double)decision->wait_ns;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* jugglectl simulate dplb: subdomains that move between the workers of each node, and between nodes. */
+/* jugglectl simulate dplb: subdomains that move between the workers of each node, and between
+ * nodes. */
 #include "tools/simulate/subdomain_run.h"
 
 #include "tools/command/subcommands.h"
@@ -115,7 +116,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* What is simulated unless something else is named. */
+/* The variants that are simulated by default. */
 static void choose(struct subdomain_options *options)
 {
 	static const enum dplb kinds[] = {DPLB_NONE, DPLB_GLOBAL, DPLB_NEIGHBOURS};

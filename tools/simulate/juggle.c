@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jugglectl simulate juggle: what balancing threads would gain on a machine that need not be there,
- * by the policy that juggle runs, and by those that it is measured against.
+ * jugglectl simulate juggle: what balancing threads would gain on any machine, with juggle's own
+ * policy and with others for comparison.
  */
 #include "tools/simulate/juggle.h"
 
@@ -17,8 +17,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#define STEPS 1000 /* in which a run is stepped through */
-#define HOPELESS 100 /* times as long as it could take pinned at worst, and no end */
+#define STEPS 1000 /* steps of a run, for progress and pictures */
+#define HOPELESS 100 /* give up after this many times the pinned time at worst */
 #define MAP_RATIOS 500 /* periods over phases: 0.01, 0.02 ... 5 (Fig. 14) */
 
 /* ---- Runs ---- */
@@ -49,7 +49,7 @@ static void write_row(FILE *file, const struct threads_sim *sim)
 	fputc('\n', file);
 }
 
-/* Returns an exit status. */
+/* Run one balancer. Returns an exit status. */
 static int run(struct session *session, size_t balancer, FILE *series)
 {
 	struct threads_params params = session->options->params;
@@ -93,7 +93,7 @@ static int run_all(struct session *session)
 	int status = 0;
 
 	session->steps = simulate_steps(options);
-	/* Pinned in any case: speedups are against it. */
+	/* Always simulate pinned threads: speedups are relative to them. */
 	command_progress_begin(&session->progress, &options->common);
 	for (size_t i = 0; i < options->balancers && status == 0; i++)
 		if (i == NAMES_PINNED || options->wanted[i])
@@ -123,7 +123,7 @@ static int fastest_first(const void *a, const void *b)
 	return (*one < *other) - (*one > *other);
 }
 
-/* What all CPUs would take if they were kept busy with work (Eq. 15, with other speeds and loads). */
+/* The time if all CPUs were kept busy with work (Eq. 15, extended to other speeds and loads). */
 static double perfect(const struct session *session)
 {
 	const struct threads_params *params = &session->options->params;
@@ -134,7 +134,8 @@ static double perfect(const struct session *session)
 		speed[j] = cpu->speed * (1 - (cpu->loads > 0 ? cpu->load->share : 0));
 	}
 	qsort(speed, params->cpus, sizeof *speed, fastest_first);
-	/* No thread is on two CPUs at once: any k of them can't use more than the k fastest CPUs. */
+	/* No thread is on two CPUs at once: any k threads can't use more than the k fastest
+	 * CPUs. */
 	for (size_t k = 0; k < params->cpus && k < params->threads; k++) {
 		double threads = k + 1 < params->cpus ? (double)(k + 1) : params->threads;
 		power += speed[k];
@@ -144,8 +145,8 @@ static double perfect(const struct session *session)
 	return seconds(&session->outcome[NAMES_PINNED]) / time;
 }
 
-/* The case that the theory knows: equal threads and CPUs, all balanced as one. Returns false when
- * this is none. */
+/* The case that the theory covers: equal threads and CPUs, balanced as one domain. Returns false
+ * for other cases. */
 static bool theory_case(const struct session *session, struct theory_case *c)
 {
 	const struct threads_params *params = &session->options->params;
@@ -182,7 +183,7 @@ static json_t *policy_json(const struct session *session, size_t policy)
 	const struct outcome *outcome = &session->outcome[policy];
 	const struct threads_result *result = &outcome->result;
 
-	/* json_real() has NULL for what is not finite, and "o?" null. */
+	/* json_real() returns NULL for numbers that are not finite, and "o?" makes that null. */
 	return json_pack("{s:s, s:f, s:f, s:o?, s:I, s:f, s:I, s:I, s:f, s:f, s:f, s:f}", "name",
 		session->options->name[policy], "time_s", seconds(outcome), "speedup",
 		speedup(session, policy), "theory_speedup", json_real(theory_of(session, policy)),
@@ -202,7 +203,7 @@ static int print_json(const struct session *session)
 	for (size_t i = 0; i < session->options->balancers; i++)
 		if (session->options->wanted[i])
 			json_array_append_new(list, policy_json(session, i));
-	/* The bound is of periods that are all as long. */
+	/* The bound assumes periods of equal length. */
 	bool bounded = theory_case(session, &c) && params->jitter <= 0;
 	double bound = bounded ? theory_speedup_bound(&c) : NAN;
 	return command_print_json(session->program,

@@ -12,7 +12,7 @@
 #define PHASES_MAX 1000000000
 #define MS UINT64_C(1000000)
 #define THREADS_MAP_MAX 256
-#define WORST_NS_MAX 9e16 /* a hundred times as long is still a time */
+#define WORST_NS_MAX 9e16 /* a hundred times this is still a valid time */
 
 enum {
 	KEY_PHASE = 0x100,
@@ -104,10 +104,10 @@ struct parsing {
 	const char *load, *speed;
 	uint64_t margin_ns;
 	uint32_t cpus, phases;
-	bool max_threads, other; /* given: --max-threads, options that the heat map does not have */
+	bool max_threads, other; /* given: --max-threads; options without a heat map */
 };
 
-/* Those of the table, and "all". */
+/* A policy of the table, or "all". */
 static error_t read_policy(struct argp_state *state, const char *arg, struct simulate_juggle *out)
 {
 	const char *names[NAMES_BALANCERS_MAX + 1];
@@ -150,7 +150,7 @@ static error_t read_barrier(struct argp_state *state, const char *arg, struct th
 	return error;
 }
 
-/* "CPU:NUMBER[,...]". Returns 0, or after a message EINVAL. */
+/* Parse "CPU:NUMBER[,...]". Returns 0 or, after a message, EINVAL. */
 static error_t read_list(struct argp_state *state, const struct parsing *parsing,
 	const char *option, const char *list, double min, double max)
 {
@@ -330,7 +330,7 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 	}
 }
 
-/* Whether it is an option of simulated runs; a heat map has none of these. */
+/* Is it an option of simulated runs? The heat map has none of these. */
 static bool of_runs(int key)
 {
 	for (size_t i = 0; i < sizeof table / sizeof *table; i++)

@@ -12,7 +12,7 @@ static const char doc[] =
 	"which each gets a value by chance. --slow may be given several times.\n\n"
 	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
 
-/* What is simulated unless something else is named. */
+/* The variants that are simulated by default. */
 static void choose(struct subdomain_options *options)
 {
 	static const struct method_balance all[] = {

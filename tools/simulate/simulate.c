@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jugglectl simulate: which of the simulated machines. */
+/* jugglectl simulate: chooses the simulated machine. */
 #include "tools/command/print.h"
 #include "tools/command/subcommands.h"
 

@@ -16,8 +16,8 @@
 #define COUNT_MAX METHOD_SUBDOMAINS_MAX /* of workers, too */
 #define SUBDOMAINS_MAX UINT64_C(50000000)
 #define SOURCE_MAX 1e12
-#define UPDATES_MAX 1e11 /* two hours, or so */
-#define LOOKS_AN_ITERATION 10 /* that take as long */
+#define UPDATES_MAX 1e11 /* about two hours */
+#define LOOKS_AN_ITERATION 10 /* this many looks take as long as an iteration */
 #define SLOWER_MAX 99.0 /* percent */
 #define TIME_DEFAULT_NS UINT64_C(10000000000)
 
@@ -178,7 +178,8 @@ static bool read_percentage(char *text, struct subdomain_slow *out)
 	return true;
 }
 
-/* The next item of a list: a number or a range. Returns what follows, NULL when it is neither. */
+/* The next item of a list: a number or a range. Returns what follows it, or NULL when it is
+ * neither. */
 static const char *read_item(const char *at, const char *end, uint32_t *first, uint32_t *last)
 {
 	uint32_t *out[] = {first, last};
@@ -270,7 +271,7 @@ static error_t read_cost(
 	return error;
 }
 
-/* Of the machine and its noise. */
+/* Options of the machine and its noise. */
 static error_t read_machine(int key, char *arg, struct argp_state *state)
 {
 	struct subdomain_options *out = state->input;
@@ -418,8 +419,8 @@ static int check_modes(const char *program, struct subdomain_options *options)
 	return 0;
 }
 
-/* A run ends with what comes first. One with a residual may take long, since it shows how far it
- * is. */
+/* A run ends with whatever limit comes first. One with a residual may take long, since it shows its
+ * progress. */
 static bool takes_hours(const struct subdomain_options *options)
 {
 	const struct cluster_params *params = &options->params;
@@ -496,7 +497,7 @@ static double lost(const struct subdomain_slow *slow, unsigned short random[3])
 	return slow->least + (slow->most - slow->least) * erand48(random);
 }
 
-/* Each set of so many is as likely. */
+/* Choose a set of CPUs at random; all sets of that size are equally likely. */
 static void slow_any(const struct cluster_params *params, const struct subdomain_slow *slow,
 	unsigned short random[3], double *speeds)
 {
@@ -534,7 +535,7 @@ double *subdomain_speeds(const char *program, const struct subdomain_options *op
 		*status = command_fail(program, "out of memory");
 		return NULL;
 	}
-	erand48(random); /* the first of small seeds are much alike */
+	erand48(random); /* small seeds give similar first numbers */
 	erand48(random);
 	for (size_t i = 0; i < n; i++)
 		speeds[i] = 1 + options->variation * (2 * erand48(random) - 1);

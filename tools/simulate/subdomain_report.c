@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What came of simulated subdomains; see subdomain_report.h. */
+/* Results of simulated subdomains; see subdomain_report.h. */
 #include "tools/simulate/subdomain_report.h"
 
 #include "tools/command/print.h"
@@ -12,7 +12,7 @@ static const char *plural(uint32_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* Iterations: updates of all subdomains of a worker. */
+/* An iteration is an update of all subdomains of a worker. */
 static double iteration_rate(const struct subdomain_report *report, uint32_t i)
 {
 	return report->outcomes[i].result.rate / report->options->params.each;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Simulated subdomains, variant after variant; see subdomain_run.h. */
+/* Simulates subdomains, one variant after the other; see subdomain_run.h. */
 #include "tools/simulate/subdomain_run.h"
 
 #include "tools/command/print.h"
@@ -14,7 +14,7 @@
 #include <string.h>
 
 #define SLICES 200 /* of a run, at least */
-#define SLICE_UPDATES 1e6 /* at most, so that the progress line is up to date */
+#define SLICE_UPDATES 1e6 /* at most, to keep the progress line up to date */
 #define CHECK_ITERATIONS 50
 #define SERIES_POINTS 2000
 
@@ -92,7 +92,7 @@ static int close_series(struct variant_run *run)
 
 /* ---- How far ---- */
 
-/* A part of the run, in virtual time, with no more work than is done in a moment. */
+/* A slice of the run, in virtual time, with no more work than is done in a moment. */
 static uint64_t slice_ns(const struct variant_run *run, uint64_t whole_ns)
 {
 	const struct cluster_params *params = &run->options->params;
@@ -124,7 +124,7 @@ static void run_for(struct variant_run *run, uint64_t time_ns)
 	}
 }
 
-/* Updates after which the run ends: as good as never without --iterations. */
+/* Updates after which the run ends: practically never without --iterations. */
 static double wanted_updates(const struct variant_run *run)
 {
 	uint64_t iterations = run->options->iterations;
@@ -133,7 +133,8 @@ static double wanted_updates(const struct variant_run *run)
 			      : INFINITY;
 }
 
-/* When to look again whether so many updates are made, by the rate so far; after `most_ns` at most. */
+/* When to check again whether that many updates are made, by the rate so far; after `most_ns` at
+ * most. */
 static uint64_t next_look_ns(const struct variant_run *run, const struct cluster_result *result,
 	double want, uint64_t most_ns, uint64_t limit_ns)
 {
@@ -163,7 +164,7 @@ static void run_iterations(struct variant_run *run, uint64_t limit_ns)
 	}
 }
 
-/* The moment is taken from the straight line between the logarithms of two residuals. */
+/* The moment is interpolated linearly between the logarithms of two residuals. */
 static void run_residual(struct variant_run *run, uint64_t limit_ns)
 {
 	const struct subdomain_options *options = run->options;

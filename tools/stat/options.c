@@ -116,7 +116,7 @@ size_t stat_options_chosen(const struct stat_options *options)
 	return n;
 }
 
-/* What doesn't fit together; NULL when all does. */
+/* Describes options that contradict each other; NULL when none do. */
 static const char *contradiction(const struct stat_options *options)
 {
 	size_t chosen = stat_options_chosen(options);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* One JSON object of a moment; see record.h. */
+/* One JSON object per sample; see record.h. */
 #include "tools/stat/record.h"
 
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * jugglectl stat: how far the threads and subdomains of a job have come, once or at intervals.
- * Samples and rates come from tools/live, the tables of them from tools/table; text.h, csv.h and
- * record.h print them.
+ * tools/live takes samples and computes rates, tools/table makes tables of them, and text.h, csv.h
+ * and record.h print them.
  */
 #include "tools/command/print.h"
 #include "tools/command/subcommands.h"
@@ -20,14 +20,14 @@
 #include "daemon/base/clock.h"
 
 enum { LINES_PER_TITLE = 20 };
-/* JSON has more subdomains only when they are asked for: a million need gigabytes to write. */
+/* JSON has more subdomains only on request: a million take gigabytes. */
 enum { SUBDOMAINS_MOST = 16384 };
 
 struct session {
 	const char *program;
 	struct stat_options options;
 	struct live_job *job;
-	struct live_sample sample, before; /* zeroed until there is one */
+	struct live_sample sample, before; /* zeroed until it is taken */
 	bool terminal;
 	uint64_t printed;
 };
@@ -72,7 +72,7 @@ static int print_csv(const struct session *session)
 		session->options.order);
 }
 
-/* Those that were chosen, whole. */
+/* Print the chosen tables in full. */
 static int print_chosen(const struct session *session)
 {
 	const struct stat_options *options = &session->options;
@@ -85,7 +85,7 @@ static int print_chosen(const struct session *session)
 	return r;
 }
 
-/* The first rows of each table that has any. Idle threads are not worth the place. */
+/* Print the first rows of each table that has any. Idle threads are not worth the space. */
 static int print_some(const struct session *session)
 {
 	const struct live_sample *sample = &session->sample;
@@ -150,7 +150,7 @@ static bool is_there(pid_t pid)
 	return kill(pid, 0) == 0 || errno != ESRCH;
 }
 
-/* Might all that is watched have ended? It costs little to ask. */
+/* Might everything that is watched have ended? This check is cheap. */
 static bool seems_over(const struct live_sample *sample)
 {
 	if (sample->wrapped)
@@ -161,8 +161,8 @@ static bool seems_over(const struct live_sample *sample)
 	return true;
 }
 
-/* Sleep. In a long interval check now and then that there is still something to wait for. Returns 0
- * or what live_take() does. */
+/* Sleep. In a long interval, check now and then that there is still something to wait for. Returns
+ * 0 or an error of live_take(). */
 static int wait_until(struct session *session, uint64_t deadline_ns)
 {
 	for (uint64_t now; (now = clock_monotonic_ns()) < deadline_ns;) {
@@ -205,7 +205,7 @@ static int stat_once(struct session *session)
 	return print_sample(session);
 }
 
-/* Deadlines are fixed from the start, so that they don't drift; one that was missed is left out. */
+/* Deadlines are fixed from the start, so that they don't drift; a missed one is skipped. */
 static int stat_again(struct session *session)
 {
 	uint64_t interval_ns = session->options.interval_ns;

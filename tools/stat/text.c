@@ -29,7 +29,7 @@ int text_table(FILE *to, const struct sample_table *table, const struct live_sam
 
 /* ---- Intervals ---- */
 
-/* What stands above columns that belong together. */
+/* Headings above groups of columns. */
 static const struct {
 	const char *first; /* key of the first column */
 	const char *name;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Numbers and text in a few columns; see format.h. */
+/* Formats numbers and text for a few columns; see format.h. */
 #include "tools/table/format.h"
 
 #include <math.h>
@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define WHOLE_MAX 999999
-#define SIGN_MIN 0.0005 /* what is less is shown as 0.000 */
+#define SIGN_MIN 0.0005 /* smaller numbers are shown as 0.000 */
 #define AGE_MAX_S 1e12 /* there is no room for more */
 
 static const struct format unknown = {"-"};
@@ -82,7 +82,7 @@ struct format format_percent(double share)
 	return format_number(100 * share);
 }
 
-/* Times that people asked for are whole; measured ones hardly ever are. */
+/* Times that people chose are whole numbers; measured ones hardly ever are. */
 static struct format print_whole(double number)
 {
 	struct format out;

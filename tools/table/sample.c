@@ -14,7 +14,7 @@ const char *const sample_order_name[ORDERS] = {
 	[ORDER_RATE] = "rate",
 };
 
-/* What is not known comes last. */
+/* Unknown values come last. */
 static double sort_key(
 	const struct sample_table *table, const struct sample_row *row, struct sample_sorting by)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of one row: what is known of the job as a whole. Its columns with a title make up the
+/* The table with one row: what is known of the job as a whole. Its columns with a title make up the
  * lines of intervals in text. */
 #include "tools/table/sample.h"
 
@@ -111,7 +111,7 @@ static struct value count_threads(const struct live_sample *sample, bool behind)
 
 	for (size_t i = 0; i < sample->threads; i++) {
 		const struct live_thread *thread = &sample->thread[i];
-		/* A lead that is not known is neither. */
+		/* A thread whose lead is unknown is neither. */
 		n += thread->compute && (behind ? thread->lead_s < 0 : thread->lead_s > 0);
 	}
 	return value_count(n);
@@ -152,7 +152,7 @@ static struct value count_subdomains(const struct live_sample *sample)
 	return value_count(n);
 }
 
-/* Likewise. */
+/* As above. */
 static struct value count_moves(const struct live_sample *sample)
 {
 	uint64_t moves = 0;
@@ -176,7 +176,7 @@ static struct value since(const struct live_sample *sample, uint64_t then_ns)
 
 /* ---- Cells ---- */
 
-/* Of a job that juggle wraps. */
+/* Only for jobs that juggle wraps. */
 static struct value get_wrapped(const struct live_sample *s, size_t column)
 {
 	switch (column) {
@@ -211,13 +211,13 @@ static struct value get_wrapped(const struct live_sample *s, size_t column)
 	}
 }
 
-/* A dead balancer counts nothing any more. */
+/* A dead balancer no longer has rates. */
 static struct value balancer_rate(const struct live_sample *sample, double rate)
 {
 	return sample->lost ? value_unknown() : value_rate(rate);
 }
 
-/* Likewise, of its balancer. */
+/* The same, for what its balancer does. */
 static struct value get_balancer(const struct live_sample *s, size_t column)
 {
 	switch (column) {
@@ -252,7 +252,7 @@ static struct value get_balancer(const struct live_sample *s, size_t column)
 	}
 }
 
-/* Of programs that publish progress. */
+/* For programs that publish progress. */
 static struct value get_progress(const struct live_sample *s, size_t column)
 {
 	bool some = s->subdomains > 0;

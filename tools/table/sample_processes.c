@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of the processes that publish progress, and that of their subdomains. */
+/* The tables of the processes that publish progress, and of their subdomains. */
 #include "tools/table/sample.h"
 
 #include <errno.h>
@@ -91,7 +91,7 @@ static const char *balancer_of(const struct sample_row *row, const struct live_p
 		return NULL;
 	if (process->balancer_pid == process->pid)
 		return "itself";
-	/* Its own threads are the balancer for one point at a time only. */
+	/* libprogress's own threads are the balancer for one point at a time only. */
 	if (process->balancer_pid == 0)
 		return process->points > 0 ? "itself" : "nobody";
 	if (row->sample->wrapped)
@@ -104,7 +104,7 @@ static double age_of(const struct sample_row *row, const struct live_process *pr
 	return ((double)row->sample->now_ns - (double)process->created_ns) * 1e-9;
 }
 
-/* Cells that are there only when the segment could be read. */
+/* Cells that are known only when the segment could be read. */
 static struct value get_published(
 	const struct sample_row *row, const struct live_process *p, size_t column)
 {
@@ -249,7 +249,7 @@ static struct value get_subdomain(const void *of, size_t column)
 	}
 }
 
-/* Empty places are no subdomains. */
+/* Empty places are not subdomains. */
 static size_t fill_subdomains(const struct live_sample *sample, struct sample_row *row)
 {
 	size_t n = 0;

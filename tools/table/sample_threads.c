@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The table of threads, and that of the CPUs that they run on. */
+/* The tables of threads, and of the CPUs that they run on. */
 #include "tools/table/sample.h"
 
 static const struct column thread_column[THREAD_COLUMNS] = {
@@ -35,7 +35,7 @@ static struct value get_thread(const void *of, size_t column)
 	const struct sample_row *row = of;
 	const struct live_thread *t = &row->sample->thread[row->index];
 	bool works = t->worker >= 0;
-	bool known = !row->sample->lost; /* a dead balancer counts no more */
+	bool known = !row->sample->lost; /* a dead balancer counts nothing any more */
 
 	switch (column) {
 	case THREAD_RANK:
@@ -84,7 +84,7 @@ static size_t fill_threads(const struct live_sample *sample, struct sample_row *
 	return sample->threads;
 }
 
-/* Those that compute. */
+/* Only threads that compute. */
 static size_t fill_compute_threads(const struct live_sample *sample, struct sample_row *row)
 {
 	size_t n = 0;

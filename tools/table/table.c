@@ -71,7 +71,7 @@ void table_show(struct cell *cell, const struct column *column, struct value val
 /* A column that is shown. */
 struct shown {
 	const struct column *column;
-	size_t number; /* in the table */
+	size_t number; /* its index in the table */
 	int width;
 	bool left; /* words, not numbers */
 };
@@ -94,7 +94,7 @@ int table_width(const struct column *column)
 	return column->width > title ? column->width : title;
 }
 
-/* Whether anything is known in a column (and for a flag, set); then how wide it has to be. */
+/* Is anything known in a column (for a flag: set)? Also measures its width. */
 static bool measure(
 	const struct table *table, const struct table_rows *rows, bool titles, struct shown *out)
 {
@@ -123,7 +123,7 @@ static int line_width(const struct layout *layout)
 	return width;
 }
 
-/* Leave out what can be spared most. Returns whether there was anything. */
+/* Leave out the least important column. Returns whether there was one. */
 static bool spare(struct layout *layout)
 {
 	struct shown *shown = layout->shown;
@@ -139,7 +139,7 @@ static bool spare(struct layout *layout)
 	return true;
 }
 
-/* Words at the ends of lines are cut rather than columns left out, but not to nothing. */
+/* Cut words at the ends of lines, rather than leave out columns, but not to nothing. */
 static void fit(struct layout *layout, int columns)
 {
 	for (;;) {
@@ -173,7 +173,7 @@ static void lay_out(struct layout *layout, const struct table_rows *rows, int co
 		fit(layout, columns);
 }
 
-/* Texts of a line. No blanks at its end. */
+/* Print the texts of a line, without trailing blanks. */
 static void print_in_line(
 	FILE *to, const struct layout *layout, size_t i, const char *text, int columns)
 {
@@ -218,7 +218,7 @@ void table_print(FILE *to, const struct table *table, const struct table_rows *r
 
 /* ---- JSON ---- */
 
-/* Never NULL but for want of memory: what is no text is null. */
+/* NULL only when out of memory: text that is not UTF-8 becomes null. */
 static json_t *value_json(struct value value)
 {
 	json_t *json = NULL;

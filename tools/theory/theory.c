@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The equations of the Juggle paper; see theory.h. Counts are computed with as integers: a quotient
- * that should be whole may not be, as a double. */
+/* The equations of the Juggle paper; see theory.h. Counts are computed as integers: a quotient that
+ * should be whole may not be, as a double. */
 #include "tools/theory/theory.h"
 
 #include <math.h>
@@ -15,8 +15,8 @@ static double ceil_of(const struct theory_case *c)
 	return c->threads / c->cpus + (c->threads % c->cpus != 0);
 }
 
-/* Threads that share a CPU with the more of others, at first. The paper's text takes the floor for
- * these CPUs; its Fig. 4 has the ceiling, as it must be. */
+/* How many threads are, at first, on the CPUs that have one thread more. The paper's text takes the
+ * floor for these CPUs; its Fig. 4 has the ceiling, which is right. */
 static uint64_t slow_threads(const struct theory_case *c)
 {
 	return (uint64_t)(c->threads % c->cpus) * (c->threads / c->cpus + 1);
@@ -27,13 +27,13 @@ static double larger(double a, double b)
 	return a > b ? a : b;
 }
 
-/* No phase has more than one balancing point in it then. */
+/* Then each phase has at most one balancing point. */
 static bool is_long_period(const struct theory_case *c)
 {
 	return c->period >= c->phase * ceil_of(c);
 }
 
-/* Of one phase. */
+/* The time of one phase. */
 static double static_phase(const struct theory_case *c)
 {
 	return c->phase * ceil_of(c);
@@ -95,12 +95,12 @@ double theory_balanced_phases(const struct theory_case *c)
 
 	if (!theory_unbalanced(c) || most <= 0)
 		return 0;
-	/* A little more than the quotient: rounding must not lose a point. */
+	/* A little more than the quotient, so that rounding does not lose a point. */
 	double points = floor(theory_static(c) / c->period * (1 + 1e-15));
 	return points < most ? points : most;
 }
 
-/* The least that a phase with one balancing point takes, whatever moment that has. */
+/* The shortest time of a phase with one balancing point, at any moment. */
 static double least_with_point(const struct theory_case *c)
 {
 	bool proven = c->threads / c->cpus == 1 && 2 * slow_threads(c) <= c->threads;
@@ -129,8 +129,8 @@ double theory_juggle(const struct theory_case *c)
 	return (c->phases - balanced) * static_phase(c) + balanced * theory_balanced_once_mean(c);
 }
 
-/* As those that are fast complete all at once, those that are left are equally far. In each step they
- * are spread anew, until all fit. */
+/* The threads on fast CPUs complete all at once, and the others are then equally far. In each step
+ * these are spread again, until all fit. */
 double theory_reactive(const struct theory_case *c)
 {
 	uint64_t left = c->threads, cpus = c->cpus;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * How long n equal threads take on m CPUs: the theory of Hofmeyr et al. (2012), "Juggle", Sections 3
- * and 4, whose equations each function names. Pure and thread-safe.
+ * How long n equal threads take on m CPUs: the theory of Hofmeyr et al. (2012), "Juggle", Sections
+ * 3 and 4, whose equations each function names. Pure and thread-safe.
  *
- * The model (Section 3): identical threads, CPUs of one speed, shared fairly by the threads on them;
- * balancing and moving cost nothing. A thread needs e on a CPU of its own until it blocks at the
- * barrier that ends a phase. Times are in any one unit; results are in the same.
+ * The model (Section 3): identical threads, CPUs of one speed, shared fairly by the threads on
+ * them; balancing and moving cost nothing. A thread needs e on a CPU of its own until it blocks at
+ * the barrier that ends a phase. Times are in any one unit; results are in the same.
  */
 #ifndef THEORY_H
 #define THEORY_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* A sample in the order in which it is shown; see arrange.h. */
+/* Puts a sample in the order in which it is shown; see arrange.h. */
 #include "tools/top/arrange.h"
 
 #include "tools/top/number.h"
@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Make room for n elements. NULL when there is no memory; then the array is as it was. */
+/* Make room for n elements. Returns NULL when there is no memory; then the array is unchanged. */
 static void *grown(void *array, size_t *room, size_t n, size_t bytes)
 {
 	if (n <= *room && array != NULL)
@@ -68,7 +68,7 @@ struct thread_sorting {
 	bool reverse;
 };
 
-/* Numbers that aren't known, as an idle thread's lead, come last in any order. */
+/* Unknown numbers, such as an idle thread's lead, come last in any order. */
 static int compare_numbers(double a, double b, bool reverse)
 {
 	if (isnan(a) || isnan(b))
@@ -146,7 +146,7 @@ static struct arrange_cpu *find_cpu(struct arrange *out, int32_t os_cpu)
 	return bsearch(&key, out->cpu, out->cpus, sizeof(key), compare_cpus);
 }
 
-/* Without juggle, the CPUs are those on which threads ran last. */
+/* Without juggle, the CPUs are those on which threads last ran. */
 static void cpus_of_threads(struct arrange *out, const struct live_sample *sample)
 {
 	size_t n = 0;
@@ -215,7 +215,7 @@ static uint32_t places(const struct live_process *process)
 	return process->error == 0 && process->subdomain != NULL ? process->subdomains : 0;
 }
 
-/* The groups of the process are added at the end, and so are its subdomains. */
+/* Add the groups of the process, and its subdomains, at the end. */
 static void by_worker(struct arrange *out, const struct live_process *process, uint32_t number)
 {
 	struct arrange_group *group = out->group + out->groups;

@@ -65,8 +65,7 @@ struct canvas_area canvas_part(const struct canvas_area *area, int row, int col,
 		.cols = cols};
 }
 
-/* Set a cell. When one half of a character of two columns is overwritten, the other half is
- * blanked. */
+/* Set a cell. If this overwrites one half of a double-width character, blank the other half. */
 static void set(struct canvas *canvas, int row, int col, wchar_t ch, enum canvas_style style)
 {
 	struct canvas_cell *line = canvas->cell + (size_t)row * (size_t)canvas->cols;
@@ -78,7 +77,8 @@ static void set(struct canvas *canvas, int row, int col, wchar_t ch, enum canvas
 	line[col] = (struct canvas_cell){.ch = ch, .style = (uint8_t)style};
 }
 
-/* The next character of a text, which must not be at its end. What isn't UTF-8 is '?'. */
+/* The next character of a text, which must not be at its end. Bytes that aren't UTF-8 become
+ * '?'. */
 static wchar_t next_char(const char **text)
 {
 	const unsigned char *at = (const unsigned char *)*text;

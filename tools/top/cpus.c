@@ -28,7 +28,7 @@ static uint32_t fewest(const struct arrange *arrange)
 	return least;
 }
 
-/* Columns of a cell. */
+/* The width of a cell. */
 static int cell_cols(const struct arrange *arrange, int cols, bool compact)
 {
 	uint32_t room = cols > LABEL ? (uint32_t)(cols - LABEL) / TID_COLS : 1;
@@ -58,7 +58,8 @@ int cpus_rows(const struct frame *frame, int cols, bool compact)
 	return n == 0 ? 0 : n < 1000 ? (int)n + 1 : 1000;
 }
 
-/* Draw "3:2": the number of a CPU, and how many compute threads are there. Crowded CPUs stand out. */
+/* Draw "3:2": the number of a CPU, and how many compute threads are there. Crowded CPUs stand
+ * out. */
 static int draw_count(const struct canvas_area *cell, const struct arrange_cpu *cpu, uint32_t least)
 {
 	char text[40];
@@ -132,7 +133,7 @@ static const struct live_thread *nth(
 	return &frame->sample->thread[frame->arrange->on_cpu[cpu->first + i]];
 }
 
-/* Draw who is on it, and how many did not fit. */
+/* Draw the threads on it, and how many did not fit. */
 static void draw_names(
 	const struct canvas_area *line, const struct frame *frame, const struct arrange_cpu *cpu)
 {

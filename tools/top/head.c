@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The first lines of the screen: what runs and how it goes. And the frame of panels; see
+/* The first lines of the screen, with what runs and how it goes; and the frame of panels. See
  * panels.h. */
 #include "tools/top/panels.h"
 

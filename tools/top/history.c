@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What went before; see history.h. */
+/* The recent past; see history.h. */
 #include "tools/top/history.h"
 
 #include <math.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Migrations and spread over time, a line each; see panels.h. */
+/* Migrations and spread over time, one line each; see panels.h. */
 #include "tools/top/panels.h"
 
 #include "tools/table/format.h"

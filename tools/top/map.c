@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Subdomains as a map of how far they are behind the mean; see panels.h. A cell is one of them or,
- * where they don't fit, several that follow each other: it shows the one that is furthest behind.
+ * Subdomains as a map of how far they are behind the mean; see panels.h. A cell is one subdomain
+ * or, where they don't fit, several adjacent ones: it shows the one that is furthest behind.
  */
 #include "tools/top/panels.h"
 
@@ -21,7 +21,7 @@ static int cells_a_row(int cols)
 	return cols > LABEL + 1 ? cols - LABEL : 1;
 }
 
-/* Rows of all groups when a cell stands for so many subdomains. */
+/* Rows that all groups need when a cell stands for that many subdomains. */
 static size_t rows_with(const struct arrange *arrange, int cells, uint32_t a_cell)
 {
 	size_t rows = 0;
@@ -43,7 +43,8 @@ static uint32_t largest(const struct arrange *arrange)
 	return most;
 }
 
-/* The fewest subdomains for a cell with which all groups fit, or with which each group has one row. */
+/* The fewest subdomains per cell with which all groups fit, or with which each group has one
+ * row. */
 static uint32_t fewest_a_cell(const struct arrange *arrange, int cells, int rows)
 {
 	uint32_t low = 1, high = largest(arrange);
@@ -105,7 +106,8 @@ static void draw_label(const struct canvas_area *area, int row, const struct fra
 	canvas_field(area, row, 0, LABEL - 1, false, CANVAS_DIM, text);
 }
 
-/* Draw the rows of a group from row `at` on, which may be above the area. Returns the row after it. */
+/* Draw the rows of a group from row `at` on, which may be above the area. Returns the row after
+ * it. */
 static long draw_group(const struct canvas_area *area, long at, const struct frame *frame,
 	const struct arrange_group *group, uint32_t a_cell, double scale)
 {
@@ -132,7 +134,7 @@ static long draw_group(const struct canvas_area *area, long at, const struct fra
 	return at + 1;
 }
 
-/* Draw each shade, and up to how many updates behind it stands for. */
+/* Draw each shade, with the number of updates behind that it stands for. */
 static void draw_scale(const struct canvas_area *area, int row, double scale)
 {
 	int col = canvas_text(area, row, 0, CANVAS_DIM, "behind   ");

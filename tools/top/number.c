@@ -11,7 +11,7 @@ double number_scale(double most)
 	double unit = pow(10, floor(log10(most)));
 	if (unit <= 0 || !isfinite(unit * 10))
 		return most;
-	/* A little less, as 5 * 0.1 is not quite 0.5. */
+	/* A little less, since 5 * 0.1 is not exactly 0.5. */
 	double times = most / unit * (1 - 1e-12);
 	return unit * (times <= 1 ? 1 : times <= 2 ? 2 : times <= 5 ? 5 : 10);
 }

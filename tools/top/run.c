@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The loop of jugglectl top: look at the job, draw, wait for a key or the next time to look. One
- * thread, and nothing that waits but terminal_wait().
+ * The loop of jugglectl top: look at the job, draw, wait for a key or for the next time to look.
+ * There is one thread, and only terminal_wait() blocks.
  */
 #include "daemon/base/clock.h"
 #include "tools/command/print.h"
@@ -28,14 +28,14 @@ struct top {
 	struct view view;
 };
 
-static void tell(struct view *view, const char *text)
+static void show_message(struct view *view, const char *text)
 {
 	snprintf(view->message, sizeof(view->message), "%s", text);
 }
 
 /* ---- Jobs ---- */
 
-/* List the jobs anew. The chosen one stays chosen if it is still there. */
+/* List the jobs again. The chosen one stays chosen if it is still there. */
 static void list_jobs(struct top *top)
 {
 	struct view *view = &top->view;
@@ -45,7 +45,7 @@ static void list_jobs(struct top *top)
 	int r = live_choices(&entry, &n);
 
 	if (r < 0) {
-		tell(view, strerror(-r));
+		show_message(view, strerror(-r));
 		return;
 	}
 	free(view->entry);
@@ -66,7 +66,7 @@ static void open_job(struct top *top, const struct live_entry *entry)
 	struct view *view = &top->view;
 
 	if (watch_open_entry(&top->watch, entry, &error) < 0) {
-		tell(view, error.text);
+		show_message(view, error.text);
 		return;
 	}
 	view->picking = view->ended = view->paused = false;
@@ -85,14 +85,14 @@ static void next_job(struct top *top)
 		if (watch_is(&top->watch, &view->entry[i]))
 			next = (i + 1) % view->entries;
 	if (view->entries == 0 || watch_is(&top->watch, &view->entry[next])) {
-		tell(view, "There is no other job.");
+		show_message(view, "There is no other job.");
 		return;
 	}
 	view->chosen = next;
 	open_job(top, &view->entry[next]);
 }
 
-/* Open the job that was asked for, or show all to choose from. Returns an exit status. */
+/* Open the job that the user asked for, or show all to choose from. Returns an exit status. */
 static int open_first_job(struct top *top)
 {
 	const struct top_options *options = top->options;
@@ -121,7 +121,7 @@ static void look_at_job(struct top *top)
 		return;
 	int r = watch_look(&top->watch);
 	if (r < 0)
-		tell(view, strerror(-r));
+		show_message(view, strerror(-r));
 	view->ended = top->watch.ended;
 }
 
@@ -167,7 +167,7 @@ static bool handle_key(struct top *top, uint32_t key)
 	}
 }
 
-/* Draw what keys change at once, until it is time to look again. Returns 1 then, 0 to end, or a
+/* Draw changes by keys at once, until it is time to look again. Then returns 1; 0 to end, or a
  * negative errno code. */
 static int wait_and_draw(struct top *top, uint64_t looked_ns)
 {

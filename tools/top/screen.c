@@ -25,7 +25,7 @@ static void draw_foot(const struct canvas_area *area, const struct view *view)
 }
 
 /* Lay the panels one below the other. The threads get the rows that the others leave, but no more
- * than they need. Where there is much of everything, each panel gets a part. */
+ * than they need. When there is much of everything, each panel gets a part. */
 static void draw_overview(const struct canvas_area *area, const struct frame *frame)
 {
 	int left = area->rows, row = 0;
@@ -57,7 +57,7 @@ static void draw_overview(const struct canvas_area *area, const struct frame *fr
 	lines_draw(&part, frame);
 }
 
-/* With the lines over time where there is room. */
+/* Show the lines over time if there is room. */
 static void draw_map(const struct canvas_area *area, const struct frame *frame)
 {
 	int lines = lines_rows(frame);

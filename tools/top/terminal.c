@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The terminal, by ncurses; see terminal.h. */
+/* The terminal, with ncurses; see terminal.h. */
 #define NCURSES_WIDECHAR 1
 #include "tools/top/terminal.h"
 
@@ -20,13 +20,13 @@
 #include <unistd.h>
 
 #define ESCAPE_DELAY_MS 25
-#define SIZE_MAX_CELLS 1000 /* rows or columns: no terminal is larger, whatever it claims */
+#define SIZE_MAX_CELLS 1000 /* rows or columns: the limit for a terminal, whatever it claims */
 
 struct terminal {
 	SCREEN *screen;
 	int signals; /* signalfd */
 	int ended_by;
-	sigset_t before, watched; /* blocked signals; those that are read instead */
+	sigset_t before, watched; /* blocked signals before; signals that are read instead */
 	chtype style[CANVAS_STYLES];
 };
 
@@ -99,7 +99,7 @@ static int watch_signals(struct terminal *terminal)
 	return 0;
 }
 
-/* ncurses sets handlers for some signals that do what a handler may not do. */
+/* ncurses installs handlers for some signals, which do things that are not safe in a handler. */
 static SCREEN *new_screen(void)
 {
 	static const int handled[] = {SIGINT, SIGTERM, SIGTSTP, SIGWINCH};
@@ -151,15 +151,16 @@ static bool takes_output(void)
 	return poll(&out, 1, 0) == 1 && (out.revents & POLLOUT) != 0;
 }
 
-/* Make a terminal take output again that stands still, after Ctrl-S or because nobody reads it. */
+/* Resume output of a terminal that is stopped, after Ctrl-S or because nobody reads it. */
 static void free_output(void)
 {
-	tcflow(STDOUT_FILENO, TCOOFF); /* else TCOON does nothing */
+	tcflow(STDOUT_FILENO, TCOOFF); /* otherwise TCOON does nothing */
 	tcflow(STDOUT_FILENO, TCOON);
 	tcflush(STDOUT_FILENO, TCOFLUSH);
 }
 
-/* For signals that come while output is written: it may stand still. They stay to be read. */
+/* For signals that arrive while output is written, which may be stopped. They stay pending, to be
+ * read. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	ucontext_t *interrupted = context;
@@ -168,14 +169,14 @@ static void on_signal(int number, siginfo_t *info, void *context)
 	(void)info;
 	free_output();
 	sigaddset(&interrupted->uc_sigmask, number);
-	raise(number); /* it is blocked, here and hereafter */
+	raise(number); /* it stays pending, as it is blocked here and afterwards */
 	errno = error;
 }
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
 enum { ENDING = sizeof(ending) / sizeof(*ending) };
 
-/* Let ncurses write, which does not return before all is written. */
+/* Let ncurses write; it returns only when all is written. */
 static void write_out(int (*write_it)(void))
 {
 	struct sigaction before[ENDING], handler = {.sa_flags = SA_SIGINFO};
@@ -250,7 +251,7 @@ static void show_row(
 
 void terminal_show(struct terminal *terminal, const struct canvas *canvas)
 {
-	/* As after Ctrl-S: go on looking, and hear keys. */
+	/* As after Ctrl-S: keep looking at the job, and keep reading keys. */
 	if (!takes_output())
 		return;
 	if (canvas->rows != LINES || canvas->cols != COLS)
@@ -273,9 +274,9 @@ static bool in_background(void)
 	return group > 0 && group != getpgrp();
 }
 
-/* Stop, as every program does on Ctrl-Z, but give the terminal back first. Meanwhile signals do
- * what they always do. It goes on only in the foreground: taking the terminal back in the
- * background would stop it again, and then deaf to signals. */
+/* Stop, as every program does on Ctrl-Z, but restore the terminal first. While stopped, signals
+ * have their default effect. We continue only in the foreground: taking the terminal back in the
+ * background would stop us again, this time with signals blocked. */
 static void stop(struct terminal *terminal)
 {
 	def_prog_mode();
@@ -301,7 +302,7 @@ static bool next_signal(struct terminal *terminal, enum terminal_event *out)
 		stop(terminal);
 		break;
 	case SIGCONT:
-		reset_prog_mode(); /* by SIGSTOP nobody could ask us first */
+		reset_prog_mode(); /* SIGSTOP gives no chance to restore the terminal first */
 		clearok(curscr, TRUE);
 		break;
 	case SIGWINCH:
@@ -367,7 +368,7 @@ static bool next_key(uint32_t *out)
 		case KEY_CODE_YES:
 			*out = key_of(key);
 			if (*out == UINT32_MAX)
-				continue; /* as KEY_RESIZE */
+				continue; /* it also arrives as KEY_RESIZE */
 			return true;
 		case OK:
 			*out = char_of(key);
@@ -397,11 +398,11 @@ enum terminal_event terminal_wait(struct terminal *terminal, uint64_t until_ns, 
 	for (;;) {
 		if (next_signal(terminal, &event))
 			return event;
-		/* Check the time first, or a key that is held down would stop it. */
+		/* Check the time first; otherwise a key that is held down would keep us here. */
 		int ms = left_ms(until_ns);
 		if (ms == 0)
 			return TERMINAL_TIME;
-		/* It also has keys that it read before. */
+		/* Keys may also be in its buffer. */
 		if (next_key(key))
 			return TERMINAL_KEY;
 		if (poll(fd, 2, ms) < 0)

@@ -10,7 +10,7 @@
 
 enum { SHOWN = 9 /* columns, at most */ };
 
-/* A lead that is less than this part of the scale counts as at the mean. */
+/* A lead of less than this part of the scale counts as the mean. */
 #define AT_THE_MEAN 0.005
 #define LETTERS 3 /* columns: of "behind", and blanks around it */
 
@@ -22,7 +22,7 @@ struct screen_column {
 	enum view_sort sort; /* VIEW_SORTS: by none */
 };
 
-/* A line: its columns, and what stands beside them. */
+/* The layout of a line: its columns, and what stands beside them. */
 struct line {
 	struct screen_column column[SHOWN];
 	int letter, bar, bar_cols; /* columns; bar_cols is odd, or 0 */
@@ -130,7 +130,7 @@ static void draw_bar(const struct canvas_area *area, int row, const struct line 
 		canvas_put(&bar, 0, letter == 'B' ? middle - i : middle + i, style, L'█', '#');
 }
 
-/* What is not known is left empty. */
+/* Unknown values are left blank. */
 static void draw_thread(const struct canvas_area *area, int row, const struct line *line,
 	const struct live_sample *sample, uint32_t index, double scale_s)
 {

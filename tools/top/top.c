@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jugglectl top: a live screen of a job. The command line; the screen is in run.c, or missing.c
- * where there is no ncurses.
+ * jugglectl top: a live screen of a job. This file has the command line; the screen is in run.c, or
+ * missing.c where there is no ncurses.
  */
 #include "tools/top/top.h"
 

@@ -91,7 +91,7 @@ static size_t moved(size_t at, size_t page, uint32_t key)
 	case VIEW_KEY_HOME:
 		return 0;
 	default:
-		return SIZE_MAX / 2; /* the end: drawing brings it into range */
+		return SIZE_MAX / 2; /* past the end: drawing brings it into range */
 	}
 }
 
@@ -127,7 +127,7 @@ static void leave(struct view *view)
 
 /* ---- The rest ---- */
 
-/* The next of 1, 2, 5, 10 ... times the least. */
+/* The next interval in the series 1, 2, 5, 10 ... times the least. */
 static uint64_t next_interval(uint64_t ns, bool longer)
 {
 	static const uint64_t tenths[] = {
@@ -179,7 +179,7 @@ static enum view_request other_key(struct view *view, uint32_t key)
 	}
 }
 
-/* Keys that choose what is shown. */
+/* Handle keys that choose what is shown. */
 static bool panel_key(struct view *view, uint32_t key)
 {
 	switch (key) {

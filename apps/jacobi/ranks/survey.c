@@ -138,7 +138,7 @@ static void decide(struct survey *survey, uint64_t now_ns)
 		all->called++;
 }
 
-static void tell(struct survey *survey, const struct survey_own *own, uint64_t now_ns)
+static void publish(struct survey *survey, const struct survey_own *own, uint64_t now_ns)
 {
 	struct survey_record *record = &survey->record;
 
@@ -172,7 +172,7 @@ void survey_step(struct survey *survey, const struct survey_own *own, uint64_t n
 	for (uint32_t i = 0; i < peer_count(survey); i++)
 		collect(survey, &survey->peers[i]);
 	survey->passes += own->advanced;
-	tell(survey, own, now_ns);
+	publish(survey, own, now_ns);
 	for (uint32_t i = 0; i < peer_count(survey); i++)
 		ask(survey, &survey->peers[i]);
 }
@@ -188,7 +188,7 @@ void survey_met(
 	survey->meetings++;
 	survey->estimate = *estimate;
 	survey->small_since = NOT_SMALL;
-	tell(survey, own, estimate->met_ns);
+	publish(survey, own, estimate->met_ns);
 	survey->arrivals_seen = survey->record.arrivals;
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What launchers tell the processes that they start. It is separate from MPI, so that a build
+ * What launchers pass to the processes that they start. It is separate from MPI, so that a build
  * without MPI can report the launcher instead of running the same problem several times.
  */
 #include "apps/jacobi/ranks/transport.h"

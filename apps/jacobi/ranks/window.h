@@ -50,7 +50,7 @@ struct window {
 	size_t bytes; /* of all */
 };
 
-/* The layout for a grid with so many slots in each rank. */
+/* The layout for a grid with that many slots in each rank. */
 void window_init(struct window *window, const struct grid *grid, uint32_t slots);
 
 /* Where a halo is. Each side has two: iterations in lockstep take turns, others use the first. */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* This process's segment of libprogress as another process sees it, for tests that play the
- * balancer. To be included behind cmocka.h. */
+/* This process's libprogress segment as another process sees it, for tests that play the balancer.
+ * Include after cmocka.h. */
 #ifndef TESTS_PROGRESS_SEGMENT_H
 #define TESTS_PROGRESS_SEGMENT_H
 
@@ -104,7 +104,7 @@ static inline void assert_begins(struct progress *p, uint32_t worker, ...)
 	assert_int_equal(i, n);
 }
 
-/* As the balancer does it: the owner first, then the flag of who has it. */
+/* As the balancer does it: the owner first, then the flag of the holder. */
 static inline void give(struct view *view, uint32_t subdomain, uint32_t from, uint32_t to)
 {
 	atomic_store_explicit(&view->subdomain[subdomain].owner, to, memory_order_relaxed);

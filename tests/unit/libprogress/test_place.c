@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Places of libprogress that are emptied and filled: each step, and balancers that act on what
- * was there before.
+ * Places of libprogress that are emptied and filled: each step, and balancers that act on what was
+ * there before.
  */
 #undef NDEBUG
 #include "libprogress/progress.h"
@@ -41,7 +41,7 @@ static void test_remove(void **state)
 	assert_int_equal(progress_holder(p, 1), PROGRESS_NOBODY);
 	assert_int_equal(progress_iteration(p, 1), 0);
 	assert_int_equal(progress_updates(p, 1), 0);
-	/* Only who held it has to look. */
+	/* Only its holder has to look. */
 	assert_int_equal(v.worker[0].dirty, 1);
 	assert_int_equal(v.worker[1].dirty, 0);
 	assert_begins(p, 0, 0, -1);
@@ -50,12 +50,12 @@ static void test_remove(void **state)
 	assert_int_equal(progress_remove(p, 1), -ENOENT);
 	assert_int_equal(progress_remove(p, 4), -EINVAL);
 	assert_int_equal(progress_remove(p, PROGRESS_NOBODY), -EINVAL);
-	/* What somebody else wrote there is no worker, nor an index. */
+	/* Garbage from somebody else is neither a worker nor an index. */
 	atomic_store(&v.subdomain[2].holder, 2);
 	assert_int_equal(progress_holder(p, 2), PROGRESS_NOBODY);
 	assert_int_equal(progress_remove(p, 2), -ENOENT);
 
-	/* To the last. */
+	/* Down to the last. */
 	assert_int_equal(progress_remove(p, 0), 0);
 	assert_begins(p, 0, -1);
 	assert_int_equal(v.worker[0].iterations, 2);
@@ -117,7 +117,7 @@ static void test_insert_for_the_idlest(void **state)
 	assert_int_equal(progress_register(p, 2), 0);
 	assert_int_equal(progress_insert(p, 5, PROGRESS_NOBODY, 1), 0);
 	assert_int_equal(progress_holder(p, 5), 2);
-	/* Worker 3, which is not there, has the fewest all the time. */
+	/* Worker 3, which is absent, has the fewest all the time. */
 	assert_int_equal(progress_register(p, 0), 0);
 	assert_int_equal(progress_register(p, 1), 0);
 	for (uint32_t s = 6; s < 9; s++)
@@ -137,7 +137,7 @@ static void test_insert_for_the_idlest(void **state)
 	progress_close(p);
 }
 
-/* Passed on and not taken yet: whom it was passed on to is its holder. */
+/* Passed on and not taken yet: its holder is the one it was passed on to. */
 static void test_remove_on_the_way(void **state)
 {
 	(void)state;
@@ -150,7 +150,7 @@ static void test_remove_on_the_way(void **state)
 	assert_begins(p, 0, 1, -1);
 	assert_int_equal(progress_remove(p, 0), 0);
 	assert_begins(p, 1, 2, 3, -1);
-	/* Wanted of its holder, and gone before that looked. */
+	/* Wanted from its holder, and removed before the holder looked. */
 	give(&v, 2, 1, 0);
 	assert_int_equal(progress_remove(p, 2), 0);
 	assert_begins(p, 1, 3, -1);
@@ -170,7 +170,7 @@ static void test_late_owner(void **state)
 	struct progress *p = create(3, 6);
 	struct view v = view_open();
 	begin_all(p, 3);
-	/* While it is empty: nobody reads that, and who fills it overwrites it. */
+	/* While it is empty: nobody reads the owner, and an insertion overwrites it. */
 	assert_int_equal(progress_remove(p, 0), 0);
 	give(&v, 0, 0, 1);
 	assert_begins(p, 0, 1, -1);
@@ -179,7 +179,7 @@ static void test_late_owner(void **state)
 	assert_begins(p, 0, 1, -1);
 	assert_begins(p, 2, 0, 4, 5, -1);
 	assert_int_equal(progress_holder(p, 0), 2);
-	/* Afterwards, telling the holder of before: a wish that the next point makes good. */
+	/* After an insertion, flagging the previous holder: the next point puts the owner right. */
 	for (uint32_t k = 0; k < 3; k++)
 		assert_int_equal(progress_register(p, k), 0);
 	give(&v, 0, 0, 1);
@@ -201,7 +201,7 @@ static void test_late_owner(void **state)
 	progress_close(p);
 }
 
-/* Though it were most behind, and its owner one that has too many. */
+/* Even though it would be furthest behind, and its owner has too many. */
 static void test_balance_leaves_empty_places_out(void **state)
 {
 	static const uint32_t owner[] = {0, 0, 1, 1, 2, 2, 2, 2};
@@ -224,13 +224,13 @@ static void test_balance_leaves_empty_places_out(void **state)
 		assert_int_equal(progress_remove(p, s), 0);
 	assert_int_equal(progress_spread(p), 10);
 	begin_all(p, 3);
-	atomic_store(&v.subdomain[6].owner, 0); /* nor is anybody told to pass it on */
+	atomic_store(&v.subdomain[6].owner, 0); /* and nobody is asked to pass it on */
 	atomic_store(&v.header->due_ns, 0);
 	assert_int_equal(progress_balance(p, 0), 0);
 	assert_int_equal(v.header->points, 1);
 	for (uint32_t k = 0; k < 3; k++)
 		assert_int_equal(v.worker[k].dirty, 0);
-	/* Back again, it counts. */
+	/* Inserted again, it counts. */
 	for (uint32_t s = 4; s < 7; s++)
 		assert_int_equal(progress_insert(p, s, 2, 10 + s), 0);
 	assert_int_equal(progress_spread(p), 16);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The segment of libprogress: the layout that other programs read, what creating and
- * registering refuse, and what a process leaves behind.
+ * The segment of libprogress: the layout that other programs read, what creating and registering
+ * refuse, and what a process leaves behind.
  */
 #undef NDEBUG
 #include "libprogress/progress.h"
@@ -42,8 +42,8 @@
 #define SUBDOMAIN_AT(field, offset)                                                                \
 	assert_int_equal(offsetof(struct segment_subdomain, field), offset)
 
-/* As numbers: readers count on them. Change them only with the version, and what is said of the one
- * before, whose layout this still is. */
+/* As numbers, since readers rely on them. Change them only with the version, and update the remarks
+ * on the previous one, which still has this layout. */
 static void test_layout(void **state)
 {
 	(void)state;
@@ -176,7 +176,7 @@ static void test_options_reach_the_segment(void **state)
 	progress_close(p);
 }
 
-/* Places may be empty at first, all of them as well. */
+/* Places may be empty at first, even all of them. */
 static void test_empty_places(void **state)
 {
 	static const uint32_t some[] = {1, PROGRESS_NOBODY, 0}, none[] = {UINT32_MAX, UINT32_MAX};
@@ -199,7 +199,7 @@ static void test_empty_places(void **state)
 	progress_close(p);
 }
 
-/* And not at every call, for a time that wraps round. */
+/* And not at every call, with a time that wraps around. */
 static void test_endless_period(void **state)
 {
 	static const uint32_t owner[8] = {0};
@@ -266,7 +266,7 @@ static void test_one_per_process(void **state)
 	progress_close(create(1, 1));
 }
 
-/* Leftovers with our pid, of whatever content, are replaced; what is no leftover is not. */
+/* Leftovers with our pid are replaced, whatever their content; other files are not. */
 static void test_leftover(void **state)
 {
 	struct progress_options options = {.workers = 1, .subdomains = 1};
@@ -352,7 +352,7 @@ static int with_full_shm(void *context)
 	int status = fails_with(-ENOSPC);
 	if (status != 0)
 		return status;
-	/* A small one has room, all of which can be used. */
+	/* A small one fits, and all of it can be used. */
 	struct progress_options options = {.workers = 1, .subdomains = 1000};
 	struct progress *p;
 	if (progress_create(&options, &p) != 0)

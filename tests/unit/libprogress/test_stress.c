@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: MIT
 /*
- * The hand-over while a hostile balancer writes owners at full speed, some of them out of range, and
- * sets flags at random. Each subdomain has memory that is not atomic, and that its holder alone
- * touches: ThreadSanitizer sees a hand-over without order as a race there, and
- * everybody sees an update that was lost. Places are emptied meanwhile by their holders, or by
- * one thread between two barriers, and filled by another thread.
+ * The hand-over while a hostile balancer writes owners at full speed, some of them out of range,
+ * and sets flags at random. Each subdomain has non-atomic memory that only its holder touches:
+ * ThreadSanitizer reports a hand-over without ordering as a race there, and lost updates show.
+ * Meanwhile the holders empty places, or one thread does so between two barriers, and another
+ * thread fills them.
  *
- * All loops end by work done, however slow the machine.
+ * All loops end by work done, however slow the machine is.
  */
 #undef NDEBUG
 #include "libprogress/progress.h"
@@ -29,7 +29,7 @@
 
 #define WORKERS 4u
 #define SUBDOMAINS 24u
-#define HAND_OVERS 4000u /* of all workers, to see before the end */
+#define HAND_OVERS 4000u /* seen in total before the end */
 #define UPDATES 4000u
 #define INSERTIONS 1000u /* and of these */
 #define BETWEEN_BARRIERS 16 /* iterations */
@@ -37,7 +37,7 @@
 
 enum places { STAY, COME_AND_GO, GO_AT_BARRIERS };
 
-/* Of one subdomain, as a program has it. */
+/* A subdomain's data, as a program has them. */
 struct plain {
 	uint64_t updates;
 	uint32_t busy;
@@ -107,8 +107,8 @@ static void work_on(struct worker *worker, uint32_t s)
 	plain->busy = 0;
 }
 
-/* All threads wait here now and then, one of them empties places of any worker, and all
- * see the same `stop`. Returns whether it is set. */
+/* All threads wait here now and then; one of them empties places of any worker, and all see the
+ * same `stop`. Returns whether it is set. */
 static bool meet(struct worker *worker)
 {
 	struct run *run = worker->run;
@@ -142,7 +142,7 @@ static void *work(void *opaque)
 				send_away(run, mine[i]);
 		}
 		if (run->balances) {
-			/* Points as often as can be. */
+			/* Balancing points as often as possible. */
 			atomic_store_explicit(&run->v.header->due_ns, 0, memory_order_relaxed);
 			progress_balance(run->p, worker->number);
 		}
@@ -174,7 +174,7 @@ static void *write_owners(void *opaque)
 	return NULL;
 }
 
-/* What is not there has no holder that could touch it: it is this thread's. */
+/* An empty place has no holder, so it belongs to this thread. */
 static void *fill_places(void *opaque)
 {
 	struct run *run = opaque;
@@ -237,8 +237,8 @@ static void run_workers(struct run *run)
 	assert_int_equal(journeys, 2 * (uint64_t)insertions);
 }
 
-/* Once the balancer has stopped, all subdomains are with their holders, each once; and when one
- * that is sane follows, all reach their owners. */
+/* Once the balancer has stopped, all subdomains are with their holders, each once; and when a sane
+ * balancer follows, all reach their owners. */
 static void assert_none_lost(struct run *run)
 {
 	const uint32_t *mine;
@@ -292,7 +292,7 @@ static void test_hostile_balancer(void **state)
 	check(false, STAY);
 }
 
-/* Two balancers at once, of which one knows no manners. */
+/* Two balancers at once, one of which does not obey the rules. */
 static void test_two_balancers(void **state)
 {
 	(void)state;

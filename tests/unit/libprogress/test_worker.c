@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * libprogress in the workers: each step of the hand-over, the counters, and the program's own
- * threads as the balancer.
+ * libprogress in the workers: each step of the hand-over, the counters, and balancing by the
+ * program's own threads.
  */
 #undef NDEBUG
 #include "libprogress/progress.h"
@@ -43,15 +43,15 @@ static void test_hand_over(void **state)
 	assert_int_equal(v.worker[0].dirty, 0);
 	assert_int_equal(v.worker[0].handed, 1);
 	assert_int_equal(v.worker[2].dirty, 1);
-	/* The gainer takes it, in its place. */
+	/* The new owner takes it, in order. */
 	assert_begins(p, 2, 1, 4, 5, -1);
 	assert_int_equal(v.worker[2].dirty, 0);
 
-	/* A flag of somebody with nothing to pass on does no harm. */
+	/* A flag for a worker with nothing to pass on does no harm. */
 	atomic_store(&v.worker[1].dirty, 77);
 	assert_begins(p, 1, 2, 3, -1);
 
-	/* Changed again before it is taken: it goes on at once. */
+	/* Changed again before it is taken: it is passed on at once. */
 	give(&v, 4, 2, 0);
 	assert_begins(p, 2, 1, 5, -1);
 	give(&v, 4, 0, 1);
@@ -75,7 +75,7 @@ static void test_owner_out_of_range(void **state)
 		assert_begins(p, 0, 0, 1, -1);
 		assert_int_equal(progress_holder(p, 0), 0);
 	}
-	/* Nor are the numbers in the header trusted. */
+	/* The numbers in the header are not trusted, either. */
 	v.header->workers = 1000;
 	v.header->subdomains = 100000;
 	give(&v, 0, 0, 999);
@@ -144,7 +144,7 @@ static void test_counters(void **state)
 	memcpy(&residual, &v.subdomain[0].residual, sizeof residual);
 	assert_true(residual == 0.1);
 
-	/* An iteration over nothing is none. */
+	/* An iteration without subdomains does not count. */
 	for (int i = 0; i < 5; i++)
 		assert_begins(p, 1, -1);
 	assert_int_equal(v.worker[1].iterations, 0);
@@ -162,8 +162,8 @@ static void test_counters(void **state)
 	progress_close(p);
 }
 
-/* Three workers, of which 0 has done most and 2 least, so that one subdomain of 2 should go
- * to 0; any other worker than these is absent. */
+/* Three workers, of which 0 has done most and 2 least, so that one subdomain of 2 should go to 0.
+ * Any other worker is absent. */
 static struct progress *create_uneven(uint32_t balancing)
 {
 	static const uint32_t owner[] = {0, 0, 1, 1, 2, 2, 2, 2};
@@ -214,7 +214,7 @@ static void test_balance(void **state)
 	progress_close(p);
 }
 
-/* Who has left, or never came, gets nothing, though it be the most advanced. */
+/* A worker that has left, or never came, gets nothing, even if it is the most advanced. */
 static void test_balance_leaves_the_absent_alone(void **state)
 {
 	(void)state;
@@ -233,7 +233,7 @@ static void test_balance_leaves_the_absent_alone(void **state)
 	progress_close(p);
 }
 
-/* Nor between nodes, though whoever is absent has fewest. */
+/* Nor between nodes, even if an absent worker has the fewest. */
 static void test_hybrid_leaves_the_absent_alone(void **state)
 {
 	uint32_t owned[4] = {0};
@@ -294,7 +294,8 @@ static void test_balance_none(void **state)
 	progress_close(p);
 }
 
-/* While another balancer is at it, the threads are not; when it stands still they take over. */
+/* While another balancer is at work, the program's threads don't balance; when it stops they take
+ * over. */
 static void test_claim(void **state)
 {
 	struct timespec now;
@@ -306,7 +307,7 @@ static void test_claim(void **state)
 	clock_gettime(CLOCK_MONOTONIC, &now);
 	uint64_t now_ns = (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 	atomic_store(&v.header->claim, UINT64_C(9) << 32 | 12345);
-	/* In the future, for this test may be stopped for long. */
+	/* In the future, since this test may be stopped for long. */
 	atomic_store(&v.header->beat_ns, now_ns + SEGMENT_STALE_NS / 2);
 	make_due(&v);
 	assert_int_equal(progress_balance(p, 0), 0);
@@ -321,7 +322,7 @@ static void test_claim(void **state)
 	progress_close(p);
 }
 
-/* A flag that was set for the wrong worker, when two balancers met, is made up for. */
+/* A flag that was set for the wrong worker, because two balancers met, is set again. */
 static void test_balance_reminds(void **state)
 {
 	const uint32_t *mine;

@@ -45,7 +45,8 @@ static void what_says_nothing_is_ignored(void **state)
 	struct estimate estimate = {0};
 
 	(void)state;
-	/* Too large an estimate would have waited; one of parts unknown, or of nothing. */
+	/* Too large an estimate would have waited; one with unknown parts, or of nothing, is
+	 * ignored. */
 	estimate_learn(&estimate, 2, 1, BEGIN_NS, END_NS);
 	assert_true(estimate_exact(&estimate, 1, END_NS) == 1);
 	estimate_learn(&estimate, NAN, 1, BEGIN_NS, END_NS);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What the Jacobi solver is made of: the cut of the grid, the kernel, edges and subdomains, without
- * the threads of the solver. The yardstick is a loop over the whole grid, to the last bit.
+ * The parts of the Jacobi solver: the division of the grid, the kernel, edges and subdomains,
+ * without the solver's threads. Results must equal those of a loop over the whole grid, to the last
+ * bit.
  */
 #undef NDEBUG
 #include "apps/jacobi/edge.h"
@@ -145,7 +146,7 @@ static void cut_defaults(void **state)
 	assert_int_equal(grid_init(&grid, 7, 7, GRID_CUT_2D, 1, 50, 1), -ERANGE);
 }
 
-/* Each rank has a band of columns, and all cut theirs alike. */
+/* Each rank has a band of columns, and all divide theirs alike. */
 static void check_bands(const struct grid *grid, uint32_t ranks)
 {
 	uint32_t per_rank = grid_rank_subdomains(grid), west = 0;
@@ -177,7 +178,7 @@ static void check_cut_for_ranks(uint32_t rows, uint32_t columns, enum grid_cut c
 	struct grid grid, narrow;
 	int rc = grid_init(&grid, rows, columns, cut, ranks, workers, split);
 
-	/* A band is as good as a grid that is as wide as the narrowest one. */
+	/* A band can be divided if a grid as wide as the narrowest band can. */
 	assert_true(rc == 0 || rc == -ERANGE);
 	if (columns < ranks)
 		assert_int_equal(rc, -ERANGE);
@@ -239,7 +240,7 @@ static void band_defaults(void **state)
 
 /* ---- the kernel */
 
-/* Numbers whose sums round. */
+/* Numbers whose sums need rounding. */
 static double any(uint64_t *seed)
 {
 	*seed = *seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -346,14 +347,14 @@ static void edges_show_the_newest(void **state)
 		edge_publish(edge);
 		if (i % 3 == 0)
 			assert_int_equal(edge_latest(edge)->iteration, i);
-		else /* what the consumer has stays as it is */
+		else /* the consumer's copy stays as it is */
 			assert_int_equal(edge->slots[edge->front].slot.iteration, i - i % 3);
 	}
 	free(memory);
 	free(edge);
 }
 
-/* A producer that has its cells in a row, in either way. */
+/* A producer that has its cells in a row, with either function. */
 static void edges_are_put(void **state)
 {
 	struct edge *edge = edge_allocate(1, sizeof(*edge));
@@ -381,7 +382,7 @@ static void edges_are_put(void **state)
 
 /* ---- subdomains */
 
-/* A subdomain to where its neighbours are, and those to it. */
+/* Connect a subdomain with its neighbours, in both directions. */
 static void connect(struct subdomain *all, const struct grid *grid, uint32_t s)
 {
 	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
@@ -455,7 +456,7 @@ static void assert_equals_whole(
 	free(wanted);
 }
 
-/* Pack and unpack one, as if it had come to another process, over what stays behind. */
+/* Pack and unpack one, as if it had come to another process, over old contents. */
 static void move(struct subdomain *all, const struct grid *grid, uint32_t s, bool lockstep)
 {
 	size_t bytes = subdomain_packed_bytes(&all[s]);
@@ -470,7 +471,8 @@ static void move(struct subdomain *all, const struct grid *grid, uint32_t s, boo
 	connect(all, grid, s);
 }
 
-/* In lockstep the order within an iteration makes no difference, nor do moves, ranks or the cut. */
+/* In lockstep the order within an iteration makes no difference, nor do moves, ranks or the
+ * division. */
 static void check_lockstep(enum grid_cut cut, uint32_t ranks, bool moves)
 {
 	struct grid grid;
@@ -505,7 +507,8 @@ static void lockstep_equals_whole(void **state)
 				check_lockstep(cut, ranks, moves);
 }
 
-/* Asynchronously one order of updates gives the same bits and counts, whether some move or not. */
+/* Without lockstep, one order of updates gives the same bits and counts, whether some subdomains
+ * move or not. */
 static void moved_go_on(void **state)
 {
 	struct grid grid;
@@ -538,7 +541,7 @@ static void moved_go_on(void **state)
 	free_all(go, &grid);
 }
 
-/* The other side of a neighbour that is elsewhere: what it showed is put into an edge here. */
+/* A neighbour that is elsewhere: what it showed is put into an edge here. */
 static void edge_in_place_of_a_neighbour(void **state)
 {
 	struct grid grid;
@@ -569,7 +572,8 @@ static void edge_in_place_of_a_neighbour(void **state)
 
 static void damaged_are_refused(void **state)
 {
-	/* Bytes of the head: magic, number, each of the block's four, and a lag before the start. */
+	/* Bytes of the head: magic, number, each of the block's four, and a lag before the
+	 * start. */
 	static const size_t at[] = {0, 4, 8, 12, 16, 20, 47};
 	struct grid grid;
 	struct subdomain *other = edge_allocate(1, sizeof(*other));
@@ -611,11 +615,11 @@ static void lag_is_counted(void **state)
 	}
 	assert_int_equal(all[0].lag_sum, 0 + 1 + 2 + 3 + 4);
 	assert_int_equal(all[0].lag_max, 4);
-	assert_int_equal(subdomain_fetch(&all[1]), 0); /* what is newer is not stale */
+	assert_int_equal(subdomain_fetch(&all[1]), 0); /* newer is not stale */
 	free_all(all, &grid);
 }
 
-/* Any order that leaves none behind for ever ends at the same solution. */
+/* Any order that does not leave a subdomain behind for ever ends at the same solution. */
 static void chaos_converges(void **state)
 {
 	uint64_t seed = 3;

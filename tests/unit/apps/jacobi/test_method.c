@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The words of --balance and --dplb, and the names of what they stand for. */
+/* The words of --balance and --dplb, and the names of their values. */
 #undef NDEBUG
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Masks, on threads made for it: the test's own keep what they have. With
- * one CPU there is less to see, but nothing fails.
+ * Affinity masks, on threads created for this: the test's own keep theirs. With one CPU there is
+ * less to see, but nothing fails.
  */
 #undef NDEBUG
 #include "daemon/act/act.h"
@@ -28,7 +28,7 @@
 		skip();                                                                            \
 	} while (0)
 
-/* A thread that sleeps, and tells on which CPU it woke up when asked. */
+/* A thread that sleeps, and reports on request on which CPU it woke up. */
 struct sleeper {
 	pthread_t thread;
 	sem_t asked, answered;
@@ -37,7 +37,7 @@ struct sleeper {
 	bool end;
 };
 
-static void *sleep_and_tell(void *argument)
+static void *sleep_and_report(void *argument)
 {
 	struct sleeper *s = argument;
 
@@ -63,7 +63,7 @@ static void begin(struct sleeper *s)
 	memset(s, 0, sizeof *s);
 	sem_init(&s->asked, 0, 0);
 	sem_init(&s->answered, 0, 0);
-	assert_int_equal(pthread_create(&s->thread, NULL, sleep_and_tell, s), 0);
+	assert_int_equal(pthread_create(&s->thread, NULL, sleep_and_report, s), 0);
 	while (sem_wait(&s->answered) < 0)
 		;
 }
@@ -77,7 +77,7 @@ static void finish(struct sleeper *s)
 	sem_destroy(&s->answered);
 }
 
-/* The number of a process that was there and is gone. */
+/* The number of a process that has ended. */
 static pid_t dead_pid(void)
 {
 	pid_t pid = fork();
@@ -89,7 +89,7 @@ static pid_t dead_pid(void)
 	return pid;
 }
 
-/* ---- Masks as such ---- */
+/* ---- Masks in general ---- */
 
 static void test_masks(void **state)
 {
@@ -158,7 +158,7 @@ static void test_pin(void **state)
 	assert_int_equal(act_set_mask(s.tid, &all), 0);
 	assert_int_equal(cpuset_of_thread(s.tid, &mask), 0);
 	assert_memory_equal(&mask, &all, sizeof mask);
-	assert_int_equal(cpuset_of_thread(0, &mask), 0); /* ours is as it was */
+	assert_int_equal(cpuset_of_thread(0, &mask), 0); /* ours is unchanged */
 	assert_memory_equal(&mask, &all, sizeof mask);
 	finish(&s);
 }
@@ -185,7 +185,7 @@ static void test_absent_cpus(void **state)
 	assert_int_equal(cpuset_of_thread(s.tid, &mask), 0);
 	assert_memory_equal(&mask, &all, sizeof mask);
 
-	/* With one that is there, that one is what is left. */
+	/* With one that exists, that one is left. */
 	cpuset_add(&absent, cpuset_nth(&all, 0));
 	assert_int_equal(act_set_mask(s.tid, &absent), 0);
 	assert_int_equal(cpuset_of_thread(s.tid, &mask), 0);
@@ -207,7 +207,7 @@ static void test_gone(void **state)
 	struct sleeper s; /* a thread of a process that lives on */
 	begin(&s);
 	finish(&s);
-	/* Joined is not quite gone: the kernel tells first. */
+	/* pthread_join() returns a moment before the thread is gone. */
 	int r = 0;
 	for (int tries = 0; tries < 1000 && r != -ESRCH; tries++) {
 		r = act_pin(s.tid, cpuset_nth(&mask, 0));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Values of options: what is taken, what is refused, and in which words. */
+/* Values of options: which are accepted, which are refused, and with which message. */
 #undef NDEBUG
 #include <setjmp.h>
 #include <stdarg.h>
@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A parser whose messages are kept. */
+/* A parser that keeps its messages. */
 struct parser {
 	struct argp_state state;
 	char *text;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Sets of CPUs: lists that are misread would balance, or measure, on the wrong ones. */
+/* Sets of CPUs. A misread list would balance, or measure, on the wrong ones. */
 #undef NDEBUG
 #include "daemon/base/cpuset.h"
 
@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-/* The set as text, "0 1 2", by way of cpuset_nth(). */
+/* The set as text, "0 1 2", using cpuset_nth(). */
 static void spell(const struct cpuset *set, char *out, size_t bytes)
 {
 	*out = '\0';

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Results that reach the disk, and those that do not. */
+/* Results that reach the disk, and results that do not. */
 #undef NDEBUG
 #include "daemon/base/json_file.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Times, sizes and numbers on a command line. What is misread would balance a thousand times too
- * often, or spoil a benchmark, without a word: so the refusals count as much as the values.
+ * Times, sizes and numbers on a command line. A misread value would silently balance a thousand
+ * times too often, or spoil a benchmark. So refusals matter as much as values.
  */
 #undef NDEBUG
 #include "daemon/base/parse.h"

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The ledger: threads get back what they had, also when the process that wrote it down was
- * killed, and no thread gets what was another's. Newborn threads get what they would have
- * inherited. CPUs 1000 and 1001 are numbers that a mask may hold, not CPUs that are used; what
- * they show needs a second CPU otherwise.
+ * The ledger: threads get back the masks they had, even when the process that recorded them was
+ * killed, and no thread gets the mask of another. Newborn threads get the mask that they would have
+ * inherited. CPUs 1000 and 1001 are numbers that a mask may hold, not CPUs that are used; with real
+ * CPUs these tests would need two.
  */
 #undef NDEBUG
 #include "daemon/job/ledger.h"
@@ -36,16 +36,16 @@
 
 enum { ENTRIES = 65536 };
 
-/* A thread that sleeps until it is told to end, and what identifies it. */
+/* A thread that sleeps until it is asked to end, and what identifies it. */
 struct sleeper {
 	pthread_t thread;
 	sem_t begun, end;
 	pid_t pid, tid;
 	uint64_t start_ticks;
-	struct cpuset mask; /* that it began with */
+	struct cpuset mask; /* the one it began with */
 };
 
-static void *sleep_until_told(void *argument)
+static void *sleep_until_asked(void *argument)
 {
 	struct sleeper *s = argument;
 
@@ -69,7 +69,7 @@ static void begin(struct sleeper *s)
 	memset(s, 0, sizeof *s);
 	sem_init(&s->begun, 0, 0);
 	sem_init(&s->end, 0, 0);
-	assert_int_equal(pthread_create(&s->thread, NULL, sleep_until_told, s), 0);
+	assert_int_equal(pthread_create(&s->thread, NULL, sleep_until_asked, s), 0);
 	while (sem_wait(&s->begun) < 0)
 		;
 	s->pid = getpid();
@@ -155,7 +155,7 @@ static void test_restore(void **state)
 	ledger_free(ledger);
 }
 
-/* -c limits what is given back while juggle lives. */
+/* -c limits the restored mask while juggle lives. */
 static void test_restore_within(void **state)
 {
 	struct ledger *ledger = new_ledger();
@@ -176,13 +176,13 @@ static void test_restore_within(void **state)
 	within = mask_of(here, 1001);
 	assert_int_equal(ledger_restore(ledger, entry, &within), 0);
 	assert_mask(s.tid, &one);
-	/* Nothing would be left: all of them. */
+	/* Nothing would be left: restore all CPUs. */
 	had = mask_of(1000, 1000);
 	entry = ledger_record(ledger, s.pid, s.tid, s.start_ticks, &had);
 	assert_int_equal(act_set_mask(s.tid, &s.mask), 0);
 	assert_int_equal(ledger_restore(ledger, entry, &within), 0);
 	assert_mask(s.tid, &one);
-	/* What was written down is as it was. */
+	/* The recorded mask is unchanged. */
 	struct cpuset mask;
 	ledger_mask(ledger, entry, &mask);
 	assert_memory_equal(&mask, &had, sizeof mask);
@@ -198,7 +198,7 @@ static void test_restore_within(void **state)
 	ledger_free(ledger);
 }
 
-/* A tid that another thread has by now is left alone. */
+/* When another thread has the tid by now, it is left alone. */
 static void test_reused_tid(void **state)
 {
 	struct ledger *ledger = new_ledger();
@@ -240,7 +240,7 @@ static void test_restore_all(void **state)
 	assert_mask(s[1].tid, &one);
 	assert_mask(s[2].tid, &s[2].mask);
 
-	/* One that ended does not stop the others. */
+	/* A thread that has ended does not stop the others. */
 	finish(&s[0]);
 	assert_int_equal(act_pin(s[2].tid, last_cpu(&s[2].mask)), 0);
 	assert_int_equal(ledger_restore_all(ledger), 2);
@@ -250,7 +250,7 @@ static void test_restore_all(void **state)
 	ledger_free(ledger);
 }
 
-/* Full at 65,536 entries; each that is forgotten serves again. No thread is touched. */
+/* Full at 65,536 entries; each forgotten one can be used again. No thread is touched. */
 static void test_full(void **state)
 {
 	struct ledger *ledger = new_ledger();
@@ -281,7 +281,7 @@ static void test_full(void **state)
 	ledger_free(ledger);
 }
 
-/* The balancer writes down and pins, and is killed; the keeper puts everything back. */
+/* The balancer records masks, pins, and is killed; the keeper restores everything. */
 static void test_survives_the_writer(void **state)
 {
 	struct ledger *ledger = new_ledger();
@@ -317,7 +317,7 @@ static void test_survives_the_writer(void **state)
 
 /* ---- The inherited mask ---- */
 
-/* An entry as a line of a table. Its mask is one CPU, by which the test knows it. */
+/* An entry as a line of a table. Its mask is one CPU, by which the test recognizes it. */
 struct line {
 	pid_t pid, tid;
 	bool confined;
@@ -340,7 +340,7 @@ static struct ledger *ledger_of(const struct line *line)
 	return ledger;
 }
 
-/* Which CPU is in the mask that the thread inherits? -1: there is no such mask. */
+/* The CPU in the mask that the thread inherits; -1: it inherits none. */
 static int inherited_cpu(const struct ledger *ledger, const struct proc_thread *thread)
 {
 	struct cpuset mask, before;
@@ -399,7 +399,8 @@ static void test_inherited(void **state)
 	}
 }
 
-/* An earlier thread with the same tid is another thread; one that has ended counts no more. */
+/* An earlier thread with the same tid is a different thread; one that has ended no longer
+ * counts. */
 static void test_inherited_of_others(void **state)
 {
 	const struct line lines[] = {{CHILD, CHILD, true, 1}, {PARENT, PARENT, true, 2}, {0}};
@@ -416,7 +417,7 @@ static void test_inherited_of_others(void **state)
 	ledger_forget(ledger, 1);
 	assert_int_equal(inherited_cpu(ledger, &thread), -1);
 
-	/* The entry that is used again does not stay confined. */
+	/* An entry that is reused does not stay confined. */
 	while (ledger_record(ledger, OTHER, OTHER, TICKS, &(struct cpuset){{4}}) != 0)
 		;
 	assert_int_equal(inherited_cpu(ledger, &thread), -1);

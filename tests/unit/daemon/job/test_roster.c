@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The list of threads that were met, in the order of their tids. */
+/* The list of known threads, in the order of their tids. */
 #undef NDEBUG
 #include "daemon/job/roster.h"
 
@@ -28,7 +28,7 @@ static void test_all(void **state)
 	assert_int_equal(roster_processes(&roster, &pid), 0);
 	assert_null(pid);
 	for (int i = 0; i < THREADS; i++) {
-		/* Each tid twice, with another start; 7 processes. */
+		/* Each tid twice, with different start times; 7 processes. */
 		thread[i].slot.tid = 1 + i * 7 % 250;
 		thread[i].slot.pid = 1000 + i % 7;
 		thread[i].start_ticks = (uint64_t)i;

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The start, when the kernel refuses something in the middle of it: juggle fails as juggle, with
- * a message, and the name of its telemetry segment does not stay behind.
+ * Startup when the kernel refuses something in the middle of it: juggle fails with a message, and
+ * the name of its telemetry segment does not stay behind.
  *
- * The linker puts the functions __wrap_NAME() here in the place of NAME().
+ * The linker puts the functions __wrap_NAME() here in place of NAME().
  */
 #undef NDEBUG
 #include "daemon/keeper/keeper.h"
@@ -32,7 +32,7 @@
 		skip();                                                                            \
 	} while (0)
 
-enum { NO_SEGMENT = 90 }; /* the exit status that tells it */
+enum { NO_SEGMENT = 90 }; /* the exit status that means this */
 
 /* Which call fails, counted from 1; 0: none. It counts down in the process of juggle. */
 static int signalfd_fails, pipe2_fails, fork_fails;
@@ -103,7 +103,7 @@ _Noreturn static void run_juggle(const struct start *start, FILE *messages)
 	_exit(keeper_run(&options));
 }
 
-/* Run juggle as a process of its own, and look at what it leaves. */
+/* Run juggle as a process of its own, and check what it leaves behind. */
 static void check(const struct start *start)
 {
 	FILE *messages = tmpfile();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The report and the summary, from telemetry that is filled in memory: all keys with their
- * types and values, and what must not break them (odd bytes, zero times, counts that are
- * larger than the arrays).
+ * The report and the summary, from telemetry made up in memory: all keys with their types and
+ * values, and input that must not break them (odd bytes, zero times, counts beyond the arrays).
  */
 #undef NDEBUG
 #include "daemon/keeper/report.h"
@@ -73,7 +72,7 @@ static void set_cpus(struct telemetry *t, const struct telemetry_cpu *cpu, uint3
 	telemetry_set32(&t->cpus, count);
 }
 
-/* A run of 4 s with every field set to something else. */
+/* A run of 4 s with a different value in every field. */
 static struct telemetry *telemetry_of_run(void)
 {
 	static const struct telemetry_cpu cpus[] = {{0, 0}, {2, 0}, {5, 1}, {1, 2}, {7, 2}};
@@ -88,7 +87,7 @@ static struct telemetry *telemetry_of_run(void)
 	telemetry_set32(&t->regime, POLICY_BALANCE);
 	telemetry_set32(&t->reason, POLICY_REASON_FASTER);
 	telemetry_set(&t->period_ns, 20000000);
-	telemetry_set32(&t->threads, 1); /* now; the report has the most */
+	telemetry_set32(&t->threads, 1); /* now; the report has the maximum */
 	telemetry_set32(&t->threads_most, 6);
 	telemetry_set32(&t->idle_then, 2);
 	telemetry_set(&t->unlisted, 4);
@@ -162,7 +161,7 @@ static json_t *build(const struct telemetry *t)
 
 /* ---- The report ---- */
 
-/* The contract with those who read reports. Keys may be added, none renamed. */
+/* The contract with readers of reports. Keys may be added, but none renamed. */
 static void test_keys(void **state)
 {
 	static const struct {
@@ -240,7 +239,7 @@ static void test_values(void **state)
 	telemetry_unmap(t);
 }
 
-/* What a balancing point cost: from a histogram, so within 1/16 but never beyond the largest. */
+/* The cost of a balancing point: from a histogram, so within 1/16 but never beyond the largest. */
 static void test_cycle_costs(void **state)
 {
 	struct telemetry *t = telemetry_of_run();
@@ -354,7 +353,7 @@ static void test_words(void **state)
 	telemetry_unmap(t);
 }
 
-/* Commands and names of threads hold any bytes, JSON does not. */
+/* Commands and names of threads may hold any bytes, but JSON may not. */
 static void test_odd_bytes(void **state)
 {
 	static const struct {
@@ -402,7 +401,7 @@ static void test_zeros(void **state)
 	telemetry_unmap(t);
 }
 
-/* Counts are clipped to the arrays, whatever they are. */
+/* Counts are limited to the arrays, whatever they are. */
 static void test_beyond_the_capacity(void **state)
 {
 	static const uint32_t beyond[] = {1, 1000000, UINT32_MAX - TELEMETRY_THREADS};

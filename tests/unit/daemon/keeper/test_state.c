@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The keeper's state machine: every event in every state that matters, as tables, and random
- * histories with what must hold in each.
+ * The keeper's state machine: every event in every relevant state, as tables; and random histories,
+ * with invariants checked after each step.
  */
 #undef NDEBUG
 #include "daemon/keeper/state.h"
@@ -23,7 +23,7 @@ enum { KEEPER = 100, BALANCER = 101, COMMAND = 102, OTHER = 7, ORPHAN = 300 };
 
 /* ---- Events ---- */
 
-/* What waitpid() says of a child. */
+/* The status that waitpid() returns for a child. */
 static int exited(int code)
 {
 	return code << 8;
@@ -295,7 +295,7 @@ static void test_signals_of_a_command(void **unused)
 		for (int ignored = 0; ignored < 2; ignored++) {
 			struct keeper_event event =
 				sent(cases[i].number, cases[i].code, cases[i].sender);
-			event.ignored = ignored != 0; /* that is for the command to know */
+			event.ignored = ignored != 0; /* the command must handle it */
 			const struct keeper_actions expected = {.pass_on = cases[i].passed_on};
 			PLAY(cases[i].name, wrapping(), 0, {0, event, expected, KEEPER_WATCHING},
 				{1, child(COMMAND, exited(0)), finish, KEEPER_FINISHING},
@@ -351,7 +351,7 @@ static void test_signals_of_an_attached_juggle(void **unused)
 	}
 }
 
-/* SIGCHLD is the keeper's own, whoever sends it, and in every phase. */
+/* SIGCHLD belongs to the keeper, whoever sends it, in every phase. */
 static void test_sigchld(void **unused)
 {
 	static const int codes[] = {CLD_EXITED, CLD_KILLED, CLD_STOPPED, CLD_CONTINUED, SI_USER};
@@ -386,7 +386,7 @@ static void test_wait(void **unused)
 		{KEEPER_FINISHING, 2999999999, 3000},
 		{KEEPER_FINISHING, 1000001, 2},
 		{KEEPER_FINISHING, 1000000, 1},
-		{KEEPER_KILLING, 1, 1}, /* 0 would poll over and over */
+		{KEEPER_KILLING, 1, 1}, /* 0 would poll in a busy loop */
 		{KEEPER_KILLING, 0, 0},
 		{KEEPER_KILLING, -1, 0},
 		{KEEPER_FINISHING, -3000000000, 0},
@@ -424,13 +424,13 @@ static void test_wait_for_the_limits(void **unused)
 
 /* ---- Random histories ---- */
 
-/* What is so, beside what the keeper knows of it. */
+/* The true state, beside what the keeper knows. */
 struct world {
 	struct keeper_state keeper;
 	uint64_t random, now_ns;
-	uint64_t job_end_ns; /* 0: it runs */
+	uint64_t job_end_ns; /* 0: it is running */
 	bool command_lives, balancer_lives, process_lives;
-	bool balancer_lost; /* it died in bad order, or was given up */
+	bool balancer_lost; /* it died abnormally, or was given up */
 	int closed, kills, restores;
 	int command_status;
 };
@@ -448,7 +448,7 @@ static bool is_stop(int number)
 	return number == SIGTSTP || number == SIGTTIN || number == SIGTTOU;
 }
 
-/* What an event may lead to, whatever was before. `before` is the keeper's state then. */
+/* Check the actions that an event may cause. `before` is the keeper's state before it. */
 static void check_actions(const struct world *w, const struct keeper_state *before,
 	const struct keeper_event *event, const struct keeper_actions *actions)
 {
@@ -460,7 +460,7 @@ static void check_actions(const struct world *w, const struct keeper_state *befo
 		assert_true(is_signal && actions->pass_on == event->signal);
 		assert_true(w->command_lives && !before->attached);
 		assert_true(event->signal != SIGCHLD && event->pid != KEEPER);
-		/* keeper.c sends it to this pid: 0 would be the whole group. */
+		/* keeper.c sends it to this pid: 0 would mean the whole process group. */
 		assert_int_equal(w->keeper.command, COMMAND);
 	}
 	if (actions->stop && is_child)
@@ -514,7 +514,7 @@ static struct keeper_event some_signal(struct world *w)
 	return event;
 }
 
-/* How a child ends; the balancer's end is a loss unless it is 0. */
+/* A random end of a child. If the balancer's is not 0, it is lost. */
 static int some_end(struct world *w)
 {
 	switch (draw(w, 3)) {
@@ -554,7 +554,7 @@ static void stop_some_child(struct world *w)
 	happen(w, child(pid, draw(w, 3) == 0 ? CONTINUED : stopped(numbers[draw(w, 4)])));
 }
 
-/* No later than keeper.c would look at the time. */
+/* Advance the time, at most to when keeper.c would wake up. */
 static void let_time_pass(struct world *w)
 {
 	int wait_ms = keeper_state_wait_ms(&w->keeper, w->now_ns);
@@ -598,7 +598,7 @@ static void let_something_happen(struct world *w)
 	}
 }
 
-/* The job ends, if it has not; then the keeper waits as long as it wants to. */
+/* End the job, if it has not ended; then the keeper waits as long as it wants to. */
 static void end(struct world *w)
 {
 	if (w->command_lives)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * One domain as the tests of the parts of daemon/policy see it. To include after cmocka.h.
+ * One domain, for tests of the parts of daemon/policy. Include after cmocka.h.
  */
 #ifndef TEST_POLICY_DOMAIN_H
 #define TEST_POLICY_DOMAIN_H
@@ -41,7 +41,7 @@ static inline uint32_t apart(const struct domain *d)
 	return most - least;
 }
 
-/* So that tests can tell later who has moved: policy_thread.cpu_before. */
+/* Record CPUs, so that tests can later see which threads moved: policy_thread.cpu_before. */
 static inline void note_cpus(struct domain *d)
 {
 	for (size_t i = 0; i < d->n; i++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Random histories of a job and its policy: threads are born and end, run, sleep and wake, change their
- * rules and roles, and cannot be seen or moved for a while. To include after cmocka.h.
+ * Random histories of a job and its policy: threads are born and end, run, sleep and wake, change
+ * their rules and roles, and at times cannot be seen or moved. Include after cmocka.h.
  */
 #ifndef TEST_POLICY_HISTORY_H
 #define TEST_POLICY_HISTORY_H
@@ -14,9 +14,9 @@ struct history {
 	uint64_t seed;
 	bool asleep[ROWS_MAX];
 	uint32_t were[CPUS_MAX]; /* threads on each CPU before the step */
-	bool refused; /* some move was not carried out since members were looked at */
+	bool refused; /* some move was not carried out since the last look at members */
 	bool ended; /* a thread with a CPU ended in this interval */
-	size_t removed[ROWS_MAX]; /* rows that went after the last step, in this order */
+	size_t removed[ROWS_MAX]; /* rows removed after the last step, in this order */
 	size_t removals;
 };
 
@@ -25,7 +25,7 @@ static inline bool chance(struct history *h, int64_t one_in)
 	return random_int(&h->seed, 1, one_in) == 1;
 }
 
-/* juggle, half of the time: it has most to say. */
+/* juggle half of the time: it does the most. */
 static inline const struct policy_kind *any_kind(struct history *h)
 {
 	static const struct policy_kind *const kinds[] = {
@@ -93,7 +93,7 @@ static inline void history_thread(struct history *h, size_t row, uint64_t elapse
 	} else {
 		sight->sleeps += chance(h, 3);
 	}
-	/* Looks can fail, and callers may see more than was asked for. */
+	/* Looks can fail, and callers may see more than the policy asked for. */
 	if (look & POLICY_TIMES ? !chance(h, 20) : chance(h, 20))
 		sight->news |= POLICY_TIMES;
 	if (look & POLICY_SLEEPS && !chance(h, 10))
@@ -117,7 +117,7 @@ static inline uint64_t history_live(struct history *h)
 	bool members = machine->policy.decision.members_next;
 	uint64_t elapsed_ns = machine->policy.decision.wait_ns;
 
-	/* Now and then the caller is late, or wakes at the same moment. */
+	/* Now and then the caller is late, or wakes twice at the same moment. */
 	elapsed_ns += chance(h, 20) ? (uint64_t)random_int(&h->seed, 0, 100 * MS) : 0;
 	elapsed_ns *= !chance(h, 50);
 	h->ended = false;
@@ -125,7 +125,7 @@ static inline uint64_t history_live(struct history *h)
 		history_thread(h, i, elapsed_ns);
 	if (members && chance(h, 4))
 		history_bear(h);
-	/* Other domains get and lose threads. */
+	/* Other domains gain and lose threads. */
 	for (uint32_t d = 0; d < machine->policy.params.domains && members; d++)
 		if (d != machine->policy.params.domain && chance(h, 10))
 			machine->domain[d].threads = (uint32_t)random_int(&h->seed, 0, 20);
@@ -134,7 +134,7 @@ static inline uint64_t history_live(struct history *h)
 	return elapsed_ns;
 }
 
-/* What the next step will be given. */
+/* The observation for the next step. */
 static inline struct policy_observation history_observation(
 	const struct history *h, uint64_t elapsed_ns)
 {
@@ -147,7 +147,8 @@ static inline struct policy_observation history_observation(
 		.may_hand_over = machine->may_hand_over && machine->policy.decision.members_next};
 }
 
-/* After the step: rows that are gone are removed, decisions carried out as far as the kernel lets us. */
+/* After the step: remove rows that are gone, and carry out decisions as far as the kernel
+ * allows. */
 static inline void history_carry_out(struct history *h)
 {
 	struct machine *machine = &h->machine;

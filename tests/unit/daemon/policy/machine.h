@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A policy with a job that it sees, for tests of the step: threads that run, wait and sleep as a test
- * says, and a caller that carries decisions out. To include after cmocka.h.
+ * A policy and the job that it sees, for tests of the step: threads that run, wait and sleep as a
+ * test says, and a caller that carries out decisions. Include after cmocka.h.
  */
 #ifndef TEST_POLICY_MACHINE_H
 #define TEST_POLICY_MACHINE_H
@@ -21,12 +21,12 @@ struct machine {
 	struct policy_sight sight[ROWS_MAX];
 	struct policy_domain domain[DOMAINS_MAX];
 	size_t n;
-	int32_t tids; /* given so far */
+	int32_t tids; /* used so far */
 	uint64_t now_ns;
 	bool may_hand_over;
 };
 
-/* What tests change of juggle's defaults. */
+/* juggle's defaults, as changed for tests. */
 static inline struct policy_params defaults(const struct policy_kind *kind)
 {
 	return (struct policy_params){.kind = kind,
@@ -59,7 +59,7 @@ static inline void machine_deinit(struct machine *machine)
 	policy_deinit(&machine->policy);
 }
 
-/* A new row. Returns its number. */
+/* Add a row. Returns its number. */
 static inline size_t add(struct machine *machine, enum policy_rule rule)
 {
 	assert_true(machine->n < ROWS_MAX);
@@ -68,7 +68,7 @@ static inline size_t add(struct machine *machine, enum policy_rule rule)
 	return machine->n++;
 }
 
-/* A thread runs and waits that much, and is looked at. */
+/* A thread runs and waits for that long, and is looked at. */
 static inline void runs(struct machine *machine, size_t row, uint64_t run_ns, uint64_t wait_ns)
 {
 	struct policy_sight *sight = &machine->sight[row];
@@ -79,8 +79,8 @@ static inline void runs(struct machine *machine, size_t row, uint64_t run_ns, ui
 	sight->wait_ns += wait_ns;
 }
 
-/* One step after so long, with what the threads were said to do before; what is decided is carried
- * out. */
+/* One step after that time, with what the threads did before according to the test. Carries out the
+ * decision. */
 static inline const struct policy_decision *step(struct machine *machine, uint64_t elapsed_ns)
 {
 	machine->now_ns += elapsed_ns;
@@ -127,7 +127,7 @@ static inline uint32_t apart(const struct machine *machine)
 	return most - least;
 }
 
-/* Compute threads share what the CPUs have, evenly on each, and never sleep; others sleep. */
+/* Compute threads share the time of the CPUs, evenly on each, and never sleep; others sleep. */
 static inline void all_run(struct machine *machine, uint64_t elapsed_ns)
 {
 	uint32_t loose = confined_to(machine, POLICY_NO_CPU);
@@ -145,7 +145,8 @@ static inline void all_run(struct machine *machine, uint64_t elapsed_ns)
 	}
 }
 
-/* For a while all threads run, in the intervals that the policy asks for. Returns the last decision. */
+/* For a while all threads run, in the intervals that the policy requests. Returns the last
+ * decision. */
 static inline const struct policy_decision *go_on(struct machine *machine, uint64_t for_ns)
 {
 	const struct policy_decision *decision = &machine->policy.decision;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Placement: never more than one apart, nothing lost, whatever the numbers; swaps keep
- * what is reached here.
+ * Placement: CPUs never differ by more than one thread, and nothing is lost, whatever the numbers;
+ * swaps keep it so.
  */
 #undef NDEBUG
 #include "daemon/policy/distribute.h"
@@ -23,7 +23,7 @@ static void test_place_even(void **state)
 	for (int round = 0; round < 3000; round++) {
 		struct domain d = {.n = (size_t)random_int(&seed, 0, N_MAX),
 			.m = (size_t)random_int(&seed, 1, M_MAX)};
-		/* In two goes, as threads are found. */
+		/* In two steps, as threads are found. */
 		size_t all = d.n, first = (size_t)random_int(&seed, 0, (int64_t)all);
 		for (size_t i = 0; i < all; i++)
 			d.thread[i] = (struct policy_thread){
@@ -66,7 +66,7 @@ static void test_place_lowest_first(void **state)
 	assert_int_equal(count_moved(&d), 0);
 }
 
-/* The fewest moves that can make it even: the fullest CPUs keep one thread more. */
+/* The fewest moves that can make it even: the fullest CPUs keep one more thread. */
 static size_t moves_needed(const struct domain *d)
 {
 	uint32_t count[M_MAX];
@@ -107,7 +107,7 @@ static void test_even_out(void **state)
 		for (size_t i = 0; i < d.n; i++)
 			assert_true((d.thread[i].cpu_before == POLICY_NO_CPU) ==
 				    (d.thread[i].cpu == POLICY_NO_CPU));
-		/* Of the threads of one CPU those furthest behind went. */
+		/* Of the threads of one CPU, those furthest behind went. */
 		for (size_t k = 0; k < d.n; k++)
 			for (size_t i = 0; i < d.n && has_moved(&d, k); i++)
 				if (d.thread[i].cpu == d.thread[k].cpu_before)
@@ -131,8 +131,8 @@ static void test_pick_domain(void **state)
 			size_t pick = policy_pick_domain(domain, domains);
 			assert_true(pick < domains);
 			uint32_t threads = ++domain[pick].threads;
-			/* In proportion: none has more threads a CPU than another would
-			 * have with one more thread. */
+			/* In proportion: no domain has more threads per CPU than another would have
+			 * with one more thread. */
 			for (size_t d = 0; d < domains; d++) {
 				assert_true((uint64_t)threads * domain[d].cpus <=
 					    (uint64_t)(domain[d].threads + 1) * domain[pick].cpus);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The step under random histories (history.h): whatever happens, decisions are sane, and no two CPUs are
- * more than one thread apart. Each history is run twice at once, since equal observations have to give
- * equal decisions.
+ * The step under random histories (history.h): whatever happens, decisions are sane, and no two
+ * CPUs are more than one thread apart. Each history runs twice in parallel, since equal
+ * observations have to give equal decisions.
  */
 #undef NDEBUG
 #include <math.h>
@@ -17,7 +17,7 @@
 
 enum { HISTORIES = 400, STEPS = 300 };
 
-/* ---- What has to hold ---- */
+/* ---- Invariants ---- */
 
 static void assert_same(const struct policy *one, const struct policy *other)
 {
@@ -96,8 +96,8 @@ static void assert_looks(const struct policy *policy, const struct policy_decisi
 	assert_int_equal(decision->computing + decision->idle, policy->n);
 }
 
-/* Threads are where the regime wants them: nowhere when aside; each on a CPU, and evenly, while there is
- * balancing and all moves could be carried out. */
+/* Threads are where the regime wants them: nowhere when aside; and while balancing, each on a CPU,
+ * spread evenly, if all moves could be carried out. */
 static void assert_placed(const struct history *h, const struct policy_decision *decision)
 {
 	const struct policy *policy = &h->machine.policy;
@@ -120,8 +120,8 @@ static void assert_placed(const struct history *h, const struct policy_decision 
 	}
 }
 
-/* Between looks at members threads change places one for one, while none ends and all moves could be
- * carried out. */
+/* Between looks at members, threads only swap places, if none ends and all moves could be carried
+ * out. */
 static void assert_swapped(const struct history *h, const struct policy_decision *decision)
 {
 	if (decision->members || h->ended || h->refused)
@@ -180,7 +180,7 @@ static void test_histories(void **unused)
 		history_end(&h);
 		policy_deinit(&twin);
 	}
-	/* They are about something. */
+	/* The histories did something. */
 	assert_true(balanced > HISTORIES * STEPS / 10);
 	assert_true(moves > HISTORIES * 10);
 	assert_true(handovers > HISTORIES);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Whether a thread is idle, from what it runs. */
+/* Whether a thread is idle, judged by how much it runs. */
 #undef NDEBUG
 #include "daemon/policy/idle.h"
 
@@ -11,7 +11,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* What a share of a CPU during a time makes of a thread that was idle or not. */
+/* What a thread that was idle or not becomes after using a share of a CPU for some time. */
 static bool idle_after(bool idle, double share, int periods)
 {
 	struct policy_idle verdict = {.idle = idle};
@@ -31,7 +31,7 @@ static void test_idle(void **state)
 	assert_true(idle_after(false, 0.009, 5));
 	assert_false(idle_after(true, 1, 5));
 	assert_false(idle_after(true, 0.051, 5));
-	/* Between the two a thread stays what it was. */
+	/* Between the two thresholds a thread stays what it was. */
 	for (double share = 0.011; share < 0.05; share += 0.005) {
 		assert_true(idle_after(true, share, 100));
 		assert_false(idle_after(false, share, 100));
@@ -43,7 +43,7 @@ static void test_idle_when(void **state)
 	struct policy_idle verdict = {0};
 	(void)state;
 
-	/* Not before a whole window, so that a short wait does not count as idleness. */
+	/* Not before a whole window has passed, so that a short wait does not count as idleness. */
 	for (int i = 0; i < 49; i++)
 		assert_false(policy_idle_update(&verdict, 0, MS));
 	assert_true(policy_idle_update(&verdict, 0, MS));

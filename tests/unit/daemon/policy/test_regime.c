@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Whether balancing pays: a verdict that is reached over time. Jobs are made up of what the chooser
- * sees of them.
+ * Whether balancing pays: a verdict reached over time. Jobs are made up of what the chooser sees of
+ * them.
  */
 #undef NDEBUG
 #include "daemon/policy/regime.h"
@@ -29,14 +29,14 @@ static double random_share(uint64_t *seed)
 struct job {
 	double busy[2]; /* by enum policy_regime */
 	double noise; /* largest deviation of a window, as a share of the CPUs' time */
-	double block_hz; /* sleeps a second and thread */
+	double block_hz; /* sleeps per second and thread */
 };
 
 struct run {
 	struct policy_chooser chooser;
 	uint64_t seed;
 	int windows, windows_in[2];
-	int trials, trial_at[1000]; /* windows before each */
+	int trials, trial_at[1000]; /* windows before each trial */
 };
 
 static struct run start(uint64_t seed)
@@ -49,7 +49,7 @@ static struct run start(uint64_t seed)
 
 static bool step(struct run *run, const struct job *job)
 {
-	(void)policy_regime_count(&run->chooser, 6, 4); /* as a leader does, before each window */
+	(void)policy_regime_count(&run->chooser, 6, 4); /* as a team does before each window */
 	enum policy_regime before = run->chooser.regime;
 	enum policy_reason reason = run->chooser.reason;
 	double busy = job->busy[before] + job->noise * random_share(&run->seed);
@@ -78,7 +78,7 @@ static void steps(struct run *run, const struct job *job, int windows)
 static const struct job blocking = {.busy = {0.75, 0.95}, .noise = 0.01, .block_hz = 50};
 static const struct job harmed = {.busy = {0.90, 0.80}, .noise = 0.01, .block_hz = 50};
 
-/* What needs no trial, also in the middle of trials. */
+/* Cases that need no trial, even in the middle of trials. */
 static void test_no_trial_needed(void **state)
 {
 	static const struct {
@@ -106,7 +106,7 @@ static void test_no_trial_needed(void **state)
 		for (int before = 0; before < 20; before++) {
 			struct run run = start(before);
 			steps(&run, before % 2 ? &blocking : &harmed, before);
-			/* How often threads sleep is told by several windows. */
+			/* It takes several windows to tell how often threads sleep. */
 			bool slow = examples[i].reason == POLICY_REASON_NEVER_IDLE ||
 				    examples[i].reason == POLICY_REASON_LONG;
 			for (int k = 0; k < (slow && before > 0 ? 60 : 0); k++)
@@ -120,7 +120,7 @@ static void test_no_trial_needed(void **state)
 		}
 }
 
-/* Threads that were seen to yield do so at barriers, which may be seconds apart; others may spin. */
+/* Threads seen to yield do so at barriers, which may be seconds apart; others may spin. */
 static void test_spins(void **state)
 {
 	struct run run = start(1);
@@ -138,7 +138,7 @@ static void test_spins(void **state)
 	assert_false(run.chooser.spins || run.chooser.yields);
 }
 
-/* Workers whose subdomains move: a CPU each, they are placed whatever else runs there. */
+/* Workers whose subdomains move, with a CPU each: they are placed whatever else runs there. */
 static void test_subdomains(void **state)
 {
 	struct policy_window contested = {.elapsed_ns = WINDOW_NS,
@@ -162,11 +162,11 @@ static void test_subdomains(void **state)
 			assert_false(policy_regime_update(&chooser, &contested));
 		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
 		assert_int_equal(chooser.always, always);
-		/* More of them share CPUs again, and are moved. */
+		/* With more of them than CPUs they share again, and are moved. */
 		assert_false(policy_regime_count(&chooser, 5, 4));
 		assert_int_equal(chooser.regime, POLICY_BALANCE);
 		assert_int_equal(chooser.reason, POLICY_REASON_START);
-		/* Others among them are threads like any. */
+		/* Other threads among them count as usual. */
 		assert_false(policy_regime_count(&chooser, 4, 4));
 		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
 		chooser.subdomains = false;
@@ -232,7 +232,7 @@ static void test_settles(void **state)
 	}
 }
 
-/* Where the kernel leaves no CPU idle there is nothing to try out, until it does. */
+/* Where the kernel leaves no CPU idle there is nothing to try, until it does. */
 static void test_busy_anyway(void **state)
 {
 	struct job job = {.busy = {0.97, 0.99}, .noise = 0.01, .block_hz = 50};
@@ -248,7 +248,7 @@ static void test_busy_anyway(void **state)
 	assert_int_equal(run.chooser.settled, POLICY_BALANCE);
 }
 
-/* However noisy, trials of what is worse stay rare. */
+/* However noisy, trials of the worse regime stay rare. */
 static void test_noisy(void **state)
 {
 	struct job job = {.busy = {0.80, 0.83}, .noise = 0.1, .block_hz = 50};
@@ -285,7 +285,7 @@ static void test_gaps_grow(void **state)
 	}
 }
 
-/* Another part of the program: its phases are of another length, and what was best is not. */
+/* Another part of the program: its phases have another length, and the best regime is another. */
 static void test_looks_again(void **state)
 {
 	(void)state;
@@ -325,7 +325,7 @@ static void test_same_part(void **state)
 	assert_int_equal(run.trials, trials);
 }
 
-/* What one part of the program taught is forgotten with it. */
+/* What one part of the program taught is forgotten when it ends. */
 static void test_forgets(void **state)
 {
 	struct policy_window few = {.elapsed_ns = WINDOW_NS, .threads = 1, .cpus = 4};

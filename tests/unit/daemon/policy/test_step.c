@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The step as a whole: one situation a test. Random histories are in test_histories.c. */
+/* The step as a whole: one situation per test. Random histories are in test_histories.c. */
 #undef NDEBUG
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,7 +70,8 @@ static void test_who_computes(void **unused)
 	}
 }
 
-/* Who sleeps for a whole window is let go, and with it, where too few are left, all others. */
+/* A thread that sleeps for a whole window is released, and with it all others where too few are
+ * left. */
 static void test_falls_idle(void **unused)
 {
 	const struct policy_params params = defaults(&policy_kind_juggle);
@@ -120,7 +121,8 @@ static void test_looks(void **unused)
 		assert_true(sleepers == 0 || sleepers == 4);
 		asked += sleepers;
 	}
-	/* Members each 20 ms, sleeps with every tenth of these while threads never sleep. */
+	/* It looks at members every 20 ms, and at sleeps every tenth of these while threads never
+	 * sleep. */
 	assert_in_range(members, 40, 60);
 	assert_in_range(asked, 4 * 3, 4 * 7);
 	assert_in_range(steps, 100, 600);
@@ -148,7 +150,8 @@ static void test_places_evenly(void **unused)
 		}
 }
 
-/* Threads that end leave the others even in the same step, whether members are looked at or not. */
+/* When threads end, the others are spread evenly in the same step, whether members are looked at or
+ * not. */
 static void test_evens_out_at_once(void **unused)
 {
 	const struct policy_params params = defaults(&policy_kind_juggle);
@@ -177,7 +180,7 @@ static void test_evens_out_at_once(void **unused)
 	machine_deinit(&machine);
 }
 
-/* A move that the kernel refused is tried again when members are looked at next. */
+/* A move that the kernel refused is tried again at the next look at members. */
 static void test_tries_again(void **unused)
 {
 	const struct policy_params params = defaults(&policy_kind_juggle);
@@ -195,7 +198,7 @@ static void test_tries_again(void **unused)
 	machine_deinit(&machine);
 }
 
-/* CPUs that the domain does not have, as of a damaged trace, count as none. */
+/* CPUs that the domain does not have, as in a damaged trace, count as none. */
 static void test_foreign_cpus(void **unused)
 {
 	const struct policy_params params = defaults(&policy_kind_juggle);
@@ -229,7 +232,7 @@ static void test_expected(void **unused)
 	machine.domain[1].threads = 3;
 	go_on(&machine, 30 * MS);
 	assert_int_equal(confined_to(&machine, POLICY_NO_CPU), 0);
-	/* Once they were there, it does not matter any more. */
+	/* Once they have been there, it no longer matters. */
 	machine.domain[1].threads = 0;
 	go_on(&machine, 100 * MS);
 	assert_int_equal(confined_to(&machine, POLICY_NO_CPU), 0);
@@ -273,8 +276,8 @@ static void test_hands_over(void **unused)
 	machine_deinit(&machine);
 }
 
-/* Who was handed over is counted already, computes at once, and stays; also if it ends, or if a rule has
- * it idle after all. */
+/* A thread that was handed over is already counted, computes at once, and stays; also if it ends,
+ * or if a rule says after all that it is idle. */
 static void test_is_handed_over(void **unused)
 {
 	struct policy_params params = defaults(&policy_kind_juggle);
@@ -329,7 +332,7 @@ static void test_static(void **unused)
 		add(&machine, POLICY_RULE_COMPUTE);
 	go_on(&machine, 100 * MS);
 	assert_int_equal(apart(&machine), 1);
-	/* One goes: nothing moves, new ones fill up. */
+	/* One ends: nothing moves, and new ones fill the gap. */
 	size_t row = 0;
 	while (machine.sight[row].cpu != 1)
 		row++;
@@ -375,7 +378,8 @@ static void test_observe(void **unused)
 
 /* ---- Regimes ---- */
 
-/* A CPU for each, and none waits: nothing to do; where they wait for others, there is. */
+/* With a CPU for each and no waiting there is nothing to do; where they wait for others, there
+ * is. */
 static void test_as_many_as_cpus(void **unused)
 {
 	const struct policy_params params = defaults(&policy_kind_juggle);
@@ -396,7 +400,7 @@ static void test_as_many_as_cpus(void **unused)
 	}
 }
 
-/* Subdomains move between threads with a CPU each: they are placed, and stay. */
+/* Subdomains move between threads with a CPU each: the threads are placed, and stay. */
 static void test_subdomains(void **unused)
 {
 	const struct policy_params params = defaults(&policy_kind_juggle);
@@ -437,12 +441,12 @@ static void test_trials(void **unused)
 	}
 	assert_in_range(trials, 1, 20);
 	assert_in_range(changes, 2, 60);
-	/* It makes no difference here: then it stands aside. */
+	/* It makes no difference here, so the policy stands aside. */
 	assert_int_equal(machine.policy.chooser.settled, POLICY_ASIDE);
 	machine_deinit(&machine);
 }
 
-/* Leads of one regime are not those of the next. */
+/* Leads in one regime do not carry over to the next. */
 static void test_enter_forgets_leads(void **unused)
 {
 	const struct policy_params params = defaults(&policy_kind_juggle);
@@ -471,7 +475,7 @@ static void test_enter_forgets_leads(void **unused)
 
 /* ---- Progress ---- */
 
-/* Of three threads on two CPUs each gets its turn alone: they end up equally far. */
+/* With three threads on two CPUs, each is alone in turn: they end up equally far. */
 static void test_equal_progress(void **unused)
 {
 	struct policy_params params = defaults(&policy_kind_juggle);
@@ -491,7 +495,8 @@ static void test_equal_progress(void **unused)
 	machine_deinit(&machine);
 }
 
-/* Updates are worth what they take on average: who makes more of them in the same time is ahead. */
+/* Updates are worth the time they take on average: a thread that makes more of them in the same
+ * time is ahead. */
 static void test_updates(void **unused)
 {
 	struct policy_params params = defaults(&policy_kind_juggle);
@@ -511,14 +516,14 @@ static void test_updates(void **unused)
 		}
 		step(&machine, 2 * MS);
 	}
-	/* All ran as long. In each period thread 0 made half of all updates. */
+	/* All ran for the same time. In each period thread 0 made half of all updates. */
 	for (size_t row = 1; row < 4; row++)
 		assert_true(machine.policy.thread[0].progress_ns >
 			    machine.policy.thread[row].progress_ns + (int64_t)(5 * MS));
 	machine_deinit(&machine);
 }
 
-/* Work of any unit counts as time at its mean rate. */
+/* Work in any unit counts as time at its mean rate. */
 static void test_by_work(void **unused)
 {
 	struct policy_params params = defaults(&policy_kind_juggle);
@@ -540,7 +545,7 @@ static void test_by_work(void **unused)
 	machine_deinit(&machine);
 }
 
-/* No news of a thread is no reason to think anything of it. */
+/* No news of a thread changes nothing. */
 static void test_no_news(void **unused)
 {
 	const struct policy_params params = defaults(&policy_kind_juggle);
@@ -571,7 +576,8 @@ static void test_period_aside(void **unused)
 	machine_deinit(&machine);
 }
 
-/* What the user asks for is the period where threads are moved; elsewhere only to watch by it. */
+/* The user's period applies where threads are moved; elsewhere it only sets how often to
+ * observe. */
 static void test_period_given(void **unused)
 {
 	static const struct {
@@ -619,7 +625,7 @@ static void test_jitter(void **unused)
 	machine_deinit(&machine);
 }
 
-/* Nothing to move for long: the next point is further off; a move brings it back. */
+/* With nothing to move for long, the next point is further off; a move brings it back. */
 static void test_quiet_points(void **unused)
 {
 	struct policy_params params = defaults(&policy_kind_juggle);
@@ -642,8 +648,8 @@ static void test_quiet_points(void **unused)
 	machine_deinit(&machine);
 }
 
-/* Switches tell threads that yield from threads that spin. Ticks are for those that spin, on the CPUs that
- * they share; yields that are long past tell of long phases. */
+/* Switches distinguish threads that yield from threads that spin. Tickers are for spinning threads,
+ * on the CPUs that they share. Yields long ago mean long phases. */
 static void test_yields_and_spins(void **unused)
 {
 	(void)unused;

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The balancing point: cases made by hand from Section 2 of the paper, the promises of
- * policy.h as properties of random domains, and runs in virtual time, where the threads'
- * spread is compared with Lemma 1.
+ * The balancing point: cases made by hand from Section 2 of the paper, the promises of policy.h as
+ * properties of random domains, and runs in virtual time whose spread is compared with Lemma 1.
  */
 #undef NDEBUG
 #include "daemon/policy/distribute.h"
@@ -23,7 +22,7 @@
 
 /* ---- The balancing point, by hand ---- */
 
-/* A thread that was never without work: it ran, or waited for its CPU. */
+/* A thread that always had work: it ran, or waited for its CPU. */
 static void add_thread(struct domain *d, int32_t cpu, int64_t progress_ns, int64_t gain_ns)
 {
 	d->thread[d->n++] = (struct policy_thread){.cpu = cpu,
@@ -67,8 +66,8 @@ static void test_three_on_two(void **state)
 	assert_true(d.thread[0].moved && !d.thread[1].moved && d.thread[2].moved);
 }
 
-/* Section 2.3: rho_1 with one ahead and one behind thread, rho_2 with two behind, and one
- * fast slot: rho_2 gives, although the thread furthest behind is on rho_1. */
+/* Section 2.3: rho_1 has one thread ahead and one behind, rho_2 two behind, and there is one fast
+ * slot: rho_2 gives, although the thread furthest behind is on rho_1. */
 static void test_slowest_cpu_first(void **state)
 {
 	struct domain d = {.m = 3};
@@ -98,7 +97,7 @@ static void test_fastest_cpu_first(void **state)
 	assert_move(&d, 3, 2, 0);
 }
 
-/* Two slow CPUs and two fast slots: each slow CPU gives one thread, not one CPU two. */
+/* Two slow CPUs and two fast slots: each slow CPU gives one thread; not one CPU two. */
 static void test_cyclic(void **state)
 {
 	struct domain d = {.m = 4};
@@ -114,7 +113,7 @@ static void test_cyclic(void **state)
 	assert_move(&d, 4, 2, 1);
 }
 
-/* A CPU without anything left to give does not stop the others. */
+/* A CPU with nothing left to give does not stop the others. */
 static void test_exhausted_cpus(void **state)
 {
 	struct domain d = {.m = 4};
@@ -153,12 +152,12 @@ static void test_idle_discount(void **state)
 	assert_float_equal(d.cpu[0].speed, LAMBDA_NS / 2, 1);
 	assert_float_equal(d.cpu[1].speed, LAMBDA_NS / 2, 1);
 
-	/* Had they waited for that time, something else would have run: CPU 0 is slow. */
+	/* If they had waited for that time, something else would have run: CPU 0 is slow. */
 	d.thread[0].wait_ns = d.thread[1].wait_ns = LAMBDA_NS * 3 / 4;
 	assert_int_equal(swap(&d, (struct policy_swap_params){0}), 4);
 	assert_float_equal(d.cpu[0].speed, LAMBDA_NS / 4, 1);
 
-	/* Two that took turns, without ever meeting, left it no idle time either. */
+	/* Two that took turns, never both awake, left it no idle time either. */
 	d.thread[0].wait_ns = d.thread[1].wait_ns = 0;
 	d.thread[0].cpu = d.thread[1].cpu = 0;
 	d.thread[0].run_ns = d.thread[1].run_ns = LAMBDA_NS / 2;
@@ -175,8 +174,8 @@ static void test_idle_discount(void **state)
 	assert_float_equal(idle_ns(&d.cpu[0]), LAMBDA_NS, 1);
 }
 
-/* The kernel credits a running thread only at its ticks: one period too little, the next too
- * much. Smoothed over both, the CPUs are equal; a real difference shows all the same. */
+/* The kernel credits a running thread only at ticks: too little in one period, too much in the
+ * next. Smoothed over both, the CPUs are equal; a real difference still shows. */
 static void test_speed_is_smoothed(void **state)
 {
 	const struct policy_swap_params params = {.speed_margin = 0.02, .speed_periods = 16};
@@ -211,7 +210,7 @@ static void test_run_before_move(void **state)
 	for (int32_t j = 0; j < 2; j++)
 		for (int i = 0; i < 2; i++)
 			add_thread(&d, j, 0, LAMBDA_NS / 2);
-	/* Thread 0 came from CPU 1, whose thread 3 has come from CPU 0 without having run. */
+	/* Thread 0 came from CPU 1, whose thread 3 came from CPU 0 without having run. */
 	d.thread[0].run_ns = d.thread[0].gain_ns = LAMBDA_NS;
 	d.thread[0].left_ns = LAMBDA_NS / 2;
 	d.thread[0].left_cpu = 1;
@@ -220,7 +219,7 @@ static void test_run_before_move(void **state)
 	assert_float_equal(d.cpu[0].speed, LAMBDA_NS / 2, 1);
 	assert_float_equal(d.cpu[1].speed, LAMBDA_NS / 2, 1);
 
-	/* If that is all that CPU 0 gave its threads, it is the slow one. */
+	/* If CPU 0 gave its threads nothing else, it is the slow one. */
 	d.thread[1].run_ns = d.thread[1].gain_ns = 0;
 	d.thread[1].wait_ns = LAMBDA_NS;
 	(void)swap(&d, (struct policy_swap_params){0});
@@ -239,7 +238,7 @@ static void test_margin(void **state)
 		size_t moves = swap(&d, (struct policy_swap_params){.margin_ns = margin});
 		assert_int_equal(moves, margin <= 20 ? 2 : 0);
 		assert_true(d.thread[2].behind == (margin > 20));
-		assert_int_equal(d.cpu[1].fast_slots, 0); /* taken, or none */
+		assert_int_equal(d.cpu[1].fast_slots, 0); /* all taken, or none at all */
 	}
 }
 
@@ -254,7 +253,7 @@ static void test_nothing_to_swap(void **state)
 	assert_int_equal(swap(&d, (struct policy_swap_params){0}), 0);
 	assert_true(d.cpu[1].fast);
 
-	/* No behind threads on slow CPUs: the fast CPU has the one behind, and a slot. */
+	/* No thread behind on a slow CPU: the fast CPU has the one behind, and a slot. */
 	d = (struct domain){.m = 2};
 	add_thread(&d, 0, 100, LAMBDA_NS / 3);
 	add_thread(&d, 0, 100, LAMBDA_NS / 3);
@@ -292,7 +291,7 @@ static void test_degenerate(void **state)
 	assert_int_equal(swap(&d, params), 0);
 }
 
-/* n = m: a CPU that other work shares is slow, and its thread changes with another. */
+/* n = m: a CPU shared with other work is slow, and its thread swaps with another. */
 static void test_foreign_load(void **state)
 {
 	struct domain d = {.m = 2};
@@ -324,8 +323,8 @@ static void test_even_stays(void **state)
 	}
 }
 
-/* One slow CPU of many: the mean is nearly the speed of the others, and the margin must not hide
- * that they are fast, nor noise make some of them slow. */
+/* One slow CPU among many: the mean is nearly the speed of the others. The margin must not hide
+ * that they are fast, and noise must not make some of them slow. */
 static void test_one_slow_of_many(void **state)
 {
 	uint64_t seed = 6;
@@ -361,7 +360,7 @@ static void test_forgets(void **state)
 	assert_int_equal(d.thread[2].progress_ns, 1000000);
 }
 
-/* A thread without a CPU has no part in it: it keeps all it has. */
+/* A thread without a CPU is left out: it keeps its whole lead. */
 static void test_forgets_unplaced(void **state)
 {
 	struct domain d = {.m = 2};
@@ -394,7 +393,7 @@ static struct domain random_domain(uint64_t *seed)
 		add_thread(&d, cpu, random_int(seed, -progress, progress),
 			random_int(seed, 0, 3) == 0 ? 0 : random_int(seed, 0, LAMBDA_NS));
 		d.thread[i].wait_ns = (uint64_t)random_int(seed, 0, LAMBDA_NS);
-		if (random_word(seed) & 1) /* of another unit, as instructions are */
+		if (random_word(seed) & 1) /* in another unit, such as instructions */
 			d.thread[i].gain_ns *= 3;
 		d.thread[i].behind = random_word(seed) & 1;
 		d.thread[i].moved = random_word(seed) & 1;
@@ -497,8 +496,8 @@ static void test_swap_properties(void **state)
 struct run {
 	size_t n, m;
 	bool balance;
-	double noise; /* share by which a thread's part of a period varies */
-	double loaded; /* share of CPU 0 that other work takes */
+	double noise; /* relative variation of a thread's part of a period */
+	double loaded; /* the share of CPU 0 that other work takes */
 	int64_t margin_ns;
 };
 
@@ -562,7 +561,7 @@ static void test_spread_bounded(void **state)
 			few / lemma, many / lemma);
 		assert_true(many <= 1.01 * lemma);
 
-		/* Without moves the spread is the bound once a period, for ever. */
+		/* Without moves the spread is the bound in each period, for ever. */
 		run.balance = false;
 		assert_float_equal(largest_spread(&run, 50) / lemma, 50, 0.5);
 		assert_float_equal(largest_spread(&run, 500) / lemma, 500, 5);
@@ -581,7 +580,8 @@ static void test_spread_noise(void **state)
 		double few = largest_spread(&run, 500), many = largest_spread(&run, 5000);
 		print_message("%zu on %zu: %.2f, %.2f periods\n", run.n, run.m, few / LAMBDA_NS,
 			many / LAMBDA_NS);
-		/* Each draw can be a new record, but nothing adds up: 2000 without moves. */
+		/* Each draw can be a new record, but nothing accumulates: without moves it would be
+		 * 2000. */
 		assert_true(many < 10 * LAMBDA_NS);
 	}
 }

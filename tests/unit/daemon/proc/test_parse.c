@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The parsers of daemon/proc on recorded text, which holds what no machine at hand shows. */
+/* The parsers of daemon/proc on recorded text, with cases that machines rarely show. */
 #undef NDEBUG
 #include <errno.h>
 #include <limits.h>
@@ -35,7 +35,7 @@ static size_t load(const char *name, char text[static TEXT_BYTES])
 	return n;
 }
 
-/* Parsed from a block of exactly its size, so that a sanitizer sees each byte too far. */
+/* Parse a block of exactly that size, so that a sanitizer sees each byte read beyond it. */
 static int parse_stat_exactly(const char *text, size_t bytes, struct proc_thread *out)
 {
 	char *exact = malloc(bytes ? bytes : 1);
@@ -173,7 +173,7 @@ static void test_parse_pids(void **unused)
 	assert_int_equal(pids[1], 4250);
 	assert_int_equal(pids[2], 4194303);
 
-	/* Too small a buffer is told, not overrun. */
+	/* Too small a buffer is reported, not overrun. */
 	pids[1] = -1;
 	assert_int_equal(proc_parse_pids(text, bytes, pids, 1), 3);
 	assert_int_equal(pids[1], -1);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * daemon/proc on real processes, the only judge of what the kernel does while a tree
- * changes. Nothing here depends on speed: what a test waits for, it is told through a pipe
- * or looks for until it is there.
+ * daemon/proc on real processes, since only the kernel shows what happens while a tree changes.
+ * Nothing here depends on speed: a test waits for a message through a pipe, or looks until
+ * something is there.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -30,13 +30,13 @@ enum {
 	MANY_THREADS = 300,
 };
 
-/* A process that runs body, which tells the test what it wants to through `say`. */
+/* A process that runs body, which sends numbers to the test through `say`. */
 struct job {
 	pid_t pid;
 	int hear;
 };
 
-/* In the processes under test nothing of cmocka is used: they say no, by ending. */
+/* The processes under test use nothing of cmocka: they report a failure by ending. */
 static void require(bool condition)
 {
 	if (!condition)
@@ -71,7 +71,7 @@ static pid_t fork_below(void)
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		/* Whatever ends the test ends these, too. */
+		/* However the test ends, these end, too. */
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		if (getppid() != parent)
 			_exit(99);
@@ -96,8 +96,8 @@ static struct job job_start(void (*body)(int fd))
 	return (struct job){.pid = pid, .hear = ends[0]};
 }
 
-/* Kill everything below this process: orphans have come to it, as a subreaper. Also what
- * runs after each test, as one that failed has left its processes. */
+/* Kill everything below this process, which orphans have joined, as it is a subreaper. This also
+ * runs after each test, since a failed one leaves its processes behind. */
 static int end_all(void **unused)
 {
 	(void)unused;
@@ -286,7 +286,7 @@ static void test_read_thread(void **unused)
 	assert_int_equal(proc_read_thread(job.pid, job.pid, &thread), 0);
 	assert_true(thread.start_ticks >= own_start);
 
-	/* Not a thread of this process. */
+	/* That is not a thread of this process. */
 	assert_int_equal(proc_read_thread(getpid(), said, &thread), -ESRCH);
 	job_end(&job);
 	assert_int_equal(proc_read_thread(job.pid, job.pid, &thread), -ESRCH);
@@ -352,7 +352,7 @@ static void test_except(void **unused)
 	check_except(true);
 }
 
-/* The leader ends; another thread lives on, and has a child. */
+/* The main thread ends; another lives on, and has a child. */
 static void *thread_survivor(void *fd)
 {
 	pid_t child = fork_below();
@@ -369,7 +369,7 @@ static void body_zombie_leader(int fd)
 	pthread_t thread;
 
 	require(start_thread(thread_survivor, &fd, &thread));
-	/* The bare call: pthread_exit would want to unwind, and load a library for it. */
+	/* The bare system call: pthread_exit() would unwind, and load a library for that. */
 	syscall(SYS_exit, 0);
 }
 
@@ -434,7 +434,7 @@ static void body_many(int fd)
 		if (!start_thread(thread_idle, &fd, &thread))
 			break;
 	}
-	/* Not a tid: how many tids to expect. */
+	/* A negative number: how many tids will follow. */
 	say(fd, -started);
 	wait_for_the_end();
 }
@@ -482,7 +482,7 @@ static void *thread_brief(void *unused)
 	return NULL;
 }
 
-/* Threads that stay, each started after some that won't. */
+/* Threads that stay, each started after some that don't. */
 static void body_churn(int fd)
 {
 	pthread_t brief[CHURNED];
@@ -527,14 +527,14 @@ static void test_threads_come_and_go(void **unused)
 
 enum { ORPHANS = 40, BYSTANDERS = 60 };
 
-/* Processes whose parents end one by one, in the middle of scans: each moves to the
- * subreaper, which the scan reads first. In twos, so that some end among other ends and
- * some are the only thing that happens in a scan. */
+/* Processes whose parents end one by one in the middle of scans: each moves to the subreaper, which
+ * the scan reads first. They come in twos, so that some end among other ends, and some are the only
+ * event of a scan. */
 static void body_orphans(int fd)
 {
 	pid_t middle[ORPHANS];
 
-	signal(SIGCHLD, SIG_IGN); /* nothing of them remains to be seen */
+	signal(SIGCHLD, SIG_IGN); /* no zombies of them remain */
 	for (int i = 0; i < ORPHANS; i++) {
 		middle[i] = fork_below();
 		require(middle[i] >= 0);
@@ -544,7 +544,7 @@ static void body_orphans(int fd)
 			body_idle(fd);
 		wait_for_the_end();
 	}
-	/* Until told to go on. */
+	/* Wait for SIGCONT. */
 	require(raise(SIGSTOP) == 0);
 	for (int i = 0; i < ORPHANS; i++) {
 		kill(middle[i], SIGKILL);
@@ -562,7 +562,8 @@ static void check_orphans(bool by_ppid)
 	pid_t orphans[ORPHANS];
 	size_t n = 0;
 
-	/* They give time for an end between the reading of the subreaper and of the job. */
+	/* They give time for a process to end between the readings of the subreaper and of the
+	 * job. */
 	for (int i = 0; i < BYSTANDERS; i++) {
 		bystander = job_start(body_idle);
 		hear(bystander.hear);
@@ -573,7 +574,7 @@ static void check_orphans(bool by_ppid)
 		orphans[i] = hear(job.hear);
 	assert_int_equal(waitpid(job.pid, NULL, WUNTRACED), job.pid);
 	kill(job.pid, SIGCONT);
-	/* Until of the job only its first process and the orphans are left. */
+	/* Until only the first process and the orphans are left of the job. */
 	do {
 		n = run(scan, &threads);
 		for (int i = 0; i < ORPHANS; i++)
@@ -620,7 +621,7 @@ static void test_watch_sees_births(void **unused)
 	assert_true(proc_watch_changed(&watch));
 }
 
-/* A file that isn't the kernel's own, or that stops to be: always yes. */
+/* A file that isn't the kernel's own, or no longer is: always yes. */
 static void test_watch_untrusted(void **unused)
 {
 	struct proc_watch watch = {0};
@@ -645,7 +646,7 @@ static void test_watch_untrusted(void **unused)
 	proc_watch_deinit(&watch);
 }
 
-/* First yes, then as often as the header says, then never again. */
+/* Yes first, then as often as the header says, then never again. */
 static bool settles(struct proc_watch *watch)
 {
 	for (int call = 0; call <= 8; call++)
@@ -659,8 +660,8 @@ static bool settles(struct proc_watch *watch)
 
 enum { NO_NAMESPACE = -2, ANSWERS = 5 };
 
-/* Alone in a pid namespace, so that each birth there is one of ours. Answers with the
- * number of the line that did not hold. */
+/* Alone in a PID namespace, so that each birth there is one of ours. Sends the number of the line
+ * that failed. */
 static void body_watch_in_namespace(int fd)
 {
 	struct proc_watch watch;
@@ -671,7 +672,7 @@ static void body_watch_in_namespace(int fd)
 	say(fd, settles(&watch) ? 0 : __LINE__);
 	require(start_thread(thread_brief, NULL, &thread));
 	say(fd, settles(&watch) ? 0 : __LINE__);
-	/* Its end is no birth. */
+	/* A thread that ends is not a birth. */
 	pthread_join(thread, NULL);
 	say(fd, proc_watch_changed(&watch) ? __LINE__ : 0);
 	pid = fork();
@@ -680,7 +681,7 @@ static void body_watch_in_namespace(int fd)
 		_exit(0);
 	say(fd, settles(&watch) ? 0 : __LINE__);
 	require(waitpid(pid, NULL, 0) == pid);
-	/* A container of the job's own: what is born there has a number here as well. */
+	/* A container within the job: processes born there have a number here as well. */
 	require(unshare(CLONE_NEWPID) == 0);
 	pid = fork();
 	require(pid >= 0);
@@ -703,14 +704,14 @@ static void body_namespace(int fd)
 		say(fd, NO_NAMESPACE);
 		return;
 	}
-	/* Not fork_below: in there, no parent is to be seen. */
+	/* Not fork_below(): the parent is not visible in there. */
 	pid = fork();
 	require(pid >= 0);
 	if (pid == 0) {
 		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		body_watch_in_namespace(fd);
 	}
-	/* Should it say less than expected, the test has to hear the end. */
+	/* If it sends less than expected, the test has to see the end of file. */
 	waitpid(pid, NULL, 0);
 }
 

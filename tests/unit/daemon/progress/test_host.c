@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* How the host of segments keeps to its share of a CPU, and what it shows. */
+/* How the host of segments limits its use of CPU time, and what it publishes. */
 #undef NDEBUG
 #include "daemon/progress/host.h"
 
@@ -15,7 +15,7 @@
 #define US UINT64_C(1000)
 #define MS UINT64_C(1000000)
 
-/* The share of a CPU that points use which cost so much, one every period at most. */
+/* The share of a CPU that points use when each costs that much, with at most one per period. */
 static double share(uint64_t cost_ns, uint64_t period_ns, uint64_t *points)
 {
 	uint64_t mean_ns = 0, now = 1000 * MS, used = 0, begin = now;
@@ -49,7 +49,7 @@ static void test_dear(void **state)
 	assert_in_range(points, 4, 6);
 }
 
-/* One costly point among cheap ones is spread over some, and paid for in full. */
+/* The cost of one expensive point among cheap ones is spread over several, and paid in full. */
 static void test_smoothed(void **state)
 {
 	uint64_t mean_ns = 0, now = 0, used = 0, longest = 0;
@@ -88,8 +88,8 @@ static void test_spread(void **state)
 	assert_int_equal(progress_host_spread(view, 0), 0);
 }
 
-/* With a trace: when it wants a sample. However many there are: a look at 65,536 of them that costs
- * 1.35 ms has to leave most of 1 % of a CPU for balancing. */
+/* With a trace, a look is due when it wants a sample. However many subdomains there are: a look at
+ * 65,536 of them that costs 1.35 ms must leave most of 1 % of a CPU for balancing. */
 static void test_looks(void **state)
 {
 	(void)state;

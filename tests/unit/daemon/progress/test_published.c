@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* The table of workers: who is found in it, while another thread writes it. */
+/* The table of workers: lookups while another thread writes it. */
 #undef NDEBUG
 #include "daemon/progress/published.h"
 
@@ -36,7 +36,7 @@ static void test_roles(void **state)
 	published_init(&published);
 	assert_false(published_any(&published));
 	assert_int_equal(look(&published, 1, 1, &updates), POLICY_ROLE_UNKNOWN);
-	/* Unsorted; a tid may be claimed by a process that it does not belong to. */
+	/* Unsorted; and a process may claim a tid that it does not own. */
 	struct published_thread *thread = table(4);
 	thread[0] = (struct published_thread){.pid = 30, .tid = 31, .updates = 5};
 	thread[1] = (struct published_thread){.pid = 10, .tid = 12, .balanced = true, .updates = 6};

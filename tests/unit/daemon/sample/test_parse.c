@@ -110,7 +110,7 @@ static void test_reply_misaligned(void **state)
 	}
 }
 
-/* Each length, in a buffer of exactly that length, so that a sanitizer sees a byte too far. */
+/* Each length, in a buffer of exactly that length, so that a sanitizer sees a read beyond it. */
 static void test_reply_truncated(void **state)
 {
 	(void)state;
@@ -124,7 +124,7 @@ static void test_reply_truncated(void **state)
 				sample_parse_reply(cut + 1, n, REPLY_FAMILY, &reply), -EBADMSG);
 			assert_int_equal(reply.sequence, 99);
 
-			/* and with a header that says that this is all */
+			/* and with a header that says this is all */
 			if (n >= sizeof(struct nlmsghdr) + 4) {
 				uint32_t says = (uint32_t)n;
 				memcpy(cut + 1, &says, sizeof(says));
@@ -138,7 +138,7 @@ static void test_reply_truncated(void **state)
 	}
 }
 
-/* Where the lengths and types of the attributes stand in a reply. */
+/* Offsets of the lengths and types of the attributes in a reply. */
 #define AGGREGATE_AT 20
 #define TID_AT 24
 #define STATS_AT 32
@@ -187,13 +187,13 @@ static void test_reply_odd_contents(void **state)
 	assert_int_equal(error_with_u16(AGGREGATE_AT + 2, 5), -EBADMSG); /* of a process */
 	assert_int_equal(error_with_u16(TID_AT + 2, 9), -EBADMSG);
 	assert_int_equal(error_with_u16(STATS_AT + 2, 9), -EBADMSG);
-	/* flags in the type are no part of it */
+	/* flags are not part of the type */
 	assert_int_equal(error_with_u16(AGGREGATE_AT + 2, 4 | NLA_F_NESTED), 0);
 	/* another family */
 	assert_int_equal(sample_parse_reply(reply_v16, sizeof(reply_v16), REPLY_FAMILY + 1, &reply),
 		-ENOMSG);
 
-	/* an empty attribute in front, as some kernels have it to align the structure */
+	/* an empty attribute in front, which some kernels add to align the structure */
 	unsigned char padded[sizeof(reply_v16) + 4];
 	const struct nlattr padding = {.nla_len = 4, .nla_type = 6};
 	uint32_t says = sizeof(padded);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Every sampler that works here on threads whose CPU time is known from their own clock. */
+/* Every sampler that works here, on threads whose CPU time is known from their own clock. */
 #undef NDEBUG
 #include "daemon/sample/sampler.h"
 
@@ -54,7 +54,7 @@ static void test_names(void **state)
 
 /* ---- threads ---- */
 
-/* A thread that burns CPU time when told to, and says how much by its own clock. */
+/* A thread that burns CPU time on request, and reports how much by its own clock. */
 struct worker {
 	pthread_t thread;
 	pid_t tid;
@@ -127,7 +127,7 @@ static void wait_until_gone(pid_t tid)
 	assert_int_equal(errno, ESRCH);
 }
 
-/* Returns NULL, out loud, when the kind does not work here. */
+/* Returns NULL, with a message, when the kind does not work here. */
 static struct sampler *open_or_say(enum sampler_kind kind)
 {
 	struct sampler *sampler = NULL;
@@ -136,7 +136,7 @@ static struct sampler *open_or_say(enum sampler_kind kind)
 	if (error != 0) {
 		print_message("SKIPPED %s: %s (%s)\n", sampler_kind_name(kind), strerror(-error),
 			sampler_advice(kind, error));
-		/* only what the header allows */
+		/* only errors that the header allows */
 		assert_true(error == -EPERM || error == -ENOENT || error == -ENOSYS);
 		return NULL;
 	}
@@ -164,8 +164,8 @@ static void test_known_cpu_time(void **state)
 		uint64_t used_before = worker.used_ns;
 		worker_burn(&worker, BURN_NS);
 		uint64_t used = worker.used_ns - used_before;
-		/* Its time is brought up to date when it leaves the CPU, soon after it
-		 * has posted: wait for that, and no longer than it takes. */
+		/* Its time is updated when it leaves the CPU, soon after it has posted: wait for
+		 * that, and no longer. */
 		do {
 			sched_yield();
 			sampler_read(sampler, &slots, 1);
@@ -177,8 +177,8 @@ static void test_known_cpu_time(void **state)
 			(uintmax_t)(slot.run_ns - before.run_ns),
 			(uintmax_t)(slot.progress - before.progress),
 			sampler_progress_unit(sampler), (uintmax_t)(slot.slices - before.slices));
-		/* Not more than burnt, but for the way in and out, which a busy machine
-		 * may make long: interrupts are charged to the thread. */
+		/* No more than it burnt, except for entering and leaving, which a busy machine may
+		 * prolong: interrupts are charged to the thread. */
 		assert_true(slot.run_ns - before.run_ns < used + used / 4);
 		assert_true(slot.run_ns - before.run_ns > used - used / 4);
 		assert_true(slot.slices > before.slices);
@@ -236,8 +236,8 @@ static void test_ended_thread(void **state)
 	}
 }
 
-/* A source other than the tested one must say the same of a thread that has come to rest,
- * or is about to. */
+/* Another source must agree with the tested one on a thread that has come to rest, or is about
+ * to. */
 static void assert_same_as_schedstat(struct sampler *sampler, struct sampler_slot *slot)
 {
 	struct sampler *reference;
@@ -274,7 +274,7 @@ static void test_many_threads(void **state)
 			continue;
 		for (size_t j = 0; j < MANY; j++) {
 			worker_start(&workers[j]);
-			/* Each its own amount, so that a reply in the wrong slot shows. */
+			/* A different amount for each, so that a reply in the wrong slot shows. */
 			worker_burn(&workers[j], (j * 37 % MANY + 1) * 10000);
 			slot[j] = (struct sampler_slot){.pid = getpid(), .tid = workers[j].tid};
 			slots[j] = &slot[j];
@@ -316,7 +316,7 @@ static void test_auto(void **state)
 	sampler_free(sampler);
 }
 
-/* Descriptors run out: schedstat reads on, and leaves some to the rest of the program. */
+/* Descriptors run out: schedstat keeps reading, and leaves some to the rest of the program. */
 static void test_few_descriptors(void **state)
 {
 	enum { LIMIT = 40, SLOTS = 60 };
@@ -353,7 +353,7 @@ static void test_few_descriptors(void **state)
 	for (size_t i = 0; i < SLOTS; i++)
 		assert_int_equal(slot[i].error, 0);
 
-	/* None at all: slots with a descriptor are read, the others say why not. */
+	/* With none at all, slots with a descriptor are read, and the others report the error. */
 	int taken[LIMIT], n = 0;
 	while ((taken[n] = dup(STDERR_FILENO)) >= 0)
 		n++;
@@ -376,11 +376,11 @@ static void test_few_descriptors(void **state)
 	sampler_free(sampler);
 }
 
-/* ---- other surroundings, each in a process of its own ---- */
+/* ---- other environments, each in a process of its own ---- */
 
 #define CHILD_SKIPPED 200
 
-/* Returns what the function returned in a child. It must not assert: cmocka is the parent's. */
+/* Run a function in a child, and return its result. It must not assert: cmocka is the parent's. */
 static int in_child(int (*function)(void))
 {
 	int status;
@@ -423,7 +423,7 @@ static void test_taskstats_unprivileged(void **state)
 	int status = in_child(taskstats_as_nobody);
 	if (status == CHILD_SKIPPED)
 		SKIP("not allowed to become another user\n");
-	/* or there is none for anybody */
+	/* or nobody has it */
 	assert_true(status == EPERM || status == ENOENT);
 }
 
@@ -441,7 +441,7 @@ static int schedstat_as_nobody(void)
 	return -error;
 }
 
-/* Whatever it is, another user's thread that lives has not ended. */
+/* In any case, a live thread of another user has not ended. */
 static void test_other_users_thread(void **state)
 {
 	(void)state;
@@ -496,7 +496,7 @@ static void test_taskstats_network_namespace(void **state)
 	assert_true(status == 0 || status == ENOENT || status == EPERM);
 }
 
-/* Without /proc schedstat is gone, auto takes another, and perf does on its own. */
+/* Without /proc schedstat fails, auto chooses another, and perf works on its own. */
 static int without_proc(void)
 {
 	struct sampler *sampler;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * The reader of telemetry: what it hands out, and what it refuses, whatever lies at the name of a
+ * The reader of telemetry: what it returns, and what it refuses, whatever file has the name of a
  * segment.
  */
 #undef NDEBUG
@@ -33,7 +33,7 @@
 #define PROGRESS_OFFSET (THREADS_OFFSET + TELEMETRY_THREADS * sizeof(struct telemetry_thread))
 #define TOTAL_BYTES (PROGRESS_OFFSET + TELEMETRY_PROGRESS * sizeof(struct telemetry_progress))
 
-/* Each test has this process's segment; whatever lies at its name in the end is removed. */
+/* Each test has this process's segment; afterwards any file with its name is removed. */
 struct fixture {
 	struct telemetry *t;
 	char path[PATH_BYTES], aside[PATH_BYTES + 8];
@@ -95,7 +95,7 @@ static struct telemetry_reader *open_reader(void)
 	return reader;
 }
 
-/* ---- What it hands out ---- */
+/* ---- What it returns ---- */
 
 static void test_records(void **state)
 {
@@ -137,7 +137,7 @@ static void test_records(void **state)
 	telemetry_reader_close(NULL);
 }
 
-/* The last records are as good as the first, and there is nothing behind them. */
+/* The last records are as good as the first, and there are none after them. */
 static void test_capacities(void **state)
 {
 	struct telemetry_cpu *cpu = calloc(TELEMETRY_CPUS, sizeof *cpu);
@@ -228,7 +228,7 @@ static void test_magic_and_version(void **state)
 	assert_int_equal(try_open(NULL), -EBADMSG);
 }
 
-/* One of another version may be shorter than this header. */
+/* A segment of another version may be shorter than this header. */
 static void test_short_of_another_version(void **state)
 {
 	uint32_t version = 0;
@@ -271,7 +271,7 @@ static void test_hostile_numbers(void **state)
 
 static void test_cut_before(void **state)
 {
-	/* The longest first: what is cut off is zero for good. */
+	/* The longest first: what is cut off stays zero. */
 	static const off_t lengths[] = {TOTAL_BYTES - 1, PROGRESS_OFFSET, THREADS_OFFSET,
 		sizeof(struct telemetry), sizeof(struct telemetry) - 1, 400, 63, 12, 11, 8, 7, 1};
 	char *all = malloc(TOTAL_BYTES);
@@ -282,7 +282,7 @@ static void test_cut_before(void **state)
 	for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
 		assert_int_equal(truncate(f->path, lengths[i]), 0);
 		int error = try_open(NULL);
-		/* Cut within magic or version it is something else again, but never accepted. */
+		/* Cut within magic or version the error is another, but it is never accepted. */
 		if (lengths[i] >= 12)
 			assert_int_equal(error, -EBADMSG);
 		else
@@ -292,7 +292,7 @@ static void test_cut_before(void **state)
 	assert_int_equal(try_open(NULL), -EAGAIN);
 	assert_int_equal(truncate(f->path, TOTAL_BYTES), 0);
 	assert_int_equal(try_open(NULL), -EAGAIN);
-	/* More than was expected does no harm. */
+	/* A longer file does no harm. */
 	memcpy(f->t, all, TOTAL_BYTES);
 	assert_int_equal(truncate(f->path, TOTAL_BYTES + 1), 0);
 	assert_int_equal(try_open(NULL), 0);
@@ -366,11 +366,12 @@ static void test_others_files(void **state)
 		return;
 	assert_int_equal(chown(f->path, 65534, 65534), 0);
 	assert_int_equal(try_open(NULL), -EPERM);
-	/* The user in the name counts, too. */
+	/* The user in the name matters, too. */
 	assert_int_equal(telemetry_reader_open(getpid(), 65534, &reader, NULL), -ENOENT);
 }
 
-/* Another process with that pid made a new one: it reads on what it has opened, and says so. */
+/* Another process with that pid created a new one: the reader continues with the one it has opened,
+ * and says so. */
 static void test_replaced(void **state)
 {
 	struct telemetry t;
@@ -390,7 +391,7 @@ static void test_replaced(void **state)
 	telemetry_reader_close(reader);
 }
 
-/* A descriptor that is no file of this kind is refused, and closed. */
+/* A descriptor of another kind of file is refused, and closed. */
 static void test_descriptors(void **state)
 {
 	struct telemetry_reader *reader = NULL;
@@ -409,7 +410,7 @@ static void test_descriptors(void **state)
 	assert_null(reader);
 }
 
-/* Whatever the bytes, what is handed out keeps within its bounds. */
+/* Whatever the bytes are, what it returns keeps within its bounds. */
 static void test_noise(void **state)
 {
 	uint64_t seed = 1;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The telemetry segment: its layout, which other programs read; its name, which must not
- * stay behind; and the histogram of what balancing points cost.
+ * The telemetry segment: its layout, which other programs read; its name, which must not stay
+ * behind; and the histogram of the costs of balancing points.
  */
 #undef NDEBUG
 #include "daemon/telemetry/writer.h"
@@ -37,7 +37,7 @@
 #define PROGRESS_AT(field, offset)                                                                 \
 	assert_int_equal(offsetof(struct telemetry_progress, field), offset)
 
-/* As numbers: a reader of version 2 counts on them. Change them only with the version. */
+/* As numbers, since readers of version 2 rely on them. Change them only with the version. */
 static void test_layout(void **state)
 {
 	(void)state;
@@ -145,7 +145,7 @@ static void test_buckets(void **state)
 		assert_true(16 * off <= ns);
 	}
 	assert_int_equal(before, TELEMETRY_BUCKETS - 1);
-	/* What is larger counts as the largest. */
+	/* Larger values count as the largest. */
 	for (int power = 27; power < 64; power++)
 		assert_int_equal(telemetry_bucket(UINT64_C(1) << power), TELEMETRY_BUCKETS - 1);
 	assert_int_equal(telemetry_bucket(UINT64_MAX), TELEMETRY_BUCKETS - 1);
@@ -232,7 +232,7 @@ static void test_create(void **state)
 	(void)state;
 
 	struct telemetry *t = create();
-	/* First, since to look into a page provides it. */
+	/* Check this first, since looking at a page allocates it. */
 	if (shm_works()) {
 		assert_int_equal(lstat(path(), &st), 0);
 		assert_true(S_ISREG(st.st_mode));
@@ -254,7 +254,7 @@ static void test_create(void **state)
 	assert_int_equal(t->progress_bytes, 48);
 	assert_zero(&t->job_pid, &t->progress_bytes);
 	assert_zero((const char *)&t->progress_slots, (const char *)t + t->total_bytes);
-	/* The arrays lie behind the header, within the whole. */
+	/* The arrays lie behind the header, within the segment. */
 	assert_ptr_equal(telemetry_cpus(t), (char *)t + t->header_bytes);
 	assert_ptr_equal(telemetry_threads(t) + t->thread_capacity, telemetry_progress(t));
 	assert_ptr_equal(telemetry_progress(t) + t->progress_capacity, (char *)t + t->total_bytes);
@@ -268,7 +268,7 @@ static void test_create(void **state)
 	telemetry_unmap(t);
 }
 
-/* A leftover with our pid, of whatever content, is replaced. */
+/* A leftover with our pid is replaced, whatever its content. */
 static void test_leftover(void **state)
 {
 	struct stat st;
@@ -327,7 +327,7 @@ static void in_child(int resource, rlim_t limit, int errno_expected)
 			_exit(4);
 		if (access(path(), F_OK) == 0)
 			_exit(5);
-		/* All of it can be written to, and unlink finds nothing to harm. */
+		/* All of it is writable, and unlink does no harm. */
 		memset(telemetry_threads(t), 1,
 			TELEMETRY_THREADS * sizeof(struct telemetry_thread) +
 				TELEMETRY_PROGRESS * sizeof(struct telemetry_progress));
@@ -364,7 +364,7 @@ static void test_slots(void **state)
 	assert_null(telemetry_slot(t, &search));
 	assert_int_equal(telemetry_get32(&t->slots), TELEMETRY_THREADS);
 
-	/* Slots of threads that ended serve again, each once. */
+	/* Slots of ended threads are reused, each once. */
 	static const uint32_t ended[] = {5000, 3, 16383, 0};
 	for (size_t i = 0; i < 4; i++)
 		telemetry_set32(
@@ -377,7 +377,7 @@ static void test_slots(void **state)
 	}
 	assert_null(telemetry_slot(t, &search));
 
-	/* Where the search begins does not matter, not even at its end. */
+	/* Where the search begins does not matter, not even at the end. */
 	telemetry_set32(&threads[77].flags, TELEMETRY_THREAD_ENDED);
 	search = UINT32_MAX - 5;
 	assert_ptr_equal(telemetry_slot(t, &search), &threads[77]);

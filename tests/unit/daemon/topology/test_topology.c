@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Domains, on machines that hwloc makes up from HWLOC_SYNTHETIC, so that neither the
- * number nor the layout of this machine's CPUs matters.
+ * Domains, on machines that hwloc makes up from HWLOC_SYNTHETIC, so that the number and layout of
+ * this machine's CPUs do not matter.
  */
 #undef NDEBUG
 #include "daemon/topology/topology.h"
@@ -33,7 +33,7 @@ static struct cpuset mask_of(const int *cpus, size_t count)
 	return mask;
 }
 
-/* On `machine` (NULL: this one) the CPUs fall into the domains given. */
+/* On `machine` (NULL: this one) the CPUs fall into the given domains. */
 static void assert_domains(const char *machine, int joint, const struct topology_cpu *expected,
 	size_t count, size_t domains)
 {
@@ -74,11 +74,11 @@ static void test_split(void **state)
 	ASSERT_DOMAINS("node:1 core:2 pu:2", 0, 1, {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
 	ASSERT_DOMAINS("package:2 node:2 core:1 pu:2", 0, 4,
 		{{0, 0}, {1, 0}, {2, 1}, {3, 1}, {4, 2}, {5, 2}, {6, 3}, {7, 3}});
-	/* Nodes inside packages without cores of their own are still nodes. */
+	/* Nodes inside packages that have no cores of their own are still nodes. */
 	ASSERT_DOMAINS("package:2 [numa] core:2 pu:1", 0, 2, {{0, 0}, {1, 0}, {2, 1}, {3, 1}});
 }
 
-/* Some of the CPUs: domains are numbered as they come, without gaps. */
+/* With some of the CPUs, domains are numbered in order, without gaps. */
 static void test_part_of_a_machine(void **state)
 {
 	(void)state;
@@ -87,7 +87,7 @@ static void test_part_of_a_machine(void **state)
 	ASSERT_DOMAINS("node:2 core:64 pu:1", 0, 2, {{63, 0}, {64, 1}, {127, 1}});
 }
 
-/* Numbers that take turns between the nodes, as on many real machines. */
+/* CPU numbers that alternate between the nodes, as on many real machines. */
 static void test_interleaved(void **state)
 {
 	(void)state;
@@ -119,7 +119,7 @@ static void test_unknown(void **state)
 	ASSERT_DOMAINS("node:2 core:2 pu:1", 0, 1, {{4, 0}, {5, 0}});
 }
 
-/* A machine that hwloc cannot make sense of is one domain: balancing goes on. */
+/* A machine that hwloc cannot describe is one domain: balancing goes on. */
 static void test_no_answer(void **state)
 {
 	struct topology topology;
@@ -168,7 +168,7 @@ static void test_empty(void **state)
 	for (int joint = 0; joint < 2; joint++) {
 		memset(&topology, 0xa5, sizeof topology);
 		assert_int_equal(topology_init(&topology, &mask, joint), -EINVAL);
-		topology_deinit(&topology); /* accepts what is left */
+		topology_deinit(&topology); /* accepts a partial one */
 	}
 }
 
@@ -188,7 +188,7 @@ static int forbid_binding(void)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) < 0 ? -errno : 0;
 }
 
-/* A balancer that binds itself to each CPU in turn waits in turn behind what runs there. */
+/* If the balancer bound itself to each CPU in turn, it would wait behind what runs on each. */
 static void test_no_binding(void **state)
 {
 	struct cpuset mask;
@@ -196,7 +196,7 @@ static void test_no_binding(void **state)
 	(void)state;
 
 #if HWLOC_API_VERSION < 0x00020500
-	skip(); /* hwloc cannot be told */
+	skip(); /* hwloc cannot be configured for it */
 #endif
 	assert_int_equal(cpuset_of_thread(0, &mask), 0);
 	pid_t pid = fork();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Reading traces back: recorded ones, and damaged ones. */
+/* Reading traces back: recorded and damaged ones. */
 #undef NDEBUG
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,7 +26,7 @@ static int parse(struct trace_file *trace, struct trace_error *error, const char
 	return trace_parse(trace, text, strlen(text), error);
 }
 
-/* That the text behind the header is refused, in that line, in these words. */
+/* The text behind the header is refused, with that line and that message. */
 static void assert_refused(const char *records, size_t line, const char *why)
 {
 	struct trace_file trace;
@@ -133,7 +133,7 @@ static void test_records(void **state)
 	assert_int_equal(point->others, 1);
 	assert_int_equal(point->other[0].tid, 44);
 	assert_int_equal(point->other[0].news, POLICY_END);
-	assert_int_equal(point->other[0].work, 6); /* as run_ns, where nothing else is told */
+	assert_int_equal(point->other[0].work, 6); /* as run_ns, where the trace has nothing else */
 	assert_int_equal(point->moves, 1);
 	assert_int_equal(point->move[0].tid, 42);
 	assert_int_equal(point->move[0].from, 3);
@@ -154,7 +154,7 @@ static void test_records(void **state)
 	assert_string_equal(trace.birth[0].comm, "a name  ");
 	assert_int_equal(trace.birth[0].pid, 41);
 	assert_string_equal(trace.birth[1].comm, "");
-	/* Each domain's regime, once until it changes. */
+	/* The regime of each domain, recorded only when it changes. */
 	assert_int_equal(trace.regimes, 2);
 	assert_int_equal(trace.regime[0].domain, 1);
 	assert_true(trace.regime[0].balance);
@@ -240,7 +240,7 @@ static void test_damaged_subdomains(void **state)
 	assert_refused("updates 1 2 4611686018427387904\n", 2, "a damaged updates record");
 }
 
-/* One more than there can be. */
+/* One more than allowed. */
 static void test_too_many_subdomains(void **state)
 {
 	const size_t head = strlen(HEADER "updates 1 2"), n = TRACE_SUBDOMAINS_MAX;
@@ -295,7 +295,7 @@ static void test_no_trace(void **state)
 	}
 }
 
-/* One value of the header is another. */
+/* Other values in the header. */
 static void test_header_values(void **state)
 {
 	static const char *const tests[][2] = {
@@ -475,7 +475,7 @@ static void test_recorded(void **state)
 		size_t bytes = fixture(tests[k].name, &text), moves = 0;
 
 		assert_int_equal(trace_parse(&trace, text, bytes, &error), 0);
-		free(text); /* nothing points there */
+		free(text); /* nothing points to it */
 		assert_false(trace.cut_short);
 		assert_string_equal(trace.policy, tests[k].policy);
 		assert_int_equal(trace.points, tests[k].points);
@@ -491,7 +491,7 @@ static void test_recorded(void **state)
 	}
 }
 
-/* Wherever a trace ends, what came before is there. */
+/* Wherever a trace ends, what came before is read. */
 static void test_cut_anywhere(void **state)
 {
 	struct trace_file trace;
@@ -502,7 +502,7 @@ static void test_cut_anywhere(void **state)
 
 	(void)state;
 	for (size_t cut = 0; cut <= bytes; cut++) {
-		/* A copy that ends there, for the sanitizer to see. */
+		/* A copy that ends there, so that a sanitizer sees reads beyond it. */
 		char *part = malloc(cut > 0 ? cut : 1);
 		assert_non_null(part);
 		memcpy(part, text, cut);
@@ -520,7 +520,7 @@ static void test_cut_anywhere(void **state)
 	free(text);
 }
 
-/* Whatever one byte becomes, there is an answer. */
+/* Whatever one byte is changed to, there is an answer. */
 static void test_any_byte_damaged(void **state)
 {
 	struct trace_file trace;
@@ -543,7 +543,7 @@ static void test_any_byte_damaged(void **state)
 	free(text);
 }
 
-/* Of the same owners as the moves, whose number plb tells, too. */
+/* The owners match the moves, whose number the plb records have, too. */
 static void test_recorded_braid(void **state)
 {
 	struct trace_file trace;
@@ -591,7 +591,7 @@ static void test_files(void **state)
 	assert_int_equal(trace_read(&trace, "/tmp", &error), -EISDIR);
 	assert_int_equal(trace_read(&trace, "/dev/null", &error), -EBADMSG);
 	assert_string_equal(error.text, "nothing in it");
-	/* It has no end. */
+	/* This file has no end. */
 	assert_int_equal(trace_read(&trace, "/dev/zero", &error), -EBADMSG);
 	assert_string_equal(error.text, "no trace of juggle --trace");
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The trace: a header that a JSON parser reads, whole records or none, and one error for a
- * disk that takes no more.
+ * The trace: a header that a JSON parser reads, whole records or none, and one error when the disk
+ * is full.
  */
 #undef NDEBUG
 #include "daemon/progress/traced.h"
@@ -36,7 +36,7 @@
 
 #define HEADER "# juggle trace 2 "
 
-/* What can be published can be traced, and what is traced can be read. */
+/* Everything that can be published can be traced, and everything traced can be read. */
 _Static_assert(TRACE_WORKERS_MAX == PROGRESS_WORKERS_MAX, "limits differ");
 _Static_assert(TRACE_SUBDOMAINS_MAX == PROGRESS_SUBDOMAINS_MAX, "limits differ");
 _Static_assert(PROGRESS_TRACE_SUBDOMAINS_MAX <= TRACE_SUBDOMAINS_MAX, "limits differ");
@@ -154,13 +154,13 @@ static void test_header(void **state)
 	assert_string_equal(domains, "split");
 	assert_true(start_ns == (json_int_t)f->telemetry->start_ns);
 	assert_float_equal(period_s, 0.002, 1e-9);
-	/* As precise as it is: the periods that are replayed hang on it. */
+	/* With full precision: replayed periods depend on it. */
 	assert_true(jitter == f->options.jitter);
 	assert_true(period_auto && always && threads == 7 && margin_ns == 500000);
 	json_decref(json);
 }
 
-/* Words of a command line are bytes, and are cut off in the middle of a character. */
+/* Words of a command line are bytes, and may be cut in the middle of a character. */
 static void test_header_of_bytes(void **state)
 {
 	struct fixture *f = *state;
@@ -205,7 +205,7 @@ static void test_records(void **state)
 	assert_string_equal(text + strlen(text) - 17, "\n  thread x\nlast\n");
 }
 
-/* A record of two lines with the same number at both ends, of some length. */
+/* Add a record of two lines of that width, with the same number at both ends. */
 static void add_record(struct trace *trace, int number, int width)
 {
 	trace_begin(trace);
@@ -214,8 +214,8 @@ static void add_record(struct trace *trace, int number, int width)
 	trace_end(trace);
 }
 
-/* Checks that all records are whole and in order. Returns their number, and what the line
- * at the end says was dropped. */
+/* Checks that all records are whole and in order. Returns their number, and the number of dropped
+ * ones that the last line gives. */
 static unsigned long count_records(const char *text, unsigned long *dropped)
 {
 	unsigned long count = 0;
@@ -224,7 +224,7 @@ static unsigned long count_records(const char *text, unsigned long *dropped)
 	*dropped = 0;
 	while (*text != '\0') {
 		char *end;
-		/* No sscanf(): it looks for the end of the whole text first. */
+		/* Not sscanf(): it first searches for the end of the whole text. */
 		if (strncmp(text, "dropped ", 8) == 0) {
 			*dropped = strtoul(text + 8, &end, 10);
 			assert_string_equal(end, "\n"); /* the last line, once */
@@ -250,7 +250,7 @@ static void test_overflow(void **state)
 	struct fixture *f = *state;
 	unsigned long dropped;
 
-	/* Records of different sizes, so that the end falls anywhere; more than 8 MB. */
+	/* Records of different sizes, so that the end can fall anywhere; more than 8 MB. */
 	for (int width = 1; width < 5000; width = width * 7 + 1) {
 		struct trace *trace = open_trace(f);
 		unsigned long records = 10000000 / (unsigned)(width + 20);
@@ -263,7 +263,7 @@ static void test_overflow(void **state)
 	}
 }
 
-/* After a flush there is room again, and what was dropped in between is told. */
+/* After a flush there is room again, and the trace says how many were dropped in between. */
 static void test_overflow_then_room(void **state)
 {
 	struct fixture *f = *state;
@@ -282,7 +282,7 @@ static void test_overflow_then_room(void **state)
 	assert_non_null(strstr(f->text, "\nend 59\n"));
 }
 
-/* A record that is larger than everything does not take the next one with it. */
+/* A record that is larger than the buffer does not take the next one with it. */
 static void test_huge_record(void **state)
 {
 	struct fixture *f = *state;
@@ -317,7 +317,7 @@ static void *write_records(void *argument)
 	return NULL;
 }
 
-/* Records of several threads do not mix, while another writes them out. */
+/* Records of several threads do not mix while another thread writes them out. */
 static void test_threads(void **state)
 {
 	struct fixture *f = *state;
@@ -363,7 +363,7 @@ static void test_full_from_the_start(void **state)
 	assert_null(trace);
 }
 
-/* The disk fills up later: /dev/full takes the place of the file once it is open. */
+/* The disk fills up later: /dev/full replaces the file once it is open. */
 static void test_full_later(void **state)
 {
 	struct fixture *f = *state;
@@ -371,7 +371,7 @@ static void test_full_later(void **state)
 	int full = open("/dev/full", O_WRONLY | O_CLOEXEC);
 	if (full < 0)
 		SKIP("there is no /dev/full here\n");
-	int fd = dup(full); /* the lowest free number, which open() will get next */
+	int fd = dup(full); /* the lowest free number, which open() will use next */
 	assert_true(fd >= 0);
 	close(fd);
 	struct trace *trace = open_trace(f);
@@ -382,13 +382,13 @@ static void test_full_later(void **state)
 	assert_int_equal(trace_flush(trace), -ENOSPC);
 	for (int i = 2; i < 5; i++) {
 		add_record(trace, i, 10);
-		assert_int_equal(trace_flush(trace), 0); /* said once */
+		assert_int_equal(trace_flush(trace), 0); /* reported once */
 	}
 	trace_free(trace);
 	assert_string_equal(body(f), "");
 }
 
-/* What is told of a program of three subdomains, in time that the test sets. */
+/* Records of a program with three subdomains, in time that the test sets. */
 static void test_subdomains(void **state)
 {
 	struct fixture *f = *state;
@@ -401,7 +401,7 @@ static void test_subdomains(void **state)
 	struct progress_trace *p = progress_trace_new(trace, 42, &info);
 
 	assert_non_null(p);
-	progress_trace_moves(p, trace, 42, 5, move, 1); /* of whose is not known yet */
+	progress_trace_moves(p, trace, 42, 5, move, 1); /* the owners are not known yet */
 	assert_int_equal(progress_trace_next(p), 0);
 	progress_trace_look(p, 10, view, false);
 	assert_int_equal(progress_trace_next(p), 50000010);
@@ -440,7 +440,7 @@ static void fill(struct trace *trace)
 		} while (trace_end(trace));
 }
 
-/* As long as the records of a program keep being dropped, the trace does not say who owns what. */
+/* As long as records of a program keep being dropped, the trace does not say who owns what. */
 static void test_subdomains_dropped(void **state)
 {
 	struct fixture *f = *state;
@@ -480,7 +480,8 @@ static void test_subdomains_dropped(void **state)
 	assert_non_null(strstr(f->text, "\ndropped "));
 }
 
-/* However many there are, so many numbers a second; and none of too many. */
+/* However many there are, the number of values per second is limited; and of too many none are
+ * written. */
 static void test_many_subdomains(void **state)
 {
 	struct fixture *f = *state;
@@ -509,7 +510,7 @@ static void test_many_subdomains(void **state)
 	int samples = 0;
 	for (const char *at = text; (at = strstr(at, "updates ")) != NULL; at++)
 		samples++;
-	assert_int_equal(samples, 4); /* in 20 s, one in 6.6 s */
+	assert_int_equal(samples, 4); /* in 20 s, one every 6.6 s */
 	assert_string_equal(text + strlen(text) - 11, "plb 1 42 1\n");
 	free(view);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT */
-/* Parts of traces as text, for tests that make some up. */
+/* Parts of traces as text, for tests that make up traces. */
 #ifndef TEST_TRACE_TEXT_H
 #define TEST_TRACE_TEXT_H
 
-/* The first line: of a run of juggle that began then, with a period of 4 ms. */
+/* The first line, of a run that began then, with a period of 4 ms. */
 #define TRACE_HEADER(start_ns)                                                                     \
 	"# juggle trace 2 {\"version\":\"0.1.0\",\"command\":\"true\",\"start_ns\":" start_ns      \
 	",\"policy\":\"juggle\",\"sampler\":\"schedstat\",\"balancers\":\"domain\","               \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Ranks that update subdomains in virtual time, each at its own speed, and balance by dplb.h. A rank
- * of speed 1 with as many subdomains as at first makes one update of each in a unit of work; what
- * counts is the number of these units in a period. To include after cmocka.h.
+ * Ranks that update subdomains in virtual time, each at its own speed, and balance by dplb.h. A
+ * rank of speed 1 with its initial number of subdomains updates each once in a unit of work; only
+ * the number of these units in a period matters. Include after cmocka.h.
  */
 #ifndef TEST_DPLB_MODEL_H
 #define TEST_DPLB_MODEL_H
@@ -13,8 +13,8 @@
 #include <math.h>
 
 enum {
-	MODEL_TICKS = 20, /* of a period */
-	MODEL_STALE_TICKS = 2, /* how old is what a rank knows of others */
+	MODEL_TICKS = 20, /* in a period */
+	MODEL_STALE_TICKS = 2, /* the age of what a rank knows of others */
 	MODEL_MOVE_TICKS = 1, /* how long a subdomain is under way, and not updated */
 };
 
@@ -24,24 +24,24 @@ struct model_params {
 	enum model_knowledge knowledge;
 	struct policy_dplb_params policy;
 	uint32_t ranks, each; /* subdomains of each rank at first */
-	uint32_t most; /* that a rank takes */
+	uint32_t most; /* that a rank accepts */
 	uint32_t reach;
 	double work; /* units in a period */
-	double jitter; /* random part of the work of a tick, relative */
+	double jitter; /* relative random part of the work of a tick */
 	uint64_t seed;
 };
 
 struct model_subdomain {
 	double updates;
-	uint32_t rank, ready; /* where it is, from which tick on */
+	uint32_t rank, ready; /* where it is, and from which tick on */
 };
 
 struct model_rank {
 	double speed;
-	double average[MODEL_STALE_TICKS + 1]; /* by tick, in turn */
-	uint32_t subdomains; /* with those that are under way to it */
+	double average[MODEL_STALE_TICKS + 1]; /* by tick, as a ring */
+	uint32_t subdomains; /* including those under way to it */
 	uint32_t present;
-	uint32_t phase; /* tick of its points */
+	uint32_t phase; /* the tick of its points */
 	struct policy_dplb_state state;
 };
 
@@ -84,8 +84,8 @@ static inline size_t model_subdomains(const struct model *m)
 	return (size_t)m->params.ranks * m->params.each;
 }
 
-/* The work of a tick is shared by the subdomains that are present. PLB among the workers of the rank
- * gives more of it to those that are behind. */
+/* The present subdomains share the work of a tick. PLB among the workers of the rank gives more of
+ * it to those that are behind. */
 static inline void model_work(struct model *m)
 {
 	const struct model_params *p = &m->params;
@@ -122,7 +122,7 @@ static inline struct policy_dplb_rank model_view(const struct model *m, uint32_t
 		.room = rank->subdomains < m->params.most ? m->params.most - rank->subdomains : 0};
 }
 
-/* One that is full by the time refuses. */
+/* A rank that is full by then refuses. */
 static inline void model_send(struct model *m, uint32_t from, const struct policy_dplb_move *move)
 {
 	uint32_t left = move->pick;
@@ -156,7 +156,7 @@ static inline size_t model_known(struct model *m, uint32_t self)
 	return n;
 }
 
-/* The reduction's result is the same for all whose point comes at one tick. */
+/* All ranks whose points come at one tick get the same result. */
 static inline void model_reduce(struct model *m, struct policy_dplb_rank ends[2])
 {
 	ends[0] = ends[1] = model_view(m, 0, MODEL_STALE_TICKS);
@@ -203,7 +203,7 @@ static inline double model_spread(const struct model *m)
 	return most - least;
 }
 
-/* Runs for so many periods. Returns the largest spread of averages meanwhile. */
+/* Runs for that many periods. Returns the largest spread of averages. */
 static inline double model_run(struct model *m, uint32_t periods)
 {
 	double worst = 0;

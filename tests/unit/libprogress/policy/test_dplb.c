@@ -45,7 +45,7 @@ static int64_t target(const struct ranks *ranks, uint32_t self)
 	return move.to;
 }
 
-/* Step 3: the least advanced sends, to the most advanced, and of two that to the first. */
+/* Step 3: the least advanced rank sends to the most advanced; of two such ranks, to the first. */
 static void test_who(void **unused)
 {
 	struct ranks ranks = begin();
@@ -62,7 +62,7 @@ static void test_who(void **unused)
 	assert_int_equal(target(&ranks, 0), 3);
 }
 
-/* All that are far enough behind send, whoever is behind them. */
+/* All ranks that are far enough behind send, whoever is further behind. */
 static void test_all_behind(void **unused)
 {
 	const struct policy_dplb_params all = {.threshold = 10, .keep = 2, .all_behind = true};
@@ -105,7 +105,7 @@ static void test_keep(void **unused)
 	assert_int_equal(target(&ranks, 2), -1);
 }
 
-/* Not to one without room; and to the next only if that is far enough ahead. */
+/* Never to a rank without room; and to the next one only if that is far enough ahead. */
 static void test_room(void **unused)
 {
 	struct ranks ranks = begin();
@@ -122,7 +122,7 @@ static void test_room(void **unused)
 	assert_int_equal(target(&ranks, 2), -1);
 }
 
-/* The average of a rank without subdomains counts neither as far behind nor as far ahead. */
+/* A rank without subdomains is neither behind nor ahead, whatever its average. */
 static void test_empty_rank(void **unused)
 {
 	struct ranks ranks = begin();
@@ -134,7 +134,7 @@ static void test_empty_rank(void **unused)
 	assert_int_equal(target(&ranks, 2), 1);
 }
 
-/* Nobody known, or nobody but oneself. */
+/* No other rank is known. */
 static void test_alone(void **unused)
 {
 	struct ranks ranks = begin();
@@ -149,7 +149,7 @@ static void test_alone(void **unused)
 	assert_false(policy_dplb_random(&params, &state, &ranks.rank[0], 4, &move));
 }
 
-/* Any subdomain, and for the random rule any rank but oneself; all of them about as often. */
+/* Any subdomain, and for the random rule any other rank; all of them about equally often. */
 static void test_random_choice(void **unused)
 {
 	enum { ROUNDS = 4000 };
@@ -184,8 +184,8 @@ static struct policy_dplb_rank any_rank(uint64_t *seed, uint32_t rank)
 		.room = (uint32_t)random_int(seed, 0, 2)};
 }
 
-/* Reductions: in whatever order and grouping, with ties, one rank comes out; and a rank that knows
- * only these two does what it does when it knows all. */
+/* Reductions give the same rank in any order and grouping, with ties; and a rank that knows only
+ * these two acts as if it knew all. */
 static void test_reductions(void **unused)
 {
 	enum { RANKS = 6 };
@@ -261,7 +261,7 @@ static void test_neighbours_by_hand(void **unused)
 	assert_int_equal(n, POLICY_DPLB_NEIGHBOURS_MAX);
 }
 
-/* Symmetric, nobody twice, nobody oneself; no further than the reach, and somebody where there is
+/* Symmetric, without duplicates or oneself; no further than the reach, and somebody where there is
  * anybody. */
 static void test_neighbours(void **unused)
 {
@@ -306,7 +306,7 @@ static struct model_params model_begin(enum model_knowledge knowledge, uint32_t 
 		.seed = ranks};
 }
 
-/* Keeps to the bounds all the time (model_send() looks), and no subdomain is lost. */
+/* The bounds hold all the time (model_send() checks them), and no subdomain is lost. */
 static void assert_all_there(const struct model *m)
 {
 	uint32_t sum = 0;
@@ -318,7 +318,7 @@ static void assert_all_there(const struct model *m)
 	assert_int_equal(sum, model_subdomains(m));
 }
 
-/* The largest spread of the first half of a run, and of the second, in updates of a period. */
+/* The largest spread in the first half of a run, and in the second, in updates of a period. */
 struct halves {
 	double first, second;
 };
@@ -339,7 +339,7 @@ static struct halves run_speeds(const struct model_params *model, const double *
 }
 
 /* Section 5: whatever the speeds, the spread of averages stays where it was; without balancing it
- * grows. With global knowledge this holds for few ranks, as one rank sends at a time. */
+ * grows. With global knowledge this holds for few ranks, as only one sends at a time. */
 static void test_spread_is_bounded(void **unused)
 {
 	const uint32_t counts[] = {2, 3, 5, 8, 16, 33, 64};
@@ -371,7 +371,7 @@ static void test_spread_is_bounded(void **unused)
 		}
 }
 
-/* Why neighbourhoods need all_behind: of ranks side by side none may seem to be the least. */
+/* Why neighbourhoods need all_behind: of adjacent ranks, none may seem to be the least advanced. */
 static void test_least_is_not_enough(void **unused)
 {
 	struct model_params model = model_begin(MODEL_NEIGHBOURS, 16);
@@ -403,7 +403,7 @@ static void test_quiet(void **unused)
 		}
 }
 
-/* Where a slow rank would have to give up more than it may: it keeps its share all the same. */
+/* A slow rank that would have to give up more than allowed still keeps its share. */
 static void test_few_subdomains(void **unused)
 {
 	struct model_params model = model_begin(MODEL_NEIGHBOURS, 8);
@@ -418,7 +418,7 @@ static void test_few_subdomains(void **unused)
 	(void)run_speeds(&model, speed);
 }
 
-/* As many as PLB needs for its pairs, but a worker that is alone needs no spare ones. */
+/* As many as PLB needs for its pairs; a worker that is alone needs no spare ones. */
 static void test_good_keep(void **unused)
 {
 	(void)unused;
@@ -445,7 +445,7 @@ static void test_good_threshold(void **unused)
 	assert_float_equal(policy_dplb_threshold(100, 60 * ms, UINT64_MAX), 50, 1e-9);
 	assert_float_equal(policy_dplb_threshold(100, 10 * ms, UINT64_MAX), 300, 1e-9);
 	assert_float_equal(policy_dplb_threshold(100, 10 * ms, 30), 15, 1e-9);
-	/* Nothing was updated; what was left behind took the mean with it. */
+	/* Nothing was updated; the subdomains left behind lowered the mean. */
 	assert_float_equal(policy_dplb_threshold(0, 500 * ms, UINT64_MAX), 0, 0);
 	assert_float_equal(policy_dplb_threshold(-5, 500 * ms, UINT64_MAX), 0, 0);
 }

@@ -55,8 +55,8 @@ static void assert_move(
 	assert_int_equal(s->subdomain[subdomain].worker, to);
 }
 
-/* Worker 0 is fast, worker 1 slow. The owner of the most updated one takes from the owner of the
- * least updated one the most updated there: 6, not the 4 that is to be sped up. */
+/* Worker 0 is fast, worker 1 slow. The owner of the most updated subdomain takes one from the owner
+ * of the least updated: its most updated, 6, not 4, which is to be sped up. */
 static void test_one_pair(void **unused)
 {
 	struct state s = begin(2, 4);
@@ -89,7 +89,8 @@ static void test_thresholds(void **unused)
 	assert_int_equal(balance(&s), 0);
 }
 
-/* The bottom subdomain itself is not sent, even where it is the only one, or the most updated. */
+/* The least updated subdomain itself is not sent, even where it is the only one, or the most
+ * updated. */
 static void test_bottom_stays(void **unused)
 {
 	struct state s = begin(2, 1);
@@ -100,7 +101,7 @@ static void test_bottom_stays(void **unused)
 	assert_int_equal(balance(&s), 0);
 }
 
-/* Nothing moves between domains in split mode, though that is where the difference is. */
+/* Nothing moves between domains in split mode, though the difference is there. */
 static void test_split(void **unused)
 {
 	struct state s = begin(4, 4);
@@ -136,7 +137,7 @@ static void test_hybrid(void **unused)
 		s.subdomain[i].updates = i < 8 ? 1000 : 0;
 	s.params.mode = POLICY_PLB_HYBRID;
 	s.params.hybrid_every = 3;
-	s.params.high = 4; /* within a domain nobody may take anything */
+	s.params.high = 4; /* nobody may take anything within a domain */
 	for (int point = 1; point <= 6; point++)
 		assert_int_equal(balance(&s), 0); /* nor from another */
 	s.params.high = 6;
@@ -149,7 +150,7 @@ static void test_hybrid(void **unused)
 	assert_int_equal(s.worker[0].subdomains + s.worker[1].subdomains, 11);
 }
 
-/* Owners that are no workers are left alone, and do no harm. */
+/* Owners that are not workers are left alone, and do no harm. */
 static void test_strangers(void **unused)
 {
 	struct state s = begin(2, 4);
@@ -165,7 +166,7 @@ static void test_strangers(void **unused)
 	assert_int_equal(s.worker[0].subdomains + s.worker[1].subdomains, 6);
 }
 
-/* Whatever comes in: nothing is lost, the thresholds hold, moves tell the truth. */
+/* Whatever the input is: nothing is lost, the thresholds hold, and moves are true. */
 static void test_random(void **unused)
 {
 	uint64_t seed = 7;
@@ -231,9 +232,9 @@ static uint64_t spread(const struct state *s)
 	return most - least;
 }
 
-/* Workers update what they own in turn, each at its own rate; the last is 19 % slower. A step
- * is the time of one update, a balancing point comes every tenth. Returns the largest
- * spread in the second half, looked at now and then. */
+/* Workers update their subdomains in turn, each at its own rate; the last is 19 % slower. A step is
+ * the time of one update, with a balancing point every tenth. Returns the largest spread in the
+ * second half, sampled now and then. */
 static uint64_t run(struct state *s, int steps, bool balanced)
 {
 	double credit[WORKERS_MAX] = {0};
@@ -263,8 +264,8 @@ static uint64_t run(struct state *s, int steps, bool balanced)
 	return worst;
 }
 
-/* Section 5.1: the spread stays where it was, four times as many iterations on; without
- * balancing it grows with them. */
+/* Section 5.1: the spread stays where it was after four times as many iterations; without balancing
+ * it grows with them. */
 static void test_spread_is_bounded(void **unused)
 {
 	const size_t workers[] = {2, 4, 12, 24};

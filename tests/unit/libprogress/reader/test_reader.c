@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The reader of segments: what it refuses, whatever the file holds; values that fit together
- * while the program writes at full speed; balancing from outside.
+ * The reader of segments: what it refuses, whatever the file holds; values that are consistent
+ * while the program writes at full speed; and balancing from outside.
  */
 #undef NDEBUG
 #include "libprogress/reader/reader.h"
@@ -173,7 +173,7 @@ static void test_views(void **state)
 	assert_int_equal(subdomain[5].owner, 1);
 	assert_int_equal(subdomain[5].holder, 1);
 
-	/* Stopped in the middle of a write: said so, and no endless waiting. */
+	/* Stopped in the middle of a write: it says so, and does not wait for ever. */
 	atomic_store(&f->v.subdomain[5].sequence, 5);
 	assert_int_equal(progress_reader_subdomains(reader, subdomain), 0);
 	assert_true(subdomain[5].torn);
@@ -227,7 +227,7 @@ static void *write_at_full_speed(void *opaque)
 
 	for (uint64_t i = 1; !atomic_load_explicit(&writer->stop, memory_order_relaxed); i++) {
 		progress_update(writer->p, 0, 1, i, (double)i);
-		/* Also at rest now and then, so that there is something to be read. */
+		/* Pause now and then, so that there is something to read. */
 		for (uint64_t pause = i % 64 == 0 ? 20000 : 0; pause > 0; pause--)
 			__asm__ volatile("" ::: "memory");
 	}
@@ -244,7 +244,7 @@ static void test_consistent(void **state)
 	uint64_t last = 0;
 
 	assert_int_equal(pthread_create(&thread, NULL, write_at_full_speed, &writer), 0);
-	/* By work: so many different records that are whole. */
+	/* Until this many different whole records have been read. */
 	for (int seen = 0; seen < 3000;) {
 		assert_int_equal(progress_reader_subdomains(reader, subdomain), 0);
 		if (subdomain[1].torn || subdomain[1].updates == last) {
@@ -281,7 +281,7 @@ static void test_version(void **state)
 
 	assert_int_equal(try_open(&version), 0);
 	assert_int_equal(version, 2);
-	/* The one before can be read, too. */
+	/* Version 1 can be read, too. */
 	f->v.header->version = 1;
 	assert_int_equal(try_open(&version), 0);
 	assert_int_equal(version, 1);
@@ -356,7 +356,7 @@ static void test_hostile_numbers(void **state)
 	assert_int_equal(try_open(NULL), -EBADMSG);
 }
 
-/* Whatever the bytes, opening and balancing end, and touch nothing but their own memory. */
+/* Whatever the bytes, opening and balancing end, and touch only their own memory. */
 static void test_noise(void **state)
 {
 	uint64_t seed = 1;
@@ -406,7 +406,7 @@ static void test_cut_short(void **state)
 	assert_int_equal(progress_reader_balance(reader, 2, &moves), -EBADMSG);
 	assert_true(progress_reader_closed(reader));
 	progress_reader_close(reader);
-	/* For tear_down() to have something to look into. */
+	/* tear_down() needs something to look into. */
 	assert_int_equal(truncate(path, (off_t)segment_size(4, 8)), 0);
 }
 
@@ -418,11 +418,11 @@ static void test_foreign_files(void **state)
 
 	segment_path(path, getpid());
 	snprintf(aside, sizeof aside, "%s.aside", path);
-	/* That of another process. */
+	/* The pid of another process. */
 	f->v.header->pid++;
 	assert_int_equal(try_open(NULL), -EPERM);
 	f->v.header->pid--;
-	/* That others could have written to. */
+	/* Others could have written to this one. */
 	assert_int_equal(chmod(path, 0620), 0);
 	assert_int_equal(try_open(NULL), -EPERM);
 	assert_int_equal(chmod(path, 0600), 0);
@@ -466,7 +466,7 @@ static void test_closed(void **state)
 	progress_reader_close(reader);
 }
 
-/* What a killed process left, and a new one with its pid replaces. */
+/* A segment left by a killed process, which a new one with its pid replaces. */
 static void test_replaced(void **state)
 {
 	char path[PATH_BYTES];
@@ -521,7 +521,7 @@ static void test_balance(void **state)
 	assert_int_equal(progress_begin(f->p, 0, &mine), 3);
 	assert_int_equal(mine[2], 6);
 
-	/* A flag that the wrong worker got is made up for. */
+	/* A flag set for the wrong worker is set again for the right one. */
 	atomic_store(&f->v.subdomain[2].owner, 0);
 	assert_int_equal(progress_reader_balance(reader, 7, &moves), 0);
 	assert_int_equal(f->v.worker[1].dirty, 1);
@@ -529,7 +529,8 @@ static void test_balance(void **state)
 	assert_int_equal((uint32_t)f->v.header->claim, SEGMENT_CLAIM_NONE);
 }
 
-/* What was there counts no more, however far behind it is, and nobody is told to pass it on. */
+/* Its old values no longer count, however far behind they are, and nobody is asked to pass it
+ * on. */
 static void test_balance_leaves_empty_places_out(void **state)
 {
 	const uint32_t *mine;
@@ -547,7 +548,7 @@ static void test_balance_leaves_empty_places_out(void **state)
 	assert_int_equal(moves, 0);
 	for (uint32_t k = 0; k < 3; k++)
 		assert_int_equal(f->v.worker[k].dirty, 0);
-	/* Back again, it does. */
+	/* Inserted again, it does count. */
 	for (uint32_t s = 4; s < 7; s++)
 		assert_int_equal(progress_insert(f->p, s, 2, 10), 0);
 	assert_int_equal(progress_reader_balance(reader, 7, &moves), 0);
@@ -578,7 +579,7 @@ static void test_claim(void **state)
 	assert_int_equal(moves, 0);
 	for (uint32_t s = 0; s < 8; s++)
 		assert_int_equal(f->v.subdomain[s].owner, owners[s]);
-	progress_reader_close(reader); /* gives nothing back that is another's */
+	progress_reader_close(reader); /* does not release a claim of another */
 	assert_int_equal((uint32_t)f->v.header->claim, BALANCER_PID);
 	assert_int_equal(progress_reader_balance(other, 2 * stale_ns + 3, &moves), 0);
 	assert_int_equal(moves, 1);
@@ -586,7 +587,7 @@ static void test_claim(void **state)
 	assert_int_equal((uint32_t)f->v.header->claim, SEGMENT_CLAIM_NONE);
 }
 
-/* The program leaves balancing to the other, for as long as that beats. */
+/* The program leaves balancing to the other as long as that one is alive. */
 static void test_program_stands_back(void **state)
 {
 	struct timespec now;

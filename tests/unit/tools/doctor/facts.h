@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Facts of a made-up machine, and what the rules find in them: for the tests of doctor. */
+/* Facts of a made-up machine, and what the rules find in them, for the tests of doctor. */
 #ifndef DOCTOR_FACTS_H
 #define DOCTOR_FACTS_H
 
@@ -87,7 +87,7 @@ static inline enum doctor_level worst(const struct doctor_system *system)
 	return level;
 }
 
-/* The command line of a launcher, its words divided by single spaces. */
+/* Parse the command line of a launcher, whose words are separated by single spaces. */
 static inline void parse_launcher(
 	struct doctor_launcher *out, enum doctor_launcher_kind kind, const char *line)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jugglectl doctor: its readers of recorded machines, of text, of launchers' command lines and of
+/* jugglectl doctor: its readers of recorded machines, of text, of launchers' command lines, and of
  * programs' libraries. */
 #undef NDEBUG
 #include <setjmp.h>
@@ -90,12 +90,12 @@ static void test_hybrid(void **state)
 	assert_false(isfinite(s->quota_cpus));
 	assert_says(s, "cpu_speeds", DOCTOR_WARNING, "(0-3) and small ones (4-7)", "juggle -c 0-3");
 	assert_says(s, "smt", DOCTOR_NOTE, "of 6 cores", "juggle -c 0,2,4-7");
-	assert_level(s, "governor", DOCTOR_NONE); /* intel_pstate's powersave is another */
+	assert_level(s, "governor", DOCTOR_NONE); /* intel_pstate's powersave is different */
 	assert_says(s, "sched_yield", DOCTOR_NOTE, "6.12.40", "6.12.63");
 	s->sampler_error[SAMPLER_PERF] = -EPERM;
 	assert_says(s, "sampler_perf", DOCTOR_NOTE, "is 4", "=2");
 	assert_int_equal(worst(s), DOCTOR_WARNING);
-	/* Kept to one kind. */
+	/* Restricted to one kind. */
 	read_machine(s, "hybrid", "4-7");
 	assert_level(s, "cpu_speeds", DOCTOR_NONE);
 	assert_level(s, "smt", DOCTOR_NONE);
@@ -121,7 +121,7 @@ static void test_quota(void **state)
 	assert_false(s->may_move_others);
 	s->cpus = mask_of("4,5");
 	assert_level(s, "cpu_quota", DOCTOR_GOOD);
-	/* CPUs of others. */
+	/* CPUs that others use. */
 	s->cpus = mask_of("2-5");
 	s->cpus_given = true;
 	assert_says(s, "cpus_given", DOCTOR_PROBLEM, "2-3 are outside the cpuset", "");
@@ -293,7 +293,7 @@ static void test_own_libraries(void **state)
 	free(program);
 }
 
-/* Any cut, and any bytes of the headers made nonsense: it reads something, or refuses. */
+/* With any cut, and any corrupted bytes in the headers, it reads something or refuses. */
 static void test_damaged_program(void **state)
 {
 	enum { HEAD = 4096, TRIES = 2000 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* jugglectl doctor: what the rules make of machines and commands that are not here. */
+/* jugglectl doctor: what the rules conclude about made-up machines and commands. */
 #undef NDEBUG
 #include <setjmp.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ static void test_plain_machine(void **state)
 	assert_int_equal(worst(s), DOCTOR_NOTE); /* taskstats needs privileges */
 	s->sampler_error[SAMPLER_TASKSTATS] = 0;
 	assert_int_equal(worst(s), DOCTOR_GOOD);
-	/* Of what nothing is known, nothing bad is said; but without CPUs known. */
+	/* Where nothing is known, nothing bad is reported; but the CPUs are known to be missing. */
 	doctor_system_init(s);
 	s->shm_tmpfs = true;
 	assert_int_equal(worst(s), DOCTOR_GOOD);
@@ -207,7 +207,7 @@ static void test_small_things(void **state)
 
 /* ---- Commands, and what they start ---- */
 
-/* What the rules say of a launcher's command line; inner is what it starts. */
+/* What the rules conclude from a launcher's command line; inner is the program that it starts. */
 static void launch(struct doctor_system *s, enum doctor_launcher_kind kind, const char *line,
 	const char *inner)
 {
@@ -249,7 +249,7 @@ static void test_mpi_rules(void **state)
 	assert_level(s, "mpi_wait", DOCTOR_NONE);
 	s->container = true;
 	assert_level(s, "mpi_single_copy", DOCTOR_NOTE);
-	/* Hardware threads are no cores. */
+	/* Hardware threads are not cores. */
 	launch(s, DOCTOR_OPEN_MPI, "mpirun -n 4 a", "a");
 	s->cores = mask_of("0,1");
 	assert_says(s, "mpi_slots", DOCTOR_PROBLEM, "4 ranks on 2 cores", "");
@@ -313,11 +313,11 @@ static void test_command_rules(void **state)
 	s->program.error = 0;
 	s->program.elf = true;
 	s->environment = bound;
-	assert_level(s, "omp_binding", DOCTOR_NOTE); /* it has no OpenMP */
+	assert_level(s, "omp_binding", DOCTOR_NOTE); /* it does not use OpenMP */
 	assert_level(s, "command_wrapper", DOCTOR_NONE);
 	strcpy(s->program.name, "/usr/bin/env");
 	assert_level(s, "command_wrapper", DOCTOR_NOTE);
-	assert_level(s, "omp_binding", DOCTOR_WARNING); /* who knows */
+	assert_level(s, "omp_binding", DOCTOR_WARNING); /* unknown */
 	strcpy(s->program.name, "app");
 	s->environment = environment;
 	assert_level(s, "omp_threads", DOCTOR_NONE);

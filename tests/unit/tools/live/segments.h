@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * For tests of live: a child with segments, which lives or dies. To be included behind cmocka.h.
+ * For tests of live: a child with segments, which lives or dies. Include after cmocka.h.
  */
 #ifndef LIVE_SEGMENTS_H
 #define LIVE_SEGMENTS_H
@@ -59,7 +59,7 @@ static inline void make_segments(void)
 		_exit(1);
 }
 
-/* A child that has done `prepare` when this returns, and waits to be killed. */
+/* A child that has run `prepare` when this returns, and waits to be killed. */
 static inline pid_t start(void (*prepare)(void))
 {
 	char ready = 0;
@@ -162,7 +162,7 @@ static inline struct live_entry get(const char *path)
 
 #define ASSERT_STATE(path, expected) assert_int_equal(get(path).state, expected)
 
-/* In place of what is there, of this user and nobody who holds it. */
+/* Replace a file by one of this user that nobody has open. */
 static inline void put(const char *path, const void *data, size_t bytes)
 {
 	unlink(path);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * What live makes of text that others wrote, and of two samples: what came, went, was reused, or went
- * back between them.
+ * How live cleans text from others, and compares two samples: what appeared, ended, was reused, or
+ * went backwards between them.
  */
 #undef NDEBUG
 #include "tools/live/internal.h"
@@ -38,7 +38,7 @@ static void assert_text(const char *text, size_t bytes, size_t room, const char 
 
 	assert_true(in != NULL && out != NULL);
 	memcpy(in, text, bytes);
-	in = realloc(in, bytes > 0 ? bytes : 1); /* nothing behind it may be read */
+	in = realloc(in, bytes > 0 ? bytes : 1); /* reads beyond it must show */
 	assert_non_null(in);
 	live_text(out, room, in, bytes);
 	assert_string_equal(out, expected);
@@ -55,7 +55,7 @@ static void test_text(void **state)
 	ASSERT_TEXT("jacobi -n 5", "jacobi -n 5");
 	ASSERT_TEXT("ends\0here", "ends");
 	ASSERT_TEXT("Größe, 中, 🙂", "Größe, 中, 🙂");
-	/* What a terminal would obey. */
+	/* Characters that control a terminal. */
 	ASSERT_TEXT("\033[2J\a\b\t\n\r\177", "?[2J??????");
 	ASSERT_TEXT("\xc2\x9b"
 		    "31m",
@@ -75,15 +75,15 @@ static void test_text_that_is_not_utf8(void **state)
 	ASSERT_TEXT("\xe4\xb8", "??");
 	ASSERT_TEXT("\xf0\x9f\x99", "???");
 	ASSERT_TEXT("\xc3(", "?(");
-	ASSERT_TEXT("\xc0\xaf", "??"); /* longer than need be */
+	ASSERT_TEXT("\xc0\xaf", "??"); /* longer than necessary */
 	ASSERT_TEXT("\xe0\x80\xaf", "???");
 	ASSERT_TEXT("\xf0\x80\x80\xaf", "????");
-	ASSERT_TEXT("\xed\xa0\x80", "???"); /* half of a pair of UTF-16 */
-	ASSERT_TEXT("\xf4\x90\x80\x80", "????"); /* beyond the last */
+	ASSERT_TEXT("\xed\xa0\x80", "???"); /* half of a surrogate pair of UTF-16 */
+	ASSERT_TEXT("\xf4\x90\x80\x80", "????"); /* beyond the last code point */
 	ASSERT_TEXT("\xf8\x88\x80\x80\x80", "?????");
 }
 
-/* Between characters, and never without an end. */
+/* Cut between characters, and always terminated. */
 static void test_text_that_is_too_long(void **state)
 {
 	(void)state;
@@ -96,7 +96,7 @@ static void test_text_that_is_too_long(void **state)
 	assert_text("\xff\xff\xff", 3, 3, "??");
 }
 
-/* Whatever the bytes, what comes out is text, and cleaning it again changes nothing. */
+/* Whatever the bytes, the result is text, and cleaning it again changes nothing. */
 static void test_text_of_noise(void **state)
 {
 	uint64_t seed = 1;
@@ -164,7 +164,7 @@ static void test_rates_of_threads(void **state)
 	assert_near(after.balancer_share, 0.001);
 	assert_true(isnan(now[0].updates_per_s));
 	assert_true(isnan(after.iteration_rate) && isnan(after.moves_per_s));
-	/* Of all the time: threads since they were met. */
+	/* Over the whole time: of threads, since they were found. */
 	now[0].since_ns = 4 * S;
 	live_compare(NULL, &after);
 	assert_near(after.interval_s, 6);
@@ -181,7 +181,7 @@ static void test_threads_come_and_go(void **state)
 
 	(void)state;
 	now[1].since_ns = 6 * S;
-	now[2].since_ns = 6 * S; /* another, to which the number came */
+	now[2].since_ns = 6 * S; /* another thread, which reused the number */
 	live_compare(&before, &after);
 	assert_near(now[0].share, 0.5);
 	assert_near(now[1].share, 1);
@@ -199,7 +199,7 @@ static void test_counters_go_back(void **state)
 	live_compare(&before, &after);
 	assert_true(isnan(now[0].share) && isnan(now[0].wait_share));
 	assert_true(isnan(after.cycles_per_s));
-	/* No time between them, or less. */
+	/* With no time between them, or less. */
 	after.now_ns = before.now_ns;
 	live_compare(&before, &after);
 	assert_true(isnan(after.interval_s) && isnan(now[0].share));
@@ -223,7 +223,7 @@ static void test_leads(void **state)
 	assert_near(now[2].lead_s, -0.5);
 	assert_true(isnan(now[3].lead_s));
 	assert_near(after.thread_spread_s, 2);
-	/* None: nothing to tell. */
+	/* Without threads there is nothing to report. */
 	after.threads = 0;
 	live_compare(NULL, &after);
 	assert_true(isnan(after.thread_spread_s));
@@ -269,8 +269,8 @@ static void test_rates_of_subdomains(void **state)
 	assert_near(now.process.iteration_rate, 100);
 	assert_near(now.process.moves_per_s, 2);
 	assert_near(now.rate[0], 10);
-	assert_true(isnan(now.rate[1])); /* it went */
-	assert_true(isnan(now.rate[2])); /* it came, with what it had done elsewhere */
+	assert_true(isnan(now.rate[1])); /* it left */
+	assert_true(isnan(now.rate[2])); /* it arrived, with what it had done elsewhere */
 	assert_true(isnan(now.rate[3])); /* another is there now */
 	assert_near(after.iteration_rate, 100);
 	assert_near(after.moves_per_s, 2);
@@ -280,7 +280,7 @@ static void test_rates_of_subdomains(void **state)
 	assert_true(isnan(now.rate[1]));
 }
 
-/* A segment that was closed and made anew, or by another process with this pid. */
+/* A segment that was closed and created again, or by another process with this pid. */
 static void test_segments_made_anew(void **state)
 {
 	struct published then = {.subdomain = {HELD(1), HELD(1), HELD(1), HELD(1)}}, now = then;
@@ -295,19 +295,19 @@ static void test_segments_made_anew(void **state)
 	assert_near(now.process.iteration_rate, 20);
 	assert_near(now.process.moves_per_s, 2);
 	assert_near(now.rate[0], 1);
-	/* With fewer places: those of before are not looked at. */
+	/* With fewer places: the old ones are not looked at. */
 	publish(&then, 10, 1);
 	publish(&now, 40, 2);
 	then.process.subdomains = 1;
 	live_compare(&before, &after);
 	assert_near(now.process.iteration_rate, 5);
-	/* It could not be read then. */
+	/* It could not be read in the first sample. */
 	then.process = (struct live_process){.pid = 10, .error = -EBADMSG, .created_ns = 3 * S};
 	live_compare(&before, &after);
 	assert_near(now.process.iteration_rate, 5);
 }
 
-/* What cannot be read has no rates, and the others count. */
+/* A segment that can't be read has no rates, and the others count. */
 static void test_processes_that_fail(void **state)
 {
 	struct published good = {.subdomain = {HELD(8), HELD(8), HELD(8), HELD(8)}};
@@ -348,12 +348,12 @@ static void test_workers(void **state)
 	assert_near(now[0].updates_per_s, 10);
 	assert_true(isnan(now[1].updates_per_s));
 	assert_true(isnan(now[2].updates_per_s));
-	/* Of all the time that the segment is there. */
+	/* Over the whole time that the segment has existed. */
 	live_compare(NULL, &after);
 	assert_near(now[0].updates_per_s, 7.5);
 }
 
-/* The time to compare many threads, of one process or each of its own. */
+/* The time it takes to compare many threads, of one process or each of its own. */
 static double seconds_to_compare(bool together)
 {
 	enum { THREADS = 16000 };

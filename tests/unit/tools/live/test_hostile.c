@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT
-/* Whatever is in a segment, and whatever happens to it meanwhile, a look at it ends. */
+/* Whatever a segment holds, and whatever happens to it meanwhile, looking at it ends. */
 #undef NDEBUG
 #include "tools/live/internal.h"
 
@@ -48,7 +48,7 @@ static void test_damaged(void **state)
 	munmap(all, bytes);
 }
 
-/* Its process is gone: then it is to be removed, whatever it is. */
+/* Its process is gone: then it may be removed, whatever it is. */
 static void test_damaged_and_stale(void **state)
 {
 	FIXTURE(f);
@@ -60,13 +60,13 @@ static void test_damaged_and_stale(void **state)
 	assert_removed(f->job);
 	assert_int_equal(mkfifo(f->job, 0600), 0);
 	assert_removed(f->job);
-	/* Not what it points to. */
+	/* The link itself, not what it points to. */
 	assert_int_equal(symlink(f->progress, f->job), 0);
 	assert_removed(f->job);
 	assert_removed(f->progress);
 }
 
-/* A look at a segment of which every byte behind what is checked may be anything. */
+/* Look at a segment in which every byte behind the checked part may be anything. */
 static void test_noise(void **state)
 {
 	uint64_t seed = 1;
@@ -87,7 +87,7 @@ static void test_noise(void **state)
 		for (size_t i = offsetof(struct telemetry, command);
 			i < offsetof(struct telemetry, progress_bytes); i++)
 			job[i] = (char)random_word(&seed);
-		/* No more than some, for time. */
+		/* Only a few, to save time. */
 		((struct telemetry *)job)->slots = (uint32_t)random_int(&seed, 0, 20);
 		((struct telemetry *)job)->progress_slots = (uint32_t)random_int(&seed, 0, 20);
 		for (size_t i = 0; i < 20 * sizeof(struct telemetry_thread); i++)
@@ -132,7 +132,7 @@ static void test_cut_while_watched(void **state)
 	assert_int_equal(sample.process[0].error, 0);
 	assert_int_equal(sample.process[0].rank, 3);
 	live_sample_deinit(&sample);
-	/* A process that publishes fails on its own. */
+	/* A damaged segment of one process does not affect others. */
 	assert_int_equal(truncate(f->progress, 300), 0);
 	assert_int_equal(live_take(live, &sample), 0);
 	assert_true(sample.process[0].error < 0);
@@ -145,7 +145,7 @@ static void test_cut_while_watched(void **state)
 	assert_int_equal(live_take(live, &sample), -ESRCH);
 	live_close(live);
 	live = NULL;
-	/* What is there is named by what can't be done with it. */
+	/* Errors say what can't be done with the file. */
 	put(f->progress, "noise", 5);
 	assert_int_equal(live_open(name, &live, &error), -EBADMSG);
 	assert_true(strstr(error.text, f->progress) != NULL);

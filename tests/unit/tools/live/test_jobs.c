@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which process belongs to which job, and which job is meant: on trees of processes, each of which is one
- * letter of a text. Programs are started anew for these, since a rank is told by the environment.
+ * Which process belongs to which job, and which job a name means, on trees of processes. Each
+ * letter of a text is one process. Each is started by exec, since the environment gives its rank.
  */
 #undef NDEBUG
 #include "tools/live/internal.h"
@@ -50,9 +50,10 @@ static void publish(void)
 		_exit(1);
 }
 
-/* "j" is a juggle and "p" publishes, "-" does nothing; each is the parent of the next. A digit, or a letter
- * from K on for tens, stands for so many that follow, beside each other. Returns true in these. */
-static bool act(const char *tree, int told)
+/* "j" is a juggle, "p" publishes, "-" does nothing; each is the parent of the next. A digit, or a
+ * letter from K on for tens, stands for that many copies of the rest, beside each other. Returns
+ * true in these. */
+static bool act(const char *tree, int out)
 {
 	pid_t self = getpid();
 	int children = tree[1] != '\0';
@@ -65,7 +66,7 @@ static bool act(const char *tree, int told)
 		children = tree[0] - '0';
 	else if (tree[0] >= 'K' && tree[0] <= 'Z')
 		children = (tree[0] - 'K' + 1) * 10;
-	if (write(told, &self, sizeof self) != sizeof self)
+	if (write(out, &self, sizeof self) != sizeof self)
 		_exit(1);
 	for (; children > 0; children--) {
 		pid_t pid = fork();
@@ -86,7 +87,7 @@ struct tree {
 static struct tree grow(const char *letters, size_t n, bool ranks)
 {
 	static char rank[] = "OMPI_COMM_WORLD_RANK=0";
-	char *environment[] = {ranks ? rank : NULL, NULL}, told[12];
+	char *environment[] = {ranks ? rank : NULL, NULL}, out[12];
 	struct tree tree = {.n = n};
 	int pipes[2];
 	pid_t parent = getpid();
@@ -98,8 +99,8 @@ static struct tree grow(const char *letters, size_t n, bool ranks)
 	if (pid == 0) {
 		if (prctl(PR_SET_PDEATHSIG, SIGKILL) < 0 || getppid() != parent)
 			_exit(1);
-		snprintf(told, sizeof told, "%d", pipes[1]);
-		execle("/proc/self/exe", "node", letters, told, (char *)NULL, environment);
+		snprintf(out, sizeof out, "%d", pipes[1]);
+		execle("/proc/self/exe", "node", letters, out, (char *)NULL, environment);
 		_exit(1);
 	}
 	close(pipes[1]);
@@ -130,7 +131,7 @@ static void fell(struct tree *tree)
 	}
 }
 
-/* ---- What is told of them ---- */
+/* ---- What live finds ---- */
 
 static struct live_entry get(pid_t pid, enum live_kind kind)
 {
@@ -146,7 +147,7 @@ static struct live_entry get(pid_t pid, enum live_kind kind)
 	return found;
 }
 
-/* How many of a tree can be chosen; the first of them. */
+/* How many jobs of a tree can be chosen; and the first of them. */
 static size_t choices(const struct tree *tree, struct live_entry *first)
 {
 	struct live_entry *entry;
@@ -220,7 +221,8 @@ static void test_juggle_in_juggle(void **state)
 	fell(&tree);
 }
 
-/* Anybody may make a file with the name of a juggle that starts: that takes no processes from others. */
+/* Anybody may create a file with the name of a juggle that is starting: that takes no processes
+ * from others. */
 static void test_name_of_a_juggle(void **state)
 {
 	char path[PATH_BYTES];
@@ -249,7 +251,7 @@ static void test_ranks(void **state)
 	struct tree tree = grow("3p-", 7, true);
 	assert_int_equal(choices(&tree, &entry), 1);
 	assert_int_equal(entry.launcher_pid, tree.pid[0]);
-	/* Of any rank, or below one, or of mpirun. */
+	/* By any rank, or a process below one, or mpirun. */
 	for (size_t i = 0; i < tree.n; i++)
 		assert_int_equal(opened_by(tree.pid[i]), -3);
 	fell(&tree);
@@ -277,7 +279,7 @@ static double seconds(int (*list)(struct live_entry **, size_t *))
 	return best_s;
 }
 
-/* To choose from many takes one look at all of them, and not one look more for each. */
+/* Choosing among many jobs takes one look at all of them, not another look for each. */
 static void test_many(void **state)
 {
 	struct live_entry entry;
@@ -303,7 +305,7 @@ static void test_numbers_of_nobody(void **state)
 	struct tree tree = grow("p", 1, false);
 	for (size_t i = 0; i < sizeof far / sizeof *far; i++)
 		assert_int_equal(live_open(far[i], &job, &error), -ENOENT);
-	/* That of a process, and as much as the type of pids has room for. */
+	/* The pid of a process plus 2^32, beyond the type of pids. */
 	snprintf(name, sizeof name, "%lld", (1LL << 32) + tree.pid[0]);
 	assert_int_equal(live_open(name, &job, &error), -ENOENT);
 	assert_non_null(strstr(error.text, name));

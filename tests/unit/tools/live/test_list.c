@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Which segments there are, and whose process is gone: on segments of children of this program, which
- * live, die, or leave what others hold.
+ * Which segments exist, and whose processes are gone. The segments belong to children of this
+ * program, which live, die, or leave files that others hold.
  */
 #undef NDEBUG
 #include "tools/live/internal.h"
@@ -32,7 +32,7 @@
 
 #define NOBODY 65534
 
-/* ---- What is told ---- */
+/* ---- What is found ---- */
 
 static void test_job(void **state)
 {
@@ -124,7 +124,7 @@ static void test_killed(void **state)
 	assert_int_equal(live_remove(&job), -EBUSY);
 	assert_int_equal(live_remove(&progress), -EBUSY);
 	assert_int_equal(access(f->job, F_OK), 0);
-	/* As a zombie, whose parent doesn't look, it is gone, too. */
+	/* A zombie that its parent doesn't reap counts as gone, too. */
 	kill(f->pid, SIGKILL);
 	assert_int_equal(waitid(P_PID, (id_t)f->pid, &info, WEXITED | WNOWAIT), 0);
 	ASSERT_STATE(f->job, LIVE_STALE);
@@ -133,12 +133,12 @@ static void test_killed(void **state)
 	assert_string_equal(get(f->job).command, "wave? -n 5");
 	assert_removed(f->job);
 	ASSERT_STATE(f->progress, LIVE_STALE);
-	/* What was told when it ran does. */
+	/* The values from when it ran are still known. */
 	assert_int_equal(live_remove(&progress), 0);
 	assert_int_equal(access(f->progress, F_OK), -1);
 }
 
-/* What is older than the process with that pid was another's. */
+/* A segment older than the process with that pid was another process's. */
 static void test_pid_reused(void **state)
 {
 	size_t bytes;
@@ -158,19 +158,19 @@ static void test_pid_reused(void **state)
 
 	all = map(f->job, &bytes);
 	((struct telemetry *)all)->start_ns = 1;
-	/* Mapped: by this process, and by the child. */
+	/* Mapped by this process, and by the child. */
 	ASSERT_STATE(f->job, LIVE_UNSEEN);
 	munmap(all, bytes);
 	ASSERT_STATE(f->job, LIVE_UNSEEN);
 }
 
-static void leave_an_heir(void)
+static void leave_a_child(void)
 {
 	make_segments();
-	pid_t heir = fork();
-	if (heir < 0)
+	pid_t child = fork();
+	if (child < 0)
 		_exit(1);
-	if (heir == 0) {
+	if (child == 0) {
 		alarm(60); /* should the test fail */
 		for (;;)
 			pause();
@@ -178,21 +178,22 @@ static void leave_an_heir(void)
 	char path[PATH_BYTES];
 	segment_path(path, getpid());
 	int fd = open(path, O_WRONLY);
-	/* To tell of it where the test looks anyway. */
-	int32_t rank = (int32_t)heir;
+	/* Publish its pid where the test looks anyway. */
+	int32_t rank = (int32_t)child;
 	if (pwrite(fd, &rank, sizeof rank, offsetof(struct segment_header, rank)) != sizeof rank)
 		_exit(1);
 	close(fd);
 }
 
-/* A process of another PID namespace looks the same: nobody has the pid, but somebody the file. */
+/* A process in another PID namespace looks the same: nobody has the pid, but somebody has the
+ * file. */
 static void test_held_by_another(void **state)
 {
 	char path[PATH_BYTES];
 	FIXTURE(f);
 
 	(void)f;
-	pid_t pid = start(leave_an_heir);
+	pid_t pid = start(leave_a_child);
 	segment_path(path, pid);
 	pid_t left = get(path).rank;
 	assert_true(left > 0);
@@ -209,7 +210,7 @@ static void test_held_by_another(void **state)
 	assert_removed(path);
 }
 
-/* A juggle of another PID namespace: its pid is that of somebody else here. */
+/* A juggle in another PID namespace: its pid belongs to somebody else here. */
 static void test_pid_of_another(void **state)
 {
 	char path[PATH_BYTES];
@@ -229,7 +230,7 @@ static void test_pid_of_another(void **state)
 	end(pid);
 }
 
-/* The name is that of a file that somebody else made meanwhile. */
+/* Somebody else has meanwhile created a file of that name. */
 static void test_replaced(void **state)
 {
 	FIXTURE(f);
@@ -237,7 +238,7 @@ static void test_replaced(void **state)
 	end_child(f);
 	struct live_entry entry = get(f->progress);
 	assert_int_equal(entry.state, LIVE_STALE);
-	int fd = open(f->progress, O_RDONLY); /* lest the number comes again */
+	int fd = open(f->progress, O_RDONLY); /* so that its inode number is not reused */
 	put(f->progress, "", 0);
 	assert_int_equal(live_remove(&entry), -EBUSY);
 	assert_int_equal(access(f->progress, F_OK), 0);
@@ -245,9 +246,9 @@ static void test_replaced(void **state)
 	assert_removed(f->progress);
 }
 
-/* ---- What cannot be told ---- */
+/* ---- What cannot be found out ---- */
 
-/* From here on, what asks for a lease fails like this. */
+/* From here on, requests for a lease fail with this error. */
 static bool refuse_leases(unsigned error)
 {
 	struct sock_filter code[] = {
@@ -289,7 +290,7 @@ static void test_leases_refused(void **state)
 		print_message("SKIPPED: no seccomp\n");
 		skip();
 	}
-	/* A kernel without any: of one's own, that the process is gone is enough. */
+	/* On a kernel without leases, for one's own files it is enough that the process is gone. */
 	assert_int_equal(none, LIVE_STALE);
 	assert_int_equal(state_without_leases(EACCES, f->job), LIVE_UNSEEN);
 	assert_int_equal(state_without_leases(ENOMEM, f->job), LIVE_UNSEEN);
@@ -300,7 +301,7 @@ static void test_leases_refused(void **state)
 	assert_int_equal(state_without_leases(EINVAL, f->job), LIVE_UNSEEN);
 }
 
-/* That says nothing of the segments. */
+/* That says nothing about the segments. */
 static void test_no_descriptors_left(void **state)
 {
 	struct rlimit before, files;
@@ -325,7 +326,7 @@ static void test_no_descriptors_left(void **state)
 
 /* ---- Other users ---- */
 
-/* What another user sees of it; its exit status is the state. */
+/* What another user sees of it; the child's exit status is the state. */
 static int state_for(uid_t uid, const char *path)
 {
 	int status;
@@ -355,7 +356,7 @@ static void test_other_users(void **state)
 	assert_int_equal(state_for(NOBODY, f->job), LIVE_FOREIGN);
 	assert_int_equal(state_for(NOBODY, f->progress), LIVE_FOREIGN);
 	assert_int_equal(state_for(0, f->job), LIVE_RUNS);
-	/* A file that isn't whose its name says. */
+	/* A file that does not belong to the user in its name. */
 	assert_int_equal(chown(f->progress, NOBODY, NOBODY), 0);
 	ASSERT_STATE(f->progress, LIVE_DAMAGED);
 	end_child(f);

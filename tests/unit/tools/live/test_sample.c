@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * A sample of segments that no juggle and no program would write: it is bounded in all that it counts, and
- * in what it takes.
+ * A sample of segments that no juggle and no program would write: all its counts are bounded, and
+ * so is its size.
  */
 #undef NDEBUG
 #include "daemon/telemetry/reader_fd.h"
@@ -23,7 +23,7 @@
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define MEMBERS 5
 
-/* ---- Files with a name, as only those that have ended have none ---- */
+/* ---- Named files, since only those of ended jobs have no name ---- */
 
 struct file {
 	char path[32];
@@ -91,7 +91,7 @@ static void test_cpus(void **state)
 	(void)state;
 	memcpy(c->cpu, cpu, sizeof cpu);
 	c->t.cpus = COUNT(cpu);
-	/* On a CPU of the list, on one that was left out, and left to the kernel. */
+	/* Threads on a CPU of the list, on one that was left out, and left to the kernel. */
 	for (int i = 0; i < 3; i++) {
 		c->thread[i].pid = c->thread[i].tid = getpid();
 		c->thread[i].flags = TELEMETRY_THREAD_USED | TELEMETRY_THREAD_COMPUTE;
@@ -140,7 +140,7 @@ static struct live_job *unwrapped_job(const struct file *file, size_t members)
 	return job;
 }
 
-/* A sample of five processes with so many each, of which one is too many. */
+/* A sample of five processes with that many each, of which one is too many. */
 static void assert_last_is_left_out(uint32_t workers, uint32_t subdomains)
 {
 	struct segment_header header = {.rank = 0};
@@ -180,7 +180,7 @@ static void test_too_many_workers(void **state)
 	assert_last_is_left_out(LIVE_WORKERS_MAX / (MEMBERS - 1), 1);
 }
 
-/* Of those that have ended nothing is kept, for another may get the number. */
+/* Nothing is kept of ended processes, since another may get the number. */
 static void test_ranks_are_forgotten(void **state)
 {
 	struct live_job *job = calloc(1, sizeof *job);

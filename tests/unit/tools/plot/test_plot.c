@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What pictures of traces are made of: stays, thinned series, braids, and text for gnuplot. */
+/* The parts of pictures of traces: stays, thinned series, braids, and text for gnuplot. */
 #undef NDEBUG
 #include <setjmp.h>
 #include <stdarg.h>
@@ -52,7 +52,7 @@ static void load(struct trace_file *trace, const char *name)
 
 /* ---- Stays ---- */
 
-/* Two threads change places on the way; a third is left to the kernel. */
+/* Two threads swap CPUs on the way; a third is left to the kernel. */
 #define SWAP                                                                                       \
 	HEADER "birth 1000 7 7 a\nbirth 1000 8 7 b\n"                                              \
 	       "point 2000 0 1000 3 some\nthread 8 1 0 1000 0 0 a\nthread 7 0 0 1000 0 0 "         \
@@ -153,7 +153,7 @@ static void test_odd_records(void **state)
 	struct plot_run run;
 
 	(void)state;
-	/* Twice in a point; of two domains at once; more elapsed than there was. */
+	/* A thread twice in a point; in two domains at once; more time elapsed than there was. */
 	parse(&trace, HEADER
 		"point 2000 0 999999 3 some\nthread 7 0 0 0 0 0 a\nthread 7 1 0 0 0 0 a\n" DECIDE
 		"point 1500 1 100 2 some\nthread 7 65535 0 0 0 0 a\n" DECIDE
@@ -171,7 +171,7 @@ static void test_odd_records(void **state)
 	trace_file_deinit(&trace);
 }
 
-/* More threads at a time than a CPU has slots in its table, which come and go. */
+/* More threads at a time than a CPU has slots in its table; they come and go. */
 static void test_many_slots(void **state)
 {
 	struct trace_file trace;
@@ -275,7 +275,7 @@ static void test_lead(void **state)
 	parse(&trace, SWAP);
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
 	assert_int_equal(chart_init(&chart, &trace, &run), 0);
-	/* At the last point the threads 8, 7 and 9 have come 10, 0 and 40 ns far. */
+	/* By the last point the threads 8, 7 and 9 have progressed by 10, 0 and 40 ns. */
 	const uint32_t last = chart.bins - 1;
 	assert_float_equal(chart.lead[0 * chart.bins + last].most.value, -50e-9 / 3, 1e-15);
 	assert_float_equal(chart.lead[1 * chart.bins + last].most.value, -20e-9 / 3, 1e-15);
@@ -364,7 +364,7 @@ static void test_braid(void **state)
 			     "updates 1000 7 5 15\n"
 			     "give 500001000 7 0 0 1\n"
 			     "give 500001000 9 0 0 1\n" /* of nobody */
-			     "give 500001000 7 2 0 1\n" /* not there */
+			     "give 500001000 7 2 0 1\n" /* a subdomain that does not exist */
 			     "give 500001000 7 1 1 5\n"
 			     "updates 600001000 7 40 20 99\n"
 			     "point 1000001000 0 1 2 some\nthread 7 0 0 0 0 0 a\n" DECIDE);
@@ -393,7 +393,7 @@ static void test_braid(void **state)
 	trace_file_deinit(&trace);
 }
 
-/* A place that is emptied ends its line, one that is filled begins one. */
+/* Emptying a place ends its line; filling one begins a line. */
 static void test_broken_line(void **state)
 {
 	struct trace_file trace;
@@ -473,7 +473,7 @@ static void test_quotes(void **state)
 	assert_quoted("", 20, "''");
 }
 
-/* Whatever is in it, JSON that a parser takes comes out. */
+/* Whatever is in it, the result is JSON that a parser accepts. */
 static void test_json(void **state)
 {
 	static const char *const names[] = {"block", "observe", "braid"};
@@ -523,7 +523,7 @@ static void assert_holds(const char *path, const char *text)
 	assert_string_equal(held, text);
 }
 
-/* A file is replaced as a whole, or is as it was, with nothing beside it. */
+/* A file is replaced as a whole, or stays as it was, with nothing left beside it. */
 static void test_interrupted_output(void **state)
 {
 	char folder[] = "/tmp/test_plot.XXXXXX", path[40];

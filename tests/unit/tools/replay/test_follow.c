@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What a trace records is all that decisions hang on: random histories are written as juggle writes its
- * traces, read back, and decided once more. Every decision has to be the same, to the last bit of a
+ * Decisions depend only on what a trace records. Random histories are written as juggle writes its
+ * traces, read back, and decided again. Every decision has to be the same, to the last bit of a
  * period; and with other settings replay has to say where they part.
  */
 #undef NDEBUG
@@ -83,7 +83,8 @@ static void write_beginning(struct file *file, const struct machine *machine)
 	trace_team(file->trace, policy);
 }
 
-/* As when CPUs come or go: the domain begins anew, with one CPU less if it can, and all threads. */
+/* As when CPUs come or go: the domain begins again, with one CPU less if possible, and all
+ * threads. */
 static void restart(struct history *h, struct file *file)
 {
 	struct machine *machine = &h->machine;
@@ -100,7 +101,7 @@ static void restart(struct history *h, struct file *file)
 	assert_int_equal(policy_reserve(&machine->policy, ROWS_MAX), 0);
 	for (size_t i = 0; i < machine->n; i++)
 		machine->sight[i].cpu = POLICY_NO_CPU;
-	/* The exchange is a new one, too. */
+	/* The exchange starts again, too. */
 	for (uint32_t d = 0; d < params.domains; d++)
 		machine->domain[d].threads = 0;
 	for (size_t i = 0; i < machine->n; i++)
@@ -193,7 +194,7 @@ static void test_where_they_part(void **unused)
 	assert_true(replay_recorded_settings(&trace, &recorded));
 	uint64_t first_ns = trace.point[0].now_ns;
 
-	/* Another period: from the first point on, though not for the threads' CPUs. */
+	/* Another period: decisions differ from the first point on, but not the threads' CPUs. */
 	struct replay_settings asked = recorded;
 	asked.period_ns = recorded.period_ns + MS;
 	asked.period_auto = false;
@@ -202,7 +203,7 @@ static void test_where_they_part(void **unused)
 	assert_true(follow.decisions.same < follow.decisions.points);
 	replay_follow_deinit(&follow);
 
-	/* Who only observes has another reason, and places nobody. */
+	/* The policy observe gives another reason, and places no threads. */
 	asked = recorded;
 	asked.kind = &policy_kind_observe;
 	assert_int_equal(replay_follow_init(&follow, &trace, &asked, 0), 0);
@@ -212,7 +213,7 @@ static void test_where_they_part(void **unused)
 	assert_true(follow.decisions.recorded_moves > 0);
 	replay_follow_deinit(&follow);
 
-	/* A margin that nobody reaches: no swaps any more. */
+	/* A margin that no lead reaches: no more swaps. */
 	asked = recorded;
 	asked.margin_ns = INT64_MAX / 4;
 	assert_int_equal(replay_follow_init(&follow, &trace, &asked, 0), 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What replay makes of a trace: the program's model, the policy's decisions, the CPUs' loads. */
+/* How replay reads a trace: the program's model, the policy's decisions, the CPUs' loads. */
 #undef NDEBUG
 #include <setjmp.h>
 #include <stdarg.h>
@@ -72,7 +72,7 @@ static void test_phase_is_found(void **state)
 	double difference_ns[100];
 
 	(void)state;
-	/* Most are of one phase, some of more, some of none. */
+	/* Most differences are one phase, some are more, some are none. */
 	for (int i = 0; i < 100; i++) {
 		double phases = i % 10 < 6 ? 1 : i % 10 < 8 ? 2 : 0;
 		double noise = 0.04 * (erand48(random) - 0.5);
@@ -156,7 +156,7 @@ static void test_nothing_to_model(void **state)
 	}
 }
 
-/* Threads of two domains, one with a thread more for a moment. */
+/* Threads of two domains, one of which has one more thread for a moment. */
 static void test_domains(void **state)
 {
 	struct trace_file trace;
@@ -184,8 +184,8 @@ static void test_domains(void **state)
 
 /* ---- Decisions ---- */
 
-/* What juggle decided in real runs, with births, deaths, changes of the regime and of CPUs, comes out
- * again to the last decision. */
+/* The decisions of juggle in real runs, with births, deaths, changes of the regime and of CPUs, are
+ * repeated to the last one. */
 static void test_decisions_of_recorded(void **state)
 {
 	static const char *const tests[] = {
@@ -208,7 +208,7 @@ static void test_decisions_of_recorded(void **state)
 	}
 }
 
-/* The recorded runs are about what they are said to be. */
+/* The recorded runs contain what their names say. */
 static void test_recorded_runs(void **state)
 {
 	struct trace_file trace;
@@ -226,7 +226,7 @@ static void test_recorded_runs(void **state)
 	trace_file_deinit(&trace);
 }
 
-/* Another margin does not move the same threads. */
+/* With another margin, other threads move. */
 static void test_other_decisions(void **state)
 {
 	static const char *const tests[] = {"block", "yield"};
@@ -263,7 +263,7 @@ static void test_unknown_policy(void **state)
 
 /* ---- Loads ---- */
 
-/* Two threads with a CPU each; one waits half of the time, for nobody of the job. */
+/* Two threads with a CPU each; one waits half of the time, for work outside the job. */
 static void test_loads(void **state)
 {
 	char *text = NULL;
@@ -287,7 +287,7 @@ static void test_loads(void **state)
 	free(text);
 	follow(&out, &trace);
 	assert_int_equal(out.cpus, 2);
-	/* Once it is certain that there is something to balance. */
+	/* From when it is certain that there is something to balance. */
 	assert_int_equal(out.cpu[0].loads, 2);
 	assert_int_equal(out.cpu[1].loads, 2);
 	assert_true(out.cpu[0].share < 0.001);
@@ -326,25 +326,26 @@ static void test_nonsense(void **state)
 {
 #define MOST "4611686018427387903"
 	static const char *const tests[] = {
-		/* One thread twice, moves of nobody, from and to nowhere. */
+		/* One thread twice; moves of unknown threads, from and to nowhere. */
 		"point 2 0 1 9 all,open\nnew 1 0\nnew 1 1\nthread 1 0 0 1 0 0 a\n"
 		"thread 1 3 0 1 0 0 b\nthread 1 0 0 1 0 0 b\nmove 1 0 3\nmove 9 0 3\n"
 		"move 1 77 99\n" DECIDE_BALANCE
 		"point 3 0 1 5 all\nthread 1 0 0 1 0 0 a\nthread 1 3 0 1 0 0 b\n"
 		"other 1 0 1 0 0 e\nhandover 1 1023\n" DECIDE_BALANCE,
-		/* A CPU that is not there; one point without a length; threads that nobody introduced. */
+		/* A CPU that does not exist; a point without a length; threads without a birth
+		 * record. */
 		"point 2 0 1 2 all\nthread 1 77 0 1 0 0 a\n" DECIDE
 		"point 3 0 0 2 all\nthread 1 0 0 1 0 0 a\n" DECIDE,
-		/* The largest times, and times that go back. */
+		/* The largest times, and times that go backwards. */
 		"point 2 0 1 5 all\nnew 1 0\nnew 2 0\nthread 1 0 " MOST " 1 " MOST " " MOST
 		" a sleeps=" MOST "\nthread 2 3 -" MOST " 0 0 0 a\n" DECIDE_BALANCE "point " MOST
 		" 0 " MOST " 3 all\nthread 1 0 " MOST " " MOST " " MOST " " MOST " a left=" MOST
 		" sleeps=1\nthread 2 3 -" MOST " " MOST " 0 0 a\n" DECIDE,
-		/* A domain without CPUs, one without a beginning. */
+		/* A domain without CPUs, and one without a beginning. */
 		"team 1 1 2 1 work\npoint 2 1 1 3 all\nnew 1 0\nthread 1 0 0 1 0 0 "
 		"a\n" DECIDE_BALANCE
 		"point 2 1023 1 3 all\nnew 1 0\nthread 1 0 0 1 0 0 a\n" DECIDE_BALANCE,
-		/* Domains that are more, or fewer, than there are. */
+		/* More domains, or fewer, than there are. */
 		"team 1 0 1024 1 ns\npoint 2 0 1 3 all,open\ndomains 1 2 3\nnew 1 0\n" DECIDE
 		"team 2 0 1 1 ns\npoint 3 0 1 2 all,open\ndomains 1 2 3\n" DECIDE,
 	};
@@ -375,7 +376,7 @@ static void test_any_byte_damaged(void **state)
 		size_t at = (size_t)nrand48(random) % bytes;
 		char before = text[at];
 
-		/* Digits, mostly, or little would get past the reader. */
+		/* Mostly digits; otherwise little would get past the reader. */
 		text[at] = (char)('0' + nrand48(random) % 10);
 		if (trace_parse(&trace, text, bytes, &error) == 0) {
 			read++;

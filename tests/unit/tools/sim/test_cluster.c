@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Simulated clusters: what always holds, on random input, and how fast and how even they get. */
+/* Simulated clusters: invariants on random input, and how fast and how even they become. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -20,7 +20,7 @@
 
 #define MS UINT64_C(1000000)
 
-/* The node of PLB with an update a tenth of a balancing period, and no noise. */
+/* The node of the PLB paper, with an update taking a tenth of a balancing period, and no noise. */
 static struct cluster_params node(void)
 {
 	return (struct cluster_params){
@@ -40,8 +40,8 @@ static struct cluster_params node(void)
 	};
 }
 
-/* Nodes whose updates are seldom, so that there can be many. Joint, since sockets of two workers
- * cannot even out among them what moves between ranks make uneven. */
+/* Nodes with rare updates, so that there can be many nodes. Joint, since sockets of two workers
+ * cannot compensate among themselves for what moves between ranks make uneven. */
 static struct cluster_params nodes(uint32_t ranks)
 {
 	struct cluster_params params = node();
@@ -79,7 +79,7 @@ static struct cluster_result run(const struct cluster_params *params, uint64_t t
 	return result;
 }
 
-/* ---- What always holds ---- */
+/* ---- Invariants ---- */
 
 static uint32_t count_list(const struct cluster *cluster, uint32_t rank, uint32_t first, uint32_t w)
 {
@@ -96,7 +96,7 @@ static uint32_t count_list(const struct cluster *cluster, uint32_t rank, uint32_
 	return count;
 }
 
-/* Each subdomain is in one place, and in one list of the one who holds it, or on its way. */
+/* Each subdomain is in one place: in one list of its holder, or on its way. */
 static void check_places(const struct cluster *cluster)
 {
 	const struct cluster_params *params = &cluster->params;
@@ -271,8 +271,8 @@ static void test_seeds_differ(void **unused)
 	assert_int_not_equal(run(&params, 500 * MS).updates, updates);
 }
 
-/* Cells have seen each update, those of subdomains that left meanwhile, too: when
- * halos are as new as can be, they are as old as the numbers of updates say. */
+/* Cells have seen each update, including those of subdomains that left meanwhile: when halos are as
+ * new as can be, their age follows from the numbers of updates. */
 static void check_cells(const struct cluster *cluster, struct field *field, const uint64_t *updates)
 {
 	for (uint32_t s = 0; s < cluster->n; s++) {
@@ -292,7 +292,7 @@ static void check_cells(const struct cluster *cluster, struct field *field, cons
 	}
 }
 
-/* Rank after rank is as good as all in the order of time, which cells need. */
+/* Running rank after rank gives the same as running all in order of time, which cells need. */
 static void test_ranks_are_independent(void **unused)
 {
 	struct cluster_params params = nodes(3);
@@ -313,7 +313,8 @@ static void test_ranks_are_independent(void **unused)
 	assert_int_equal(field_new(&field, &cells), 0);
 	one = begin(&params);
 	assert_int_equal(cluster_new(&other, &params, field), 0);
-	/* Between points: what has just left has yet to end the update that is counted. */
+	/* Between points: a subdomain that has just left has yet to end the update that is
+	 * counted. */
 	cluster_run(one, 3050 * MS);
 	cluster_run(other, 3050 * MS);
 	for (size_t w = 0; w < 12; w++)
@@ -329,7 +330,7 @@ static void test_ranks_are_independent(void **unused)
 	field_free(field);
 }
 
-/* A field for another number of subdomains. */
+/* A field for another number of subdomains is refused. */
 static void test_field_must_fit(void **unused)
 {
 	const struct field_params cells = {
@@ -355,7 +356,7 @@ static void test_equal_workers(void **unused)
 	assert_true(result.spread <= 1);
 	assert_true(result.staleness <= 1);
 	assert_float_equal(result.rate, 1e4, 10);
-	/* Algorithm 1 moves something even for a difference of one. */
+	/* Algorithm 1 moves a subdomain even for a difference of one. */
 	params.plb = true;
 	assert_true(run(&params, 4000 * MS).spread < 50);
 }
@@ -377,7 +378,8 @@ static void test_rates(void **unused)
 	struct cluster_result sync = run(&params, 1000 * MS);
 	assert_float_equal(sync.rate, 5e3, 10);
 	assert_int_equal(sync.spread, 0);
-	/* In the long run no faster either, though it may get ahead by so many at first. */
+	/* In the long run it is not faster either, though it may get ahead by that many at
+	 * first. */
 	params.mode = MODE_SSYNC;
 	params.bound = 2;
 	assert_float_equal(run(&params, 1000 * MS).rate, 5e3, 50);
@@ -406,7 +408,7 @@ static void test_fractions(void **unused)
 	assert_float_equal(run(&params, 100000).rate, 0.7e9 / 1.9, 1e5);
 }
 
-/* What ends at the end counts, however time is measured. */
+/* An update that ends at the very end counts, however time is measured. */
 static void test_ends_at_the_end(void **unused)
 {
 	struct cluster_params params = node();
@@ -421,7 +423,7 @@ static void test_ends_at_the_end(void **unused)
 	}
 }
 
-/* An iteration of more than all time there is. */
+/* An iteration that is longer than all time there is. */
 static void test_long_iterations(void **unused)
 {
 	struct cluster_params params = node();
@@ -449,7 +451,7 @@ static void test_points_cost(void **unused)
 	(void)unused;
 
 	params.plb = true;
-	params.plb_point_ns = 1e5 / 32; /* as an update */
+	params.plb_point_ns = 1e5 / 32; /* as long as an update */
 	struct cluster_result result = run(&params, 1000 * MS);
 	assert_true(result.plb_points > 600);
 	assert_float_equal((double)result.updates, 8e4 - (double)result.plb_points, 16);
@@ -476,7 +478,7 @@ static void test_one_slow_worker(void **unused)
 	}
 }
 
-/* Each socket for itself drifts away from the other, which hybrid prevents. */
+/* Each socket by itself drifts away from the other, which hybrid prevents. */
 static void test_one_slow_socket(void **unused)
 {
 	struct cluster_params params = node();
@@ -524,18 +526,19 @@ static void test_neighbours_stay_together(void **unused)
 	params.dplb = DPLB_NEIGHBOURS;
 	params.dplb_params.all_behind = true;
 	struct cluster_result early = run(&params, 40000 * MS), late = run(&params, 80000 * MS);
-	/* Alone it would be 800, and 1600. */
+	/* Without balancing it would be 800, and 1600. */
 	assert_true(late.spread < 800);
 	assert_true(late.spread < early.spread + 200);
 	assert_true(late.dplb_moves > early.dplb_moves);
-	/* Six neighbours asked at each of 4000 looks; moves are few. */
+	/* Each look asks six neighbours, 4000 times; moves are few. */
 	assert_true(late.messages >= UINT64_C(200) * 4000 * 6);
 	assert_true(late.messages <=
 		    UINT64_C(200) * 4000 * 6 + 3 * (late.dplb_moves + late.dplb_refused));
 	free(speed);
 }
 
-/* However many ranks, one of them moves something in a period, and asks five for what is known. */
+/* However many ranks there are, only one moves something in a period, and each look asks five
+ * others. */
 static void test_global_is_one_at_a_time(void **unused)
 {
 	struct cluster_params params = nodes(200);
@@ -552,7 +555,7 @@ static void test_global_is_one_at_a_time(void **unused)
 	free(speed);
 }
 
-/* While it is on its way it is not updated. */
+/* A subdomain is not updated while it is on its way. */
 static void test_sending_takes_time(void **unused)
 {
 	struct cluster_params params = nodes(2);
@@ -586,7 +589,7 @@ static void test_sending_takes_time(void **unused)
 	cluster_free(cluster);
 }
 
-/* As jacobi's ranks: the next leaves when the last has arrived. */
+/* As in jacobi: the next leaves when the last has arrived. */
 static void test_one_leaves_at_a_time(void **unused)
 {
 	struct cluster_params params = nodes(4);
@@ -596,13 +599,13 @@ static void test_one_leaves_at_a_time(void **unused)
 	params.dplb_params.keep = 1;
 	params.send_ns = 2000 * MS;
 	uint64_t moves = run(&params, 20000 * MS).dplb_moves;
-	/* In ten times 2 s, and what is left of the update and the look. */
+	/* In ten times 2 s, plus the rest of the update and the look. */
 	assert_in_range(moves, 4 * 6, 4 * 10);
 	params.send_ns = MS;
 	assert_in_range(run(&params, 20000 * MS).dplb_moves, 4 * 35, 4 * 40);
 }
 
-/* Room that nobody uses takes no memory: here it would be 400 MB. */
+/* Spare room takes no memory: here it would be 400 MB. */
 static void test_much_room(void **unused)
 {
 	struct cluster_params params = nodes(1000);
@@ -617,7 +620,7 @@ static void test_much_room(void **unused)
 	params.each = 24;
 	params.dplb = DPLB_GLOBAL;
 	params.room = 10000;
-	mallopt(M_PERTURB, 0); /* meson's MALLOC_PERTURB_ has all of it written to */
+	mallopt(M_PERTURB, 0); /* MALLOC_PERTURB_, which meson sets, would write to all of it */
 	getrusage(RUSAGE_SELF, &before);
 	struct cluster *cluster = begin(&params);
 	cluster_run(cluster, 100 * MS);
@@ -626,8 +629,8 @@ static void test_much_room(void **unused)
 	assert_true(after.ru_maxrss - before.ru_maxrss < 100000);
 }
 
-/* Subdomains also leave at the very moment at which an update of them ends: the counts are those of the
- * cells. And what takes no time to send is not updated there before that. */
+/* Subdomains may leave at the very moment when an update of them ends: the counts agree with the
+ * cells. And a subdomain that takes no time to send is not updated there before that. */
 static void test_no_update_is_lost(void **unused)
 {
 	const struct field_params cells = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cells of a simulated cluster. The yardstick is a loop over the whole grid, which knows of no
+ * The cells of a simulated cluster, compared with a loop over the whole grid, which has no
  * subdomains.
  */
 #undef NDEBUG
@@ -34,7 +34,7 @@ static double *at(const struct whole *whole, double *cells, uint32_t row, uint32
 	return &cells[(size_t)(row + 1) * (whole->columns + 2) + column + 1];
 }
 
-/* The squared norm of the residual; the next iteration is left in `next`. */
+/* The squared norm of the residual; leaves the next iteration in `next`. */
 static double whole_sweep(const struct whole *whole)
 {
 	double sum = 0;
@@ -124,7 +124,7 @@ static void place_all(struct field *it, uint32_t subdomain, bool within)
 		field_place(it, subdomain, side, within);
 }
 
-/* An iteration of all; halos between ranks are delivered before. Returns the greatest lag. */
+/* One iteration of all; halos between ranks are delivered before it. Returns the greatest lag. */
 static uint64_t iterate(struct field *it)
 {
 	uint64_t worst = 0;
@@ -181,7 +181,7 @@ static void neighbours(void **state)
 	field_free(it);
 }
 
-/* Wherever it is cut: the residual is that of the whole, in each iteration. */
+/* Wherever it is cut, the residual is that of the whole grid in each iteration. */
 static void lockstep(void **state)
 {
 	static const uint32_t cuts[][3] = {
@@ -190,7 +190,7 @@ static void lockstep(void **state)
 	(void)state;
 	for (size_t i = 0; i < 2 * sizeof(cuts) / sizeof(*cuts); i++) {
 		const uint32_t *cut = cuts[i / 2];
-		const double height = i % 3 ? 1 : 1.5 * (double)i; /* 0 is 1 */
+		const double height = i % 3 ? 1 : 1.5 * (double)i; /* 0 means the default, 1 */
 		const struct field_params params = {.rows = 37,
 			.columns = 41,
 			.ranks = cut[0],
@@ -216,7 +216,7 @@ static void lockstep(void **state)
 	}
 }
 
-/* Without lockstep, but all in step. */
+/* Without lockstep, but all at the same iteration. */
 static void in_step(void **state)
 {
 	struct whole whole = whole_new(30, 50, 100);
@@ -234,7 +234,7 @@ static void in_step(void **state)
 	whole_free(&whole);
 }
 
-/* Two fields get the same steps; one is asked for its residual in the middle of updates. */
+/* Two fields make the same steps; one is asked for its residual in the middle of updates. */
 static void asking_changes_nothing(void **state)
 {
 	struct field *asked = field(24, 36, 2, 3, 2), *left = field(24, 36, 2, 3, 2);
@@ -287,7 +287,7 @@ static void converges(void **state)
 	field_free(it);
 }
 
-/* Side by side, on two ranks: what isn't delivered isn't seen. */
+/* Side by side, on two ranks: only what is delivered is seen. */
 static void as_old_as_delivered(void **state)
 {
 	struct field *it = field(8, 16, 2, 1, 1);
@@ -310,8 +310,8 @@ static void as_old_as_delivered(void **state)
 	field_free(it);
 }
 
-/* The values of what is delivered, too: of a halo that is delivered before the neighbour goes on nothing
- * newer is seen, not even by those in a hurry. */
+/* This holds for the delivered values, too: from a halo that is delivered before the neighbour goes
+ * on, nothing newer is seen, not even by a subdomain that runs ahead. */
 static void delivered_late(void **state)
 {
 	struct field *late = field(8, 16, 2, 1, 1), *prompt = field(8, 16, 2, 1, 1);
@@ -331,7 +331,7 @@ static void delivered_late(void **state)
 	}
 	assert_true(field_residual(late) != field_residual(prompt));
 
-	/* As old again: the same to the last bit. */
+	/* Equally old: the same to the last bit. */
 	struct field *again = field(8, 16, 2, 1, 1);
 	iterate(again);
 	field_deliver(again, 0, GRID_EAST);
@@ -345,7 +345,7 @@ static void delivered_late(void **state)
 	field_free(again);
 }
 
-/* To and fro, between updates and in their middle. */
+/* Back and forth, between updates and in the middle of them. */
 static void placed_to_and_fro(void **state)
 {
 	struct field *moved = field(24, 40, 2, 2, 4), *left = field(24, 40, 2, 2, 4);
@@ -374,7 +374,7 @@ static void placed_to_and_fro(void **state)
 	field_free(left);
 }
 
-/* Who parts from a neighbour keeps what it could see of it until then. */
+/* A subdomain that parts from a neighbour keeps what it last saw of it. */
 static void parted(void **state)
 {
 	struct field *it = field(16, 8, 1, 2, 1);

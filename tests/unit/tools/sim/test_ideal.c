@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The fluid model of the Juggle paper: by hand, by its equations, and its bounds on many cases. */
+/* The fluid model of the Juggle paper: by hand, against its equations, and its bounds in many
+ * cases. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -43,7 +44,7 @@ static void test_three_on_two(void **unused)
 	result = run(&c);
 	assert_float_equal(result.time, 4, 1e-12);
 	assert_int_equal(result.points, 0);
-	/* As many fast as slow, and one point: Eqs. 20 and 22, whichever is longer. */
+	/* As many fast as slow threads, and one point: Eqs. 20 and 22, whichever is longer. */
 	c.threads = 4;
 	c.cpus = 3;
 	for (double first = 0.1; first < 2; first += 0.1) {
@@ -54,8 +55,8 @@ static void test_three_on_two(void **unused)
 	}
 }
 
-/* A thread that completes between points leaves its share to those beside it, and nobody moves:
- * 5 on 3, so 2 2 1, e = 3. The single one goes to a slow CPU at 2, with 1 left to do; the others have
+/* A thread that completes between points leaves its share to those beside it, and nobody moves: 5
+ * on 3, so 2 2 1, e = 3. The single one goes to a slow CPU at 2, with 1 left to do; the others have
  * done 1. One of them is alone now and completes at 4, those with it at 2 + 2 * 1 + 1. */
 static void test_completion_between_points(void **unused)
 {
@@ -65,13 +66,13 @@ static void test_completion_between_points(void **unused)
 
 	struct ideal_result result = run(&c);
 	/* At 4.5 one has done 3; two were slow, with 1 + 2.5 / 2 = 2.25; one fast, with 3; the one
-	 * beside the completed, 1 + 1 + 0.5 = 2.5. All have a CPU then. */
+	 * beside the completed, 1 + 1 + 0.5 = 2.5. Now each has a CPU. */
 	assert_int_equal(result.points, 2);
 	assert_float_equal(result.time, 4.5 + 0.75, 1e-12);
 }
 
-/* Fig. 5, Section 3: which moves there are in a steady state. n = 8, m = 7: of four points three have
- * two swaps, and at one all are equal (Section 5.5 tells of 28 a second with a period of 100 ms). */
+/* Fig. 5, Section 3: the moves in a steady state. n = 8, m = 7: of four points three have two
+ * swaps, and at one all are equal (Section 5.5 reports 28 a second with a period of 100 ms). */
 static void test_migrations(void **unused)
 {
 	struct ideal_case c = {.threads = 8, .cpus = 7, .phase = 30, .period = 0.1, .phases = 1};
@@ -80,14 +81,15 @@ static void test_migrations(void **unused)
 	struct ideal_result result = run(&c);
 	assert_float_equal((double)result.migrations / result.time, 30, 0.5);
 	assert_float_equal(result.time, 30 * 8 / 7.0, 0.1);
-	/* By hand, n = 7 and m = 5: 6, 2, 4, 4, 2, 6, 0, if of equal threads those move that must. */
+	/* By hand, n = 7 and m = 5: 6, 2, 4, 4, 2, 6, 0, if among equal threads those move that
+	 * must. */
 	c.threads = 7;
 	c.cpus = 5;
 	result = run(&c);
 	assert_float_equal((double)result.migrations / (double)result.points, 24 / 7.0, 0.02);
 }
 
-/* Bounds, for many cases: Eqs. 1 and 14 always, Eq. 2 where it applies, and Lemma 1. */
+/* Bounds, in many cases: Eqs. 1 and 14 always, Eq. 2 where it applies, and Lemma 1. */
 static void test_bounds(void **unused)
 {
 	struct ideal_case c = {.phase = 1, .phases = 1};
@@ -135,7 +137,7 @@ static void test_lemma_1(void **unused)
 		}
 }
 
-/* Fig. 4 line by line, one event at a time, as slow as it is simple. */
+/* Fig. 4 line by line, one event at a time, simple and slow. */
 enum { NAIVE_MAX = 24 };
 
 struct naive {
@@ -167,7 +169,8 @@ static uint32_t naive_deal(struct naive *naive, uint32_t n, uint32_t m, double p
 	return left;
 }
 
-/* Until the next thread completes, or for that time. Returns how long that took. */
+/* Advance until the next thread completes, but at most for that time. Returns how long that
+ * took. */
 static double naive_step(struct naive *naive, uint32_t n, double phase, double time)
 {
 	uint32_t sharing[NAIVE_MAX] = {0};
@@ -215,7 +218,7 @@ static void test_line_by_line(void **unused)
 				assert_float_equal(run(&c).time, naive_run(&c), 1e-7);
 }
 
-/* Section 3.2: phases follow each other, and the points go on regardless. */
+/* Section 3.2: phases follow each other, and the points are independent of them. */
 static void test_phases(void **unused)
 {
 	struct ideal_case c = {.threads = 8, .cpus = 7, .phase = 1, .period = 2, .phases = 50};
@@ -223,7 +226,7 @@ static void test_phases(void **unused)
 
 	/* Each point coincides with the end of a phase: Eq. 16. */
 	assert_float_equal(run(&c).time, 100, 1e-9);
-	/* At the best moment of each phase: Theorem 2. What is off doubles each time. */
+	/* At the best moment of each phase: Theorem 2. The error doubles each time. */
 	c = (struct ideal_case){.threads = 4,
 		.cpus = 3,
 		.phase = 1,
@@ -234,7 +237,7 @@ static void test_phases(void **unused)
 	/* Short periods: Eq. 15, nearly. */
 	c = (struct ideal_case){.threads = 8, .cpus = 7, .phase = 1, .period = 0.001, .phases = 20};
 	assert_float_equal(run(&c).time, 20 * 8 / 7.0, 20 * 0.002);
-	/* A long period: many phases are done at once, with one point in one of them. */
+	/* A long period: many phases are done at once, one of them with one point. */
 	c.period = 1e6 + 0.5;
 	c.phases = 600000;
 	struct ideal_result result = run(&c);
@@ -242,7 +245,7 @@ static void test_phases(void **unused)
 	assert_float_equal(result.time, 2.0 * 600000 - 0.5, 1e-6);
 }
 
-/* The same seed gives the same run; variation undoes what points at the ends of phases do. */
+/* The same seed gives the same run; jitter undoes the effect of points at the ends of phases. */
 static void test_jitter(void **unused)
 {
 	struct ideal_case c = {.threads = 8,

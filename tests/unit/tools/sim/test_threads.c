@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Threads on simulated CPUs: against the fluid model and the equations of the Juggle paper, and
- * the daemon's policy on machines that are not as even as they are there. */
+/* Threads on simulated CPUs: compared with the fluid model and the equations of the Juggle paper;
+ * and the daemon's policy on less regular machines than theirs. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -54,7 +54,7 @@ static void begin(struct machine *machine, uint32_t n, uint32_t m, int balancer)
 	set_balancer(machine, balancer);
 }
 
-/* Whether no CPU of a domain has more than one thread more than another there. */
+/* Does no CPU of a domain have two more threads than another? */
 static bool even(const struct machine *machine, const struct threads_sim *sim)
 {
 	uint32_t count[CPUS_MAX] = {0};
@@ -71,7 +71,7 @@ static bool even(const struct machine *machine, const struct threads_sim *sim)
 	return true;
 }
 
-/* To the end, in steps, with what holds at any time. */
+/* Run to the end in steps, checking the invariants. */
 static struct threads_result run(const struct machine *machine)
 {
 	const struct threads_params *params = &machine->params;
@@ -85,7 +85,7 @@ static struct threads_result run(const struct machine *machine)
 	while (!threads_run(sim, until += step)) {
 		assert_true(threads_done(sim) >= before);
 		before = threads_done(sim);
-		/* Threads at the barrier are no reason to move the rest apart for good. */
+		/* Threads at the barrier must not keep the rest apart for good. */
 		if (params->balancer != THREADS_REACTIVE)
 			assert_true(even(machine, sim));
 		assert_true(until < 1000 * S);
@@ -97,7 +97,7 @@ static struct threads_result run(const struct machine *machine)
 		sum += view.progress_ns;
 		most = fmax(most, view.progress_ns);
 	}
-	/* Nothing is lost or gained. */
+	/* No time is lost or gained. */
 	double all = (double)params->phase_ns * (double)params->phases * params->threads;
 	if (params->imbalance <= 0)
 		assert_float_equal(sum / all, 1, 1e-9);
@@ -142,7 +142,7 @@ static void test_ideal(void **unused)
 				}
 }
 
-/* Eqs. 1 and 16; and Eq. 30, for 1 < n/m < 2, where the same repeats in each phase. */
+/* Eqs. 1 and 16; and Eq. 30, for 1 < n/m < 2, where each phase is the same. */
 static void test_static_and_reactive(void **unused)
 {
 	struct machine machine;
@@ -169,7 +169,7 @@ static void test_static_and_reactive(void **unused)
 		}
 }
 
-/* The daemon's policy: what is ideal but for a period or two, where all it sees is exact. */
+/* The daemon's policy: ideal except for a period or two, where all it sees is exact. */
 static void test_juggle(void **unused)
 {
 	struct machine machine;
@@ -189,14 +189,14 @@ static void test_juggle(void **unused)
 			if (n % m == 0)
 				assert_int_equal(result.migrations, 0);
 			assert_float_equal(result.busy, 3 * n / (m * time), 1e-6);
-			/* What threads are apart does not grow with the run. */
+			/* The spread does not grow with the run. */
 			assert_true(result.lag_ns < 10e7);
 			machine.params.phase_ns *= 5;
 			assert_true(run(&machine).lag_ns < 10e7);
 		}
 }
 
-/* Domains of today's size, with one thread more than fits, also with the margin of the daemon, next to
+/* Domains of today's size, with one thread too many, also with the daemon's margin, compared with
  * which the lead of so many threads is small. */
 static void test_large_domains(void **unused)
 {
@@ -217,8 +217,8 @@ static void test_large_domains(void **unused)
 	}
 }
 
-/* CPUs of three speeds: what is between must not count as fast because of one that is very slow, nor
- * as slow for ever because of one that is very fast. */
+/* CPUs of three speeds: the middle one must not count as fast because one is very slow, nor as slow
+ * for ever because one is very fast. */
 static void test_three_speeds(void **unused)
 {
 	const struct threads_load loads[] = {{.share = 0.8}};
@@ -241,7 +241,7 @@ static void test_three_speeds(void **unused)
 	assert_true(time_s(&machine) <= 10 * 1.25 * 12 / 7.0);
 }
 
-/* Slices, ticks and what moves cost: less than ideal, more than nothing. */
+/* Slices, ticks and the cost of moves: less gain than ideal, but some. */
 static void test_kernel(void **unused)
 {
 	struct machine machine;
@@ -259,7 +259,7 @@ static void test_kernel(void **unused)
 	begin(&machine, 2, 1, PINNED);
 	machine.params.slice_ns = 3 * MS;
 	assert_float_equal(time_s(&machine), 2, 1e-9);
-	/* Each move costs: at most so much per thread and point. */
+	/* Each move costs at most this much per thread and point. */
 	begin(&machine, 8, 7, JUGGLE);
 	machine.params.phase_ns = 5 * S;
 	machine.params.migration_ns = 1 * MS;
@@ -273,8 +273,8 @@ static void test_kernel(void **unused)
 	assert_true(time_s(&machine) < 10);
 }
 
-/* The shorter a slice, the less it matters: at last nothing, however often threads block, wake and are
- * moved to CPUs whose own threads are at the barrier. */
+/* The shorter a slice, the less it matters. In the limit it does not matter at all, however often
+ * threads block, wake and are moved to CPUs whose own threads are at the barrier. */
 static void test_short_slices(void **unused)
 {
 	static const struct {
@@ -298,14 +298,14 @@ static void test_short_slices(void **unused)
 				machine.params.imbalance = 0.5;
 				finest = time_s(&machine);
 				machine.params.slice_ns = MS / 50;
-				/* What juggle decides can hang on the smallest difference. */
+				/* juggle's decisions can depend on the smallest difference. */
 				double within = balancer == JUGGLE ? 0.1 : 0.01;
 				assert_float_equal(time_s(&machine) / finest, 1, within);
 			}
 }
 
-/* Who yields gets nothing while another computes, and does not make up for it in the next phase: at any
- * time two threads on a CPU are where they are with the finest slices. */
+/* A thread that yields gets nothing while another computes, and does not make up for it in the next
+ * phase: at any time two threads on a CPU are where they are with the finest slices. */
 static void test_yield_is_for_good(void **unused)
 {
 	struct machine machine;
@@ -334,8 +334,8 @@ static void test_yield_is_for_good(void **unused)
 	threads_free(sliced);
 }
 
-/* Who is moved shares the new CPU at once: it neither waits for the others to catch up nor they for it.
- * 3 on 2: in the first second one thread is alone, in the second another. */
+/* A moved thread shares the new CPU at once: it does not wait for the others to catch up, nor do
+ * they for it. 3 on 2: in the first second one thread is alone, in the second another. */
 static void test_moved_thread_joins(void **unused)
 {
 	struct machine machine;
@@ -361,9 +361,9 @@ static void test_moved_thread_joins(void **unused)
 	threads_free(sim);
 }
 
-/* Where a tick is longer than a period, what is seen of a thread with a CPU of its own is old: threads
- * come further apart, but not by more than some ticks, since what a thread ran before it was moved is
- * not taken for the speed of its new CPU. */
+/* When a tick is longer than a period, what is seen of a thread with its own CPU is old. Threads
+ * come further apart, but only by a few ticks, since what a thread ran before it was moved does not
+ * count as the speed of its new CPU. */
 static void test_ticks(void **unused)
 {
 	struct machine machine;
@@ -381,7 +381,8 @@ static void test_ticks(void **unused)
 	assert_true(stale.migrations < exact.migrations);
 }
 
-/* n = 3 and m = 2 with all kinds of barriers: pinned no different, balanced all gain. */
+/* n = 3 and m = 2 with all kinds of barriers: no difference when pinned, and all gain when
+ * balanced. */
 static void test_barriers(void **unused)
 {
 	struct machine machine;
@@ -399,8 +400,8 @@ static void test_barriers(void **unused)
 			double time = time_s(&machine);
 			assert_true(time < 0.82 * pinned && time >= 30 * (1 - 1e-9));
 		}
-	/* With a thread more on one of the CPUs than on the other, who spins takes from those that
-	 * compute beside it, if work differs. */
+	/* When one CPU has one thread more than the other, a spinning thread takes time from those
+	 * that compute beside it, if their work differs. */
 	begin(&machine, 3, 2, PINNED);
 	machine.params.imbalance = 0.5;
 	machine.params.phases = 20;
@@ -430,7 +431,7 @@ static void test_domains(void **unused)
 	set_balancer(&machine, JUGGLE);
 	double joint = time_s(&machine);
 	assert_float_equal(joint, 4 * 9 / 8.0, 0.1);
-	/* Away from where they began it is slower. */
+	/* Threads are slower away from where they began. */
 	machine.params.remote = 0.5;
 	double remote = time_s(&machine);
 	assert_true(remote > 1.05 * joint && remote < 1.5 * joint + 1e-6);
@@ -452,7 +453,7 @@ static void test_empty_domains(void **unused)
 		}
 }
 
-/* Other work, all the time and for some of it. */
+/* Other work, all the time or part of it. */
 static void test_loads(void **unused)
 {
 	const struct threads_load half = {.share = 0.5};
@@ -473,7 +474,7 @@ static void test_loads(void **unused)
 	machine.cpu[0].loads = 1;
 	machine.params.phase_ns = 4 * S;
 	assert_float_equal(time_s(&machine), 4 * 2 / 1.5, 0.1);
-	/* For good: that thread never ends, and others do. */
+	/* For good: that thread never ends, but others do. */
 	const struct threads_load all = {.share = 1};
 	struct threads_sim *sim;
 	set_balancer(&machine, PINNED);
@@ -484,7 +485,7 @@ static void test_loads(void **unused)
 	threads_free(sim);
 }
 
-/* CPU time does not tell that a CPU is slow; work does. */
+/* CPU time does not show that a CPU is slow; work does. */
 static void test_speeds(void **unused)
 {
 	struct machine machine;
@@ -519,7 +520,7 @@ static void test_seed(void **unused)
 	assert_int_not_equal(run(&machine).time_ns, a.time_ns);
 }
 
-/* Very short phases after a long time: rounding is no reason to stand still. */
+/* Very short phases after a long time: rounding must not stop it. */
 static void test_short_phases(void **unused)
 {
 	struct machine machine;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* What stat prints of samples made up here: text, CSV, JSON, orders, and what is not known. */
+/* What stat prints of made-up samples: text, CSV, JSON, orders, and unknown values. */
 #undef NDEBUG
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,7 +159,7 @@ static void begin(struct output *output)
 	assert_non_null(output->file);
 }
 
-/* The caller frees it. No line is longer than a terminal, nor ends with a blank. */
+/* The caller frees it. No line is wider than a terminal or ends with a blank. */
 static char *finish(struct output *output)
 {
 	assert_int_equal(fclose(output->file), 0);
@@ -195,7 +195,7 @@ static void test_threads(void **state)
 
 	(void)state;
 	make(&world);
-	/* The pid is left out for want of place, the name is cut. */
+	/* The pid is left out for lack of space, and the name is cut. */
 	check(table_text(&sample_threads, &world.sample, ORDER_RANK, SIZE_MAX),
 		"\n"
 		"rank   TID CPU state  CPU s CPU % wait % lead ms  moves worker upd./s name\n"
@@ -216,7 +216,7 @@ static void test_order(void **state)
 	make(&world);
 	world.thread[2].lead_s = -7;
 	assert_int_equal(sample_rows(&sample_threads, &world.sample, 0, ORDER_LEAD, &row, &n), 0);
-	const size_t by_lead[] = {2, 0, 1, 3, 4}; /* that of an idle one isn't known */
+	const size_t by_lead[] = {2, 0, 1, 3, 4}; /* an idle thread's is unknown */
 	assert_int_equal(n, THREADS);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(row[i].index, by_lead[i]);
@@ -232,7 +232,7 @@ static void test_order(void **state)
 	free(row);
 }
 
-/* The furthest behind first; an empty place is none. */
+/* The furthest behind first; an empty place is not a subdomain. */
 static void test_subdomains(void **state)
 {
 	struct world world;
@@ -329,7 +329,7 @@ static void test_head(void **state)
 		"  averages    since the start\n");
 }
 
-/* What there is without juggle, and what isn't known. */
+/* The cells without juggle, and the unknown ones. */
 static void test_head_unwrapped(void **state)
 {
 	struct world world;
@@ -341,7 +341,7 @@ static void test_head_unwrapped(void **state)
 	world.sample.wrapped = false;
 	world.sample.iteration_rate = world.sample.moves_per_s = NAN;
 	world.sample.thread_spread_s = NAN;
-	world.sample.start_ns = world.sample.now_ns + 1; /* clocks of hostile segments */
+	world.sample.start_ns = world.sample.now_ns + 1; /* the clocks of hostile segments */
 	begin(&output);
 	text_head(output.file, &world.sample, false);
 	char *text = finish(&output);
@@ -377,7 +377,7 @@ static void test_interval(void **state)
 			       "     -       -\n");
 }
 
-/* A dead balancer counts no more: its threads' shares are not 0, but unknown. */
+/* A dead balancer no longer counts: its threads' shares are not 0, but unknown. */
 static void test_lost(void **state)
 {
 	struct world world;
@@ -509,7 +509,7 @@ static void test_json(void **state)
 	json_decref(json);
 }
 
-/* JSON and CSV have each key once. */
+/* In JSON and CSV each key occurs once. */
 static void test_keys(void **state)
 {
 	const struct sample_table *const tables[] = {

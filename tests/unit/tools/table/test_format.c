@@ -97,7 +97,7 @@ static void test_text(void **state)
 	assert_int_equal(format_cut("abc", 0), 0);
 }
 
-/* Any bits at all. */
+/* Numbers of random bits. */
 static void test_widths(void **state)
 {
 	unsigned short random[3] = {1, 2, 3};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Tables of made-up rows: what is left out, what is cut, and what each form has. */
+/* Tables of made-up rows: what is left out, what is cut, and what each form contains. */
 #undef NDEBUG
 #include <setjmp.h>
 #include <stdarg.h>
@@ -74,12 +74,13 @@ static void lines(void **state)
 	check(made, 2, INT_MAX, false,
 		"a   1m15s one two three four\n"
 		"\xc3\xa4\xc3\xb6\xc3\xbc     - -\n");
-	/* What nobody knows is left out, with its title; so is all where there is nothing. */
+	/* An unknown column is left out with its title; without any rows everything is. */
 	check(&made[1], 1, INT_MAX, true, "NAME\n\xc3\xa4\xc3\xb6\xc3\xbc\n");
 	check(made, 0, INT_MAX, true, "");
 }
 
-/* Words at the ends give way first, then what can be spared, then more of the words. */
+/* First words at the ends are shortened, then columns are left out, then the words are shortened
+ * further. */
 static void narrow(void **state)
 {
 	const struct made made = {"name", "one two three four", 75, 1};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The theory of the Juggle paper against its idealised algorithm: what is a bound is never passed,
- * and what is an average is one. */
+/* The theory of the Juggle paper against its idealised algorithm: bounds are never exceeded, and
+ * averages are met. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -35,7 +35,7 @@ static void assert_at_most(const struct theory_case *c, double a, double b)
 			c->period, c->phases, a, b);
 }
 
-/* Lemma 1: until the first thread completes threads differ by theory_lag(), or not at all. */
+/* Lemma 1: until the first thread completes, threads differ by theory_lag(), or not at all. */
 static void test_lag(void **unused)
 {
 	struct theory_case c = {.period = 1, .phases = 1};
@@ -43,7 +43,8 @@ static void test_lag(void **unused)
 
 	for (c.threads = 3; c.threads < 40; c.threads++)
 		for (c.cpus = 2; c.cpus < c.threads; c.cpus++) {
-			/* Of three points one is at the end of the phase of who was fast all along. */
+			/* One of three points is at the end of the phase of a thread that was fast
+			 * all along. */
 			c.phase = 2.5 / (c.threads / c.cpus);
 			if (theory_unbalanced(&c) && c.threads / c.cpus == 1)
 				assert_float_equal(run(&c, 0).lag, theory_lag(&c), 1e-9);
@@ -52,8 +53,8 @@ static void test_lag(void **unused)
 		}
 }
 
-/* The bound holds for any period and number of phases, and static placement is never better than what is
- * done. */
+/* The bound holds for any period and number of phases, and static placement is never better than
+ * balancing. */
 static void test_bound(void **unused)
 {
 	struct theory_case c = {.phase = 1};
@@ -69,8 +70,8 @@ static void test_bound(void **unused)
 				}
 }
 
-/* Fig. 11: with one CPU more than half as many as threads, the bound is what a phase takes, to within a
- * period that is not full. */
+/* Fig. 11: with one CPU more than half the number of threads, a phase takes as long as the bound,
+ * to within an incomplete period. */
 static void test_bound_is_close(void **unused)
 {
 	struct theory_case c = {.phase = 1, .phases = 1};
@@ -83,7 +84,7 @@ static void test_bound_is_close(void **unused)
 					    theory_juggle_bound(&c) + 0.5 * c.period + 1e-9);
 }
 
-/* Theorem 2, where it is a bound: no moment for the only balancing point does better. */
+/* Theorem 2, where it is a bound: the only balancing point is better at no other moment. */
 static void test_balanced_once(void **unused)
 {
 	struct theory_case c = {.phase = 1, .period = 100, .phases = 1};
@@ -93,13 +94,13 @@ static void test_balanced_once(void **unused)
 		for (c.threads = c.cpus + 1; c.threads <= c.cpus * 4 / 3; c.threads++) {
 			for (double point = 0.01; point < 2; point += 0.01)
 				assert_at_most(&c, theory_balanced_once(&c), run(&c, point).time);
-			/* Eq. 23, of 2 and 1 thread a CPU */
+			/* Eq. 23, with 2 threads and 1 on a CPU */
 			assert_float_equal(
 				run(&c, c.phase * 2 / 3).time, theory_balanced_once(&c), 1e-9);
 		}
 }
 
-/* Where it is none (theory.h), Eq. 14 is, and is reached. */
+/* Where it is not a bound (theory.h), Eq. 14 is one, and is reached. */
 static void test_no_theorem(void **unused)
 {
 	struct theory_case c = {.threads = 3, .cpus = 2, .phase = 1, .period = 100, .phases = 1};
@@ -113,7 +114,7 @@ static void test_no_theorem(void **unused)
 	assert_float_equal(run(&c, 1.5).time, 2.25, 1e-9);
 }
 
-/* Eq. 27, the point being anywhere; by the paper's estimate, which is rough. */
+/* Eq. 27, with the point at any moment; compared with the paper's estimate, which is rough. */
 static void test_balanced_once_mean(void **unused)
 {
 	static const uint32_t pair[][2] = {{3, 2}, {4, 3}, {8, 7}, {5, 2}, {7, 3}, {10, 7}};
@@ -134,7 +135,7 @@ static void test_balanced_once_mean(void **unused)
 	}
 }
 
-/* Of the mean over first points; 0.01: theory is a percent short. */
+/* Of the mean over first points; 0.01: theory is one percent short. */
 static double deviation(const struct theory_case *c)
 {
 	const int points = 10;

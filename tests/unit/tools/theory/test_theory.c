@@ -26,7 +26,7 @@ static void assert_near(double value, double expected)
 		fail_msg("%.17g, not %.17g", value, expected);
 }
 
-/* a <= b, but for rounding */
+/* a <= b, except for rounding */
 static void assert_at_most(double a, double b)
 {
 	if (!(a <= b * (1 + EPSILON)))
@@ -52,7 +52,7 @@ static void test_ideal_speedups(void **unused)
 	assert_near(theory_perfect(&c), 8 / 7.0);
 	c = threads_on(4, 3);
 	assert_near(theory_perfect(&c), 4 / 3.0);
-	/* Fig. 10: what there is to gain falls as more threads share a CPU. */
+	/* Fig. 10: the possible gain falls as more threads share a CPU. */
 	for (uint32_t m = 2; m < 40; m++)
 		for (uint32_t n = m + 1; n < 10 * m; n += m)
 			assert_true(perfect_speedup(n, m) > perfect_speedup(n + m, m));
@@ -122,7 +122,7 @@ static void test_balanced_once(void **unused)
 	assert_near(theory_balanced_once_mean(&c), 2.9);
 }
 
-/* Eqs. 17 and 26: 8 on 7, at most every third phase has a point. */
+/* Eqs. 17 and 26: 8 on 7, with a point in every third phase at most. */
 static void test_long_period(void **unused)
 {
 	struct theory_case c = threads_on(8, 7);
@@ -137,7 +137,7 @@ static void test_long_period(void **unused)
 	assert_near(theory_balanced_phases(&c), 0);
 	assert_near(theory_juggle(&c), 4);
 	assert_near(theory_speedup_bound(&c), 1);
-	c.period = 2; /* the limit: a phase with a point each, but for the first */
+	c.period = 2; /* the limit: a point in each phase but the first */
 	c.phases = 5;
 	assert_near(theory_balanced_phases(&c), 4);
 	c.phases = 1;
@@ -178,8 +178,8 @@ static void test_reactive(void **unused)
 	assert_near(theory_reactive(&c), 1.875);
 	c = threads_on(16, 12);
 	assert_near(theory_reactive(&c), 1.5);
-	/* By hand: 5 on 2 are 3 and 2. At 2 the two have done all, the three 2/3: then 2 and 1. At 2 1/3
-	 * the one is done, the two have a sixth left, on a CPU each. */
+	/* By hand: 5 on 2 are 3 and 2. At 2 the two have done all, the three 2/3: then 2 and 1. At
+	 * 2 1/3 the one is done, and the two have a sixth left, each on its own CPU. */
 	c = threads_on(5, 2);
 	assert_near(theory_reactive(&c), 2.5);
 	/* 7 on 2: 4 and 3. At 3 four have 1/4 left, two on each CPU. */
@@ -191,7 +191,7 @@ static void test_reactive(void **unused)
 	c.phases = 7;
 	c.phase = 3;
 	assert_near(theory_reactive(&c), 56);
-	/* The most steps that there are, or so. */
+	/* About the largest possible number of steps. */
 	c = threads_on(999999, 1000);
 	assert_true(theory_reactive(&c) > 999.999 - 1e-6 && theory_reactive(&c) < 1000);
 }
@@ -223,7 +223,7 @@ static void test_balanced(void **unused)
 		}
 }
 
-/* Which of the times is never longer than which. */
+/* Check which times are never longer than others. */
 static void check_order(const struct theory_case *c)
 {
 	assert_at_most(theory_perfect(c), theory_juggle_bound(c));
@@ -246,7 +246,7 @@ static void check_unit(struct theory_case c)
 	assert_near(theory_juggle_bound(&c), 1024 * bound);
 }
 
-/* l phases take l times as long, but for points that only every so many have. */
+/* l phases take l times as long, except for balancing points that only some phases contain. */
 static void check_phases(struct theory_case c)
 {
 	struct theory_case one = c;

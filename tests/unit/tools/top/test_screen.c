@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Whole screens, from made-up samples: as in fixtures/top, and of any size and contents without
- * anything written outside. A screen that differs is printed.
+ * Whole screens from made-up samples: as in fixtures/top, and of any size and contents, with
+ * nothing written outside. A screen that differs is printed.
  */
 #undef NDEBUG
 #include <setjmp.h>
@@ -28,7 +28,7 @@ enum {
 };
 enum { TEXT_BYTES = 400 * 110 * 4 };
 
-/* A sample with room. */
+/* A sample with room for its arrays. */
 struct made {
 	struct live_sample sample;
 	struct live_cpu cpu[CPUS_MAX];
@@ -171,7 +171,7 @@ static void draw(struct canvas *canvas, const struct made *made, struct view *vi
 	arrange_deinit(&order);
 }
 
-/* Rows without blanks at their ends. */
+/* Copy the rows without trailing blanks. */
 static void to_text(const struct canvas *canvas, char *out)
 {
 	for (int row = 0; row < canvas->rows; row++) {
@@ -272,7 +272,7 @@ static double any_number(unsigned short random[3])
 	return (erand48(random) - 0.5) * pow(10, below(random, 20) - 10);
 }
 
-/* Live hands out UTF-8; but let there be anything. */
+/* live returns only UTF-8, but here any bytes may come. */
 static void any_text(unsigned short random[3], char *out, size_t bytes)
 {
 	static const char *const words[] = {
@@ -375,7 +375,7 @@ static struct made *anything(unsigned short random[3])
 	return made;
 }
 
-/* Each right half has its left one, and nothing is there that a terminal would obey. */
+/* Each right half has its left one, and there are no control characters. */
 static void check(const struct canvas *canvas)
 {
 	for (int row = 0; row < canvas->rows; row++)
@@ -419,7 +419,7 @@ static void test_any_size_and_contents(void **state)
 		struct made *made = anything(random);
 		struct canvas canvas = {.utf8 = below(random, 2) == 0};
 		bool small = below(random, 2) == 0;
-		/* Of its own each time, so that a sanitizer sees what is written beside it. */
+		/* A new canvas each time, so that a sanitizer sees writes beyond it. */
 		assert_int_equal(canvas_resize(&canvas, 1 + below(random, small ? 30 : 100),
 					 1 + below(random, small ? 90 : 300)),
 			0);

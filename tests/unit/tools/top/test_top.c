@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* The parts of the live screen: cells, numbers, keys, the order of threads, CPUs and subdomains. */
+/* The parts of the live screen: cells, numbers, keys, and the order of threads, CPUs and
+ * subdomains. */
 #undef NDEBUG
 #include <setjmp.h>
 #include <stdarg.h>
@@ -70,9 +71,9 @@ static void test_wide_characters(void **state)
 	struct canvas_area all = canvas_whole(&canvas);
 	assert_int_equal(canvas_text(&all, 0, 0, CANVAS_PLAIN, "日本a"), 5);
 	assert_string_equal(row_text(&canvas, 0, out), "<><>a ");
-	canvas_text(&all, 0, 1, CANVAS_PLAIN, "x"); /* its left half goes */
+	canvas_text(&all, 0, 1, CANVAS_PLAIN, "x"); /* its left half is blanked */
 	assert_string_equal(row_text(&canvas, 0, out), " x<>a ");
-	canvas_text(&all, 0, 2, CANVAS_PLAIN, "y"); /* its right half goes */
+	canvas_text(&all, 0, 2, CANVAS_PLAIN, "y"); /* its right half is blanked */
 	assert_string_equal(row_text(&canvas, 0, out), " xy a ");
 	canvas_text(&all, 0, 5, CANVAS_PLAIN, "日"); /* there is no room for it */
 	assert_string_equal(row_text(&canvas, 0, out), " xy a ");
@@ -89,7 +90,8 @@ static void test_no_characters(void **state)
 	(void)state;
 	begin(&canvas, 12);
 	struct canvas_area all = canvas_whole(&canvas);
-	/* Control characters; bytes that are no UTF-8; what takes no column; the end in mid-character. */
+	/* Control characters; bytes that are not UTF-8; characters of no width; an end in
+	 * mid-character. */
 	canvas_text(&all, 0, 0, CANVAS_PLAIN,
 		"a\033b\177c\xff\xc0"
 		"e\xcc\x81"
@@ -282,7 +284,7 @@ static void test_threads_by_cpu(void **state)
 	struct arrange order = {0};
 
 	(void)state;
-	assert_int_equal(arrange(&order, &sample, &view), 0); /* as they ran */
+	assert_int_equal(arrange(&order, &sample, &view), 0); /* by the CPU on which they ran */
 	assert_int_equal(order.cpus, 2);
 	assert_int_equal(order.cpu[1].os_cpu, 4);
 	assert_int_equal(order.cpu[1].threads, 2);

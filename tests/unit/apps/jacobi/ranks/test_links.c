@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Halos and moves between ranks, one situation at a time: subdomains are moved as the test wants it, and
+ * Halos and moves between ranks, one situation per test. The test moves subdomains as it wants, and
  * the links of those that stay have to find them again.
  */
 #undef NDEBUG
@@ -20,7 +20,7 @@
 
 enum { RANKS_MAX = 5, SLOTS_MAX = 18, ROUNDS = 300, SEEDS = 8 };
 
-/* All ranks, in one thread. Those of a rank lie one below the other. */
+/* All ranks, in one thread. The subdomains of a rank lie one below the other. */
 struct group {
 	struct fake *fake;
 	struct grid grid;
@@ -161,7 +161,7 @@ static void move(struct group *group, uint32_t id, uint32_t to)
 	assert_int_equal(rank_of(group, id), to);
 }
 
-/* All subdomains are updated, and then see what their neighbours have. */
+/* Update all subdomains, then check that they see what their neighbours have. */
 static void check_links(struct group *group)
 {
 	for (uint32_t id = 0; id < grid_subdomains(&group->grid); id++) {
@@ -251,7 +251,7 @@ static void moved_on_and_home(void **state)
 			move(&group, 1, to % 4);
 			check_links(&group);
 		}
-		/* Without anybody's looking in between, and more than once around. */
+		/* Several moves without a look in between, and more than once around. */
 		for (uint32_t to = 1; to <= 7; to++)
 			move(&group, 1, to % 4);
 		check_links(&group);
@@ -291,7 +291,8 @@ static void swapped_at_once(void **state)
 	}
 }
 
-/* The rank where it was at first has not been told, so that only records of where it went help. */
+/* The rank where it was at first does not know of its move, so only records of where it went
+ * help. */
 static void found_by_forwarding(void **state)
 {
 	struct group group;
@@ -307,7 +308,8 @@ static void found_by_forwarding(void **state)
 		group.deaf[1] = true;
 		move(&group, 1, 2);
 		check_links(&group);
-		/* Who looks now has to go on twice, the second time by a directory. */
+		/* A neighbour that looks now has to follow twice, the second time by a
+		 * directory. */
 		group.asleep[0] = true;
 		move(&group, 1, 3);
 		move(&group, 1, 4);
@@ -321,8 +323,8 @@ static void found_by_forwarding(void **state)
 	}
 }
 
-/* The records of where it went are gone, as another subdomain came to its slot: only the rank where it
- * was at first knows. */
+/* The records of where it went are gone, since another subdomain came to its slot: only the rank
+ * where it was at first knows. */
 static void found_by_home(void **state)
 {
 	struct group group;
@@ -341,7 +343,7 @@ static void found_by_home(void **state)
 			move(&group, 3, 1);
 			if (k == 2)
 				break;
-			/* It is kept while there are other slots. */
+			/* The record is kept while there are other slots. */
 			assert_int_equal(group.sites[1].directory[0].id, 1);
 			assert_int_equal(group.sites[1].directory[0].owner, 4);
 			move(&group, 3, 3);
@@ -355,7 +357,8 @@ static void found_by_home(void **state)
 	}
 }
 
-/* Who looks for subdomain 0 in a slot whose halos were never shown sees that it is not there. */
+/* A neighbour that looks for subdomain 0 in a slot whose halos were never shown finds that it is
+ * not there. */
 static void nothing_is_not_the_first(void **state)
 {
 	struct group group;
@@ -374,7 +377,7 @@ static void nothing_is_not_the_first(void **state)
 	}
 }
 
-/* How many gets of a rank are under way, or done without anybody's having asked? */
+/* How many gets of a rank are under way, or done but not yet asked for? */
 static uint32_t open_gets(struct transport *t)
 {
 	static int tickets[TRANSPORT_GETS_MAX];
@@ -390,7 +393,7 @@ static uint32_t open_gets(struct transport *t)
 	return TRANSPORT_GETS_MAX - more;
 }
 
-/* There are only so many gets at once: those of links that are no more are not to use them up. */
+/* The number of gets is limited: those of links that no longer exist must not use them up. */
 static void gets_come_back(void **state)
 {
 	struct group group;
@@ -402,11 +405,11 @@ static void gets_come_back(void **state)
 			.seed = seed, .delay = 20, .server = FAKE_READER};
 
 		group_init(&group, 2, 8, SLOTS_MAX, &options);
-		/* From top to bottom: what was on the other rank becomes a neighbour here. */
+		/* From top to bottom: subdomains of the other rank become neighbours here. */
 		for (uint32_t id = 8; id < 16; id++)
 			move(&group, id, 0);
 		move(&group, 0, 1);
-		/* But those that the last move cut. */
+		/* Except those that the last move cut. */
 		assert_in_range(open_gets(group.sites[0].transport), 0,
 			group.halos[0].active_count + GRID_SIDES);
 		check_links(&group);
@@ -425,7 +428,7 @@ static void full_ones_refuse(void **state)
 
 		group_init(&group, 3, 2, 4, &options);
 		assert_int_equal(mover_room(&group.movers[1]), 1);
-		/* One of two that come at the same time. */
+		/* Accept one of two that arrive at the same time. */
 		offer(&group, 0, 1);
 		offer(&group, 4, 1);
 		group_goes_on(&group);
@@ -434,7 +437,7 @@ static void full_ones_refuse(void **state)
 		assert_true(mover_is_done(&group.movers[0]));
 		assert_true(mover_is_done(&group.movers[2]));
 		check_links(&group);
-		/* And one that is to take no more, has it room or not. */
+		/* And one for a rank that is to take no more, whether it has room or not. */
 		group.movers[0].refuses = true;
 		offer(&group, 5, 0);
 		group_goes_on(&group);

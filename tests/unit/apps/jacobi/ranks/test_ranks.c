@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What ranks show each other: windows and their seals, and the survey of all of them.
+ * What ranks show each other: windows with their seals, and the survey of all ranks.
  */
 #undef NDEBUG
 #include "apps/jacobi/ranks/ranks.h"
@@ -35,14 +35,14 @@ static void slots_for_what_may_come(void **state)
 	/* It begins with more than it would take. */
 	options.high = 1;
 	assert_int_equal(ranks_slots(&options, &grid, 2), 9);
-	/* There are no more in all. */
+	/* There are no more in total. */
 	options.high = 65536;
 	assert_int_equal(ranks_slots(&options, &grid, 2), 40);
 }
 
 /* ---- windows */
 
-/* Mark what belongs to one thing; it was nobody's before. */
+/* Mark bytes that belong to one thing; they must not belong to another already. */
 static void claim(uint8_t *bytes, size_t size, size_t at, size_t length)
 {
 	assert_true(at % sizeof(uint64_t) == 0);
@@ -127,8 +127,8 @@ static void seal_tells_a_changed_word(void **state)
 			}
 }
 
-/* A part of one halo, the rest of the next; wherever it is cut. The cells as solutions have them:
- * smooth, with many equal ones. */
+/* Part of one halo and the rest of the next, with any cut. The cells are as in solutions: smooth,
+ * with many equal ones. */
 static void seal_tells_a_torn_halo(void **state)
 {
 	uint64_t before[WORDS_MAX], after[WORDS_MAX], torn[WORDS_MAX];
@@ -296,7 +296,7 @@ static void all_know_of_all(void **state)
 		group_init(&group, ranks, ranks, 0);
 		group_go_on(&group, ROUNDS);
 		check_sums(&group);
-		/* What changes comes to be known as well. */
+		/* Changes spread, too. */
 		group.own[ranks - 1].rank.average = 1;
 		group.own[ranks / 2].subdomains = 9;
 		group_go_on(&group, ROUNDS);
@@ -319,7 +319,7 @@ static void any_rank_can_call(void **state)
 			group.own[rank].wishes = 4;
 			group_go_on(&group, ROUNDS);
 			assert_int_equal(called(&group), ranks);
-			/* Once: the wish is of before the meeting. */
+			/* Only once: the wish dates from before the meeting. */
 			everybody_meets(&group);
 			group_go_on(&group, ROUNDS);
 			assert_int_equal(called(&group), 0);
@@ -354,12 +354,12 @@ static void small_norm_calls_when_all_advanced(void **state)
 		group.own[one].squared = NAN;
 		group_go_on(&group, ROUNDS);
 		assert_int_equal(called(&group), 0);
-		/* A subdomain that nobody answers for may be what is not small. */
+		/* A subdomain that nobody reports on may have a large residual. */
 		group.own[one].squared = 1;
 		group.own[one].subdomains = 1;
 		group_go_on(&group, ROUNDS);
 		assert_int_equal(called(&group), 0);
-		/* From here on it is small, but nothing is new since. */
+		/* From here on it is small, but there has been no news since. */
 		advance_all_but(&group, one);
 		group.own[one].subdomains = 2;
 		group_go_on(&group, ROUNDS);
@@ -379,7 +379,7 @@ static void one_that_stops_holds_up_nobody(void **state)
 	for (uint32_t ranks = 3; ranks <= RANKS_MAX; ranks += 1 + ranks / 4) {
 		group_init(&group, ranks, ranks, 0);
 		group_go_on(&group, ROUNDS);
-		group.stopped = ranks - 1; /* with nobody below */
+		group.stopped = ranks - 1; /* one with nobody below */
 		group.own[1].rank.average = 1;
 		group.own[ranks - 2].subdomains = 7;
 		group_go_on(&group, ROUNDS);
@@ -397,7 +397,7 @@ static void one_that_stops_holds_up_nobody(void **state)
 static void torn_records_are_left_out(void **state)
 {
 	struct group group;
-	unsigned told = 0;
+	unsigned published = 0;
 
 	(void)state;
 	group_init(&group, 6, 1, 0);
@@ -409,10 +409,10 @@ static void torn_records_are_left_out(void **state)
 			const struct survey_record *last = &group.surveys[rank].peers[0].last;
 
 			assert_true(last->seal == 0 || window_is_sealed(last, sizeof(*last)));
-			told += last->seal != 0;
+			published += last->seal != 0;
 		}
 	}
-	assert_true(told > ROUNDS);
+	assert_true(published > ROUNDS);
 	group_deinit(&group);
 }
 

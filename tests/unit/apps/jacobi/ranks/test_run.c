@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The layer between ranks as a whole: ranks of one process solve small grids over a network that does
- * all that networks may do, and subdomains move all the time.
+ * The layer between ranks as a whole. Ranks in one process solve small grids over a simulated
+ * network that does everything a network may do, while subdomains move all the time.
  */
 #undef NDEBUG
 #include "tests/unit/apps/jacobi/ranks/world.h"
@@ -19,7 +19,7 @@
 #define RUNS 150
 #define SYNC_RUNS 50
 
-/* Which seeds: to look for others, name the first. */
+/* The seeds to run: to try others, name the first. */
 static uint64_t first_seed(void)
 {
 	const char *text = getenv("TEST_SEED");
@@ -35,7 +35,7 @@ static void moves_lose_nothing(void **state)
 	NEED_SHM();
 	for (uint64_t seed = first_seed(), left = RUNS; left > 0; seed++, left--)
 		world_run(seed, &sum);
-	/* What is to be tested has happened. */
+	/* The situations under test have occurred. */
 	assert_true(sum.updates > 100 * RUNS);
 	assert_true(sum.arrivals > 10 * RUNS);
 	assert_true(sum.meetings >= RUNS);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The solver on several ranks with several workers each, all in one process and all at once: for
- * sanitizers, which find what workers of a rank do to each other. What comes out is checked as far as
- * it is the same for any order of things.
+ * The solver on several ranks with several workers each, all in one process and running at once. It
+ * is meant for sanitizers, which find races between workers of a rank. Results are checked as far
+ * as they do not depend on the order of events.
  */
 #undef NDEBUG
 #include "apps/jacobi/solve.h"
@@ -55,7 +55,7 @@ static void run_rank(struct transport *t, void *arg)
 		abort();
 	if (rank == 0) {
 		job->outcome = outcome;
-		/* Lent. */
+		/* Lent by the caller. */
 		for (uint32_t id = 0; id < grid_subdomains(&job->grid); id++)
 			if (outcome.subdomains && !outcome.subdomains[id].memory)
 				for (uint32_t slot = 0; slot < job->slots; slot++)
@@ -93,7 +93,7 @@ static void publish(struct job *job, uint32_t rank)
 
 static void run(struct job *job, uint64_t seed)
 {
-	/* Memory is read by its owner only: that of others' processes no sanitizer would see. */
+	/* Only the owner reads memory: sanitizers would not see accesses from other processes. */
 	struct fake *fake = fake_new(&(struct fake_options){.ranks = RANKS,
 		.seed = seed,
 		.delay = 2,
@@ -112,7 +112,7 @@ static void run(struct job *job, uint64_t seed)
 	fake_free(fake);
 }
 
-/* Of all cells as one grid, with that of the start as the unit. */
+/* The residual of all cells as one grid, relative to that of the start. */
 static double residual_of(const struct job *job)
 {
 	uint32_t rows = job->grid.rows, columns = job->grid.columns;

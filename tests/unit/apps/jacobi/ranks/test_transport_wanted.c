@@ -42,7 +42,8 @@ static void test_launchers(void **state)
 	EXPECT(0, {"PMI_FD", "7"});
 }
 
-/* The shell of salloc and a batch script are alone; srun may start several, or mpirun's part. */
+/* The shell of salloc and a batch script run alone; srun may start several processes, or mpirun's
+ * daemons. */
 static void test_slurm(void **state)
 {
 	(void)state;

@@ -19,10 +19,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#define POLLS_MAX 100000 /* of a rank: then something hangs */
+#define POLLS_MAX 100000 /* of a rank; with more, something hangs */
 #define VOTE_VALUES 64
 #define LINE 64
-#define TICK_NS 50000 /* what passes between two looks at the clock, at most */
+#define TICK_NS 50000 /* at most this passes between two readings of the clock */
 
 struct get {
 	enum { GET_FREE, GET_BEGUN, GET_HALF, GET_COPIED, GET_DONE } state;
@@ -57,9 +57,9 @@ struct transport {
 	void *window;
 	size_t window_bytes;
 	struct get gets[TRANSPORT_GETS_MAX];
-	uint32_t gets_used; /* at most, so far */
+	uint32_t gets_used; /* the most so far */
 	struct message *first, **last; /* to this rank */
-	uint64_t polls, sent; /* sent: the last, by polls */
+	uint64_t polls, sent; /* sent: when the last one was sent, in polls */
 	uint64_t votes_begun, votes_done;
 	uint64_t vote_due; /* polls; 0: not all have begun */
 	/* In a run: */
@@ -75,13 +75,13 @@ struct fake {
 	uint64_t random;
 	uint64_t now_ns;
 	struct transport *transports;
-	struct vote votes[2]; /* the next may begin before all know of the last */
-	pthread_mutex_t lock; /* of all, and of the transports */
+	struct vote votes[2]; /* the next may begin before all know the result of the last */
+	pthread_mutex_t lock; /* protects this and the transports */
 	bool runs;
 	uint32_t runner;
 };
 
-/* The rank that this thread is in a run. */
+/* The rank that this thread is, in a run. */
 static _Thread_local struct transport *self;
 
 _Noreturn void fake_fail(const struct fake *fake, const char *what)
@@ -176,7 +176,7 @@ void fake_messages(const struct fake *fake,
 
 /* ---- Turns and time ---- */
 
-/* With the lock. */
+/* Call with the lock held. */
 static void pass(struct transport *t)
 {
 	struct fake *fake = t->fake;
@@ -186,7 +186,7 @@ static void pass(struct transport *t)
 		left += !fake->transports[rank].over;
 	if (left == 0)
 		return;
-	/* Some run for a while, others stand still. */
+	/* Some run for a while, while others stand still. */
 	if (t->over || fake_any(fake, 1) == 0)
 		do
 			next = fake_any(fake, fake->options.ranks - 1);
@@ -226,7 +226,8 @@ void fake_run(struct fake *fake, void (*body)(struct transport *t, void *arg), v
 
 	pthread_attr_init(&attributes);
 	if (!fake->options.parallel) {
-		/* As one runs at a time, one CPU will do: passing the turn is faster so. */
+		/* One CPU is enough, as one thread runs at a time: passing the turn is faster
+		 * then. */
 		CPU_ZERO(&cpu);
 		CPU_SET(sched_getcpu(), &cpu);
 		pthread_attr_setaffinity_np(&attributes, sizeof(cpu), &cpu);
@@ -248,7 +249,7 @@ void fake_run(struct fake *fake, void (*body)(struct transport *t, void *arg), v
 	pthread_attr_destroy(&attributes);
 }
 
-/* Put in the place of clock_gettime(2) by the linker. */
+/* The linker puts this in place of clock_gettime(2). */
 int __real_clock_gettime(clockid_t clock, struct timespec *now);
 int __wrap_clock_gettime(clockid_t clock, struct timespec *now);
 
@@ -310,7 +311,7 @@ int transport_window(struct transport *t, size_t bytes, void **memory)
 	t->window_bytes = bytes;
 	*memory = t->window;
 	leave(t);
-	/* Outside a run one thread is all ranks, and opens one after the other. */
+	/* Outside a run one thread plays all ranks, and opens them one after the other. */
 	while (t->fake->runs && !all_have_windows(t))
 		transport_poll(t);
 	return 0;
@@ -345,7 +346,7 @@ int transport_get(struct transport *t, uint32_t rank, size_t offset, size_t byte
 		.to = to,
 		.left = fake_any(fake, fake->options.delay),
 	};
-	/* Not what was there before, should anybody look too early. */
+	/* Overwrite what was there before, in case somebody looks too early. */
 	memset(to, 0xee, bytes);
 	leave(t);
 	return ticket;
@@ -430,7 +431,7 @@ void transport_send(struct transport *t, uint32_t rank, uint32_t kind, void *dat
 	leave(t);
 }
 
-/* Those of one sender in their order, else in any. */
+/* Messages of one sender arrive in order; those of different senders in any. */
 bool transport_receive(struct transport *t, struct transport_message *out)
 {
 	struct message **best = NULL;

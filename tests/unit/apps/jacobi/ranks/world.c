@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Driving and watching ranks; see ranks_world.h.
+ * Drives and watches ranks; see world.h.
  */
 #undef NDEBUG
 #include "tests/unit/apps/jacobi/ranks/world.h"
@@ -20,26 +20,26 @@
 #define HISTORY 1024 /* iterations */
 #define MEETINGS 3
 #define UPDATES_MAX 4000 /* of a rank */
-#define CHECKED 20 /* subdomains that are all looked at each time; of more only now and then */
+#define CHECKED 20 /* up to this many subdomains all are checked each time; else now and then */
 
 /* What a subdomain showed on a side. */
 struct shown {
 	uint64_t iteration, hash;
 };
 
-/* What is known of a subdomain wherever it is. */
+/* What is known of a subdomain, wherever it is. */
 struct fact {
 	uint64_t iteration, lag_sum;
-	uint64_t seen[GRID_SIDES]; /* iteration of the halo that was used last */
+	uint64_t seen[GRID_SIDES]; /* the iteration of the halo that was last used */
 	struct shown shown[GRID_SIDES][HISTORY]; /* by iteration, modulo */
-	uint64_t visited; /* ranks, by bits */
+	uint64_t visited; /* ranks, as bits */
 };
 
 struct node {
 	struct progress *progress;
 	struct ranks *ranks;
 	struct subdomain *subdomains; /* slot by slot */
-	uint32_t *last; /* slot by slot: who was there */
+	uint32_t *last; /* who was there, slot by slot */
 	uint64_t updates;
 	unsigned wishes;
 };
@@ -54,13 +54,13 @@ struct world {
 	uint64_t iterations; /* in lockstep */
 	struct node *nodes;
 	struct fact *facts;
-	double *cells; /* of the whole grid, each at its newest */
+	double *cells; /* of the whole grid, the newest of each */
 	uint64_t *rank_updates; /* as rank 0 gathered them */
 	struct subdomain *collected;
 	struct world_outcome *outcome;
 };
 
-/* A rank's callbacks get the world and who they are. */
+/* The argument of a rank's callbacks: the world, and which rank it is. */
 struct view {
 	struct world *world;
 	uint32_t rank;
@@ -101,7 +101,7 @@ static uint64_t hash_of(const double *cells, size_t n, size_t stride)
 	return hash;
 }
 
-/* The cells that a subdomain shows on a side now, from those of the whole grid. */
+/* A hash of the cells that a subdomain shows on a side now, taken from the whole grid. */
 static uint64_t side_hash(const struct world *world, uint32_t id, enum grid_side side)
 {
 	struct grid_block block = grid_block(&world->grid, id);
@@ -128,7 +128,7 @@ static void note(struct world *world, const struct subdomain *sub)
 			(struct shown){sub->iteration, side_hash(world, sub->id, side)};
 }
 
-/* Its cells and counts are those that it had when it was updated last, wherever that was. */
+/* Its cells and counts are those after its last update, wherever that was. */
 static void check_cells(const struct world *world, const struct subdomain *sub)
 {
 	const struct fact *fact = &world->facts[sub->id];
@@ -142,7 +142,7 @@ static void check_cells(const struct world *world, const struct subdomain *sub)
 			"a subdomain has lost cells");
 }
 
-/* Its halos, as they were fetched, are what the neighbours had. */
+/* Its halos, as fetched, are what the neighbours had. */
 static void check_halos(struct world *world, struct subdomain *sub, bool newest)
 {
 	struct fact *fact = &world->facts[sub->id];
@@ -190,7 +190,7 @@ static void count_message(const struct transport_message *message, void *arg)
 		count[*(const uint32_t *)message->data]++;
 }
 
-/* Each subdomain is at one place: on a rank, or in a slot that it leaves or comes to, or in a
+/* Each subdomain is in exactly one place: on a rank, in a slot that it leaves or comes to, or in a
  * message. */
 static void check_places(const struct world *world)
 {
@@ -221,7 +221,7 @@ static void check_places(const struct world *world)
 	free(count);
 }
 
-/* Of the whole grid, as one loop would find it. */
+/* The residual of the whole grid, computed by one loop. */
 static double residual(const struct world *world, double *next)
 {
 	uint32_t rows = world->grid.rows, columns = world->grid.columns;
@@ -308,8 +308,8 @@ static void check_counts(const struct world *world, const struct node *node, uin
 		"a rank has miscounted moves");
 }
 
-/* All ranks stand still: all is as new as can be, and the residual is that of the whole. Returns
- * the wishes. */
+/* All ranks stand still: all values are as new as can be, and the residual is that of the whole
+ * grid. Returns the wishes. */
 static unsigned meet(struct world *world, uint32_t rank)
 {
 	struct node *node = &world->nodes[rank];
@@ -466,12 +466,12 @@ static void set_up_node(struct world *world, uint32_t rank)
 	free(owner);
 }
 
-/* Options, grid and network by chance. */
+/* Choose options, grid and network at random. */
 static void choose(struct world *world, uint64_t seed)
 {
 	struct fake_options network = {.seed = seed};
 	struct fake *chance = fake_new(&(struct fake_options){.ranks = 1, .seed = ~seed});
-	/* Now and then more than one step between ranks looks at. */
+	/* Now and then there are more between ranks than one step looks at. */
 	bool many = fake_any(chance, 30) == 0;
 	uint32_t split = many ? 70 : 1 + fake_any(chance, 5);
 
@@ -525,7 +525,7 @@ static void set_up(struct world *world, uint64_t seed)
 		set_up_node(world, rank);
 }
 
-/* What rank 0 got is what the ranks had. */
+/* Rank 0 collected what the ranks had. */
 static void check_collected(const struct world *world)
 {
 	for (uint32_t rank = 0; rank < world->ranks; rank++)
@@ -568,7 +568,7 @@ void world_run(uint64_t seed, struct world_outcome *outcome)
 	tear_down(&world);
 }
 
-/* So many iterations in one loop over the grid. */
+/* That many iterations in one loop over the grid. */
 static double *solve_whole(struct world *world)
 {
 	size_t n = (size_t)world->grid.rows * world->grid.columns;
