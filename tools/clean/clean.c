@@ -87,10 +87,10 @@ static enum outcome remove_stale(const struct live_entry *entry, const char **wh
 	case 0:
 		return REMOVED;
 	case -ENOENT:
-		*why = "by somebody else meanwhile";
+		*why = "by another process meanwhile";
 		return REMOVED;
 	case -EBUSY:
-		*why = "in use by now";
+		*why = "it is in use now";
 		return LEFT;
 	default:
 		*why = strerror(-error);
