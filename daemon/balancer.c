@@ -134,7 +134,7 @@ static void start_trace(struct balancer *b)
 		return;
 	int r = trace_new(&b->trace, options, b->setup->telemetry);
 	if (r < 0)
-		warn(b, "there will be no trace", r);
+		warn(b, "no trace will be written", r);
 	b->job.trace = b->trace;
 }
 
@@ -228,7 +228,7 @@ static int run(struct balancer *b)
 		show_cost(b);
 		int r = trace_flush(b->trace);
 		if (r < 0)
-			warn(b, "the trace stops here", r);
+			warn(b, "the trace ends early", r);
 		if (poll(fds, 2, pause_ms(b, now_ns, eager, wanted, next_scan_ns)) < 0 &&
 			errno != EINTR)
 			return -errno;
@@ -256,7 +256,7 @@ int balancer_run(const struct balancer_setup *setup)
 		r = run(&balancer);
 	}
 	if (r < 0)
-		warn(&balancer, "balancing ends, the job runs on", r);
+		warn(&balancer, "balancing ends; the job keeps running", r);
 	tear_down(&balancer);
 	show_cost(&balancer);
 	telemetry_set32(&setup->telemetry->state, r < 0 ? TELEMETRY_LOST : TELEMETRY_ENDED);

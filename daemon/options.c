@@ -42,7 +42,7 @@ static const struct argp_option table[] = {
 	{"pid", 'p', "PID", 0, "balance a running process and all below it, instead of a command",
 		1},
 	{"threads", 'n', "N", 0,
-		"compute threads to expect before the first distribution (default: found by "
+		"compute threads to wait for before the first distribution (default: found by "
 		"watching)",
 		1},
 	{"period", 'i', "TIME", 0,
@@ -53,14 +53,14 @@ static const struct argp_option table[] = {
 		"random variation of each period, in percent (default: " DEFAULT_JITTER ")", 2},
 	{"policy", KEY_POLICY, "NAME", 0, "", 2}, /* see filter_help() */
 	{"always", KEY_ALWAYS, 0, 0,
-		"balance whenever there are threads for it, without trials whether it pays", 2},
+		"balance whenever there are enough threads, without trials of whether it pays", 2},
 	{"domains", KEY_DOMAINS, "MODE", 0,
-		"split (each NUMA domain on its own) or joint (one pool) (default: " DEFAULT_DOMAINS
-		")",
+		"split (each NUMA node on its own) or joint (all CPUs as one pool) "
+		"(default: " DEFAULT_DOMAINS ")",
 		2},
 	{"idle", KEY_IDLE, "LIST", 0,
-		"threads to leave alone: auto, main, none, comm=GLOB, or several of them with "
-		"commas between (default: " DEFAULT_IDLE ")",
+		"threads to leave alone: auto, main, none, comm=GLOB, or several of these, "
+		"separated by commas (default: " DEFAULT_IDLE ")",
 		2},
 	{"sampler", KEY_SAMPLER, "NAME", 0,
 		"auto, schedstat, taskstats or perf (default: " DEFAULT_SAMPLER ")", 2},
@@ -69,8 +69,8 @@ static const struct argp_option table[] = {
 	{"report", KEY_REPORT, "FILE", 0,
 		"write a JSON report at the end; - is standard error (default: none)", 3},
 	{"trace", KEY_TRACE, "FILE", 0, "write every balancing point (default: none)", 3},
-	{"quiet", 'q', 0, 0, "no warnings", 3},
-	{"verbose", 'v', 0, 0, "a summary on standard error at the end", 3},
+	{"quiet", 'q', 0, 0, "print no warnings", 3},
+	{"verbose", 'v', 0, 0, "print a summary on standard error at the end", 3},
 	{0},
 };
 
@@ -165,7 +165,7 @@ static void parse_idle(struct argp_state *state, struct options *o, const char *
 		else
 			argp_error(state,
 				"--idle '%s': expected auto, main, none or comm=GLOB, or several "
-				"of them with commas between",
+				"of these, separated by commas",
 				arg);
 	}
 	if (none && o->idle != 0)
@@ -246,7 +246,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->period_ns =
 			o->period_auto ? POLICY_AUTO_PERIOD_NS : parse_time(state, "-i", arg);
 		if (o->period_ns < PERIOD_LEAST_NS)
-			argp_error(state, "-i %s: the least period is 100us", arg);
+			argp_error(state, "-i %s: the shortest period is 100us", arg);
 		return 0;
 	case KEY_JITTER:
 		o->jitter = (double)parse_number(state, "--jitter", arg, 0, 90) / 100;
@@ -298,7 +298,7 @@ static const struct argp parser = {
 	.args_doc = "COMMAND [ARG...]\n-p PID",
 	.doc = "Run a parallel program and keep all its threads progressing at the same rate, by "
 	       "moving them between CPUs.\v"
-	       "JUGGLE_OPTIONS in the environment holds options, separated by blanks, that are "
+	       "JUGGLE_OPTIONS in the environment can hold options, separated by blanks. They are "
 	       "read before those of the command line.\n\n"
 	       "Exit status: the command's own; 128+N when signal N killed it; 125 when juggle "
 	       "itself failed; 126 when the command can't be executed; 127 when it isn't found. "

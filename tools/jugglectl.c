@@ -10,15 +10,16 @@ static const struct {
 	const char *name, *summary;
 	int (*main)(int argc, char **argv);
 } subcommands[] = {
-	{"list", "the jobs and the programs that publish progress on this machine", list_main},
-	{"stat", "how far the threads and subdomains of one have come, and how fast", stat_main},
-	{"top", "the same as a live screen", top_main},
-	{"doctor", "what helps and hinders juggle here, and what to do about it", doctor_main},
-	{"plot", "a traced run as pictures", plot_main},
+	{"list", "list jobs, and programs that publish progress, on this machine", list_main},
+	{"stat", "print the progress of a job's threads and subdomains", stat_main},
+	{"top", "show the same as a live screen", top_main},
+	{"doctor", "say what helps or hinders juggle here, and what to do about it", doctor_main},
+	{"plot", "draw a traced run", plot_main},
 	{"clean", "remove what killed processes left in /dev/shm", clean_main},
-	{"predict", "whether juggle helps n threads on m CPUs, by theory", predict_main},
-	{"simulate", "a machine in virtual time: threads, or subdomains", simulate_main},
-	{"replay", "what another policy or period had done to a traced run", replay_main},
+	{"predict", "predict by theory whether juggle helps n threads on m CPUs", predict_main},
+	{"simulate", "simulate threads, or subdomains, in virtual time", simulate_main},
+	{"replay", "say what another policy or period would have done to a traced run",
+		replay_main},
 };
 
 static void print_help(FILE *to)

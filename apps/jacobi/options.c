@@ -38,42 +38,45 @@ enum {
 
 static const struct argp_option table[] = {
 	{"threads", 't', "N", 0,
-		"Threads, 1 to 4096 (default: what OMP_NUM_THREADS says, else one for each CPU of "
-		"the affinity mask)",
+		"Threads, 1 to 4096 (default: OMP_NUM_THREADS, or else one for each CPU of the "
+		"affinity mask)",
 		0},
 	{"grid", KEY_GRID, "ROWSxCOLS", 0,
-		"Cells, up to 16777216 a side (default: " COMMAND_LINE_TEXT(
+		"Cells of the grid, up to 16777216 a side (default: " COMMAND_LINE_TEXT(
 			GRID_WORKER_SIDE) " x " COMMAND_LINE_TEXT(GRID_WORKER_SIDE) " for each "
 										    "thread)",
 		0},
 	{"subdomains", 's', "N", 0,
-		"Subdomains of each thread, 1 to 65536 (default: " COMMAND_LINE_TEXT(
+		"Subdomains of each thread at the start, 1 to 65536 (default: " COMMAND_LINE_TEXT(
 			METHOD_SUBDOMAINS) ")",
 		0},
 	{"cut", KEY_CUT, "NAME", 0,
-		"1d, into strips of rows, or 2d, into blocks with short edges (default: 1d)", 0},
+		"How to cut the grid: 1d (strips of rows) or 2d (blocks with short edges) "
+		"(default: 1d)",
+		0},
 	{"mode", KEY_MODE, "NAME", 0, "sync, ssync:N or async, see below (default: async)", 0},
 	{"balance", 'b', "NAME", 0,
 		"Move subdomains between threads: none, split, joint or hybrid:N, see below "
 		"(default: split with --mode async, else none)",
 		0},
 	{"host", KEY_HOST, "NAME", 0,
-		"Who balances: self, the threads in turn, or daemon, juggle alone (default: self)",
+		"Who balances: self (the threads in turn) or daemon (juggle alone) "
+		"(default: self)",
 		0},
 	{"period", KEY_PERIOD, "TIME", 0,
-		"Between balancing points, 100us to 3600s (default: " COMMAND_LINE_TEXT(
+		"Time between balancing points, 100us to 3600s (default: " COMMAND_LINE_TEXT(
 			POLICY_PLB_DEFAULT_PERIOD_MS) "ms)",
 		0},
 	{"pairs", KEY_PAIRS, "N", 0,
-		"Of the most and the least updated subdomains to look at, 1 to 1024 "
+		"How many of the most and of the least updated subdomains to look at, 1 to 1024 "
 		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_PAIRS) ")",
 		0},
 	{"low", KEY_LOW, "N", 0,
-		"A thread with so many subdomains gives none away, 1 to 65536 "
+		"A thread with N subdomains or fewer gives none away, 1 to 65536 "
 		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_LOW) ")",
 		0},
 	{"high", KEY_HIGH, "N", 0,
-		"A thread with so many subdomains takes no more, 1 to 65536 "
+		"A thread with N subdomains or more takes no more, 1 to 65536 "
 		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_HIGH) ")",
 		0},
 	{"dplb", KEY_DPLB, "NAME", 0,
@@ -81,38 +84,40 @@ static const struct argp_option table[] = {
 		"below (default: global with --mode async, else none)",
 		0},
 	{"dplb-period", KEY_DPLB_PERIOD, "TIME", 0,
-		"Between balancing points of ranks, 1ms to 3600s (default: " COMMAND_LINE_TEXT(
+		"Time between balancing points of ranks, 1ms to 3600s (default: " COMMAND_LINE_TEXT(
 			POLICY_DPLB_DEFAULT_PERIOD_MS) "ms)",
 		0},
 	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
-		"Leave a rank alone that is at most N updates behind in the mean of its "
-		"subdomains, 0 "
-		"to 1000000000000 (default: half of its own updates in a period, or of the bound "
+		"Ignore a difference of at most N updates between the means of two ranks, 0 to "
+		"1000000000000 (default: half of its own updates in a period, or of the bound "
 		"of ssync)",
 		0},
-	{"seed", KEY_SEED, "N", 0,
-		"0 or more; the random choices of --dplb begin with it (default: 1)", 0},
+	{"seed", KEY_SEED, "N", 0, "Seed of the random choices of --dplb, 0 or more (default: 1)",
+		0},
 	{"check", KEY_CHECK, NULL, 0,
-		"All ranks meet after moves and see that each subdomain is on exactly one", 0},
+		"After moves, all ranks meet and check that each subdomain is on exactly one rank",
+		0},
 	{"iterations", 'n', "N", 0,
-		"Stop when one thread has done N for each of its first subdomains, 1 to "
-		"1000000000000 (default: " COMMAND_LINE_TEXT(
+		"Stop when one thread has done N updates for each subdomain that it had at the "
+		"start, 1 to 1000000000000 (default: " COMMAND_LINE_TEXT(
 			METHOD_ITERATIONS) ", or no limit with --residual)",
 		0},
 	{"residual", 'r', "R", 0,
 		"Stop when the residual is R times that of the start, above 0, below 1 "
-		"(default: go by the iterations alone)",
+		"(default: stop by --iterations alone)",
 		0},
 	{"pin", KEY_PIN, NULL, 0,
 		"Pin thread i to the i-th CPU of the affinity mask, modulo their number", 0},
 	{"json", KEY_JSON, "FILE", 0,
-		"Write the result as JSON, - is standard output (default: as text there)", 0},
+		"Write the result as JSON; - is standard output (default: text on standard output)",
+		0},
 	{"output", KEY_OUTPUT, "FILE", 0, "Write the solution, as NumPy's .npy", 0},
 	{"trace", KEY_TRACE, "FILE", 0,
-		"Write the update counts of all subdomains every millisecond; each of several "
-		"ranks to FILE.RANK",
+		"Write the update counts of all subdomains every millisecond; with several ranks, "
+		"each writes FILE.RANK",
 		0},
-	{"quiet", 'q', NULL, 0, "No text on standard output, no progress on the terminal", 0},
+	{"quiet", 'q', NULL, 0, "Print no text on standard output, and no progress on the terminal",
+		0},
 	{0},
 };
 
@@ -121,15 +126,17 @@ static const char doc[] =
 	"neighbours, and with or without moving subdomains between threads."
 	"\v"
 	"Modes: sync has a barrier after each iteration; ssync:N updates a subdomain only with "
-	"halos that are at most N iterations older; async with the newest there are.\n\n"
-	"Balancing (not with sync): split moves subdomains between threads of one NUMA node, joint "
-	"between all, hybrid:N is split with one move between nodes at every Nth point.\n\n"
-	"Balancing of ranks, of which mpirun starts several (not with sync; without ranks these "
-	"options have no effect): global moves subdomains from the rank that is the most behind "
-	"to the most advanced, neighbours does so among ranks whose numbers differ by 1, 2, 4 "
-	"... up to REACH, 2 to 65536 (" COMMAND_LINE_TEXT(
-		POLICY_DPLB_DEFAULT_REACH) " unless given), random moves any anywhere, as a "
-					   "test.\n\n"
+	"halos that are at most N iterations older; async takes the newest halos and never "
+	"waits.\n\n"
+	"Balancing between threads (not with sync): split moves subdomains between threads of one "
+	"NUMA node; joint moves them between all threads; hybrid:N is split with one move between "
+	"nodes at every Nth point.\n\n"
+	"Balancing between ranks that mpirun has started (not with sync; no effect without ranks): "
+	"global moves subdomains from the least advanced rank to the most advanced one; neighbours "
+	"does so among ranks whose numbers differ by 1, 2, 4 ... up to REACH, 2 to 65536 "
+	"(" COMMAND_LINE_TEXT(
+		POLICY_DPLB_DEFAULT_REACH) " by default); random moves any subdomain to any rank, "
+					   "as a test.\n\n"
 					   "Exit status: 0, 1 when the run failed, 2 when the "
 					   "command line is wrong.";
 

@@ -35,28 +35,32 @@ static const struct argp_option table[] = {
 		"duty: CPU time to use in every period, 1us up to the period (default: 1ms)", 0},
 	{"period", KEY_PERIOD, "TIME", 0, "duty: the period, 1us or more (default: 10ms)", 0},
 	{"scale", KEY_SCALE, "F", 0,
-		"hogs: multiply its times, above 0 to 1000, as 0.01 for a test (default: 1)", 0},
+		"hogs: factor for its times, above 0, up to 1000, such as 0.01 for a test "
+		"(default: 1)",
+		0},
 	{"seed", KEY_SEED, "N", 0,
-		"hogs: 0 or more; the same seed gives the same times (default: 1)", 0},
+		"hogs: seed, 0 or more; the same seed gives the same times (default: 1)", 0},
 	{"cpu", KEY_CPU, "LIST", 0,
-		"One hog on each CPU of the list, pinned: 0-2,5 (default: not pinned, "
+		"Pin one hog to each CPU of the list, such as 0-2,5 (default: not pinned, "
 		"or with --ranks the affinity mask)",
 		0},
 	{"count", 'n', "COUNT", 0,
-		"Hogs, 1 to 4096; with --cpu they take its CPUs in turn (default: 1, or one for "
-		"each CPU of --cpu)",
+		"Number of hogs, 1 to 4096; with --cpu they take its CPUs in turn (default: 1, or "
+		"one for each CPU of --cpu)",
 		0},
 	{"nice", KEY_NICE, "N[,N...]", 0,
-		"Nice value of the first hog, second ..., -20 to 19; the last one is also for all "
-		"further hogs (default: as noise was started)",
+		"Nice values of the first hog, the second, and so on, -20 to 19; further hogs get "
+		"the last one (default: that of noise)",
 		0},
 	{"time", KEY_TIME, "TIME", 0, "Stop after this time (default: when killed)", 0},
 	{"with-parent", KEY_WITH_PARENT, NULL, 0,
-		"Stop when the process that started noise ends (exactly: its thread)", 0},
+		"Stop when the process that started noise ends (precisely: the thread that "
+		"started it)",
+		0},
 	{"json", KEY_JSON, "FILE", 0, "Where to write the result (default: -, standard output)", 0},
 	{"ranks", KEY_RANKS, "LIST", 0,
-		"Run COMMAND as one of the ranks that mpirun starts, and hogs beside it if its "
-		"number is in the list, 0 to 8191, as 0,4-7",
+		"Run COMMAND as one of the ranks that mpirun starts, with hogs beside it if its "
+		"number is in the list, 0 to 8191, such as 0,4-7",
 		0},
 	{"nice-command", KEY_NICE_COMMAND, "N", 0,
 		"Nice value of COMMAND in all ranks, -20 to 19 (default: 19)", 0},
@@ -64,16 +68,16 @@ static const struct argp_option table[] = {
 };
 
 static const char doc[] =
-	"Disturb other programs: take CPU time by a pattern.\v"
+	"Disturb other programs by taking CPU time in a known pattern.\v"
 	"Patterns: plb sleeps 200 us, then does 10000 steps of sum = sum * a + b, which slows "
 	"a thread on that CPU by about a fifth; duty uses --busy of CPU time in every --period; "
 	"hogs sleeps for a random time up to 5 s, then computes for 5 to 10 s of wall time.\n\n"
-	"Times have a unit: ns, us, ms, s, min. SIGINT and SIGTERM end noise as --time does: at "
-	"the end it prints a JSON object, with the CPU seconds used and their share of one CPU "
-	"in the mean of all hogs. Where autogroups are on, nice values count only among "
-	"programs of one session.\n\n"
-	"With --ranks, the hogs end with COMMAND, which has noise's process id: signals and exit "
-	"status are its own. Nothing is reported.\n\n"
+	"Times have a unit: ns, us, ms, s or min. SIGINT and SIGTERM end noise as --time does. At "
+	"the end it prints a JSON object with the CPU seconds used, and with their share of one "
+	"CPU on average over all hogs. If autogroups are on, nice values count only among programs "
+	"of one session.\n\n"
+	"With --ranks, noise becomes COMMAND, so the process id, signals and exit status are "
+	"COMMAND's own. The hogs end with it, and nothing is reported.\n\n"
 	"Exit status: 0, 1 when something is not possible or not permitted, 2 when the command "
 	"line is wrong.";
 

@@ -29,31 +29,31 @@ enum {
 static const struct argp_option table[] = {
 	{"threads", 't', "N", 0,
 		"Threads, 1 to 4096 (default: one for each CPU of the affinity mask; ubench-omp: "
-		"what OMP_NUM_THREADS says; ubench-mpi: the ranks, no other number is taken)",
+		"OMP_NUM_THREADS; ubench-mpi: the number of ranks, and no other is accepted)",
 		0},
 	{"phase", 'e', "TIME", 0,
-		"Length of a phase on a CPU of its own: 500us, 20ms, 0.5s; 1us to 3600s "
+		"Length of a phase on a CPU of its own, such as 500us, 20ms, 0.5s; 1us to 3600s "
 		"(default: 20ms)",
 		0},
-	{"phases", 'p', "N", 0, "Phases, 1 to 1000000000 (default: 100)", 0},
+	{"phases", 'p', "N", 0, "Number of phases, 1 to 1000000000 (default: 100)", 0},
 	{"barrier", 'b', "NAME", 0, "The barrier after each phase, see below", 0},
 	{"memory", 'm', "BYTES", 0,
-		"Footprint of each thread, of which it reads and writes one cache line every 16 "
-		"steps; K, M, G may follow, up to 4T (default: 0, registers only)",
+		"Memory of each thread, which reads and writes one cache line of it every 16 "
+		"steps; K, M or G may follow, up to 4T (default: 0, registers only)",
 		0},
 	{"imbalance", KEY_IMBALANCE, "PCT", 0,
-		"Thread 0 has that much more work, 0 to 10000 percent (default: 0)", 0},
+		"Thread 0 has this much more work, 0 to 10000 percent (default: 0)", 0},
 	{"pin", KEY_PIN, NULL, 0,
 		"Pin thread i to the i-th CPU of the affinity mask, modulo their number: "
 		"the static baseline",
 		0},
 	{"rate", KEY_RATE, "STEPS", 0,
 		"Steps of work in a millisecond, 1 to 1000000000 (default: measured at the start, "
-		"0.2 s). Runs that are to be compared need the same, measured with the same -m",
+		"0.2 s). Runs to be compared need the same rate, measured with the same -m",
 		0},
 	{"calibrate", KEY_CALIBRATE, NULL, 0, "Measure the rate, print it as JSON and exit", 0},
 	{"json", KEY_JSON, "FILE", 0, "Where to write the result (default: -, standard output)", 0},
-	{"quiet", 'q', NULL, 0, "No remarks on standard error", 0},
+	{"quiet", 'q', NULL, 0, "Print no remarks on standard error", 0},
 	{0},
 };
 
@@ -153,12 +153,13 @@ int ubench_options_parse(
 	int rc;
 
 	snprintf(doc, sizeof(doc),
-		"%s\vThe work is done in steps; the programs have the same, so equal options and "
-		"an equal --rate give an equal checksum. The result is a JSON object: elapsed_s "
-		"is wall time from the start barrier to the last, ideal_s what it would be with "
-		"the work spread evenly over the CPUs, phase_times_s the first 10000 phases as "
-		"thread 0 sees them.\n\n%s\n\nExit status: 0, 1 when the run failed, 2 when the "
-		"command line is wrong.",
+		"%s\vThe work is done in steps. ubench, ubench-omp and ubench-mpi do the same "
+		"steps, so equal options and an equal --rate give an equal checksum. The result is "
+		"a JSON object: elapsed_s is the wall time from the first barrier to the last, "
+		"ideal_s is what it would be with the work spread evenly over the CPUs, and "
+		"phase_times_s has the times of the first 10000 phases as thread 0 sees them."
+		"\n\n%s\n\nExit status: 0, 1 when the run failed, 2 when the command line is "
+		"wrong.",
 		model->doc, model->notes);
 
 	rc = command_line_parse(

@@ -33,7 +33,7 @@ static int check_cpus(struct options *options)
 	int r = cpuset_of_thread(0, &own);
 
 	if (r < 0) {
-		fprintf(stderr, "juggle: cannot tell the CPUs to use: %s\n", strerror(-r));
+		fprintf(stderr, "juggle: cannot determine which CPUs to use: %s\n", strerror(-r));
 		return r;
 	}
 	if (!options->cpus_given) {

@@ -71,8 +71,8 @@ static void balancer_lost(struct keeper *k, int signal)
 	telemetry_set32(&k->telemetry->regime, POLICY_ASIDE);
 	if (signal != 0 && !k->options->quiet)
 		fprintf(stderr,
-			"juggle: the balancer was killed (%s); the job runs on, its %zu threads "
-			"with the affinity that they had\n",
+			"juggle: the balancer was killed (%s); the job keeps running, and its %zu "
+			"threads have their original affinity masks\n",
 			strsignal(signal), count);
 }
 

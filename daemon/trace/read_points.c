@@ -216,7 +216,7 @@ static int read_line(struct trace_parser *p, struct trace_point *point)
 		return read_handover(p, point);
 	if (trace_take_word(p, "domains"))
 		return read_domains(p, point);
-	return trace_refuse(p, "a point with fewer lines than it tells");
+	return trace_refuse(p, "a point with fewer lines than it announces");
 }
 
 static bool take_flags(struct trace_parser *p, struct trace_point *point)

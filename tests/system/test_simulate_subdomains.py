@@ -166,7 +166,7 @@ def test_text_of_one(run_jugglectl):
 @pytest.mark.parametrize("arguments, words", [
     (["plb", "--workers", "0"], "1 to 65536"),
     (["plb", "--sockets", "25"], "more than the 24 workers"),
-    (["plb", "--slow", "24:19"], "there are 24, from 0"),
+    (["plb", "--slow", "24:19"], "there are 24, numbered from 0"),
     (["plb", "--slow", "any:25:19"], "there are 24"),
     (["plb", "--slow", "4294967296:19"], "LIST:PCT"),
     (["plb", "--slow", "3-1:19"], "--slow 3-1:19: expected"),

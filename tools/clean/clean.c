@@ -15,8 +15,9 @@
 #include <unistd.h>
 
 static const struct argp_option table[] = {
-	{"dry-run", 'n', NULL, 0, "Only tell what would be removed", 0},
-	{"user", 'u', "USER", 0, "Only this user's, by name or number (default: all users)", 0},
+	{"dry-run", 'n', NULL, 0, "Only print what would be removed", 0},
+	{"user", 'u', "USER", 0,
+		"Remove only what belongs to this user, by name or number (default: all users)", 0},
 	{0},
 };
 
@@ -64,14 +65,14 @@ static const char *why_left(enum live_state state)
 	case LIVE_STARTING:
 		return "its process starts";
 	case LIVE_UNSEEN:
-		return "no such process is seen from here, but somebody uses it, or that isn't "
-		       "told";
+		return "no such process is visible from here, but another process uses it, or may "
+		       "use it";
 	case LIVE_FOREIGN:
-		return "another user's, whose process runs";
+		return "it belongs to another user, and its process runs";
 	case LIVE_OTHER_VERSION:
-		return "of another version, and its process runs";
+		return "it is of another version, and its process runs";
 	case LIVE_DAMAGED:
-		return "damaged, but a process with its number runs";
+		return "it is damaged, but a process with its number runs";
 	case LIVE_STALE:
 		break;
 	}
@@ -86,10 +87,10 @@ static enum outcome remove_stale(const struct live_entry *entry, const char **wh
 	case 0:
 		return REMOVED;
 	case -ENOENT:
-		*why = "by somebody else meanwhile";
+		*why = "by another process meanwhile";
 		return REMOVED;
 	case -EBUSY:
-		*why = "in use by now";
+		*why = "it is in use now";
 		return LEFT;
 	default:
 		*why = strerror(-error);

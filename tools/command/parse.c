@@ -10,8 +10,8 @@
 enum { KEY_JSON = 0x20000 };
 
 static const struct argp_option table[] = {
-	{"json", KEY_JSON, NULL, 0, "Print JSON, an object a line", -2},
-	{"quiet", 'q', NULL, 0, "Say less: no progress line, warnings or remarks", -2},
+	{"json", KEY_JSON, NULL, 0, "Print JSON, one object a line", -2},
+	{"quiet", 'q', NULL, 0, "Print no progress line, warnings or remarks", -2},
 	{0},
 };
 

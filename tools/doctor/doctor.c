@@ -18,9 +18,9 @@ enum { FINDINGS_MAX = 128, INDENT = 5, THREADS_MAX = 1000000 };
 
 static const struct argp_option table[] = {
 	{"cpus", 'c', "LIST", 0,
-		"CPUs that juggle is to use, such as 0-5,8 (default: the affinity mask)", 0},
+		"CPUs that juggle would use, such as 0-5,8 (default: the affinity mask)", 0},
 	{"threads", 'n', "N", 0,
-		"How many compute threads there will be: do they gain? (default: not known)", 0},
+		"Number of compute threads, to say whether they can gain (default: not known)", 0},
 	{0},
 };
 
@@ -93,11 +93,10 @@ static void print_text(const struct doctor_finding *finding, size_t n, bool quie
 		putchar('\n');
 	if (count[DOCTOR_PROBLEM] > 0)
 		command_sentences("juggle can't work here: see %s marked XX.",
-			count[DOCTOR_PROBLEM] == 1 ? "what is" : "those");
+			count[DOCTOR_PROBLEM] == 1 ? "the line" : "the lines");
 	else if (count[DOCTOR_WARNING] > 0)
 		command_sentences(
-			"juggle works here, but could do better: see what is marked with an "
-			"exclamation mark (%u).",
+			"juggle works here, but could do better: see the exclamation marks (%u).",
 			count[DOCTOR_WARNING]);
 	else
 		command_sentences("juggle works here.");

@@ -49,7 +49,7 @@ enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t 
 	doctor_say(out, "%u %s on %u CPUs: balanced up to %.2f times as fast as pinned.", n, what,
 		m, (double)most * m / n);
 	doctor_advise(
-		out, "`jugglectl predict -n %u -m %u --phase TIME` tells what to expect.", n, m);
+		out, "`jugglectl predict -n %u -m %u --phase TIME` says what to expect.", n, m);
 	return DOCTOR_GOOD;
 }
 

@@ -58,10 +58,9 @@ static enum doctor_level judge_count(const struct doctor_system *s, struct docto
 		return DOCTOR_NONE; /* the mask could not be read */
 	doctor_say(out, "There is only one CPU to use, %s: nothing can be balanced.", list);
 	doctor_advise(out, "%s",
-		s->cpus_given
-			? "Name more CPUs by -c."
-			: "Give more: `taskset`, a binding by MPI or OpenMP, the batch system "
-			  "or the container may have left one; juggle -c takes others.");
+		s->cpus_given ? "Name more CPUs by -c."
+			      : "`taskset`, a binding by MPI or OpenMP, the batch system or the "
+				"container may have left only one; juggle -c can use others.");
 	return DOCTOR_PROBLEM;
 }
 
@@ -69,7 +68,7 @@ static enum doctor_level judge_given(const struct doctor_system *s, struct docto
 {
 	char list[LIST_BYTES];
 	struct cpuset missing = without(&s->cpus, &s->online);
-	const char *why = "offline, or not there";
+	const char *why = "offline, or missing";
 
 	if (!s->cpus_given || cpuset_count(&s->online) == 0)
 		return DOCTOR_NONE;
@@ -100,8 +99,8 @@ static enum doctor_level judge_mask(const struct doctor_system *s, struct doctor
 	doctor_say(out, "The affinity mask leaves out %d of the %d CPUs that could be used (%s).",
 		n, cpuset_count(may), list);
 	doctor_advise(out,
-		"If it is not meant to (`taskset`, or binding by MPI, OpenMP, the batch system), "
-		"`juggle -c LIST` takes others; but don't take those of other jobs.");
+		"If this is not intended (`taskset`, or binding by MPI, OpenMP, the batch system), "
+		"`juggle -c LIST` can use others. Don't use those of other jobs.");
 	return DOCTOR_NOTE;
 }
 
@@ -118,7 +117,7 @@ static enum doctor_level judge_cpuset(const struct doctor_system *s, struct doct
 	doctor_say(out, "A cpuset limits this session to CPUs %s, %d of %d.", list,
 		cpuset_count(&s->cpuset), cpuset_count(&s->online));
 	doctor_advise(out,
-		"juggle keeps to it. More must come from the batch system or the container "
+		"juggle stays within it. Only the batch system or the container can give more "
 		"(`docker --cpuset-cpus`).");
 	return DOCTOR_NOTE;
 }
@@ -136,7 +135,7 @@ static enum doctor_level judge_quota(const struct doctor_system *s, struct docto
 	}
 	doctor_say(out,
 		"CPU time is limited to that of %.3g CPUs, and %d are in use: the kernel stops all "
-		"threads from time to time, which no placement mends.",
+		"threads from time to time, and no placement can prevent that.",
 		s->quota_cpus, count);
 	if (s->quota_cpus >= 2)
 		doctor_advise(out,
@@ -158,9 +157,8 @@ static enum doctor_level judge_isolated(const struct doctor_system *s, struct do
 		return DOCTOR_NONE;
 	cpuset_format(&mask, list, sizeof(list));
 	doctor_say(out,
-		"Isolated (isolcpus): %s. Linux does not spread threads over such CPUs, so that "
-		"they "
-		"crowd on one whenever juggle stands aside.",
+		"Isolated CPUs (isolcpus): %s. Linux does not spread threads over such CPUs, so "
+		"they crowd on one whenever juggle stands aside.",
 		list);
 	doctor_advise(out, "Use --always, or other CPUs (-c).");
 	return DOCTOR_WARNING;
@@ -175,8 +173,8 @@ static enum doctor_level judge_nohz_full(const struct doctor_system *s, struct d
 		return DOCTOR_NONE;
 	cpuset_format(&mask, list, sizeof(list));
 	doctor_say(out,
-		"Without ticks while a single thread runs there (nohz_full): CPUs %s. The CPU time "
-		"of that thread may be out of date when it is read.",
+		"CPUs %s have no ticks while a single thread runs there (nohz_full). The CPU time "
+		"of that thread may be out of date when juggle reads it.",
 		list);
 	doctor_advise(out, "Use --sampler perf, whose task clock is exact, or other CPUs (-c).");
 	return DOCTOR_NOTE;
@@ -191,8 +189,8 @@ static enum doctor_level judge_offline(const struct doctor_system *s, struct doc
 	cpuset_format(&s->offline, list, sizeof(list));
 	doctor_say(out, "Offline: CPUs %s.", list);
 	doctor_advise(out,
-		"juggle takes a CPU up again that goes offline meanwhile and comes back, "
-		"but none that was offline at its start.");
+		"If a CPU goes offline during a run and comes back, juggle uses it again. It does "
+		"not use CPUs that were offline at its start.");
 	return DOCTOR_NOTE;
 }
 
@@ -205,13 +203,14 @@ static enum doctor_level judge_smt(const struct doctor_system *s, struct doctor_
 		return DOCTOR_NONE;
 	cpuset_format(&s->first, list, sizeof(list));
 	doctor_say(out,
-		"%d CPUs are hardware threads of %d cores: two that share a core slow each other "
-		"down, which CPU time does not show.",
+		"%d CPUs are hardware threads of %d cores: CPUs that share a core slow each other "
+		"down, and CPU time does not show that.",
 		cpus, cores);
 	if (cores > 1)
 		doctor_advise(out,
-			"If the program computes much, try one CPU a core: `juggle -c %s`%s.", list,
-			strstr(list, "...") != NULL ? " (`lscpu -e` lists them)" : "");
+			"If the program is limited by computing, try one CPU a core: `juggle -c "
+			"%s`%s.",
+			list, strstr(list, "...") != NULL ? " (`lscpu -e` lists them)" : "");
 	return DOCTOR_NOTE;
 }
 
@@ -229,12 +228,11 @@ static enum doctor_level judge_speeds(const struct doctor_system *s, struct doct
 		cpuset_format(&a, fast, sizeof(fast));
 		cpuset_format(&b, small, sizeof(small));
 		doctor_say(out,
-			"There are two kinds of cores, fast ones (%s) and small ones (%s): equal "
-			"CPU "
-			"time is not equal progress.",
+			"There are two kinds of cores, fast ones (%s) and small ones (%s). Equal "
+			"CPU time is not equal progress.",
 			fast, small);
 		doctor_advise(out,
-			"Keep to one kind, as `juggle -c %s`. (--sampler perf can't count "
+			"Use only one kind: `juggle -c %s`. (--sampler perf can't count "
 			"instructions on two kinds of cores.)",
 			fast);
 		return DOCTOR_WARNING;
@@ -249,7 +247,7 @@ static enum doctor_level judge_speeds(const struct doctor_system *s, struct doct
 	if (s->sampler_error[SAMPLER_PERF] == 0 && s->instructions)
 		doctor_advise(out, "Use --sampler perf, which counts instructions here.");
 	else
-		doctor_advise(out, "Keep to CPUs of one speed (-c; `lscpu -e` lists them): "
+		doctor_advise(out, "Use only CPUs of one speed (-c; `lscpu -e` lists them): "
 				   "instructions can't be counted here.");
 	return DOCTOR_WARNING;
 }
@@ -263,14 +261,15 @@ static enum doctor_level judge_governor(const struct doctor_system *s, struct do
 		       strcmp(s->driver, "amd_pstate_epp") == 0; /* before Linux 6.6 */
 
 	if (strcmp(s->governor, "powersave") == 0 && !by_load) {
-		doctor_say(out, "The frequency governor powersave holds the CPUs at their lowest.");
-		doctor_advise(out, "Ask for another: `cpupower frequency-set -g performance`.");
+		doctor_say(out, "The frequency governor powersave keeps the CPUs at their lowest "
+				"frequency.");
+		doctor_advise(out, "Use another: `cpupower frequency-set -g performance`.");
 		return DOCTOR_WARNING;
 	}
 	if (strcmp(s->governor, "several") != 0)
 		return DOCTOR_NONE;
 	doctor_say(out, "The CPUs have different frequency governors, and so may differ in speed.");
-	doctor_advise(out, "Give all the same: `cpupower frequency-set -g performance`.");
+	doctor_advise(out, "Use the same on all: `cpupower frequency-set -g performance`.");
 	return DOCTOR_NOTE;
 }
 
@@ -289,8 +288,8 @@ static enum doctor_level judge_domains(const struct doctor_system *s, struct doc
 		"The CPUs are in %zu NUMA domains: each is balanced on its own, and threads stay "
 		"near their memory.",
 		s->domains);
-	doctor_advise(out, "Where threads do not divide evenly among the domains, try "
-			   "--domains joint: all CPUs are one pool then.");
+	doctor_advise(out, "If threads do not divide evenly among the domains, try "
+			   "--domains joint, which makes all CPUs one pool.");
 	return DOCTOR_NOTE;
 }
 
@@ -309,10 +308,10 @@ static enum doctor_level judge_version(const struct doctor_system *s, struct doc
 		doctor_say(out, "Linux %s schedules by EEVDF.", s->release);
 		return DOCTOR_GOOD;
 	}
-	doctor_say(out, "Linux %s has the scheduler from before 6.6 (CFS), or one of the vendor's.",
+	doctor_say(out, "Linux %s has the scheduler from before 6.6 (CFS), or a vendor's own.",
 		s->release);
-	doctor_advise(out, "juggle works, but its numbers were measured with 6.18: compare by "
-			   "yourself (tools/compare).");
+	doctor_advise(out, "juggle works, but its numbers were measured with 6.18. Measure here "
+			   "(tools/compare).");
 	return DOCTOR_NOTE;
 }
 
@@ -331,7 +330,7 @@ static enum doctor_level judge_yield(const struct doctor_system *s, struct docto
 		v->major, v->minor, v->patch);
 	doctor_advise(out,
 		"Let waiting threads sleep (OMP_WAIT_POLICY=passive), or use 6.12.63, 6.18.2 or "
-		"later; a distribution may have mended it in its own kernel.");
+		"later. A distribution may have fixed it in its own kernel.");
 	return DOCTOR_NOTE;
 }
 
@@ -342,7 +341,7 @@ static enum doctor_level judge_slices(const struct doctor_system *s, struct doct
 	doctor_say(out,
 		"This kernel gives no short time slices on request (6.12 and later do): the "
 		"balancer may wait some milliseconds for a CPU.");
-	doctor_advise(out, "Take longer periods if balancing seems late (-i 20ms).");
+	doctor_advise(out, "Use longer periods if balancing seems late (-i 20ms).");
 	return DOCTOR_NOTE;
 }
 
@@ -350,8 +349,8 @@ static enum doctor_level judge_sched_ext(const struct doctor_system *s, struct d
 {
 	if (s->sched_ext[0] == '\0')
 		return DOCTOR_NONE;
-	doctor_say(out, "A scheduler of its own is loaded by sched_ext: %s.", s->sched_ext);
-	doctor_advise(out, "juggle was not measured with it: compare with and without "
+	doctor_say(out, "sched_ext has loaded another scheduler: %s.", s->sched_ext);
+	doctor_advise(out, "juggle was not measured with it: compare with and without juggle "
 			   "(tools/compare).");
 	return DOCTOR_WARNING;
 }
@@ -361,7 +360,7 @@ static enum doctor_level judge_autogroup(const struct doctor_system *s, struct d
 	if (s->autogroup != 1)
 		return DOCTOR_NONE;
 	doctor_say(out, "Autogroups are on: where cgroups don't divide CPU time, sessions share it "
-			"first, and nice values count within a session only.");
+			"first, and nice values count only within a session.");
 	doctor_advise(out, "A busy program in another terminal may take half of a CPU, however "
 			   "nice it is. `sysctl kernel.sched_autogroup_enabled=0` turns it off.");
 	return DOCTOR_NOTE;
@@ -377,11 +376,11 @@ static enum doctor_level judge_tick(const struct doctor_system *s, struct doctor
 		return DOCTOR_GOOD;
 	}
 	doctor_say(out,
-		"The timer ticks every %.3g ms only: the CPU time of a running thread may be "
+		"The timer ticks only every %.3g ms: the CPU time of a running thread may be "
 		"that old, and time slices end late.",
 		ms);
 	doctor_advise(out,
-		"Take periods of two ticks or more (-i %.0fms), or --sampler perf, whose "
+		"Use periods of two ticks or more (-i %.0fms), or --sampler perf, whose "
 		"task clock is exact.",
 		2 * ms);
 	return DOCTOR_NOTE;
@@ -391,12 +390,11 @@ static enum doctor_level judge_seccomp(const struct doctor_system *s, struct doc
 {
 	if (s->seccomp < 1)
 		return DOCTOR_NONE;
-	doctor_say(out,
-		"System calls are filtered here (seccomp). Whether sched_setaffinity passes "
-		"can't be told without calling it, which doctor never does.");
+	doctor_say(out, "System calls are filtered here (seccomp). doctor can't tell whether "
+			"sched_setaffinity passes, because it never calls it.");
 	doctor_advise(out,
-		"Common profiles let it pass. `taskset -c %d true` fails where it is "
-		"forbidden; have it allowed then.",
+		"Common profiles let it pass. `taskset -c %d true` fails if it is forbidden; then "
+		"ask for it to be allowed.",
 		cpuset_nth(&s->cpus, 0) < 0 ? 0 : cpuset_nth(&s->cpus, 0));
 	return DOCTOR_NOTE;
 }
@@ -419,7 +417,7 @@ static enum doctor_level judge_proc(const struct doctor_system *s, struct doctor
 		doctor_say(out,
 			"/proc can't be used (%s): juggle can't find the threads of a program.",
 			strerror(-s->proc_error));
-	doctor_advise(out, "Mount the namespace's own there: `mount -t proc proc /proc`, or "
+	doctor_advise(out, "Mount the namespace's own /proc: `mount -t proc proc /proc`, or "
 			   "`unshare --mount-proc`.");
 	return DOCTOR_PROBLEM;
 }
@@ -428,7 +426,7 @@ static enum doctor_level judge_samplers(const struct doctor_system *s, struct do
 {
 	for (enum sampler_kind kind = SAMPLER_SCHEDSTAT; kind < DOCTOR_SAMPLERS; kind++)
 		if (works(s, kind)) {
-			doctor_say(out, "Progress can be read: --sampler auto takes %s.",
+			doctor_say(out, "Progress can be read: --sampler auto uses %s.",
 				sampler_kind_name(kind));
 			return kind == SAMPLER_SCHEDSTAT ? DOCTOR_GOOD : DOCTOR_NOTE;
 		}
@@ -447,7 +445,7 @@ static enum doctor_level judge_sampler(const struct doctor_system *s, enum sampl
 	}
 	doctor_say(out, "--sampler %s does not work here (%s).", sampler_kind_name(kind),
 		strerror(-s->sampler_error[kind]));
-	doctor_advise(out, "If you ask for it, juggle says: %s.",
+	doctor_advise(out, "With that option juggle says: %s.",
 		sampler_advice(kind, s->sampler_error[kind]));
 	return DOCTOR_NOTE;
 }
@@ -463,7 +461,7 @@ static enum doctor_level judge_perf(const struct doctor_system *s, struct doctor
 		s->perf_paranoid > 2) {
 		doctor_say(out, "--sampler perf is forbidden: kernel.perf_event_paranoid is %d.",
 			s->perf_paranoid);
-		doctor_advise(out, "If you want it: `sysctl kernel.perf_event_paranoid=2`.");
+		doctor_advise(out, "To allow it: `sysctl kernel.perf_event_paranoid=2`.");
 		return DOCTOR_NOTE;
 	}
 	return judge_sampler(s, SAMPLER_PERF,
@@ -479,8 +477,8 @@ static enum doctor_level judge_files(const struct doctor_system *s, struct docto
 		"A process may have no more than %llu files open (hard limit): threads beyond that "
 		"are read at several times the cost.",
 		(unsigned long long)s->open_files);
-	doctor_advise(out, "`ulimit -Hn` shows the limit, which only the administrator, the batch "
-			   "system or the container can raise, to 1024 say.");
+	doctor_advise(out, "`ulimit -Hn` shows the limit. Only the administrator, the batch "
+			   "system or the container can raise it, for example to 1024.");
 	return DOCTOR_NOTE;
 }
 
@@ -488,9 +486,10 @@ static enum doctor_level judge_hidepid(const struct doctor_system *s, struct doc
 {
 	if (!s->hidepid)
 		return DOCTOR_NONE;
-	doctor_say(out, "/proc hides processes of others (hidepid).");
-	doctor_advise(out, "Your own programs can be balanced; set-uid ones among them, and juggle "
-			   "-p of others' processes, can't.");
+	doctor_say(out, "/proc hides the processes of other users (hidepid).");
+	doctor_advise(out,
+		"juggle can balance your own programs, but not set-uid programs, and not "
+		"other users' processes (-p).");
 	return DOCTOR_NOTE;
 }
 
@@ -498,9 +497,9 @@ static enum doctor_level judge_births(const struct doctor_system *s, struct doct
 {
 	if (s->births_seen || s->proc_error != 0)
 		return DOCTOR_NONE;
-	doctor_say(out, "/proc/loadavg is not the kernel's own (lxcfs?): it does not tell when "
-			"threads are born, and finding them costs more.");
-	doctor_advise(out, "Take longer periods if the balancer uses much CPU time (-i 20ms).");
+	doctor_say(out, "/proc/loadavg is not the kernel's own (lxcfs?): it does not show when "
+			"threads start, and finding them costs more.");
+	doctor_advise(out, "Use longer periods if the balancer uses much CPU time (-i 20ms).");
 	return DOCTOR_NOTE;
 }
 

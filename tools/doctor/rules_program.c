@@ -97,7 +97,7 @@ static enum doctor_level judge_inner(const struct doctor_system *s, struct docto
 		return DOCTOR_NONE;
 	if (launcher->program < 0) {
 		doctor_say(out, "%s is given no program to start.", s->program.name);
-		doctor_advise(out, "Put it behind the launcher's options.");
+		doctor_advise(out, "Put it after the launcher's options.");
 		return DOCTOR_NOTE;
 	}
 	/* It may be there on other hosts; and a word behind an unknown option may be its value. */
@@ -118,7 +118,7 @@ static enum doctor_level judge_privileged(const struct doctor_system *s, struct 
 		"%s gets privileges when it is started (set-uid root, or capabilities): juggle "
 		"may not move its threads.",
 		target->name);
-	doctor_advise(out, "Run juggle with CAP_SYS_NICE, or what this program starts by juggle.");
+	doctor_advise(out, "Run juggle with CAP_SYS_NICE, or have this program start juggle.");
 	return DOCTOR_PROBLEM;
 }
 
@@ -130,7 +130,8 @@ static enum doctor_level judge_kind(const struct doctor_system *s, struct doctor
 		return DOCTOR_NONE;
 	if (target->script) {
 		doctor_say(out,
-			"%s is a script: what it starts is balanced, but can't be told here.",
+			"%s is a script: juggle balances what it starts, but doctor can't see "
+			"that.",
 			target->name);
 		doctor_advise(out, "Give doctor the program itself to learn more.");
 		return DOCTOR_NOTE;
@@ -163,8 +164,8 @@ static enum doctor_level judge_wrapper(const struct doctor_system *s, struct doc
 
 	if (target == NULL || target->error != 0 || !is_wrapper(target))
 		return DOCTOR_NONE;
-	doctor_say(out, "%s starts another program, which is not looked at.", target->name);
-	doctor_advise(out, "Give doctor that program, and set variables and CPUs before: "
+	doctor_say(out, "%s starts another program, which doctor does not examine.", target->name);
+	doctor_advise(out, "Give doctor that program, and set variables and CPUs before it: "
 			   "`OMP_NUM_THREADS=7 jugglectl doctor -- ./app`.");
 	return DOCTOR_NOTE;
 }
@@ -173,8 +174,8 @@ static enum doctor_level judge_juggle(const struct doctor_system *s, struct doct
 {
 	if (s->command == NULL || !is_juggle(&s->program))
 		return DOCTOR_NONE;
-	doctor_say(out, "The command is juggle itself, and what it runs is not looked at.");
-	doctor_advise(out, "Leave juggle and its options out: `jugglectl doctor -- COMMAND`.");
+	doctor_say(out, "The command is juggle itself; doctor does not examine what it runs.");
+	doctor_advise(out, "Omit juggle and its options: `jugglectl doctor -- COMMAND`.");
 	return DOCTOR_NOTE;
 }
 
@@ -226,9 +227,8 @@ static enum doctor_level judge_omp_binding(
 		if (bind != NULL && is_off(bind) && variables[i].heeds_false && !llvm)
 			continue;
 		doctor_say(out,
-			"%s=%.60s binds threads: juggle moves them nevertheless, but when it "
-			"stands "
-			"aside they get their binding back.",
+			"%s=%.60s binds threads. juggle moves them nevertheless, but when it "
+			"stands aside they get their binding back.",
 			name, value);
 		doctor_advise(out, "Turn it off: `unset OMP_PLACES GOMP_CPU_AFFINITY KMP_AFFINITY; "
 				   "export OMP_PROC_BIND=false`.");
@@ -270,7 +270,7 @@ static enum doctor_level judge_omp_wait(const struct doctor_system *s, struct do
 		value = policy;
 	} else if (policy != NULL && strcasecmp(policy, "passive") == 0) {
 		doctor_say(out,
-			"OMP_WAIT_POLICY=passive: threads sleep at barriers, and leave the CPU "
+			"OMP_WAIT_POLICY=passive: threads sleep at barriers and leave the CPU "
 			"to those that compute.");
 		return DOCTOR_GOOD;
 	}
@@ -278,7 +278,7 @@ static enum doctor_level judge_omp_wait(const struct doctor_system *s, struct do
 		return DOCTOR_NONE;
 	doctor_say(out,
 		"%s=%.60s makes threads spin at barriers: they take CPU time from those that "
-		"still compute, and juggle can't try out what is better.",
+		"still compute, and juggle can't try out whether balancing helps.",
 		culprit, value);
 	doctor_advise(
 		out, "`export OMP_WAIT_POLICY=passive` is better with more threads than CPUs.");
@@ -293,8 +293,8 @@ static enum doctor_level judge_omp_dynamic(
 	if (dynamic == NULL || strcasecmp(dynamic, "true") != 0)
 		return DOCTOR_NONE;
 	doctor_say(out,
-		"OMP_DYNAMIC=true lets the runtime count the CPUs of its mask again, and that "
-		"is one when juggle has placed the thread.");
+		"OMP_DYNAMIC=true lets the runtime count the CPUs of its mask again, and it "
+		"finds only one when juggle has placed the thread.");
 	doctor_advise(out, "`unset OMP_DYNAMIC`, and set OMP_NUM_THREADS.");
 	return if_openmp(s, DOCTOR_WARNING);
 }
@@ -325,8 +325,8 @@ static enum doctor_level judge_omp_threads(
 			"OMP_NUM_THREADS is not set: there will be a thread for each CPU, and "
 			"little to balance.");
 		doctor_advise(out,
-			"Set it, as `export OMP_NUM_THREADS=%d`, where the program gains "
-			"by more threads than CPUs.",
+			"If the program gains from more threads than CPUs, set it: `export "
+			"OMP_NUM_THREADS=%d`.",
 			2 * cpuset_count(&s->cpus) - 1);
 		return DOCTOR_NOTE;
 	}
@@ -393,20 +393,19 @@ static enum doctor_level judge_open_mpi(const struct doctor_system *s, struct do
 	if (ranks == 0 && !s->launcher.hosts)
 		ranks = slots(s); /* as many as possible */
 	if (ranks > slots(s) && slots(s) > 0 && ranks > 2 && !s->launcher.hosts)
-		return say_unbound(
-			out, "Open MPI leaves that when there are more ranks than cores");
-	doctor_advise(out, "Say `%s --bind-to none`.", s->program.name);
+		return say_unbound(out, "Open MPI binds none when there are more ranks than cores");
+	doctor_advise(out, "Use `%s --bind-to none`.", s->program.name);
 	if (ranks <= 2) {
 		doctor_say(out,
-			"Open MPI binds %s to a core of its own unless told otherwise: "
-			"juggle gives the binding back whenever it stands aside.",
+			"By default Open MPI binds %s to a core of its own. juggle gives the "
+			"binding back whenever it stands aside.",
 			ranks == 0   ? "one or two ranks each"
 			: ranks == 1 ? "a single rank"
 				     : "two ranks each");
 		return DOCTOR_WARNING;
 	}
-	doctor_say(out, "Open MPI binds three or more ranks to packages or NUMA nodes unless told "
-			"otherwise: juggle gives the binding back whenever it stands aside.");
+	doctor_say(out, "By default Open MPI binds three or more ranks to packages or NUMA nodes. "
+			"juggle gives the binding back whenever it stands aside.");
 	return DOCTOR_NOTE;
 }
 
@@ -424,9 +423,8 @@ static enum doctor_level judge_mpi_binding(
 	}
 	if (value != NULL) {
 		doctor_say(out,
-			"%s binds ranks (%.60s): juggle moves them nevertheless, but when it "
-			"stands "
-			"aside they get their binding back.",
+			"%s binds ranks (%.60s). juggle moves them nevertheless, but when it "
+			"stands aside they get their binding back.",
 			from, value);
 		doctor_advise(out, "Turn it off: `--bind-to none` (Open MPI, MPICH), I_MPI_PIN=off "
 				   "(Intel), MV2_ENABLE_AFFINITY=0 (MVAPICH2).");
@@ -438,14 +436,14 @@ static enum doctor_level judge_mpi_binding(
 	case DOCTOR_HYDRA:
 		if (doctor_env(s, "I_MPI_ROOT") == NULL)
 			return say_unbound(out, "MPICH's default; MVAPICH2 binds");
-		doctor_say(out, "Intel MPI binds ranks unless told otherwise: juggle gives the "
-				"binding back whenever it stands aside.");
+		doctor_say(out, "By default Intel MPI binds ranks. juggle gives the binding back "
+				"whenever it stands aside.");
 		doctor_advise(out, "`export I_MPI_PIN=off`.");
 		return DOCTOR_WARNING;
 	case DOCTOR_UNKNOWN_MPI:
 		doctor_say(
-			out, "%s is not known to doctor: it may bind the ranks.", s->program.name);
-		doctor_advise(out, "See its manual for how to turn binding off.");
+			out, "doctor does not know %s, which may bind the ranks.", s->program.name);
+		doctor_advise(out, "Its manual says how to turn binding off.");
 		return DOCTOR_NOTE;
 	default:
 		return DOCTOR_NONE;
@@ -457,11 +455,11 @@ static enum doctor_level judge_srun(const struct doctor_system *s, struct doctor
 	if (s->launcher.kind != DOCTOR_SRUN || is_juggle(&s->inner))
 		return DOCTOR_NONE;
 	doctor_say(out,
-		"Ranks that srun starts are no children of it: juggle around srun would find "
+		"Ranks that srun starts are not its children: juggle around srun would find "
 		"no threads.");
-	doctor_advise(out, "Put juggle behind it: `srun juggle ./app` for one rank a node, and the "
-			   "script per-node of juggle-batch(7), `srun ./per-node ./app`, for "
-			   "several.");
+	doctor_advise(out, "Put juggle after it: `srun juggle ./app` with one rank on each node, "
+			   "or with several the script per-node of juggle-batch(7), `srun "
+			   "./per-node ./app`.");
 	return DOCTOR_PROBLEM;
 }
 
@@ -477,7 +475,7 @@ static enum doctor_level judge_inner_juggle(
 	if (to_core ||
 		(value == NULL && s->launcher.kind == DOCTOR_OPEN_MPI && s->launcher.ranks <= 2)) {
 		doctor_say(out,
-			"Each rank has a juggle of its own that is bound to one core, and so has "
+			"Each rank has its own juggle, which is bound to one core and so has "
 			"nothing to balance.");
 		doctor_advise(out,
 			"`mpirun --map-by numa --bind-to numa juggle ./app`, or on one node "
@@ -486,14 +484,13 @@ static enum doctor_level judge_inner_juggle(
 	}
 	if (s->launcher.ranks != 1 && (value == NULL || is_unbound(value)) &&
 		s->launcher.kind != DOCTOR_SRUN) {
-		doctor_say(out, "Each rank has a juggle of its own, and unless they are bound to "
-				"different CPUs those on one node get in each other's way.");
-		doctor_advise(out, "On one node: `juggle mpirun ... ./app`. On several: one rank a "
-				   "node, or `--map-by numa --bind-to numa`.");
+		doctor_say(out, "Each rank has its own juggle. Those on one node get in each "
+				"other's way unless they are bound to different CPUs.");
+		doctor_advise(out, "On one node: `juggle mpirun ... ./app`. On several nodes: one "
+				   "rank on each, or `--map-by numa --bind-to numa`.");
 		return DOCTOR_WARNING;
 	}
-	doctor_say(
-		out, "Each rank has a juggle of its own, which balances the threads of that rank.");
+	doctor_say(out, "Each rank has its own juggle, which balances the threads of that rank.");
 	return DOCTOR_GOOD;
 }
 
@@ -501,9 +498,9 @@ static enum doctor_level judge_hosts(const struct doctor_system *s, struct docto
 {
 	if (!s->launcher.elsewhere || is_juggle(&s->inner))
 		return DOCTOR_NONE;
-	doctor_say(out, "Hosts are named: ranks on other nodes are not below this juggle, and not "
-			"balanced.");
-	doctor_advise(out, "With several threads a rank, put juggle behind the launcher: "
+	doctor_say(out, "The options name hosts. Ranks on other nodes are not below this juggle, "
+			"which does not balance them.");
+	doctor_advise(out, "With several threads in each rank, put juggle after the launcher: "
 			   "`mpirun --map-by numa --bind-to numa juggle ./app`.");
 	return DOCTOR_WARNING;
 }
@@ -526,9 +523,9 @@ static enum doctor_level judge_slots(const struct doctor_system *s, struct docto
 	/* These set how many ranks there may be. */
 	if (doctor_env(s, "SLURM_JOB_ID") != NULL || doctor_env(s, "PBS_JOBID") != NULL)
 		return DOCTOR_NONE;
-	doctor_say(out, "Open MPI refuses %u ranks on %u core%s unless told that it is meant.",
-		launcher->ranks, slots(s), slots(s) == 1 ? "" : "s");
-	doctor_advise(out, "Say `%s --oversubscribe`.", s->program.name);
+	doctor_say(out, "By default Open MPI refuses %u ranks on %u core%s.", launcher->ranks,
+		slots(s), slots(s) == 1 ? "" : "s");
+	doctor_advise(out, "Use `%s --oversubscribe`.", s->program.name);
 	return DOCTOR_PROBLEM;
 }
 
@@ -558,7 +555,7 @@ static enum doctor_level judge_mpi_wait(const struct doctor_system *s, struct do
 		return DOCTOR_NONE; /* Open MPI handles it */
 	doctor_say(out, "With a core for each rank, Open MPI's ranks spin while they wait for "
 			"messages, even if they must share CPUs.");
-	doctor_advise(out, "Where they share CPUs: `--mca mpi_yield_when_idle 1`.");
+	doctor_advise(out, "If they share CPUs: `--mca mpi_yield_when_idle 1`.");
 	return DOCTOR_NOTE;
 }
 
@@ -571,9 +568,9 @@ static enum doctor_level judge_single_copy(
 		(s->launcher.kind != DOCTOR_OPEN_MPI && !is_open_mpi(target)) ||
 		doctor_env(s, "OMPI_MCA_btl_vader_single_copy_mechanism") != NULL)
 		return DOCTOR_NONE;
-	doctor_say(out, "Containers without ptrace forbid what Open MPI 4 copies messages with "
-			"between processes.");
-	doctor_advise(out, "If it complains of process_vm_readv or of CMA: "
+	doctor_say(out, "Containers without ptrace forbid the system call by which Open MPI 4 "
+			"copies messages between processes.");
+	doctor_advise(out, "If it complains about process_vm_readv or CMA: "
 			   "`export OMPI_MCA_btl_vader_single_copy_mechanism=none`.");
 	return DOCTOR_NOTE;
 }

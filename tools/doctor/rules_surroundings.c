@@ -23,19 +23,21 @@ static enum doctor_level judge_shm(const struct doctor_system *s, struct doctor_
 			"/dev/shm can't be used (%s): juggle balances threads, but "
 			"jugglectl can't show it, and programs can't publish their progress.",
 			strerror(-s->shm_error));
-		doctor_advise(out, "Mount a tmpfs there that all may write to.");
+		doctor_advise(out, "Mount a tmpfs there that everyone may write to.");
 		return DOCTOR_WARNING;
 	}
 	if (s->shm_free_bytes < s->segment_bytes) {
 		doctor_say(out, "/dev/shm has %.1f MB left, and juggle wants %.1f MB.",
 			(double)s->shm_free_bytes * 1e-6, mb);
 		doctor_advise(out,
-			"`jugglectl clean` removes what killed processes left; containers "
+			"`jugglectl clean` removes what killed processes left. Containers "
 			"get more by `docker --shm-size`.");
 		return DOCTOR_WARNING;
 	}
 	if (!s->shm_tmpfs) {
-		doctor_say(out, "/dev/shm is no tmpfs: what is published there may go to a disk.");
+		doctor_say(out,
+			"/dev/shm is not a tmpfs: what is published there may be written to a "
+			"disk.");
 		doctor_advise(out, "Mount a tmpfs there.");
 		return DOCTOR_WARNING;
 	}
@@ -48,10 +50,9 @@ static enum doctor_level judge_stale(const struct doctor_system *s, struct docto
 	if (s->stale_segments == 0)
 		return DOCTOR_NONE;
 	if (s->stale_segments == 1)
-		doctor_say(out, "A process that is gone left its segment in /dev/shm.");
+		doctor_say(out, "A dead process left its segment in /dev/shm.");
 	else
-		doctor_say(out, "Processes that are gone left %zu segments in /dev/shm.",
-			s->stale_segments);
+		doctor_say(out, "Dead processes left %zu segments in /dev/shm.", s->stale_segments);
 	doctor_advise(out, "`jugglectl clean` removes %s.", s->stale_segments == 1 ? "it" : "them");
 	return DOCTOR_NOTE;
 }
@@ -61,8 +62,8 @@ static enum doctor_level judge_container(const struct doctor_system *s, struct d
 	if (!s->container)
 		return DOCTOR_NONE;
 	doctor_say(out, "This is a container (it has process numbers of its own).");
-	doctor_advise(out, "juggle sees and balances what runs inside; run it inside, too. Other "
-			   "work on the same CPUs shows by its effect only.");
+	doctor_advise(out, "juggle sees and balances what runs inside, so run it inside, too. It "
+			   "sees other work on the same CPUs only by its effect.");
 	return DOCTOR_NOTE;
 }
 
@@ -84,7 +85,7 @@ static enum doctor_level judge_batch(const struct doctor_system *s, struct docto
 		doctor_say(out, "This is job %.40s of %s, with %d CPUs here%s%.60s.", job,
 			systems[i].name, cpuset_count(&s->mask),
 			bind != NULL ? "; SLURM_CPU_BIND is " : "", bind != NULL ? bind : "");
-		doctor_advise(out, "Put options into JUGGLE_OPTIONS in the job script; for several "
+		doctor_advise(out, "Put options into JUGGLE_OPTIONS in the job script. For several "
 				   "nodes see juggle-batch(7).");
 		return DOCTOR_NOTE;
 	}
@@ -98,7 +99,7 @@ static enum doctor_level judge_options(const struct doctor_system *s, struct doc
 	if (options == NULL || options[0] == '\0')
 		return DOCTOR_NONE;
 	doctor_say(out, "JUGGLE_OPTIONS is set, and read before the command line: %.300s", options);
-	doctor_advise(out, "doctor does not look at what is in it.");
+	doctor_advise(out, "doctor does not check its contents.");
 	return DOCTOR_NOTE;
 }
 

@@ -25,15 +25,17 @@
 enum { KEY_NO_HEADINGS = 0x100 };
 
 static const struct argp_option table[] = {
-	{"user", 'u', "USER", 0, "Only this user's, by name or number (default: all users)", 0},
-	{"running", 'r', NULL, 0, "Only what runs and can be read", 0},
-	{"no-headings", KEY_NO_HEADINGS, NULL, 0, "No line of headings", 0},
+	{"user", 'u', "USER", 0,
+		"List only what belongs to this user, by name or number (default: all users)", 0},
+	{"running", 'r', NULL, 0, "List only what runs and can be read", 0},
+	{"no-headings", KEY_NO_HEADINGS, NULL, 0, "Print no line of headings", 0},
 	{"wide", 'w', NULL, 0, "Do not cut commands to the width of a terminal", 0},
 	{0},
 };
 
-static const char doc[] = "What juggle runs, and what publishes progress, on this machine.\v"
-			  "Processes of a wrapped job stand below it.";
+static const char doc[] = "List the jobs that juggle runs on this machine, and the programs that "
+			  "publish progress.\v"
+			  "The processes of a wrapped job are listed below it.";
 
 struct list_options {
 	struct user_choice user;
@@ -371,8 +373,7 @@ static int print_all(const struct listing *list)
 	size_t stale = removable(list);
 
 	if (rc == 0 && stale > 0 && !list->common.quiet)
-		fprintf(stderr,
-			"%s: %zu left by processes that are gone: remove %s with jugglectl clean\n",
+		fprintf(stderr, "%s: %zu left by dead processes: remove %s with jugglectl clean\n",
 			list->program, stale, stale == 1 ? "it" : "them");
 	return rc;
 }
@@ -383,7 +384,7 @@ static int list_segments(struct listing *list)
 
 	if (error != 0)
 		return command_fail(list->program,
-			"cannot look into /dev/shm, without which nothing can be told: %s",
+			"cannot read /dev/shm, where jobs and programs publish their state: %s",
 			strerror(-error));
 	select_entries(list);
 	if (find_jobs(list) < 0)

@@ -45,39 +45,37 @@ enum {
 
 static const struct argp_option table[] = {
 	{"output", 'o', "FILE", 0,
-		"Where to write; its ending tells the format, .svg or .png; - is standard output, "
-		"as "
-		"SVG (default: TRACE with .svg, .json or .gp at its end)",
+		"Where to write; the ending of the name selects the format, .svg or .png; - is "
+		"standard output, as SVG (default: TRACE with .svg, .json or .gp at its end)",
 		0},
 	{"what", KEY_WHAT, "LIST", 0,
 		"Panels: progress, lead, placement, spread, braid, or all (default: all but "
 		"progress)",
 		0},
-	{"from", KEY_FROM, "TIME", 0, "Begin so long after juggle started (default: 0)", 0},
-	{"to", KEY_TO, "TIME", 0, "End so long after juggle started (default: the end)", 0},
+	{"from", KEY_FROM, "TIME", 0, "Begin this long after juggle started (default: 0)", 0},
+	{"to", KEY_TO, "TIME", 0, "End this long after juggle started (default: the end)", 0},
 	{"threads", 't', "N", 0,
-		"Draw at most so many threads, 1 to 1000 (default: 32, or with --perfetto all)", 0},
-	{"tid", KEY_TID, "LIST", 0, "Draw these threads only, by number: 4711,4713 (default: any)",
-		0},
+		"Draw at most N threads, 1 to 1000 (default: 32, or with --perfetto all)", 0},
+	{"tid", KEY_TID, "LIST", 0,
+		"Draw only these threads, by tid, such as 4711,4713 (default: any)", 0},
 	{"subdomains", KEY_SUBDOMAINS, "N", 0,
-		"Draw at most so many subdomains, 1 to 1000 (default: 64, or with --perfetto all)",
-		0},
-	{"width", KEY_WIDTH, "N", 0, "Pixels, 400 to 10000 (default: 1000)", 1},
-	{"height", KEY_HEIGHT, "N", 0, "Pixels, 200 to 10000 (default: what the panels need)", 1},
-	{"gnuplot", KEY_GNUPLOT, NULL, 0, "Write the script for gnuplot, with its data, instead",
-		2},
+		"Draw at most N subdomains, 1 to 1000 (default: 64, or with --perfetto all)", 0},
+	{"width", KEY_WIDTH, "N", 0, "Width in pixels, 400 to 10000 (default: 1000)", 1},
+	{"height", KEY_HEIGHT, "N", 0,
+		"Height in pixels, 200 to 10000 (default: what the panels need)", 1},
+	{"gnuplot", KEY_GNUPLOT, NULL, 0, "Write the gnuplot script, with its data, instead", 2},
 	{"perfetto", KEY_PERFETTO, NULL, 0,
 		"Write JSON for ui.perfetto.dev or chrome://tracing instead", 2},
 	{0},
 };
 
 static const char doc[] =
-	"A run that juggle --trace recorded, as a picture drawn by gnuplot.\v"
-	"Panels over one time axis: lead is how far each thread is ahead of the mean of all, "
-	"placement who was where, spread the time between the first and the last thread, with the "
-	"migrations; braid shows which worker owns each subdomain of a program that publishes its "
-	"progress; progress is the CPU time of each thread. Times have a unit: ns, us, ms, s, "
-	"min.\n\n"
+	"Draw a run that juggle --trace recorded, by gnuplot.\v"
+	"All panels share one time axis. lead shows how far each thread is ahead of the mean of "
+	"all; placement shows which threads were on which CPU; spread shows the time between the "
+	"first and the last thread, and the migrations; braid shows which worker owns each "
+	"subdomain of a program that publishes its progress; progress shows the CPU time of each "
+	"thread. Times have a unit: ns, us, ms, s or min.\n\n"
 	"Exit status: 0, 1 when something cannot be read, drawn or written, 2 when the command "
 	"line is wrong.";
 
@@ -229,7 +227,7 @@ static int check_options(struct plot *plot)
 		return command_wrong(plot->program, "--gnuplot and --perfetto don't go together");
 	if (o->perfetto && (o->panels_given || o->width > 0 || o->height > 0))
 		return command_wrong(plot->program,
-			"--what, --width and --height are of pictures: not with --perfetto");
+			"--what, --width and --height are for pictures, not for --perfetto");
 	if (o->from_ns >= o->to_ns)
 		return command_wrong(plot->program, "--from has to be before --to");
 	return choose_format(plot);
@@ -266,7 +264,7 @@ static int prepare_failed(const struct plot *plot, int r)
 		return command_fail(plot->program, "%s: no balancing points with threads", path);
 	if (r == -ENOENT)
 		return command_fail(plot->program,
-			"%s: none of the threads of --tid is there in that time", path);
+			"%s: none of the threads of --tid exists in that time", path);
 	return command_fail(plot->program, "%s", strerror(-r));
 }
 
@@ -329,8 +327,8 @@ static int fill_picture(const struct plot *plot, struct picture *picture)
 	if (any)
 		return 0;
 	return command_fail(plot->program,
-		"%s: no subdomains are in it: no program published its progress, or juggle was "
-		"too old to record it",
+		"%s: there are no subdomains in it: no program published its progress, or juggle "
+		"was too old to record it",
 		o->trace);
 }
 

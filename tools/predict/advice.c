@@ -58,8 +58,8 @@ static void explain_shorter(const struct theory_case *c, char *text, size_t byte
 			shorter.period >= 1 ? shorter.period : shorter.period * 1e3,
 			shorter.period >= 1 ? "s" : "ms",
 			theory_speedup(c, theory_juggle(&shorter)),
-			c->phase < COSTLY_PHASE_S ? ", less what moves cost, which in phases this "
-						    "short is a good part."
+			c->phase < COSTLY_PHASE_S ? ", less the cost of moves, which is large for "
+						    "phases this short."
 						  : ".");
 }
 
@@ -71,7 +71,7 @@ static void explain_period(const struct theory_case *c, char *text, uint32_t byt
 	explain_shorter(c, shorter, sizeof shorter);
 	if (points < 1)
 		snprintf(text, bytes,
-			"The period is too long: the threads are through before a balancing point "
+			"The period is too long: the threads are done before a balancing point "
 			"could help.%s",
 			shorter);
 	else
@@ -86,8 +86,8 @@ static void explain_linux(const struct theory_case *c, char *text, uint32_t byte
 {
 	snprintf(text, bytes,
 		"Linux does as well by itself for phases this long, if threads sleep at barriers: "
-		"%.2f times as fast as pinned. Where they spin or yield, or are bound to CPUs, "
-		"use juggle, for %.2f.",
+		"%.2f times as fast as pinned. If they spin or yield, or are bound to CPUs, use "
+		"juggle, for %.2f.",
 		theory_speedup(c, theory_reactive(c)), theory_speedup(c, theory_juggle(c)));
 }
 
@@ -102,22 +102,22 @@ static void explain_juggle(const struct theory_case *c, char *text, uint32_t byt
 		snprintf(more, sizeof more, "; the shorter the period the better, up to %.2f",
 			perfect);
 	if (linux_best < LITTLE)
-		snprintf(other, sizeof other, "Spreading threads anew as some wait gives nothing.");
+		snprintf(other, sizeof other,
+			"Spreading threads again when some wait gains nothing.");
 	else if (c->phase < LINUX_PHASE_S)
 		snprintf(other, sizeof other,
 			"Linux by itself falls short of its %.2f for phases under 100 ms, and "
-			"gives nothing where threads spin or yield.",
+			"gains nothing if threads spin or yield.",
 			linux_best);
 	else
 		snprintf(other, sizeof other,
-			"Linux by itself gives %.2f, if threads sleep at barriers; nothing if they "
-			"spin or yield.",
+			"Linux by itself gains %.2f if threads sleep at barriers, and nothing if "
+			"they spin or yield.",
 			linux_best);
 	snprintf(text, bytes, "juggle helps: %.2f times as fast as pinned%s. %s%s%s", juggle, more,
 		c->period < SHORTEST_PERIOD_S ? "Its shortest period is 100 us, though. " : "",
-		c->phase < COSTLY_PHASE_S
-			? "In phases this short it loses part of that to the moves. "
-			: "",
+		c->phase < COSTLY_PHASE_S ? "In phases this short it loses part of that to moves. "
+					  : "",
 		other);
 }
 

@@ -94,7 +94,7 @@ static double number(
 	if (value == NULL)
 		refuse(reading, "\"%s\" is missing", key);
 	else if (!json_is_number(value) || !(found >= min && found <= max))
-		refuse(reading, "\"%s\" is no number from %g to %g", key, min, max);
+		refuse(reading, "\"%s\" is not a number from %g to %g", key, min, max);
 	return reading->failed ? 0 : found;
 }
 
@@ -103,7 +103,7 @@ static uint32_t count(struct reading *reading, const char *key, uint32_t min, ui
 	double found = number(reading, reading->root, key, min, max);
 
 	if (floor(found) != found)
-		refuse(reading, "\"%s\" is no whole number", key);
+		refuse(reading, "\"%s\" is not a whole number", key);
 	return (uint32_t)found;
 }
 

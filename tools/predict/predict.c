@@ -24,10 +24,11 @@
 
 static const struct argp_option table[] = {
 	{"threads", 'n', "N", 0,
-		"Compute threads, 1 to 1000000 (default: with --from those of the run)", 0},
+		"Number of compute threads, 1 to 1000000 (default: with --from those of the run)",
+		0},
 	{"cpus", 'm', "M", 0,
-		"How many CPUs, 1 to 1000000 (default: those of the affinity mask, or with --from "
-		"of the run)",
+		"Number of CPUs, 1 to 1000000 (default: those of the affinity mask, or with --from "
+		"those of the run)",
 		0},
 	{"period", 'i', "TIME", 0,
 		"Time between balancing points (default: 2ms, or with --from that of the run)", 0},
@@ -36,10 +37,10 @@ static const struct argp_option table[] = {
 		"the run)",
 		0},
 	{"phases", 'l', "L", 0,
-		"Phases, 1 to 1000000000 (default: 1, or with --from those of the run)", 0},
+		"Number of phases, 1 to 1000000000 (default: 1, or with --from those of the run)",
+		0},
 	{"from", 'f', "FILE", 0,
-		"A report or trace of juggle, or a result of ubench: compare with what was "
-		"measured "
+		"Compare with a real run: a report or trace of juggle, or a result of ubench "
 		"(default: none)",
 		0},
 	{0},
@@ -47,8 +48,9 @@ static const struct argp_option table[] = {
 
 static const char doc[] =
 	"Predict how long threads take pinned, with the Linux balancer and with juggle.\v"
-	"The threads are equal, each in turn computes for a phase and waits at a barrier; CPUs are "
-	"equally fast, and balancing costs nothing. Times have a unit: ns, us, ms, s, min.\n\n"
+	"The model: equal threads compute for a phase and then wait at a barrier, again and again; "
+	"CPUs are equally fast, and balancing costs nothing. Times have a unit: ns, us, ms, s or "
+	"min.\n\n"
 	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
 
 /* 0 for options that were not given. */
@@ -254,16 +256,16 @@ static void print_remarks(const struct prediction *p)
 			100 * run->balanced,
 			run->reason[0] != '\0' ? ", and stood aside at the end (" : "", run->reason,
 			run->reason[0] != '\0' ? ")" : "",
-			p->way == MEASUREMENT_LINUX ? ": it is compared as one of Linux" : "");
+			p->way == MEASUREMENT_LINUX ? ": it is compared with Linux" : "");
 		command_sentences("%s", text);
 	}
 	if (run->others >= OTHERS_MUCH)
 		command_sentences("Other work had at least %.0f %% of the CPUs in that run: "
-				  "predictions are for CPUs that serve nobody else.",
+				  "predictions assume CPUs that serve nobody else.",
 			100 * run->others);
 	if (run->kind == MEASUREMENT_UBENCH && run->way == MEASUREMENT_UNKNOWN)
-		command_sentences("The result does not tell who placed the threads: the row that "
-				  "belongs to the run is for you to know.");
+		command_sentences("The result does not say who placed the threads, so the run is "
+				  "compared with all rows.");
 	if (run->kind != MEASUREMENT_UBENCH)
 		command_sentences(
 			"The measured time is that of the whole program, from start to end.");
@@ -274,7 +276,7 @@ static void print_remarks(const struct prediction *p)
 	if (run->spins)
 		command_sentences(
 			"In that run threads spun at the barrier, which takes CPU time from the "
-			"others: the theory is of threads that sleep.");
+			"others. The theory assumes threads that sleep.");
 }
 
 static int print_text(const char *program, const struct prediction *p)

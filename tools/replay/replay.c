@@ -63,11 +63,11 @@ static const struct argp_option table[] = {
 
 static const char doc[] =
 	"What another policy or period would have done to a run that juggle --trace recorded.\v"
-	"It runs the decision step of juggle on the recorded observations, and tells how many "
-	"decisions are the recorded ones, and where the first ones differ. Then it simulates the "
-	"run, with the threads, the work and the other load that the trace shows: first as it was "
-	"recorded, to show how far to trust the simulation, then with the options given. Times "
-	"have a unit: ns, us, ms, s, min.\n\n"
+	"It runs the decision step of juggle on the recorded observations, and says how many "
+	"decisions are the same, and where the first ones differ. Then it simulates the run, with "
+	"the threads, the work and the other load that the trace shows: first as recorded, to show "
+	"how far to trust the simulation, then with the options given. Times have a unit: ns, us, "
+	"ms, s or min.\n\n"
 	"Exit status: 0, 1 when the trace cannot be read or has too little in it, 2 when the "
 	"command line is wrong.";
 

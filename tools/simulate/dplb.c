@@ -24,32 +24,35 @@ enum {
 };
 
 static const struct argp_option table[] = {
-	{"ranks", KEY_RANKS, "N", 0, "Ranks, one a node, 1 to 100000 (default: 15)", -1},
+	{"ranks", KEY_RANKS, "N", 0, "Ranks, one on each node, 1 to 100000 (default: 15)", -1},
 	{"dplb", KEY_DPLB, "LIST", 0,
-		"Between nodes: none, global, neighbours[:REACH], random; one run for each of the "
-		"list (default: none,global,neighbours; none with --mode sync)",
+		"Balancing between nodes: none, global, neighbours[:REACH], random; one run for "
+		"each of them (default: none,global,neighbours; none with --mode sync)",
 		-1},
 	{"dplb-period", KEY_DPLB_PERIOD, "TIME", 0,
-		"Between balancing points of ranks (default: " COMMAND_LINE_TEXT(
+		"Time between balancing points of ranks (default: " COMMAND_LINE_TEXT(
 			POLICY_DPLB_DEFAULT_PERIOD_MS) "ms)",
 		-1},
 	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
-		"Leave a rank alone that is at most N updates behind in the mean of its "
-		"subdomains, "
-		"above 0 to 1e12 (default: half of its own updates in a period, or of "
-		"the bound of ssync)",
+		"Ignore a difference of at most N updates between the means of two ranks, above 0, "
+		"up to 1e12 (default: half of its own updates in a period, or of the bound of "
+		"ssync)",
 		-1},
 	{"slow-sockets", KEY_SLOW_SOCKETS, "LIST:PCT", 0,
-		"As --slow, of sockets, numbered through all ranks (default: none)", -1},
+		"Like --slow, for sockets, numbered through all ranks (default: none)", -1},
 	{"slow-ranks", KEY_SLOW_RANKS, "LIST:PCT", 0,
-		"As --slow, of ranks (default: any:1:40, or none when other slow ones are given)",
+		"Like --slow, for ranks (default: any:1:40, or none when other slow ones are "
+		"given)",
 		-1},
-	{"latency", KEY_LATENCY, "TIME", 0, "Of a halo between ranks (default: 2us)", -1},
+	{"latency", KEY_LATENCY, "TIME", 0, "Latency of a halo between ranks (default: 2us)", -1},
 	{"send", KEY_SEND, "TIME", 0,
-		"A subdomain that goes to another rank is not updated for so long (default: 1ms)",
+		"Time for which a subdomain that moves to another rank is not updated (default: "
+		"1ms)",
 		-1},
 	{"look", KEY_LOOK, "TIME", 0,
-		"Between the looks of a rank at what others tell, 1us or more (default: 2ms)", -1},
+		"Time between the looks of a rank at what others publish, 1us or more (default: "
+		"2ms)",
+		-1},
 	{0},
 };
 
@@ -60,12 +63,11 @@ static const char doc[] =
 	"neighbours are the ranks whose numbers differ by 1, 2, 4 ... up to REACH, 2 to 65536 "
 	"(" COMMAND_LINE_TEXT(
 		POLICY_DPLB_DEFAULT_REACH) " "
-					   "unless given). LIST has numbers from 0 and ranges, or "
-					   "is any:N for N by chance; PCT may "
-					   "be a range, from which each gets a value by chance. "
-					   "Workers are numbered through all "
-					   "ranks. The options of what is slow may be given "
-					   "several times.\n\n"
+					   "by default). LIST has numbers from 0 and ranges, or "
+					   "is any:N for N chosen at random. PCT may be a range, "
+					   "from which each gets a random value. Workers are "
+					   "numbered through all ranks. --slow, --slow-sockets and "
+					   "--slow-ranks may be given several times.\n\n"
 					   "Exit status: 0, 1 when something is not possible, 2 "
 					   "when the command line is wrong.";
 

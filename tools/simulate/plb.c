@@ -8,8 +8,8 @@ static const char doc[] =
 	"Simulate a node whose workers update subdomains at different speeds, and balance them by "
 	"progressive load balancing, in virtual time."
 	"\v"
-	"LIST has numbers from 0 and ranges, or is any:N for N by chance; PCT may be a range, from "
-	"which each gets a value by chance. --slow may be given several times.\n\n"
+	"LIST has numbers from 0 and ranges, or is any:N for N chosen at random. PCT may be a "
+	"range, from which each gets a random value. --slow may be given several times.\n\n"
 	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
 
 /* The variants that are simulated by default. */

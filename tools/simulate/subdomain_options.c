@@ -45,82 +45,88 @@ enum {
 };
 
 static const struct argp_option table[] = {
-	{"workers", 'w', "N", 0, "Workers (of each rank), 1 to 65536 (default: 24, with ranks 36)",
+	{"workers", 'w', "N", 0, "Workers of each rank, 1 to 65536 (default: 24, with ranks 36)",
 		0},
-	{"sockets", KEY_SOCKETS, "N", 0, "Sockets that they are on, as evenly (default: 2)", 0},
+	{"sockets", KEY_SOCKETS, "N", 0,
+		"Sockets over which the workers are spread evenly (default: 2)", 0},
 	{"subdomains", 's', "N", 0,
-		"Subdomains of each worker, 1 to 65536 (default: " COMMAND_LINE_TEXT(
+		"Subdomains of each worker at the start, 1 to 65536 (default: " COMMAND_LINE_TEXT(
 			METHOD_SUBDOMAINS) ")",
 		0},
 	{"cut", KEY_CUT, "NAME", 0,
-		"1d, into strips of rows, or 2d, into blocks with short edges (default: 1d)", 0},
+		"How to cut the grid: 1d (strips of rows) or 2d (blocks with short edges) "
+		"(default: 1d)",
+		0},
 	{"mode", KEY_MODE, "NAME", 0, "sync, ssync:N or async (default: async)", 0},
 	{"balance", 'b', "LIST", 0,
-		"Within nodes: none, split, joint, hybrid:N; one run for each of the list "
+		"Balancing within nodes: none, split, joint, hybrid:N; one run for each of them "
 		"(default: all four with hybrid:" COMMAND_LINE_TEXT(
 			POLICY_PLB_DEFAULT_HYBRID_EVERY) ", with ranks split; none with --mode "
 							 "sync)",
 		0},
 	{"period", KEY_PERIOD, "TIME", 0,
-		"Between balancing points (default: " COMMAND_LINE_TEXT(
+		"Time between balancing points (default: " COMMAND_LINE_TEXT(
 			POLICY_PLB_DEFAULT_PERIOD_MS) "ms)",
 		0},
 	{"pairs", KEY_PAIRS, "N", 0,
-		"Of the most and the least updated subdomains to look at, 1 to 1024 "
+		"How many of the most and of the least updated subdomains to look at, 1 to 1024 "
 		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_PAIRS) ")",
 		0},
 	{"low", KEY_LOW, "N", 0,
-		"A worker with so many subdomains gives none away, 1 to --high "
+		"A worker with N subdomains or fewer gives none away, 1 to --high "
 		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_LOW) ")",
 		0},
 	{"high", KEY_HIGH, "N", 0,
-		"A worker with so many subdomains takes no more, 1 to 65536 "
+		"A worker with N subdomains or more takes no more, 1 to 65536 "
 		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_HIGH) ")",
 		0},
 	{"update", KEY_UPDATE, "TIME", 0,
-		"An update of a subdomain takes so long (default: 23us, with ranks 250us)", 0},
+		"Time of an update at full speed (default: 23us, with ranks 250us)", 0},
 	{"slow", KEY_SLOW, "LIST:PCT", 0,
-		"Workers that are slower by a percentage, as 0,4-7:19, or any:3:15-40, or none, "
-		"see below (default: 0:19, with ranks none)",
+		"Workers that are slower by a percentage, such as 0,4-7:19 or any:3:15-40, or "
+		"none, see below (default: 0:19, with ranks none)",
 		0},
 	{"variation", KEY_VARIATION, "PCT", 0,
-		"Speeds of workers differ by up to so much to either side, 0 to 99 (default: 1)",
+		"Speeds of workers vary by up to this much to either side, 0 to 99 (default: 1)",
 		0},
 	{"jitter", KEY_JITTER, "PCT", 0,
-		"Times of updates differ by up to so much to either side, 0 to 100 (default: 5)",
+		"Times of updates vary by up to this much to either side, 0 to 100 (default: 5)",
 		0},
 	{"point-cost", KEY_POINT_COST, "TIME", 0,
-		"What a balancing point costs its worker, for each subdomain (default: 20ns)", 0},
+		"Time that a balancing point costs its worker, for each subdomain (default: 20ns)",
+		0},
 	{"foreign", KEY_FOREIGN, "PCT", 0,
-		"An update takes so much longer where the memory is on another socket, 0 to 1000 "
+		"An update takes this much longer if the memory is on another socket, 0 to 1000 "
 		"(default: 15)",
 		0},
 	{"time", KEY_TIME, "TIME", 0,
-		"Stop after so long, in virtual time (default: 10s, with --iterations or "
-		"--residual no limit)",
+		"Stop after this virtual time (default: 10s, with --iterations or --residual no "
+		"limit)",
 		0},
 	{"iterations", 'n', "N", 0,
-		"Stop after N updates of each subdomain in the mean (default: no limit)", 0},
+		"Stop after N updates of each subdomain on average (default: no limit)", 0},
 	{"residual", 'r', "R", 0,
 		"Solve the heat equation, and stop when the residual is R times that of the "
 		"start, above 0, below 1 (default: only count updates)",
 		0},
 	{"grid", KEY_GRID, "ROWSxCOLS", 0,
-		"Cells for --residual, of all workers together (default: " COMMAND_LINE_TEXT(
-			GRID_WORKER_SIDE) " x " COMMAND_LINE_TEXT(GRID_WORKER_SIDE) " for each)",
+		"Cells of the grid for --residual, all workers together "
+		"(default: " COMMAND_LINE_TEXT(GRID_WORKER_SIDE) " x " COMMAND_LINE_TEXT(
+			GRID_WORKER_SIDE) " for each)",
 		0},
 	{"source", KEY_SOURCE, "HEIGHT", 0,
-		"Of the source on the north, over what is inside at the start, above 0 to 1e12 "
-		"(default: 1)",
+		"Height of the source on the north, as a multiple of the cells' value at the "
+		"start, above 0, up to 1e12 (default: 1)",
 		0},
-	{"check", KEY_CHECK, "TIME", 0, "Between looks at the residual (default: 50 iterations)",
-		0},
+	{"check", KEY_CHECK, "TIME", 0,
+		"Time between looks at the residual (default: 50 iterations)", 0},
 	{"series", KEY_SERIES, "FILE", 0,
-		"Write how far some subdomains are ahead of the mean over time; for one variant "
-		"(default: nowhere)",
+		"Write how far some subdomains are ahead of the mean, over time; for one variant "
+		"only (default: nowhere)",
 		0},
-	{"lines", KEY_LINES, "N", 0, "So many of them, 1 to 65536 (default: 8)", 0},
-	{"seed", KEY_SEED, "N", 0, "Of all that is random, 0 or more (default: 1)", 0},
+	{"lines", KEY_LINES, "N", 0, "How many subdomains --series has, 1 to 65536 (default: 8)",
+		0},
+	{"seed", KEY_SEED, "N", 0, "Seed of all random choices, 0 or more (default: 1)", 0},
 	{0},
 };
 
@@ -388,8 +394,8 @@ static int check_slow(const char *program, const struct subdomain_options *optio
 				at = read_item(at, end, &first, &last);
 			if (last >= have)
 				return command_wrong(program,
-					"%u slow %s are asked for, or number %u: there are %u, "
-					"from 0",
+					"%u slow %s are requested, or number %u: there are %u, "
+					"numbered from 0",
 					(unsigned)last + 1, names[slow->part], (unsigned)last,
 					(unsigned)have);
 		} while (at && at < end);
@@ -448,18 +454,18 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 		return status;
 	if (n > SUBDOMAINS_MAX / params->each)
 		return command_wrong(program,
-			"more than 50 million subdomains: take fewer ranks, --workers or "
+			"more than 50 million subdomains: use fewer ranks, --workers or "
 			"--subdomains");
 	if (params->sockets > params->workers)
 		return command_wrong(program, "--sockets %u: more than the %u workers",
 			(unsigned)params->sockets, (unsigned)params->workers);
 	if (options->residual == 0 &&
 		(options->rows > 0 || options->check_ns > 0 || options->source > 0))
-		return command_wrong(program,
-			"--grid, --source and --check are for cells: give --residual, too");
+		return command_wrong(
+			program, "--grid, --source and --check need cells: give --residual, too");
 	if (options->check_ns > 0 && (double)options->check_ns < params->update_ns)
 		return command_wrong(
-			program, "--check: shorter than --update, there is nothing new to see");
+			program, "--check: shorter than --update, so nothing would have changed");
 	if (params->plb_params.low > params->plb_params.high)
 		return command_wrong(program, "--low %u: more than --high %u",
 			(unsigned)params->plb_params.low, (unsigned)params->plb_params.high);
@@ -472,7 +478,7 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 		options->time_ns = TIME_DEFAULT_NS;
 	if (takes_hours(options))
 		return command_wrong(program,
-			"that would take hours: take a longer --update%s, a shorter --time, or "
+			"that would take hours: use a longer --update%s, a shorter --time, or "
 			"fewer "
 			"--iterations or workers",
 			params->ranks > 1 ? " or --look" : "");

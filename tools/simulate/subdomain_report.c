@@ -140,11 +140,11 @@ static void print_text(const struct subdomain_report *report)
 		print_dplb(report);
 	else
 		print_plb(report);
-	printf("\nAt %.4g of full speed in the mean, the workers could do\n%.5g iterations/s.\n"
-	       "spread: updates of the most less those of the least advanced subdomain, at the\n"
+	printf("\nAt a mean speed of %.4g of full speed, the workers could do\n%.5g iterations/s.\n"
+	       "spread: updates of the most advanced subdomain minus those of the least, at the\n"
 	       "end. stale: by how many iterations the oldest halo that was read was behind%s",
 		report->capacity, most,
-		report->options->between_ranks ? ".\n" : ",\nand in the mean of all updates.\n");
+		report->options->between_ranks ? ".\n" : ",\nand on average over all updates.\n");
 	if (report->options->between_ranks && report->options->residual == 0)
 		printf("moves, refd: between ranks, and those refused by ranks that were full by "
 		       "then.\n"

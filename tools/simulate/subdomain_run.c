@@ -216,7 +216,7 @@ static int make_cluster(struct variant_run *run, struct cluster_params *params)
 		rc = cluster_new(&run->cluster, params, run->field);
 	if (rc == -EINVAL)
 		return command_wrong(run->program,
-			"this is more than can be simulated: take fewer ranks, --workers or "
+			"this is more than can be simulated: use fewer ranks, --workers or "
 			"--subdomains, a lower --high, or shorter times");
 	return rc < 0 ? command_fail(run->program, "%s", strerror(-rc)) : 0;
 }

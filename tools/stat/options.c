@@ -32,7 +32,7 @@ enum {
 
 static const struct argp_option table[] = {
 	{"interval", 'i', "TIME", 0,
-		"Again and again, a line each time: seconds, or a time with its unit, from 10ms "
+		"Repeat, with a line each time: seconds, or a time with its unit, from 10ms "
 		"(default: once)",
 		0},
 	{"count", 'c', "N", 0, "With --interval: N times (default: until the job ends)", 0},
@@ -43,21 +43,20 @@ static const struct argp_option table[] = {
 	{"all", 'a', NULL, 0, "List all of these", 1},
 	{"summary", KEY_SUMMARY, NULL, 0, "List none of these", 1},
 	{"sort", KEY_SORT, "BY", 0,
-		"rank; cpu; lead (the furthest behind first); moves (the most moved first); or "
-		"rate "
-		"(the slowest first) (default: rank)",
+		"Sort by rank, cpu, lead (the furthest behind first), moves (the most moved "
+		"first) or rate (the slowest first) (default: rank)",
 		1},
 	{"csv", KEY_CSV, NULL, 0,
-		"Comma-separated values: a line each time, or one for each row of the one table "
-		"that is chosen",
+		"Print comma-separated values: a line each time, or a line for each row if one "
+		"table is chosen",
 		2},
 	{0},
 };
 
 static const char doc[] =
-	"How far the threads and subdomains of a job have come, and how fast.\v"
-	"JOB is the pid of juggle, of its command, or of a process below or above them; or the "
-	"name of the command. It can be left out when there is only one. Programs that publish "
+	"Print the progress of a job's threads and subdomains.\v"
+	"JOB is the pid of juggle, of its command, or of a process below or above them, or the "
+	"name of the command. It may be omitted if there is only one job. Programs that publish "
 	"their progress without juggle are jobs, too.\n\n"
 	"Exit status: 0, also when the job ends; 1 when there is no such job or it cannot be read; "
 	"2 when the command line is wrong.";
@@ -128,7 +127,7 @@ static const char *contradiction(const struct stat_options *options)
 	if (options->csv && (options->all || chosen > 1))
 		return "--csv: one table at a time";
 	if (options->summary && (options->all || chosen > 0))
-		return "--summary lists no table: leave it out, or the others";
+		return "--summary lists no table: omit it, or omit the tables";
 	return NULL;
 }
 

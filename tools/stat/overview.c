@@ -125,7 +125,7 @@ static void print_threads(FILE *to, const struct live_sample *s)
 	fputc('\n', to);
 	if (s->unlisted > 0) {
 		label(to, "");
-		fprintf(to, "%" PRIu64 " threads more than juggle has room to tell of\n",
+		fprintf(to, "%" PRIu64 " threads more than juggle has room to publish\n",
 			s->unlisted);
 	}
 }

@@ -18,23 +18,25 @@ enum { KEY_SORT = 0x100, KEY_VIEW, KEY_EXIT, KEY_NO_COLOR };
 
 static const struct argp_option table[] = {
 	{"interval", 'i', "TIME", 0,
-		"Between two looks, as 2, 0.5 or 500ms, from 100ms to 60min (default: 1s)", 0},
-	{"count", 'c', "N", 0, "Exit after so many looks (default: when told to)", 0},
+		"Time between two looks, such as 2, 0.5 or 500ms, from 100ms to 60min (default: "
+		"1s)",
+		0},
+	{"count", 'c', "N", 0, "Exit after N looks (default: never)", 0},
 	{"sort", KEY_SORT, "KEY", 0,
-		"Threads by lead, share, wait, moves, cpu or tid (default: lead)", 0},
+		"Sort threads by lead, share, wait, moves, cpu or tid (default: lead)", 0},
 	{"view", KEY_VIEW, "NAME", 0,
-		"Begin with overview, threads, cpus or subdomains (default: overview)", 0},
+		"Start with overview, threads, cpus or subdomains (default: overview)", 0},
 	{"exit", KEY_EXIT, NULL, 0, "Exit when the job ends, instead of showing its last state", 0},
-	{"no-color", KEY_NO_COLOR, NULL, 0, "No colours, as when NO_COLOR is set", 0},
+	{"no-color", KEY_NO_COLOR, NULL, 0, "Use no colours, as when NO_COLOR is set", 0},
 	{0},
 };
 
 static const char doc[] =
-	"A live screen of a job: how far its threads and subdomains have come, and who is on which "
-	"CPU.\v"
-	"JOB is the pid of juggle, of the command, of any of its processes or of one above them; "
-	"or the name of the command. Without it, it is the only one, or you choose. The key ? "
-	"shows what the other keys do.\n\n"
+	"Show a job as a live screen: the progress of its threads and subdomains, and which thread "
+	"is on which CPU.\v"
+	"JOB is the pid of juggle, of its command, or of a process below or above them, or the "
+	"name of the command. It may be omitted if there is only one job; of several, you choose "
+	"one. The key ? shows what the other keys do.\n\n"
 	"Exit status: 0, 1 when there is no such job or no terminal, 2 when the command line is "
 	"wrong.";
 
@@ -87,7 +89,7 @@ int top_main(int argc, char **argv)
 		return r < 0 ? COMMAND_WRONG : 0;
 	if (common.json)
 		return command_wrong(
-			argv[0], "--json: a live screen is no JSON; use `jugglectl stat --json'");
+			argv[0], "--json: not for a live screen; use `jugglectl stat --json'");
 	live_open_many();
 	return top_run(&top);
 }

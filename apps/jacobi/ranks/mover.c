@@ -138,7 +138,7 @@ void mover_offer(struct mover *mover, uint32_t pick, uint32_t to)
 static void take_answer(struct mover *mover, const struct offer *answer)
 {
 	if (mover->leaving.state != MOVER_OFFERED)
-		fail(mover, "an answer came to no offer");
+		fail(mover, "an answer came without an offer");
 	if (answer->slot < site_of(mover)->slots) {
 		mover->leaving.to.slot = answer->slot;
 		mover->leaving.state = MOVER_ACCEPTED;
@@ -260,7 +260,7 @@ static void take_subdomain(struct mover *mover, struct transport_message *messag
 	const struct package *package = message->data;
 
 	if (!was_expected(mover, message))
-		fail(mover, "a subdomain came that nobody expected");
+		fail(mover, "an unexpected subdomain came");
 	size_t head = package_head(site, package->id);
 	int rc = subdomain_unpack(&site->subdomains[package->slot], site->grid, package->id,
 		site->lockstep, (const char *)message->data + head, message->bytes - head);
@@ -341,7 +341,7 @@ void mover_take(struct mover *mover, struct transport_message *message)
 	else if (message->kind == MESSAGE_SUBDOMAIN)
 		take_subdomain(mover, message);
 	else
-		fail(mover, "a message came that makes no sense");
+		fail(mover, "an invalid message came");
 	free(message->data);
 }
 

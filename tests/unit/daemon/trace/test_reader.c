@@ -355,12 +355,12 @@ static void test_damage(void **state)
 	assert_refused("point 4611686018427387904 0 1 1 all\n", 2, "a damaged point record");
 	assert_refused("point 99999999999999999999 0 1 1 all\n", 2, "a damaged point record");
 	assert_refused(POINT(3) "thread 1 0 0 0 0 0 a\nplb 1 1 1\n", 4,
-		"a point with fewer lines than it tells");
+		"a point with fewer lines than it announces");
 	assert_refused("point 1 0 1 4611686018427387903 some\nplb 1 1 1\n", 3,
-		"a point with fewer lines than it tells");
+		"a point with fewer lines than it announces");
 	assert_refused(
 		POINT(2) "thread 1 0 0 0 0 0 a\nplb 1 1 1\n", 4, "a point without its decision");
-	assert_refused(POINT(2) DECIDE, 3, "a point with fewer lines than it tells");
+	assert_refused(POINT(2) DECIDE, 3, "a point with fewer lines than it announces");
 	static const char *const threads[] = {"0 0 0 0 0 0 a", "1 -2 0 0 0 0 a",
 		"1 65536 0 0 0 0 a", "1 0 0 -1 0 0 a", "1 0 0 0 0 a", "1 0 0 0 0 0 c",
 		"1 0 0 0 0 0 ab", "1 0 0 0 0 0 a ", "1 0 0 0 0 0 a later=1", "1 0 0 0 0 0 a seen",

@@ -185,7 +185,7 @@ static void test_small_things(void **state)
 	s->stale_segments = 2;
 	assert_says(s, "stale_segments", DOCTOR_NOTE, "2 segments", "clean");
 	s->stale_segments = 1;
-	assert_says(s, "stale_segments", DOCTOR_NOTE, "A process", "removes it");
+	assert_says(s, "stale_segments", DOCTOR_NOTE, "A dead process", "removes it");
 	s->shm_tmpfs = false;
 	assert_level(s, "shared_memory", DOCTOR_WARNING);
 	s->shm_free_bytes = 1000;
