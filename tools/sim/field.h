@@ -18,8 +18,8 @@ struct field_params {
 	uint32_t rows, columns; /* cells of the whole grid; 0 and 0: 300 x 300 per worker */
 	uint32_t ranks, workers, each; /* workers per rank, subdomains per worker */
 	bool strips; /* cut as by jacobi --cut=1d, its default; false: as by --cut=2d */
-	/* Height of the Gaussian on the north, above the initial value inside; 0: 1, as in
-	 * jacobi. */
+	/* Height of the Gaussian on the north, as a multiple of the initial value inside; 0: 1, as
+	 * in jacobi. */
 	double source;
 	/* For MODE_SYNC: each halo is of the reader's own iteration, whatever is placed or
 	 * delivered. */
