@@ -160,4 +160,13 @@ static inline const struct policy_decision *go_on(struct machine *machine, uint6
 	return decision;
 }
 
+/* n threads that are known to compute, on m CPUs. */
+static inline void begin(
+	struct machine *machine, const struct policy_params *params, uint32_t n, uint32_t m)
+{
+	machine_init(machine, params, m);
+	for (uint32_t i = 0; i < n; i++)
+		add(machine, POLICY_RULE_COMPUTE);
+}
+
 #endif

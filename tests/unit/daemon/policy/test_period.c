@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: MIT */
+/* The period and the tickers that a step decides. */
+#undef NDEBUG
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/daemon/policy/machine.h"
+
+static void test_period_aside(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	begin(&machine, &params, 1, 2);
+	assert_int_equal(go_on(&machine, 100 * MS)->period_ns, 5 * MS);
+	assert_int_equal(go_on(&machine, 1000 * MS)->period_ns, 20 * MS);
+	machine_deinit(&machine);
+}
+
+/* The user's period applies where threads are moved; elsewhere it only sets how often to
+ * observe. */
+static void test_period_given(void **unused)
+{
+	static const struct {
+		const struct policy_kind *kind;
+		uint32_t n;
+		uint64_t given_ns, expected_ns;
+	} cases[] = {
+		{&policy_kind_juggle, 3, 7 * MS, 7 * MS},
+		{&policy_kind_juggle, 1, 7 * MS, 20 * MS},
+		{&policy_kind_juggle, 1, 50 * MS, 50 * MS},
+		{&policy_kind_static, 3, 7 * MS, 7 * MS},
+		{&policy_kind_observe, 3, 7 * MS, 7 * MS},
+	};
+	(void)unused;
+
+	for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+		struct policy_params params = defaults(cases[k].kind);
+		struct machine machine;
+		params.period_auto = false;
+		params.period_ns = cases[k].given_ns;
+		begin(&machine, &params, cases[k].n, 2);
+		assert_int_equal(go_on(&machine, 1500 * MS)->period_ns, cases[k].expected_ns);
+		machine_deinit(&machine);
+	}
+}
+
+static void test_jitter(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_observe);
+	struct machine machine;
+	uint64_t least = UINT64_MAX, most = 0;
+	(void)unused;
+
+	params.period_auto = false;
+	params.period_ns = 10 * MS;
+	params.jitter = 0.2;
+	begin(&machine, &params, 2, 2);
+	for (int i = 0; i < 1000; i++) {
+		uint64_t wait_ns = go_on(&machine, 1)->wait_ns;
+		assert_in_range(wait_ns, 8 * MS, 12 * MS);
+		least = wait_ns < least ? wait_ns : least;
+		most = wait_ns > most ? wait_ns : most;
+	}
+	assert_true(least < 8 * MS + MS / 10 && most > 12 * MS - MS / 10);
+	machine_deinit(&machine);
+}
+
+/* With nothing to move for long, the next point is further off; a move brings it back. */
+static void test_quiet_points(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.always = true;
+	begin(&machine, &params, 4, 2);
+	assert_int_equal(go_on(&machine, 20 * MS)->period_ns, 2 * MS);
+	assert_int_equal(go_on(&machine, 500 * MS)->period_ns, 8 * MS);
+	add(&machine, POLICY_RULE_COMPUTE);
+	bool moved = false;
+	for (int i = 0; i < 100 && !moved; i++) {
+		const struct policy_decision *decision = go_on(&machine, 1);
+		for (size_t k = 0; k < decision->moves; k++)
+			moved |= decision->move[k].from != POLICY_NO_CPU;
+	}
+	assert_true(moved);
+	assert_int_equal(machine.policy.decision.period_ns, 2 * MS);
+	machine_deinit(&machine);
+}
+
+/* Switches distinguish threads that yield from threads that spin. Tickers are for spinning threads,
+ * on the CPUs that they share. Yields long ago mean long phases. */
+static void test_yields_and_spins(void **unused)
+{
+	(void)unused;
+	for (int yield = 0; yield <= 1; yield++) {
+		const struct policy_params params = defaults(&policy_kind_juggle);
+		struct machine machine;
+		begin(&machine, &params, 3, 2);
+		for (int i = 0; i < 300; i++) {
+			uint64_t wait_ns = machine.policy.decision.wait_ns + (i == 0) * MS;
+			all_run(&machine, wait_ns);
+			for (size_t row = 0; row < 3; row++)
+				machine.sight[row].slices += yield ? wait_ns / 100000 : 1;
+			step(&machine, wait_ns);
+		}
+		assert_int_equal(machine.policy.chooser.yields, yield);
+		assert_int_equal(machine.policy.chooser.spins, !yield);
+		for (size_t j = 0; j < 2; j++)
+			assert_int_equal(machine.policy.cpu[j].tick,
+				!yield && confined_to(&machine, (int32_t)j) > 1);
+		const struct policy_decision *decision = go_on(&machine, 300 * MS);
+		assert_int_equal(decision->period_ns, yield ? 8 * MS : 2 * MS);
+		/* Workers between whom subdomains move wait for nobody. */
+		for (size_t row = 0; row < 3; row++)
+			machine.sight[row].role = POLICY_ROLE_BALANCED;
+		go_on(&machine, 300 * MS);
+		assert_true(policy_swaps(&machine.policy));
+		for (size_t j = 0; j < 2; j++)
+			assert_false(machine.policy.cpu[j].tick);
+		machine_deinit(&machine);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_period_aside),
+		cmocka_unit_test(test_period_given),
+		cmocka_unit_test(test_jitter),
+		cmocka_unit_test(test_quiet_points),
+		cmocka_unit_test(test_yields_and_spins),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
