@@ -68,6 +68,9 @@ void team_tell(struct team *team, const struct policy_observation *observation,
 	if (team->policy.params.domain == 0 && decision->regime == POLICY_BALANCE)
 		telemetry_add(&t->balanced_ns, decision->elapsed_ns);
 	show_counts(team, decision);
+	/* Nothing is new of the others: they are sampled at member intervals only. */
 	for (size_t i = 0; i < team->n; i++)
-		show_thread(team, i);
+		if (decision->members || team->policy.thread[i].computes ||
+			team->policy.thread[i].ended)
+			show_thread(team, i);
 }

@@ -76,6 +76,15 @@ def test_other_settings_part(run_jugglectl, replay):
                      run_jugglectl("replay", "--margin", "50ms", TRACES / "block").stdout, re.MULTILINE)
 
 
+def test_shares_and_times_make_sense(run_jugglectl, tmp_path):
+    """Also without decisions, and when all happened before the start."""
+    file, recorded = tmp_path / "file", (TRACES / "block").read_text()
+    file.write_text(re.sub(r"^team .*\n", "", recorded, flags=re.MULTILINE))
+    assert "as recorded at 100.0 % of them" in run_jugglectl("replay", "-i", "5ms", file).stdout
+    file.write_text(re.sub(r'"start_ns":\d+', '"start_ns":99999999999999', recorded))
+    assert re.search(r"first differs after -\d", run_jugglectl("replay", file).stdout)
+
+
 def test_another_policy(replay):
     """The bound of the theory: 3 threads on 2 CPUs are 4/3 as fast as pinned ones."""
     options = "--slice", "0", "--tick", "0", "--jitter", "0"

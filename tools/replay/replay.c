@@ -14,6 +14,7 @@
 #include "tools/sim/names.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -299,11 +300,16 @@ static json_t *loads_json(const struct replay *r)
 	return loads;
 }
 
+/* Negative in a damaged trace. */
+static double since_start_s(const struct replay *r, uint64_t now_ns)
+{
+	return (double)((int64_t)now_ns - (int64_t)r->trace.start_ns) * 1e-9;
+}
+
 /* Seconds since the start, or null. */
 static json_t *parting_json(const struct replay *r, const struct replay_parting *parting)
 {
-	return parting->parted ? json_real((double)(parting->now_ns - r->trace.start_ns) * 1e-9)
-			       : json_null();
+	return parting->parted ? json_real(since_start_s(r, parting->now_ns)) : json_null();
 }
 
 static json_t *decisions_json(const struct replay *r, const struct replay_decisions *decisions)
@@ -419,7 +425,15 @@ static void print_partings(const struct replay *r, const struct replay_decisions
 	for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]); i++)
 		if (parts[i].parting->parted)
 			command_sentences("The %s first differs after %.4g s.", parts[i].what,
-				(double)(parts[i].parting->now_ns - r->trace.start_ns) * 1e-9);
+				since_start_s(r, parts[i].parting->now_ns));
+}
+
+/* Rounded down, so that 100.0 means all. */
+static double same_percent(const struct replay_decisions *decisions)
+{
+	if (decisions->same == decisions->points)
+		return 100;
+	return floor(1000 * (double)decisions->same / (double)decisions->points) / 10;
 }
 
 static void print_decisions(const struct replay *r)
@@ -427,15 +441,13 @@ static void print_decisions(const struct replay *r)
 	const struct replay_decisions *decisions = &r->follow.decisions;
 
 	command_sentences("The policy decides as recorded at %.1f %% of %llu points.",
-		decisions->points > 0 ? 100.0 * (double)decisions->same / (double)decisions->points
-				      : 100.0,
-		(unsigned long long)decisions->points);
+		same_percent(decisions), (unsigned long long)decisions->points);
 	print_partings(r, decisions);
 	if (!r->differs || r->asked_settings.kind == NULL)
 		return;
 	decisions = &r->asked_follow.decisions;
 	command_sentences("With these options it decides as recorded at %.1f %% of them.",
-		100.0 * (double)decisions->same / (double)decisions->points);
+		same_percent(decisions));
 	print_partings(r, decisions);
 }
 
