@@ -13,6 +13,8 @@
 struct policy_kind {
 	const char *name;
 	const char *summary; /* a clause for --help */
+	/* choose() goes by windows (window.c), for which the sleeps of threads are sampled. */
+	bool windows;
 	/* Choose the regime, and enter it by policy_enter(). Called at member intervals. */
 	void (*choose)(struct policy *policy, const struct policy_observation *observation);
 	/* A balancing point: give threads other CPUs, with CPUs never more than one thread apart.

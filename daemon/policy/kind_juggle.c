@@ -39,6 +39,7 @@ static size_t balance(struct policy *policy)
 const struct policy_kind policy_kind_juggle = {
 	.name = "juggle",
 	.summary = "keep all threads at the same rate",
+	.windows = true,
 	.choose = choose,
 	.balance = balance,
 };

@@ -5,6 +5,8 @@
  */
 #include "daemon/policy/step.h"
 
+#include "daemon/policy/kind.h"
+
 #define WINDOW_NS UINT64_C(50000000)
 #define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
 #define SETTLE_NS UINT64_C(10000000) /* from a change of regime to the next window */
@@ -82,7 +84,8 @@ void policy_window_ask(struct policy *policy, uint64_t next_ns)
 
 	if (policy->window.open)
 		due_ns += calm ? CALM_WINDOW_NS : WINDOW_NS;
-	policy->window.due = policy->decision.members_next && next_ns >= due_ns;
+	policy->window.due = policy->params.kind->windows && policy->complete &&
+			     policy->decision.members_next && next_ns >= due_ns;
 	for (size_t i = 0; i < policy->n && policy->window.due && count < SLEEPS_SAMPLE; i++)
 		if (policy->thread[i].computes) {
 			policy->thread[i].look |= POLICY_SLEEPS;
