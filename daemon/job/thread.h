@@ -26,7 +26,9 @@ struct job_thread {
 	enum policy_rule rule; /* what --idle says of it */
 	bool named; /* its name was read again, after the exec that may follow a fork */
 	bool off_limits; /* the kernel no longer lets us move it */
-	bool assigned; /* on its way to the domain that was chosen for it */
+	/* It computes: it is on its way to the domain that was chosen for it, or was in a team that
+	 * has ended. */
+	bool assigned;
 	struct job_thread *next; /* in a list that changes hands */
 };
 

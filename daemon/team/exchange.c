@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/policy/distribute.h"
+
 int exchange_init(struct exchange *exchange, size_t domains)
 {
 	*exchange = (struct exchange){.domains = domains,
@@ -30,6 +32,15 @@ void exchange_open(struct exchange *exchange, bool open)
 	pthread_mutex_lock(&exchange->lock);
 	exchange->open = open;
 	pthread_mutex_unlock(&exchange->lock);
+}
+
+size_t exchange_assign(struct exchange *exchange)
+{
+	pthread_mutex_lock(&exchange->lock);
+	size_t domain = policy_pick_domain(exchange->domain, exchange->domains);
+	exchange->domain[domain].threads++;
+	pthread_mutex_unlock(&exchange->lock);
+	return domain;
 }
 
 bool exchange_enter(struct exchange *exchange, bool hold, struct policy_domain *out)

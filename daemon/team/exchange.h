@@ -28,8 +28,11 @@ int exchange_init(struct exchange *exchange, size_t domains);
 void exchange_deinit(struct exchange *exchange);
 
 /* Let teams hand threads over, or not. Open it only while all teams are there. This function and
- * the next two are thread-safe. */
+ * those below are thread-safe. */
 void exchange_open(struct exchange *exchange, bool open);
+
+/* Choose the domain of a thread that computes, and count it there. */
+size_t exchange_assign(struct exchange *exchange);
 
 /* Before a team's step: copy the counts of all domains, and return whether threads may be handed
  * over. With `hold`, other teams wait until exchange_leave(). So no two teams hand a thread to the

@@ -284,8 +284,11 @@ struct job_thread *team_free(struct team *team)
 	team_collect(team);
 	struct job_thread *all = team_take_ended(team);
 	for (size_t i = 0; i < team->n; i++) {
-		team->thread[i]->next = all;
-		all = team->thread[i];
+		struct job_thread *thread = team->thread[i];
+		thread->assigned = i < team->policy.n ? team->policy.thread[i].computes
+						      : team->sight[i].assigned;
+		thread->next = all;
+		all = thread;
 	}
 	free_memory(team);
 	return all;

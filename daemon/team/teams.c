@@ -77,7 +77,14 @@ struct job_thread *teams_stop(struct teams *teams)
 
 void teams_add(struct teams *teams, struct job_thread *threads)
 {
-	team_add(teams->exchange.team[0], threads);
+	struct exchange *exchange = &teams->exchange;
+
+	while (threads != NULL) {
+		struct job_thread *thread = threads;
+		threads = thread->next;
+		thread->next = NULL;
+		team_add(exchange->team[thread->assigned ? exchange_assign(exchange) : 0], thread);
+	}
 }
 
 struct job_thread *teams_take_ended(struct teams *teams)

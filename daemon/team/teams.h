@@ -18,8 +18,8 @@ int teams_start(struct teams *teams, const struct cpuset *usable);
 /* Returns the list of the teams' threads; the caller owns them. Accepts what was never started. */
 struct job_thread *teams_stop(struct teams *teams);
 
-/* Give a list of threads to the first team. It hands each over to the right one when the thread
- * begins to compute. */
+/* Give a list of threads to the teams: those that computed in teams that have ended, evenly; all
+ * others to the first team, which hands each over to the right one when it begins to compute. */
 void teams_add(struct teams *teams, struct job_thread *threads);
 /* Take back those that have ended. */
 struct job_thread *teams_take_ended(struct teams *teams);

@@ -50,9 +50,10 @@ def held(juggle, app, background, two, tmp_path):
         def __init__(self, *prefix):
             app("ubench")
             self.report = tmp_path / "report.json"
+            self.trace = tmp_path / "trace"
             self.juggle = background(
                 [*prefix, "taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "-i", "5ms",
-                 "--report", self.report, "--trace", tmp_path / "trace", "--",
+                 "--report", self.report, "--trace", self.trace, "--",
                  *helpers.held_job()], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
             self.ubench = helpers.wait_for_below(self.juggle, "ubench")
             self.balanced_on(two)
@@ -91,6 +92,10 @@ def test_cpu_goes_offline_and_comes_back(held, hotplug, two):
     assert report["balancer"] == "ended"
     assert report["cpus"] == two
     assert report["threads"] == 3
+    _, *teams = re.split(r"^team ", job.trace.read_text(), flags=re.MULTILINE)
+    assert len(teams) == 3, "the team starts anew at each change"
+    for team in teams[1:]:
+        assert len(re.findall(r"^new \d+ 1$", team, re.MULTILINE)) == 3, "who computed still does"
 
 
 def test_end_while_a_cpu_is_offline(held, hotplug, two):

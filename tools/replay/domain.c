@@ -181,9 +181,14 @@ static void set_load(struct replay_domain *domain, const struct trace_point *poi
 {
 	size_t own = domain->policy.params.domain;
 
-	/* The trace has no load for a single domain: the policy computed it. */
-	if (domain->policy.params.domains == 1 && domain->policy.decision.domain != NULL)
-		domain->load[own].threads = domain->policy.decision.domain[own].threads;
+	/* The trace has no load for a single domain: it is what the policy computed, and threads
+	 * that come from teams that have ended. */
+	if (domain->policy.params.domains == 1) {
+		const struct policy_domain *computed = domain->policy.decision.domain;
+		domain->load[own].threads = computed != NULL ? computed[own].threads : 0;
+		for (size_t k = 0; k < point->newcomers; k++)
+			domain->load[own].threads += point->newcomer[k].assigned;
+	}
 	for (size_t d = 0; d < point->loads && d < domain->team->domains; d++)
 		domain->load[d].threads = point->load[d];
 }
