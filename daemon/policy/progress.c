@@ -10,6 +10,8 @@
  */
 #include "daemon/policy/step.h"
 
+#include <math.h>
+
 #define UPDATE_PERIODS 64 /* over which the time of an update is smoothed */
 /* Context switches per second and CPU above which threads yield. Measured: some 1,400 for threads
  * that spin, from our own ticks and moves; at least 6,000 for threads that yield. */
@@ -104,11 +106,15 @@ static void measure_updates(struct policy *policy)
 	policy->update_count += count - policy->update_count / UPDATE_PERIODS;
 }
 
+/* As far ahead as a thread can be: sums and differences of two stay in range. */
+#define PROGRESS_MOST (INT64_MAX / 4)
+
 static int64_t progress_of(const struct policy *policy, const struct policy_thread *thread)
 {
 	if (thread->updates < 0 || policy->update_count < 1)
-		return (int64_t)thread->gain_ns;
-	return (int64_t)((double)thread->updates * policy->update_run_ns / policy->update_count);
+		return thread->gain_ns < PROGRESS_MOST ? (int64_t)thread->gain_ns : PROGRESS_MOST;
+	return (int64_t)fmin((double)thread->updates * policy->update_run_ns / policy->update_count,
+		(double)PROGRESS_MOST);
 }
 
 static void end(struct policy *policy, struct policy_thread *thread)
@@ -153,8 +159,12 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 	if (policy->params.by_work)
 		scale_work(policy);
 	measure_updates(policy);
-	for (size_t i = 0; i < policy->n; i++)
-		if (policy->thread[i].computes)
-			policy->thread[i].progress_ns += progress_of(policy, &policy->thread[i]);
+	for (size_t i = 0; i < policy->n; i++) {
+		struct policy_thread *thread = &policy->thread[i];
+		if (!thread->computes)
+			continue;
+		int64_t progress_ns = thread->progress_ns + progress_of(policy, thread);
+		thread->progress_ns = progress_ns < PROGRESS_MOST ? progress_ns : PROGRESS_MOST;
+	}
 	return fewer;
 }
