@@ -194,6 +194,30 @@ static int parse_blocks(const char *text, uint64_t *out)
 	return proc_parse_blocks(text, strlen(text), out);
 }
 
+static int parse_cpu(const char *text, int32_t *out)
+{
+	return proc_parse_cpu(text, strlen(text), out);
+}
+
+static void test_parse_cpu(void **unused)
+{
+#define FIELDS_4_TO_38 "S 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 5 6 7 8 9 0 1 2 3 4 17 "
+	static const char *const bad[] = {"", "1", "1 (a)", "1 (a) S", "1 (a) " FIELDS_4_TO_38,
+		"1 (a) " FIELDS_4_TO_38 "x 0", "1 (a) " FIELDS_4_TO_38 "12",
+		"1 (a) " FIELDS_4_TO_38 "9999999999 0", "1 (a) " FIELDS_4_TO_38 "-1 0"};
+	int32_t cpu = -1;
+	(void)unused;
+
+	assert_int_equal(parse_cpu("1 (a) " FIELDS_4_TO_38 "12 0 0", &cpu), 0);
+	assert_int_equal(cpu, 12);
+	/* A name can look like the fields after it. */
+	assert_int_equal(parse_cpu("1 (a) S 2 (b c)) " FIELDS_4_TO_38 "7 0", &cpu), 0);
+	assert_int_equal(cpu, 7);
+	for (size_t k = 0; k < sizeof bad / sizeof bad[0]; k++)
+		assert_int_equal(parse_cpu(bad[k], &cpu), -EBADMSG);
+	assert_int_equal(cpu, 7);
+}
+
 static void test_parse_blocks(void **unused)
 {
 	uint64_t blocks = 77;
@@ -220,6 +244,7 @@ static void test_parse_blocks(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_parse_cpu),
 		cmocka_unit_test(test_parse_blocks),
 		cmocka_unit_test(test_parse_stat),
 		cmocka_unit_test(test_parse_stat_largest),
