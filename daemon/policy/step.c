@@ -115,8 +115,8 @@ void policy_enter(struct policy *policy, enum policy_regime regime, uint64_t now
 	policy_window_reset(policy, now_ns);
 }
 
-/* Take over where the caller really has each thread: on its CPU, or on none. A release that failed
- * is thereby decided once more. */
+/* Take over where the caller really has each thread: on its CPU, or on none. A move that failed is
+ * thereby decided once more. */
 static void begin_thread(struct policy *policy, size_t i, const struct policy_sight *sight)
 {
 	struct policy_thread *thread = &policy->thread[i];

@@ -8,13 +8,14 @@ const char *const names_barrier[NAMES_BARRIERS] = {
 	[THREADS_SPIN] = "spin",
 };
 
-/* The nth policy of juggle that moves threads, from 0; NULL beyond the last. */
-static const struct policy_kind *moving_kind(size_t nth)
+/* The nth policy of juggle, from 0, without static and observe, which have the names of the theory
+ * here: pinned and reactive. NULL beyond the last. */
+static const struct policy_kind *other_kind(size_t nth)
 {
 	const struct policy_kind *kind;
 
 	for (size_t i = 0; (kind = policy_kind_at(i)) != NULL; i++)
-		if (kind->balance != NULL && nth-- == 0)
+		if (kind != &policy_kind_static && kind != &policy_kind_observe && nth-- == 0)
 			return kind;
 	return NULL;
 }
@@ -29,7 +30,7 @@ const char *names_balancer(size_t which)
 	case NAMES_IDEAL:
 		return "ideal";
 	default:
-		return moving_kind(which - NAMES_POLICIES)->name;
+		return other_kind(which - NAMES_POLICIES)->name;
 	}
 }
 
@@ -38,7 +39,7 @@ size_t names_balancers(const char *out[NAMES_BALANCERS_MAX])
 	size_t count = 0;
 
 	while (count < NAMES_POLICIES ||
-		(count < NAMES_BALANCERS_MAX && moving_kind(count - NAMES_POLICIES) != NULL)) {
+		(count < NAMES_BALANCERS_MAX && other_kind(count - NAMES_POLICIES) != NULL)) {
 		out[count] = names_balancer(count);
 		count++;
 	}
@@ -49,7 +50,7 @@ const struct policy_kind *names_kind(size_t which)
 {
 	if (which == NAMES_PINNED)
 		return &policy_kind_static;
-	return which < NAMES_POLICIES ? NULL : moving_kind(which - NAMES_POLICIES);
+	return which < NAMES_POLICIES ? NULL : other_kind(which - NAMES_POLICIES);
 }
 
 void names_set_balancer(struct threads_params *params, size_t which)
@@ -64,8 +65,8 @@ size_t names_of_kind(const struct policy_kind *kind)
 {
 	if (kind == &policy_kind_static)
 		return NAMES_PINNED;
-	for (size_t i = 0; moving_kind(i) != NULL; i++)
-		if (moving_kind(i) == kind)
+	for (size_t i = 0; other_kind(i) != NULL; i++)
+		if (other_kind(i) == kind)
 			return NAMES_POLICIES + i;
 	return NAMES_REACTIVE; /* it leaves threads to the kernel */
 }

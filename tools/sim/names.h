@@ -5,7 +5,8 @@
 
 #include "tools/sim/threads.h"
 
-/* Balancers by number: these first, then the policies of juggle that move threads. */
+/* Balancers by number: these first, then the other policies of juggle. static is pinned here, and
+ * observe reactive. */
 enum { NAMES_PINNED, NAMES_REACTIVE, NAMES_IDEAL, NAMES_POLICIES };
 enum { NAMES_BALANCERS_MAX = 16, NAMES_BARRIERS = 3 };
 
