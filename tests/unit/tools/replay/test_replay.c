@@ -212,7 +212,7 @@ static void test_decisions_of_recorded(void **state)
 static void test_recorded_runs(void **state)
 {
 	struct trace_file trace;
-	size_t deaths = 0;
+	size_t deaths = 0, assigned = 0;
 
 	(void)state;
 	read_fixture(&trace, "lively");
@@ -222,7 +222,10 @@ static void test_recorded_runs(void **state)
 	assert_true(trace.births > 10 && deaths > 5 && trace.regimes > 5);
 	trace_file_deinit(&trace);
 	read_fixture(&trace, "hotplug");
-	assert_true(trace.cpu_changes >= 2 && trace.teams >= 3);
+	for (size_t i = 0; i < trace.points; i++)
+		for (size_t k = 0; k < trace.point[i].newcomers; k++)
+			assigned += trace.point[i].newcomer[k].assigned;
+	assert_true(trace.cpu_changes >= 2 && trace.teams >= 3 && assigned == 6);
 	trace_file_deinit(&trace);
 }
 
