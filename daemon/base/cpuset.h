@@ -35,6 +35,12 @@ static inline void cpuset_add(struct cpuset *set, int os_cpu)
 		set->word[os_cpu / 64] |= UINT64_C(1) << (os_cpu % 64);
 }
 
+static inline void cpuset_remove(struct cpuset *set, int os_cpu)
+{
+	if (os_cpu >= 0 && os_cpu < CPUSET_CPUS_MAX)
+		set->word[os_cpu / 64] &= ~(UINT64_C(1) << (os_cpu % 64));
+}
+
 /* A list as taskset(1) takes it: "0-5,8", "0-10:2" (every second). Order and repetition do not
  * matter. Returns 0, -EINVAL (not a list, an empty one, a range that runs backwards) or -ERANGE (a
  * number that no CPU can have); then *out is untouched. */

@@ -48,6 +48,11 @@ static double cycle_us(const struct telemetry *t, double share)
 	return (double)(ns < max_ns ? ns : max_ns) * 1e-3;
 }
 
+static const char *regime_text(bool balance)
+{
+	return balance ? "balance" : "aside";
+}
+
 static struct facts gather(const struct telemetry *t, double elapsed_s)
 {
 	return (struct facts){
@@ -68,7 +73,7 @@ static struct facts gather(const struct telemetry *t, double elapsed_s)
 		.regime_changes = telemetry_get(&t->regime_changes),
 		.unlisted = telemetry_get(&t->unlisted),
 		.balancer = balancer_text(t),
-		.regime = telemetry_get32(&t->regime) == POLICY_BALANCE ? "balance" : "aside",
+		.regime = regime_text(telemetry_get32(&t->regime) == POLICY_BALANCE),
 		.reason = policy_reason_text((enum policy_reason)telemetry_get32(&t->reason)),
 	};
 }
@@ -142,12 +147,43 @@ static json_t *progress_list(const struct telemetry *t, uint32_t slots)
 	return list;
 }
 
+static json_t *way_list(const struct telemetry *t)
+{
+	struct telemetry_way way[TELEMETRY_WAYS];
+	size_t ways = telemetry_ways(t, way);
+	json_t *list = json_array();
+
+	for (size_t k = 0; k < ways; k++)
+		json_array_append_new(list,
+			json_pack("{s:s, s:s, s:f}", "regime", regime_text(way[k].balance),
+				"reason", policy_reason_text((enum policy_reason)way[k].reason),
+				"seconds", (double)way[k].time_ns * 1e-9));
+	return list;
+}
+
+static json_t *pace_list(const struct telemetry *t)
+{
+	json_t *list = json_array();
+
+	for (int k = 0; k < POLICY_PACES; k++)
+		if (telemetry_get(&t->pace[k].time_ns) > 0)
+			json_array_append_new(
+				list, json_pack("{s:s, s:f, s:f, s:f}", "cause",
+					      policy_pace_text((enum policy_pace)k), "seconds",
+					      seconds(&t->pace[k].time_ns), "least_s",
+					      seconds(&t->pace[k].least_ns), "most_s",
+					      seconds(&t->pace[k].most_ns)));
+	return list;
+}
+
 json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_s)
 {
 	struct facts f = gather(t, elapsed_s);
 
-	return json_pack("{s:s, s:o, s:i, s:f, s:s, s:s, s:f, s:s, s:o, s:o, s:I, s:I, s:I, s:I, "
-			 "s:f, s:{s:f, s:f, s:f}, s:s, s:s, s:s, s:f, s:I, s:I, s:o, s:o}",
+	return json_pack(
+		"{s:s, s:o, s:i, s:f, s:s, s:s, s:f, s:s, s:o, s:o, s:I, s:I, s:I, s:I, "
+		"s:f, s:{s:f, s:f, s:f}, s:s, s:s, s:s, s:f, s:I, s:o, s:o, s:f, s:f, s:I, s:o, "
+		"s:o}",
 		"version", JUGGLE_VERSION, "command", text(t->command), "exit_status", exit_status,
 		"elapsed_s", f.elapsed_s, "policy", t->policy, "sampler", t->sampler, "period_s",
 		f.period_s, "balancers", t->balancers, "cpus", cpu_list(t, f.cpus), "domains",
@@ -156,8 +192,10 @@ json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_
 		(json_int_t)f.migrations, "balancer_cpu_s", f.balancer_cpu_s, "cycle_us", "median",
 		f.median_us, "p99", f.p99_us, "max", f.max_us, "balancer", f.balancer, "regime",
 		f.regime, "reason", f.reason, "balanced_s", f.balanced_s, "regime_changes",
-		(json_int_t)f.regime_changes, "threads_unlisted", (json_int_t)f.unlisted, "thread",
-		thread_list(t, f.slots), "progress", progress_list(t, f.progress_slots));
+		(json_int_t)f.regime_changes, "regimes", way_list(t), "periods", pace_list(t),
+		"phase_s", seconds(&t->phase_ns), "point_s", seconds(&t->point_ns),
+		"threads_unlisted", (json_int_t)f.unlisted, "thread", thread_list(t, f.slots),
+		"progress", progress_list(t, f.progress_slots));
 }
 
 int report_write(const char *path, json_t *report)
@@ -206,6 +244,43 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
+/* Ways that took less than this share of the time are left out. */
+#define SHARE_LEAST 0.01
+
+static void summarize_ways(FILE *out, const struct telemetry *t, double elapsed_s)
+{
+	struct telemetry_way way[TELEMETRY_WAYS];
+	size_t ways = telemetry_ways(t, way);
+
+	for (size_t k = 0; k < ways; k++) {
+		double time_s = (double)way[k].time_ns * 1e-9;
+		if (k > 0 && time_s < SHARE_LEAST * elapsed_s)
+			break;
+		fprintf(out, "  %-12s %.3f s: %s\n", way[k].balance ? "balanced" : "aside", time_s,
+			policy_reason_text((enum policy_reason)way[k].reason));
+	}
+}
+
+static void summarize_paces(FILE *out, const struct telemetry *t)
+{
+	for (int k = 0; k < POLICY_PACES; k++) {
+		const struct telemetry_pace *pace = &t->pace[k];
+		double least_ms = seconds(&pace->least_ns) * 1e3;
+		double most_ms = seconds(&pace->most_ns) * 1e3;
+		if (k == POLICY_PACE_ASIDE || telemetry_get(&pace->time_ns) == 0)
+			continue;
+		fprintf(out, "  period       %.3g", least_ms);
+		if (most_ms > least_ms)
+			fprintf(out, " to %.3g", most_ms);
+		fprintf(out, " ms for %.3f s: %s", seconds(&pace->time_ns),
+			policy_pace_text((enum policy_pace)k));
+		if (k == POLICY_PACE_SLEEPS || k == POLICY_PACE_YIELDS)
+			fprintf(out, " (last: of %.3g ms), and points of %.3g us",
+				seconds(&t->phase_ns) * 1e3, seconds(&t->point_ns) * 1e6);
+		fputc('\n', out);
+	}
+}
+
 void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 {
 	struct facts f = gather(t, elapsed_s);
@@ -215,9 +290,9 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 		percent(f.balanced_s, f.elapsed_s), f.balancer);
 	fprintf(out, "  threads      %u compute, %u idle, on %u CPUs\n", f.threads, f.idle_threads,
 		f.cpus);
-	fprintf(out, "  policy       %s, period %.3g ms, sampler %s\n", t->policy, f.period_s * 1e3,
-		t->sampler);
-	fprintf(out, "  at the end   %s (%s)\n", f.regime, f.reason);
+	fprintf(out, "  policy       %s, sampler %s\n", t->policy, t->sampler);
+	summarize_ways(out, t, f.elapsed_s);
+	summarize_paces(out, t);
 	fprintf(out, "  migrations   %llu in %llu balancing points\n",
 		(unsigned long long)f.migrations, (unsigned long long)f.cycles);
 	summarize_progress(out, t, f.progress_slots);

@@ -2,6 +2,8 @@
 /* -P juggle: the paper's balancer, while it pays. */
 #include "daemon/policy/kind.h"
 
+#include <math.h>
+
 #include "daemon/policy/step.h"
 #include "daemon/policy/swap.h"
 
@@ -22,6 +24,8 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 		return;
 	}
 	struct policy_window window = policy_window_close(policy, observation);
+	policy_phases_sleeps(&policy->phases, (double)window.run_ns / fmax(1, window.threads),
+		window.sleeps, window.threads);
 	if (policy_regime_update(chooser, &window))
 		policy_enter(policy, chooser->regime, now_ns);
 	else
@@ -30,10 +34,12 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 
 static size_t balance(struct policy *policy)
 {
-	struct policy_swap_params params = policy_swap_defaults(policy->params.margin_ns);
+	uint64_t elapsed_ns = policy->decision.elapsed_ns;
+	struct policy_swap_params params =
+		policy_swap_defaults(policy->params.margin_ns, elapsed_ns);
 
-	return policy_swap(&params, policy->decision.elapsed_ns, policy->thread, policy->n,
-		policy->cpu, policy->m, policy->order);
+	return policy_swap(&params, elapsed_ns, policy->thread, policy->n, policy->cpu, policy->m,
+		policy->order);
 }
 
 const struct policy_kind policy_kind_juggle = {

@@ -23,11 +23,16 @@
 #include <stdint.h>
 
 #include "daemon/policy/idle.h"
+#include "daemon/policy/period.h"
+#include "daemon/policy/phases.h"
 #include "daemon/policy/regime.h"
 
 #define POLICY_NO_CPU (-1)
 /* period_ns where the period is auto. */
 #define POLICY_AUTO_PERIOD_NS UINT64_C(2000000)
+
+/* A thread that has not run for that long, longer than a tick, stands still. */
+#define POLICY_STILL_NS UINT64_C(8000000)
 
 /* ---- Parameters ---- */
 
@@ -57,6 +62,7 @@ enum policy_news {
 	POLICY_SLEEPS = 2, /* sleeps */
 	POLICY_UPDATES = 4, /* updates; only workers of libprogress have them */
 	POLICY_END = 8, /* the thread has ended; observed, never asked for */
+	POLICY_STATE = 16, /* runnable */
 };
 
 /* What the user's options say of a thread. */
@@ -89,6 +95,7 @@ struct policy_sight {
 	uint64_t moved_run_ns; /* run_ns at its last move; 0 until that was sampled */
 	uint64_t sleeps; /* times it went to sleep */
 	uint64_t updates; /* that it made of subdomains */
+	bool runnable; /* it runs or waits for a CPU, now */
 };
 
 /* A domain's compute threads (those handed over to it included) and CPUs. */
@@ -98,6 +105,7 @@ struct policy_domain {
 
 struct policy_observation {
 	uint64_t now_ns; /* not before the last one */
+	uint64_t cost_ns; /* CPU time that the last interval and its decision took; 0: unknown */
 	const struct policy_sight *thread; /* by row */
 	size_t threads; /* at most what policy_reserve() made room for */
 	const struct policy_domain *domain; /* all of them, this one included */
@@ -130,6 +138,8 @@ struct policy_decision {
 	size_t handovers;
 	uint64_t period_ns; /* until the next interval, without jitter */
 	uint64_t wait_ns; /* the same with jitter */
+	enum policy_pace pace; /* why this period */
+	double phase_ns, point_ns; /* what it follows from, if it does; 0: unknown */
 	bool members; /* this was a member interval: new threads, rules and roles were sampled */
 	bool members_next; /* the next one will be a member interval */
 	uint32_t computing, idle; /* threads of this domain, now */
@@ -144,6 +154,8 @@ struct policy_cpu {
 	int32_t os_cpu;
 	uint32_t threads; /* confined to it */
 	bool tick; /* decided: threads spin there, and need a ticker to take turns more often */
+	uint64_t ran_ns; /* when one of its threads was last seen to have run */
+	uint32_t states; /* how many of them need to be sampled for their state */
 	/* At the last balancing point (Section 2): */
 	double speed; /* mean progress of its threads in the period, idle time discounted */
 	double mean_progress; /* total progress, mean over its threads */
@@ -181,6 +193,10 @@ struct policy_thread {
 	/* Totals of its last sample: */
 	bool seen; /* there was one ... */
 	uint64_t seen_ns; /* ... at this time */
+	uint64_t ran_ns; /* when it was last seen to have run, or met */
+	uint64_t starved_ns; /* waits counted in advance of the kernel */
+	bool asleep; /* it was seen to sleep, and slept since the last sample */
+	bool starves; /* it waited since the last sample, and has not run for POLICY_STILL_NS */
 	uint64_t total_run_ns, total_wait_ns, total_slices, total_work;
 	bool counted; /* total_updates is valid */
 	uint64_t total_updates;
@@ -212,8 +228,9 @@ struct policy {
 		uint64_t start_ns, run_ns, wait_ns;
 		uint64_t number;
 	} window; /* whose outcome goes to the chooser */
-	uint64_t switches, switches_from_ns; /* context switches of compute threads, since when */
-	uint64_t yielded_ns; /* when threads last yielded */
+	struct policy_phases phases;
+	double point_ns; /* the mean cost of a balancing point: CPU time, as observed */
+	uint32_t points; /* behind that mean */
 	uint32_t quiet_points; /* since the last move */
 	double update_run_ns,
 		update_count; /* CPU time and number of updates, over the last periods */

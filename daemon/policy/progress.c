@@ -13,10 +13,26 @@
 #include <math.h>
 
 #define UPDATE_PERIODS 64 /* over which the time of an update is smoothed */
-/* Context switches per second and CPU above which threads yield. Measured: some 1,400 for threads
- * that spin, from our own ticks and moves; at least 6,000 for threads that yield. */
-#define YIELDING_HZ 2500.0
-#define YIELDING_WINDOW_NS UINT64_C(10000000)
+
+/* The kernel counts a wait when it ends. Until then a thread that starves looks like one that
+ * sleeps, except for its state. */
+static void take_wait(
+	struct policy_thread *thread, const struct policy_sight *sight, uint64_t elapsed_ns)
+{
+	if (thread->run_ns == 0 && thread->wait_ns == 0) {
+		bool known = sight->news & POLICY_STATE;
+		thread->asleep = known && !sight->runnable;
+		if (known && sight->runnable) {
+			thread->wait_ns = elapsed_ns;
+			thread->starved_ns += elapsed_ns;
+		}
+		return;
+	}
+	uint64_t counted_ns =
+		thread->starved_ns < thread->wait_ns ? thread->starved_ns : thread->wait_ns;
+	thread->wait_ns -= counted_ns;
+	thread->starved_ns = 0;
+}
 
 /* What a thread did since its last sample. Returns how long ago that was. */
 static uint64_t take_times(
@@ -32,7 +48,11 @@ static uint64_t take_times(
 		if (sight->moved_run_ns > thread->total_run_ns)
 			thread->left_ns = sight->moved_run_ns - thread->total_run_ns;
 		elapsed_ns = now_ns - thread->seen_ns;
+		take_wait(thread, sight, elapsed_ns);
 	}
+	if (!thread->seen || thread->run_ns > 0)
+		thread->ran_ns = now_ns;
+	thread->starves = thread->wait_ns > 0 && now_ns - thread->ran_ns >= POLICY_STILL_NS;
 	thread->seen = true;
 	thread->seen_ns = now_ns;
 	thread->total_run_ns = sight->run_ns;
@@ -54,18 +74,19 @@ static void take_updates(struct policy_thread *thread, const struct policy_sight
 	thread->total_updates = sight->updates;
 }
 
-/* Over several periods, as one may be cut short and hold a single burst of moves. */
-static void look_for_yields(struct policy *policy, uint64_t now_ns, uint64_t switches)
+/* Signs of phases that are seen in all intervals; for sleeps see window.c. */
+static void look_for_yields(struct policy *policy, uint64_t now_ns)
 {
-	uint64_t elapsed_ns = now_ns - policy->switches_from_ns;
+	uint64_t switches = 0;
+	double run_ns = 0;
 
-	policy->switches += switches;
-	if (elapsed_ns < YIELDING_WINDOW_NS)
-		return;
-	if ((double)policy->switches * 1e9 > YIELDING_HZ * (double)elapsed_ns * (double)policy->m)
-		policy->yielded_ns = now_ns;
-	policy->switches = 0;
-	policy->switches_from_ns = now_ns;
+	for (size_t i = 0; i < policy->n; i++)
+		if (policy->thread[i].computes) {
+			switches += policy->thread[i].slices;
+			run_ns += (double)policy->thread[i].run_ns;
+		}
+	policy_phases_switches(&policy->phases, now_ns, policy->decision.elapsed_ns,
+		run_ns / fmax(1, policy_computing(policy)), switches, (uint32_t)policy->m);
 }
 
 static void scale_work(struct policy *policy)
@@ -128,7 +149,7 @@ static void end(struct policy *policy, struct policy_thread *thread)
 
 bool policy_take_in(struct policy *policy, const struct policy_observation *observation)
 {
-	uint64_t now_ns = observation->now_ns, switches = 0;
+	uint64_t now_ns = observation->now_ns;
 	bool fewer = false;
 
 	for (size_t i = 0; i < policy->n; i++) {
@@ -138,6 +159,7 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 
 		thread->run_ns = thread->wait_ns = thread->gain_ns = thread->left_ns = 0;
 		thread->slices = thread->work = 0;
+		thread->asleep = thread->starves = false;
 		if (sight->news & POLICY_END) {
 			fewer |= thread->computes;
 			end(policy, thread);
@@ -145,7 +167,6 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 		}
 		if (sight->news & POLICY_TIMES)
 			elapsed_ns = take_times(thread, sight, now_ns);
-		switches += thread->computes ? thread->slices : 0;
 		take_updates(thread, sight);
 		/* A compute thread that waits for a CPU does not sleep. */
 		policy_idle_update(&thread->idle,
@@ -155,7 +176,7 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 			policy->window.wait_ns += thread->wait_ns;
 		}
 	}
-	look_for_yields(policy, now_ns, switches);
+	look_for_yields(policy, now_ns);
 	if (policy->params.by_work)
 		scale_work(policy);
 	measure_updates(policy);

@@ -9,24 +9,35 @@
 
 #define WAIT_SHARE 0.02 /* threads that wait this share of their time contend for CPUs */
 #define NEVER_HZ 0.5 /* fewer sleeps per second and thread count as none */
-#define SELDOM_HZ 10.0 /* fewer don't show in a window */
 #define SLEEP_WINDOWS 8
 #define YIELD_MEMORY_NS UINT64_C(10000000000) /* threads that yielded still do */
+#define WINDOW_NS UINT64_C(50000000)
+#define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
+#define LONG_WINDOW_NS UINT64_C(1000000000) /* no window is longer ... */
+#define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread */
 #define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
-#define IDLE_LEAST 0.05 /* a trial needs this share of the CPUs' time to be idle */
 #define WEIGHT_MAX 16.0
-#define TRIAL_WINDOWS 2
+#define SURE                                                                                       \
+	4 /* after that many windows of both regimes trials get rarer, however close they are */
+#define NOISE_LEAST (0.03 * 0.03) /* variance of a window's share, whatever few windows show */
 #define GAP_LEAST 4
 #define GAP_MOST 128
+/* Trials may cost the job this much time, and this share of the time that has passed ... */
+#define TRIALS_NS 5e6
+#define TRIALS_SHARE 0.005
+/* ... where the first trial is taken to cost this part of what perfect turns would gain. */
+#define SLOWER_FIRST 0.3
+/* Where perfect turns would gain no more than this, and threads sleep, the job begins aside. */
+#define TURNS_LEAST 0.15
 
 void policy_regime_init(struct policy_chooser *chooser, bool always)
 {
 	*chooser = (struct policy_chooser){
 		.always = always,
 		.regime = POLICY_ASIDE,
-		.settled = POLICY_ASIDE,
+		.settled = POLICY_BALANCE,
 		.reason = POLICY_REASON_START,
-		.wait = TRIAL_WINDOWS,
+		.wait = 1,
 		.gap = GAP_LEAST,
 	};
 }
@@ -43,7 +54,7 @@ const char *policy_reason_text(enum policy_reason reason)
 	case POLICY_REASON_NEVER_IDLE:
 		return "threads that do not sleep";
 	case POLICY_REASON_LONG:
-		return "threads that sleep, but seldom";
+		return "phases too long for trials";
 	case POLICY_REASON_TRIAL:
 		return "a trial";
 	case POLICY_REASON_SLOWER:
@@ -52,8 +63,6 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "trials: balancing keeps the CPUs busier";
 	case POLICY_REASON_OPTION:
 		return "as the options want it";
-	case POLICY_REASON_BUSY:
-		return "threads that sleep, but leave no CPU idle";
 	case POLICY_REASON_UNTRIED:
 		return "threads that sleep, and nothing was tried yet";
 	case POLICY_REASON_SUBDOMAINS:
@@ -86,38 +95,88 @@ static bool settle(
 	struct policy_chooser *chooser, enum policy_regime regime, enum policy_reason reason)
 {
 	bool changed = change(chooser, regime, reason);
-	bool subdomains = chooser->subdomains;
-	double sleep_rate = chooser->sleep_rate;
-	uint32_t sleep_windows = chooser->sleep_windows;
 
-	policy_regime_init(chooser, chooser->always);
-	chooser->subdomains = subdomains;
-	chooser->sleep_rate = sleep_rate;
-	chooser->sleep_windows = sleep_windows;
-	change(chooser, regime, reason);
+	chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
+	chooser->settled = POLICY_BALANCE;
+	chooser->wait = 1;
+	chooser->gap = GAP_LEAST;
+	chooser->trial = false;
+	chooser->yields = chooser->spins = false;
+	chooser->window_sleep_rate = 0;
 	return changed;
 }
 
+static double gain_of(const struct policy_chooser *chooser)
+{
+	return chooser->arm[POLICY_BALANCE].busy - chooser->arm[POLICY_ASIDE].busy;
+}
+
+/* What perfect turns gain over threads that keep to their CPUs: Section 3 of the paper. Beside other
+ * work, which can't be known here, it may be more. */
+static double turns_gain(uint32_t threads, uint32_t cpus)
+{
+	double each = (double)threads / cpus;
+
+	return threads > cpus ? ceil(each) / each - 1 : 1;
+}
+
+/* The regime of threads that sleep, before trials. */
+static enum policy_regime begins_with(const struct policy_window *window)
+{
+	return turns_gain(window->threads, window->cpus) > TURNS_LEAST ? POLICY_BALANCE
+								       : POLICY_ASIDE;
+}
+
 /* Both regimes were measured: settle on the better one, and on the time until the next trial. */
-static bool decide(struct policy_chooser *chooser)
+static bool decide(struct policy_chooser *chooser, uint64_t window_ns)
 {
 	const struct policy_arm *aside = &chooser->arm[POLICY_ASIDE];
 	const struct policy_arm *balance = &chooser->arm[POLICY_BALANCE];
-	double gain = balance->busy - aside->busy;
-	double doubt = sqrt(aside->variance / aside->weight + balance->variance / balance->weight);
-	bool better = gain > fmax(GAIN_LEAST, doubt);
+	double gain = gain_of(chooser);
+	double doubt = sqrt(fmax(aside->variance, NOISE_LEAST) / aside->weight +
+			    fmax(balance->variance, NOISE_LEAST) / balance->weight);
+	bool better = gain > GAIN_LEAST;
 	enum policy_regime before = chooser->settled;
+	double lost = chooser->regime == POLICY_ASIDE ? gain : -gain;
 
+	chooser->trials_ns += fmax(0, lost) * (double)window_ns;
 	chooser->settled = better ? POLICY_BALANCE : POLICY_ASIDE;
 	if (chooser->settled != before)
 		chooser->gap = GAP_LEAST;
-	else
-		chooser->gap *= fabs(gain - GAIN_LEAST) > 2 * doubt ? 4 : 2;
+	else if (fabs(gain - GAIN_LEAST) > 2 * doubt)
+		chooser->gap *= 4;
+	else if (fabs(gain - GAIN_LEAST) > doubt || fmin(aside->weight, balance->weight) > SURE)
+		chooser->gap *= 2;
 	if (chooser->gap > GAP_MOST)
 		chooser->gap = GAP_MOST;
 	chooser->wait = chooser->gap;
 	return change(
 		chooser, chooser->settled, better ? POLICY_REASON_FASTER : POLICY_REASON_SLOWER);
+}
+
+/* Has the job run for long enough to pay for one more trial, of a window of that length? */
+static bool can_pay(const struct policy_chooser *chooser, uint64_t window_ns,
+	const struct policy_window *window)
+{
+	bool tried = chooser->arm[0].weight > 0 && chooser->arm[1].weight > 0;
+	double turns = turns_gain(window->threads, window->cpus);
+	double slower = tried ? fabs(gain_of(chooser)) : SLOWER_FIRST * turns;
+
+	return chooser->trials_ns + slower * (double)window_ns <=
+	       TRIALS_NS + TRIALS_SHARE * (double)chooser->elapsed_ns;
+}
+
+bool policy_regime_sleeps(const struct policy_chooser *chooser)
+{
+	return chooser->sleep_rate >= NEVER_HZ;
+}
+
+uint64_t policy_regime_window_ns(const struct policy_chooser *chooser)
+{
+	if (!policy_regime_sleeps(chooser))
+		return chooser->sleep_windows > 0 ? CALM_WINDOW_NS : WINDOW_NS;
+	double long_ns = WINDOW_SLEEPS * 1e9 / chooser->sleep_rate;
+	return (uint64_t)fmin(fmax(long_ns, WINDOW_NS), LONG_WINDOW_NS);
 }
 
 bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
@@ -131,6 +190,7 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 	/* There are more threads than CPUs now. Every millisecond of an uneven distribution is
 	 * lost, so balance; a trial follows soon. */
 	if (threads > cpus && chooser->regime == POLICY_ASIDE &&
+		(chooser->always || turns_gain(threads, cpus) > TURNS_LEAST) &&
 		(chooser->reason == POLICY_REASON_START || chooser->reason == POLICY_REASON_FEW))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
 	return false;
@@ -142,6 +202,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 
 	if (window->elapsed_ns == 0)
 		return false;
+	chooser->elapsed_ns += window->elapsed_ns;
 	if (window->threads < window->cpus || window->threads == 0)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
 	if (chooser->subdomains && window->threads == window->cpus)
@@ -153,7 +214,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	if (chooser->sleep_windows < SLEEP_WINDOWS)
 		chooser->sleep_windows++;
 	chooser->sleep_rate += (rate - chooser->sleep_rate) / chooser->sleep_windows;
-	if (chooser->sleep_rate < NEVER_HZ) {
+	if (!policy_regime_sleeps(chooser)) {
 		bool changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_NEVER_IDLE);
 		chooser->yields = window->since_yield_ns < YIELD_MEMORY_NS;
 		chooser->spins = !chooser->yields;
@@ -162,36 +223,37 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	chooser->yields = chooser->spins = false;
 	if (chooser->always)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_OPTION);
-	if (chooser->sleep_rate < SELDOM_HZ)
-		return settle(chooser, POLICY_ASIDE, POLICY_REASON_LONG);
+	if (chooser->sleep_rate * LONG_WINDOW_NS < WINDOW_SLEEPS * 1e9)
+		return settle(chooser, begins_with(window), POLICY_REASON_LONG);
 
 	/* Another part of the program has begun: try again soon. */
-	if (chooser->trial == 0 && chooser->window_sleep_rate > 0 &&
+	if (!chooser->trial && chooser->window_sleep_rate > 0 &&
 		(rate > 4 * chooser->window_sleep_rate || rate < chooser->window_sleep_rate / 4)) {
 		chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
 		chooser->gap = GAP_LEAST;
-		if (chooser->wait > TRIAL_WINDOWS)
-			chooser->wait = TRIAL_WINDOWS;
+		if (chooser->wait > 1)
+			chooser->wait = 1;
 	}
 	chooser->window_sleep_rate = rate;
 
 	arm_update(
 		&chooser->arm[chooser->regime], (double)window->run_ns / (elapsed * window->cpus));
-	if (chooser->trial > 0) {
-		if (--chooser->trial > 0)
-			return false;
-		return decide(chooser);
+	if (chooser->trial) {
+		chooser->trial = false;
+		return decide(chooser, window->elapsed_ns);
 	}
-	if (chooser->regime != chooser->settled) /* the job has only just begun to block */
+	if (chooser->reason == POLICY_REASON_START || chooser->reason == POLICY_REASON_NO_CONTEST ||
+		chooser->reason == POLICY_REASON_NEVER_IDLE ||
+		chooser->reason == POLICY_REASON_LONG) {
+		/* The job has only just begun to block. */
+		chooser->settled = begins_with(window);
 		return change(chooser, chooser->settled, POLICY_REASON_UNTRIED);
-	if (chooser->wait > 0) {
-		chooser->wait--;
-		return false;
 	}
-	/* Balancing can gain no more than the time that is idle without it. */
-	if (chooser->regime == POLICY_ASIDE && chooser->arm[POLICY_ASIDE].busy > 1 - IDLE_LEAST)
-		return change(chooser, POLICY_ASIDE, POLICY_REASON_BUSY);
-	chooser->trial = TRIAL_WINDOWS;
+	if (chooser->wait > 0)
+		chooser->wait--;
+	if (chooser->wait > 0 || !can_pay(chooser, policy_regime_window_ns(chooser), window))
+		return false;
+	chooser->trial = true;
 	return change(chooser, chooser->settled == POLICY_BALANCE ? POLICY_ASIDE : POLICY_BALANCE,
 		POLICY_REASON_TRIAL);
 }

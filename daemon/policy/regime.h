@@ -17,9 +17,8 @@ enum policy_reason {
 	POLICY_REASON_FEW, /* fewer compute threads than CPUs */
 	POLICY_REASON_NO_CONTEST, /* a CPU for each, and nobody waits for one */
 	POLICY_REASON_NEVER_IDLE, /* the threads do not block: balancing can't idle a CPU */
-	POLICY_REASON_LONG, /* they sleep, but seldom: the kernel balances long phases well */
+	POLICY_REASON_LONG, /* they sleep, but so seldom that a trial would take too long */
 	POLICY_REASON_TRIAL, /* a trial of the other regime */
-	POLICY_REASON_BUSY, /* they sleep, but no CPU is idle */
 	POLICY_REASON_SLOWER, /* trials: balancing does not keep the CPUs busier */
 	POLICY_REASON_FASTER, /* trials: balancing keeps the CPUs busier */
 	POLICY_REASON_OPTION, /* the user wants it so */
@@ -59,7 +58,9 @@ struct policy_chooser {
 	enum policy_reason reason;
 	uint32_t wait; /* windows until the next trial */
 	uint32_t gap; /* the wait that the next decision begins with */
-	uint32_t trial; /* windows left of the trial under way, 0: none */
+	bool trial; /* one is under way */
+	uint64_t elapsed_ns; /* of all windows */
+	double trials_ns; /* time that trials have cost the job */
 	double sleep_rate; /* sleeps per second and thread, smoothed ... */
 	uint32_t sleep_windows; /* ... over this many windows */
 	bool yields; /* no thread sleeps, and they yield */
@@ -78,12 +79,18 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 
 /* Take in a window that ran under chooser->regime and choose the regime of the next.
  *
- * A job whose threads never sleep (its barriers spin or yield) leaves no CPU idle, and is balanced.
- * A job whose threads seldom sleep has long phases between barriers that block. The kernel balances
- * those well, and gets to. For any other job the share of the CPUs' time that it uses is its speed,
- * and short trials of both regimes decide. Their gap grows while the outcome is clear. Windows
- * should be 20 to 200 ms long and leave out the first moments after a change. Returns true when the
- * regime changed. */
+ * A job whose threads never sleep (its barriers spin or yield) uses all the time that it gets, and
+ * is balanced. For any other job the share of the CPUs' time that it uses is its speed, beside other
+ * jobs, too, and trials of both regimes decide. Each lasts for one window. Their gap grows while
+ * the outcome is clear, and they may cost the job 5 ms and 0.5 % of its time. Where phases are so
+ * long that a trial would take seconds, there is none, and the job is balanced. Windows should leave
+ * out the first moments after a change. Returns true when the regime changed. */
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);
+
+/* How long the next window should be. */
+uint64_t policy_regime_window_ns(const struct policy_chooser *chooser);
+
+/* Do the threads sleep, at barriers or for other reasons? */
+bool policy_regime_sleeps(const struct policy_chooser *chooser);
 
 #endif

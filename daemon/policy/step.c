@@ -174,6 +174,33 @@ static void decide(struct policy *policy, enum policy_regime before)
 	decision->changed = policy->regime != before;
 }
 
+/* A CPU whose threads all stand still may have been taken by others, or they sleep. The states of
+ * that many threads tell. */
+#define STATES_PER_CPU 4
+
+static void ask_states(struct policy *policy, uint64_t now_ns)
+{
+	for (size_t j = 0; j < policy->m; j++) {
+		policy->cpu[j].ran_ns = 0;
+		policy->cpu[j].states = 0;
+	}
+	for (size_t i = 0; i < policy->n; i++) {
+		const struct policy_thread *thread = &policy->thread[i];
+		if (thread->cpu != POLICY_NO_CPU &&
+			thread->ran_ns > policy->cpu[thread->cpu].ran_ns)
+			policy->cpu[thread->cpu].ran_ns = thread->ran_ns;
+	}
+	for (size_t i = 0; i < policy->n; i++) {
+		struct policy_thread *thread = &policy->thread[i];
+		if (thread->cpu == POLICY_NO_CPU)
+			continue;
+		struct policy_cpu *cpu = &policy->cpu[thread->cpu];
+		if (now_ns - cpu->ran_ns < POLICY_STILL_NS || cpu->states++ >= STATES_PER_CPU)
+			continue;
+		thread->look |= POLICY_STATE;
+	}
+}
+
 /* What to sample next: all threads for a member interval, else those that compute. */
 static void ask(struct policy *policy, uint64_t now_ns)
 {
@@ -189,6 +216,8 @@ static void ask(struct policy *policy, uint64_t now_ns)
 		if (thread->computes && policy_swaps(policy))
 			thread->look |= POLICY_UPDATES;
 	}
+	if (policy_swaps(policy))
+		ask_states(policy, now_ns);
 	policy_window_ask(policy, next_ns);
 }
 
@@ -199,6 +228,8 @@ const struct policy_decision *policy_step(
 	enum policy_regime before = policy->regime;
 	uint64_t now_ns = observation->now_ns;
 
+	if (policy_swaps(policy))
+		policy_measure_point(policy, observation->cost_ns);
 	begin(policy, observation);
 	bool fewer = policy_take_in(policy, observation);
 	if (fewer && policy->regime == POLICY_BALANCE && kind->balance != NULL)

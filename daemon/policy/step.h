@@ -45,6 +45,9 @@ void policy_window_ask(struct policy *policy, uint64_t next_ns);
 
 /* ---- period.c ---- */
 
+/* A balancing point took that much CPU time; 0: unknown. */
+void policy_measure_point(struct policy *policy, uint64_t cost_ns);
+
 /* Set decision.period_ns and wait_ns, and which CPUs get a ticker. */
 void policy_set_period(struct policy *policy, uint64_t now_ns);
 

@@ -11,7 +11,9 @@
 
 static uint32_t one_more(uint32_t periods, const struct policy_swap_params *params)
 {
-	return periods < params->speed_periods || periods == 0 ? periods + 1 : periods;
+	if (periods < params->speed_periods || periods == 0)
+		return periods + 1;
+	return params->speed_periods > 0 ? params->speed_periods : 1;
 }
 
 /* Section 2.1: the speed of a CPU is the mean progress of its threads, times
@@ -90,7 +92,13 @@ static double ahead_margin(const struct policy_swap_params *params,
 	return lead < margin && lag > 2 * margin ? lead / 2 : margin;
 }
 
-/* Section 2.2: behind means P < mean + xi. */
+/* Section 2.2: behind means P < mean + xi. But a thread that sleeps while its CPU stands still waits
+ * for others, and one that starves may be the one they wait for. */
+static bool is_behind(const struct policy_thread *thread, int64_t limit_ns)
+{
+	return thread->starves || (thread->progress_ns < limit_ns && !thread->asleep);
+}
+
 static void classify_threads(
 	const struct policy_swap_params *params, struct policy_thread *threads, size_t n)
 {
@@ -112,7 +120,7 @@ static void classify_threads(
 	int64_t margin_ns = (int64_t)ahead_margin(params, threads, n, (double)mean);
 	for (size_t i = 0; i < n; i++)
 		if (threads[i].cpu != POLICY_NO_CPU)
-			threads[i].behind = threads[i].progress_ns < mean + margin_ns;
+			threads[i].behind = is_behind(&threads[i], mean + margin_ns);
 }
 
 /* Section 2.3: fast CPUs are those above the mean speed, here by a margin, as speeds are measured.

@@ -14,13 +14,18 @@ struct policy_swap_params {
 	uint32_t speed_periods; /* a CPU's speed is smoothed over this many; 0 or 1: it is not */
 };
 
-/* The parameters of -P juggle; the margin is the user's. */
-static inline struct policy_swap_params policy_swap_defaults(int64_t margin_ns)
+/* The parameters of -P juggle; the margin is the user's. Speeds are smoothed over some 130 ms: the
+ * times of running threads are up to a tick old, and other work comes and goes. */
+static inline struct policy_swap_params policy_swap_defaults(int64_t margin_ns, uint64_t elapsed_ns)
 {
+	uint64_t periods = elapsed_ns > 0 ? 128000000 / elapsed_ns : 64;
+
 	return (struct policy_swap_params){.margin_ns = margin_ns,
 		.speed_margin = 0.02,
 		.forget_periods = 16,
-		.speed_periods = 64};
+		.speed_periods = (uint32_t)(periods > 64  ? 64
+					    : periods < 8 ? 8
+							  : periods)};
 }
 
 /* Classify CPUs as fast or slow and threads as ahead or behind, and swap behind threads on slow
@@ -34,6 +39,7 @@ static inline struct policy_swap_params policy_swap_defaults(int64_t margin_ns)
  * Beyond the paper:
  * - Where few of many CPUs are slow, the others are hardly faster than the mean, and their threads
  *   hardly ahead of it. So the margins shrink there.
+ * - Threads that sleep while their CPU stands still count as ahead, those that starve as behind.
  * - Leads and lags are forgotten gradually. Otherwise a thread that once did serial work would
  *   count as ahead for the rest of the run.
  * - The share of a CPU that the job gets is smoothed over speed_periods. The kernel updates the

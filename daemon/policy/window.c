@@ -7,8 +7,6 @@
 
 #include "daemon/policy/kind.h"
 
-#define WINDOW_NS UINT64_C(50000000)
-#define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
 #define SETTLE_NS UINT64_C(10000000) /* from a change of regime to the next window */
 #define SLEEPS_SAMPLE 4 /* threads whose sleeps are read: that costs as much as 10 times */
 
@@ -59,7 +57,7 @@ struct policy_window policy_window_close(
 		.elapsed_ns = now_ns - policy->window.start_ns,
 		.run_ns = policy->window.run_ns,
 		.wait_ns = policy->window.wait_ns,
-		.since_yield_ns = now_ns - policy->yielded_ns,
+		.since_yield_ns = now_ns - policy->phases.yielded_ns,
 		.sleeps = mean_sleeps(policy, observation),
 		.threads = policy_computing(policy),
 		.cpus = (uint32_t)policy->m,
@@ -78,12 +76,11 @@ void policy_window_reset(struct policy *policy, uint64_t now_ns)
 
 void policy_window_ask(struct policy *policy, uint64_t next_ns)
 {
-	bool calm = policy->chooser.reason == POLICY_REASON_NEVER_IDLE;
 	uint64_t due_ns = policy->window.start_ns;
 	uint32_t count = 0;
 
 	if (policy->window.open)
-		due_ns += calm ? CALM_WINDOW_NS : WINDOW_NS;
+		due_ns += policy_regime_window_ns(&policy->chooser);
 	policy->window.due = policy->params.kind->windows && policy->complete &&
 			     policy->decision.members_next && next_ns >= due_ns;
 	for (size_t i = 0; i < policy->n && policy->window.due && count < SLEEPS_SAMPLE; i++)

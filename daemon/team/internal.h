@@ -11,8 +11,17 @@
 #include <stdatomic.h>
 
 #include "daemon/proc/proc.h"
+#include "daemon/team/shun.h"
 #include "daemon/team/team.h"
 #include "daemon/team/ticker.h"
+
+/* How the time until the next interval is spent. */
+struct team_way {
+	enum policy_regime regime;
+	enum policy_reason reason;
+	enum policy_pace pace;
+	uint64_t period_ns; /* 0: nothing was decided yet */
+};
 
 struct team {
 	/* Constant. */
@@ -37,7 +46,9 @@ struct team {
 	struct sampler_slot **slot; /* scratch: capacity elements */
 	struct policy_domain *domain; /* the counts of all domains before the step */
 	uint64_t deadline_ns; /* of the next interval */
+	struct shun shun;
 	uint64_t cost_ns; /* CPU time of the last interval */
+	struct team_way way;
 	uint32_t shown_computing, shown_idle; /* this team's part of telemetry's counts */
 };
 

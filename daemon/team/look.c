@@ -54,6 +54,19 @@ static void look_at_sleeps(struct team *team)
 	}
 }
 
+static void look_at_states(struct team *team)
+{
+	for (size_t i = 0; i < team->n; i++) {
+		const struct sampler_slot *slot = &team->thread[i]->slot;
+		struct proc_thread found;
+		if (!(wanted(team, i) & POLICY_STATE) ||
+			proc_read_thread(slot->pid, slot->tid, &found) < 0)
+			continue;
+		team->sight[i].news |= POLICY_STATE;
+		team->sight[i].runnable = found.state == 'R';
+	}
+}
+
 /* Read the name of a thread again some time after it was met: a program that forks executes another
  * one only then, and --idle goes by the name. */
 static void look_at_name(struct team *team, size_t i, uint64_t now_ns)
@@ -113,6 +126,7 @@ uint64_t team_look(struct team *team)
 	look_at_times(team);
 	uint64_t now_ns = clock_monotonic_ns();
 	look_at_sleeps(team);
+	look_at_states(team);
 	if (members)
 		look_at_rules(team, now_ns);
 	if (members || published_any(team->context->published))

@@ -30,6 +30,42 @@ static void show_counts(struct team *team, const struct policy_decision *decisio
 	}
 }
 
+_Static_assert(POLICY_REASONS <= TELEMETRY_REASONS, "no room for a reason");
+_Static_assert(POLICY_PACES <= TELEMETRY_PACES, "no room for a pace");
+
+static void show_period(struct telemetry_pace *pace, uint64_t elapsed_ns, uint64_t period_ns)
+{
+	if (telemetry_get(&pace->time_ns) == 0 || period_ns < telemetry_get(&pace->least_ns))
+		telemetry_set(&pace->least_ns, period_ns);
+	if (period_ns > telemetry_get(&pace->most_ns))
+		telemetry_set(&pace->most_ns, period_ns);
+	telemetry_add(&pace->time_ns, elapsed_ns);
+}
+
+/* How the time since the interval before was spent: as decided there. */
+static void show_spent(struct team *team, const struct policy_decision *decision)
+{
+	struct telemetry *t = team->context->telemetry;
+	const struct team_way *way = &team->way;
+
+	if (way->period_ns > 0) {
+		telemetry_add(way->regime == POLICY_BALANCE ? &t->balance_ns[way->reason]
+							    : &t->aside_ns[way->reason],
+			decision->elapsed_ns);
+		if (way->regime == POLICY_BALANCE)
+			telemetry_add(&t->balanced_ns, decision->elapsed_ns);
+		show_period(&t->pace[way->pace], decision->elapsed_ns, way->period_ns);
+	}
+	team->way = (struct team_way){.regime = decision->regime,
+		.reason = decision->reason,
+		.pace = decision->pace,
+		.period_ns = decision->period_ns};
+	if (decision->phase_ns > 0) {
+		telemetry_set(&t->phase_ns, (uint64_t)decision->phase_ns);
+		telemetry_set(&t->point_ns, (uint64_t)decision->point_ns);
+	}
+}
+
 static void show_thread(const struct team *team, size_t i)
 {
 	const struct policy_thread *row = &team->policy.thread[i];
@@ -65,8 +101,8 @@ void team_tell(struct team *team, const struct policy_observation *observation,
 	telemetry_set32(&t->reason, decision->reason);
 	if (decision->changed)
 		telemetry_add(&t->regime_changes, 1);
-	if (team->policy.params.domain == 0 && decision->regime == POLICY_BALANCE)
-		telemetry_add(&t->balanced_ns, decision->elapsed_ns);
+	if (team->policy.params.domain == 0)
+		show_spent(team, decision);
 	show_counts(team, decision);
 	/* Nothing is new of the others: they are sampled at member intervals only. */
 	for (size_t i = 0; i < team->n; i++)

@@ -17,16 +17,19 @@
 #define JUGGLE_TELEMETRY_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
 
 #define TELEMETRY_MAGIC UINT64_C(0x656c6767756a0a01) /* "juggle" between two marks */
-#define TELEMETRY_VERSION 3
+#define TELEMETRY_VERSION 4
 #define TELEMETRY_CPUS 1024
 #define TELEMETRY_THREADS 16384
 #define TELEMETRY_PROGRESS 1024
 #define TELEMETRY_BUCKETS 384
+#define TELEMETRY_REASONS 16
+#define TELEMETRY_PACES 8
 
 enum telemetry_state {
 	TELEMETRY_STARTING,
@@ -79,6 +82,12 @@ struct telemetry_progress {
 	_Atomic uint64_t spread; /* of updates, as last read */
 };
 
+/* Time spent with a period for one cause (enum policy_pace), and what periods those were. */
+struct telemetry_pace {
+	_Atomic uint64_t time_ns;
+	_Atomic uint64_t least_ns, most_ns;
+};
+
 struct telemetry {
 	/* Written before the segment gets its name, constant afterwards. */
 	uint64_t magic;
@@ -125,6 +134,13 @@ struct telemetry {
 	uint32_t progress_capacity;
 	_Atomic uint32_t progress_slots; /* ever used */
 	uint32_t unused;
+	/* How the time was spent, in the first domain. */
+	_Atomic uint64_t aside_ns[TELEMETRY_REASONS]; /* by enum policy_reason */
+	_Atomic uint64_t balance_ns[TELEMETRY_REASONS];
+	struct telemetry_pace pace[TELEMETRY_PACES]; /* by enum policy_pace */
+	/* What the last period followed from; 0: unknown. */
+	_Atomic uint64_t phase_ns; /* CPU time of a thread from barrier to barrier */
+	_Atomic uint64_t point_ns; /* CPU time of a balancing point */
 	/* struct telemetry_cpu cpu[cpu_capacity]; struct telemetry_thread thread[...];
 	 * struct telemetry_progress progress[...]; */
 };
@@ -137,7 +153,9 @@ _Static_assert(offsetof(struct telemetry, cycle_bucket) == 496, "wire format");
 _Static_assert(sizeof(struct telemetry_progress) == 48, "wire format");
 _Static_assert(
 	offsetof(struct telemetry, progress_bytes) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
-_Static_assert(sizeof(struct telemetry) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(offsetof(struct telemetry, aside_ns) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(offsetof(struct telemetry, pace) == 768 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(sizeof(struct telemetry) == 976 + 8 * TELEMETRY_BUCKETS, "wire format");
 
 /* The histogram of the cost of balancing points: buckets of 1/16 of a power of two, exact below 16
  * ns. telemetry_bucket_ns() returns the middle of a bucket. Pure. */
@@ -145,6 +163,16 @@ uint32_t telemetry_bucket(uint64_t ns);
 uint64_t telemetry_bucket_ns(uint32_t bucket);
 /* The quantile `share` (0 to 1) of the histogram; 0 when it is empty. */
 uint64_t telemetry_quantile_ns(const struct telemetry *telemetry, double share);
+
+/* The time spent in one regime for one reason. */
+struct telemetry_way {
+	bool balance;
+	uint32_t reason; /* enum policy_reason */
+	uint64_t time_ns;
+};
+enum { TELEMETRY_WAYS = 2 * TELEMETRY_REASONS };
+/* All ways in which time was spent, the longest first. Returns their number. */
+size_t telemetry_ways(const struct telemetry *telemetry, struct telemetry_way way[TELEMETRY_WAYS]);
 
 static inline void telemetry_set(_Atomic uint64_t *field, uint64_t value)
 {

@@ -51,6 +51,8 @@ static bool take_more(struct trace_parser *p, struct trace_thread *thread)
 
 	if (take_flag(p, "unseen"))
 		thread->news &= (uint8_t)~POLICY_TIMES;
+	if (take_flag(p, "asleep"))
+		thread->news |= POLICY_STATE;
 	thread->work = thread->run_ns;
 	(void)trace_take_named(p, "work", TRACE_NUMBER_MAX, &thread->work);
 	(void)trace_take_named(p, "left", TRACE_NUMBER_MAX, &thread->left_ns);
@@ -221,10 +223,12 @@ static int read_line(struct trace_parser *p, struct trace_point *point)
 
 static bool take_flags(struct trace_parser *p, struct trace_point *point)
 {
-	point->members = take_flag(p, "all") || take_flag(p, "all,open");
-	point->may_hand_over = point->members && p->stop[-1] == 'n';
-	return (point->members || take_flag(p, "some")) && p->field == p->stop &&
-	       p->stop[-1] != ' ';
+	point->may_hand_over = take_flag(p, "all,open");
+	point->members = point->may_hand_over || take_flag(p, "all");
+	if (!point->members && !take_flag(p, "some"))
+		return false;
+	(void)trace_take_named(p, "cost", TRACE_NUMBER_MAX, &point->cost_ns);
+	return p->field == p->stop && p->stop[-1] != ' ';
 }
 
 int trace_read_point(struct trace_parser *p)

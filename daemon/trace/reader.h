@@ -30,7 +30,7 @@ struct trace_thread {
 	uint64_t run_ns, wait_ns, slices, work; /* since the last look at it */
 	uint64_t left_ns; /* of run_ns, before its last move */
 	uint64_t sleeps, updates; /* totals */
-	uint8_t news; /* enum policy_news: what was sampled */
+	uint8_t news; /* enum policy_news: what was sampled; POLICY_STATE: it was seen to sleep */
 	uint8_t rule, role; /* enum policy_rule, enum policy_role */
 	bool behind;
 };
@@ -54,6 +54,7 @@ struct trace_newcomer {
 struct trace_point {
 	uint64_t now_ns;
 	uint64_t elapsed_ns; /* since the interval before */
+	uint64_t cost_ns; /* CPU time that the interval before took; 0: not recorded */
 	uint32_t domain;
 	bool members; /* all threads were sampled */
 	bool may_hand_over;

@@ -47,6 +47,8 @@ static void print_more(struct trace *trace, const struct policy *policy,
 {
 	if (!(sight->news & (POLICY_TIMES | POLICY_END)))
 		trace_print(trace, " unseen");
+	if (thread->asleep)
+		trace_print(trace, " asleep");
 	if (policy->params.by_work && thread->work > 0)
 		trace_print(trace, " work=%llu", (number)thread->work);
 	if (thread->left_ns > 0)
@@ -137,9 +139,12 @@ void trace_point(struct trace *trace, const struct policy *policy,
 	size_t lines = print_threads(trace, policy, observation, false) + domains +
 		       decision->moves + decision->handovers + 1;
 	trace_begin(trace);
-	trace_print(trace, "point %llu %u %llu %zu %s%s\n", (number)observation->now_ns,
+	trace_print(trace, "point %llu %u %llu %zu %s%s", (number)observation->now_ns,
 		policy->params.domain, (number)decision->elapsed_ns, lines,
 		decision->members ? "all" : "some", observation->may_hand_over ? ",open" : "");
+	if (observation->cost_ns > 0)
+		trace_print(trace, " cost=%llu", (number)observation->cost_ns);
+	trace_print(trace, "\n");
 	if (domains) {
 		trace_print(trace, "domains");
 		for (size_t d = 0; d < policy->params.domains; d++)

@@ -201,7 +201,7 @@ def observed(run_juggle, tmp_path):
     trace = tmp_path / "trace"
     done = run_juggle(
         "-P", "observe", "--report", tmp_path / "report", "--trace", trace, "--",
-        "sh", "-c", 'until grep -q ^birth "$0" && grep -q ^point "$0"; do sleep 0.02; done', trace)
+        "sh", "-c", 'until grep -q ^birth "$0" && [ $(grep -c ^point "$0") -gt 2 ]; do sleep 0.02; done', trace)
     assert done.returncode == 0, done.stderr
     return helpers.read_report(tmp_path / "report"), trace.read_text("utf-8").splitlines()
 
@@ -210,8 +210,9 @@ def test_report_keys(observed):
     report, _ = observed
     keys, inner = keys_of_page("juggle.1", "REPORT FORMAT")
     assert keys == set(report)
-    assert inner["thread"] == set(report["thread"][0])
-    assert set(inner) == {"thread", "progress"}  # test_progress.py compares the latter
+    for name in ("thread", "regimes", "periods"):
+        assert inner[name] == set(report[name][0]), name
+    assert set(inner) == {"thread", "regimes", "periods", "progress"}  # test_progress.py compares the last
 
 
 def test_trace_records(observed):

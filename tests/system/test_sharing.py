@@ -34,6 +34,21 @@ def test_as_many_threads_as_cpus_under_load(juggle, app, background, two, tmp_pa
     assert found["migrations"] > 0
 
 
+def test_threads_do_not_starve(juggle, app, background, two, tmp_path):
+    """A real-time thread takes a CPU for 600 ms of each second. The kernel counts no wait until it
+    ends, but juggle sees it, and both threads go on in turn."""
+    realtime = ["chrt", "-f", "1"]
+    if helpers.run([*realtime, "true"]).returncode != 0:
+        pytest.skip("no right to start a real-time thread")
+    background([*realtime, app("noise"), "--pattern", "duty", "--period", "1s", "--busy", "600ms",
+                "--cpu", helpers.cpus()[0], "--with-parent"], stdout=subprocess.DEVNULL)
+    report = tmp_path / "r.json"
+    done = helpers.run([juggle, "-c", two, "--always", "-i", "10ms", "--report", report, "--",
+                        app("ubench"), "-q", "-t", "2", "-e", "500ms", "-p", "4", "-b", "spin"])
+    assert done.returncode == 0, done.stderr
+    assert helpers.read_report(report)["migrations"] >= 20
+
+
 def test_two_jobs_at_once(juggle, app, background, two, tmp_path):
     jobs = [background([juggle, "-c", two, "--always", "-i", "5ms", "--report",
                         tmp_path / str(i), "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p",

@@ -11,6 +11,7 @@ import helpers
 
 # struct telemetry, from its beginning up to and including job_pid and state
 HEAD = struct.Struct("=QIIQIIIIiiQQ256s16s16s16s16siI")
+PROGRESS_AT = 3568  # of progress_bytes
 
 
 @pytest.fixture
@@ -47,8 +48,8 @@ def test_contents(running):
      attached, realtime_ns, start_ns, command, policy, sampler, balancers, domains, job_pid,
      state) = HEAD.unpack(data[:HEAD.size])
     assert magic == 0x656C6767756A0A01
-    assert version == 3
-    progress_bytes, progress = struct.unpack_from("=II", data, header_bytes - 16)
+    assert version == 4
+    progress_bytes, progress = struct.unpack_from("=II", data, PROGRESS_AT)
     assert total_bytes == len(data) == (
         header_bytes + cpus * cpu_bytes + threads * thread_bytes + progress * progress_bytes)
     assert pid == running.pid

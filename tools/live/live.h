@@ -16,6 +16,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/policy/policy.h"
+#include "daemon/telemetry/telemetry.h"
 #include "libprogress/reader/reader.h"
 
 enum { LIVE_COMMAND_BYTES = 256, LIVE_COMM_BYTES = 16 * 3 + 1 };
@@ -192,6 +194,12 @@ struct live_sample {
 	uint32_t idle_threads;
 	uint64_t cycles, migrations, regime_changes;
 	uint64_t balancer_cpu_ns, balanced_ns;
+	struct telemetry_way way[TELEMETRY_WAYS]; /* how the time was spent, the longest first */
+	size_t ways;
+	struct live_pace {
+		uint64_t time_ns, least_ns, most_ns;
+	} pace[POLICY_PACES]; /* by enum policy_pace: how long, and with what periods */
+	uint64_t phase_ns, point_ns; /* what the last period followed from; 0: unknown */
 	uint64_t cycle_median_ns, cycle_p99_ns, cycle_max_ns; /* CPU time of a balancing point */
 	uint64_t unlisted; /* threads for which telemetry was full */
 	struct live_cpu *cpu;

@@ -70,6 +70,13 @@ static void take_header(const struct telemetry *t, struct live_sample *out)
 	out->regime_changes = telemetry_get(&t->regime_changes);
 	out->balancer_cpu_ns = telemetry_get(&t->balancer_cpu_ns);
 	out->balanced_ns = telemetry_get(&t->balanced_ns);
+	out->ways = telemetry_ways(t, out->way);
+	for (int k = 0; k < POLICY_PACES; k++)
+		out->pace[k] = (struct live_pace){.time_ns = telemetry_get(&t->pace[k].time_ns),
+			.least_ns = telemetry_get(&t->pace[k].least_ns),
+			.most_ns = telemetry_get(&t->pace[k].most_ns)};
+	out->phase_ns = telemetry_get(&t->phase_ns);
+	out->point_ns = telemetry_get(&t->point_ns);
 	out->cycle_median_ns = telemetry_quantile_ns(t, 0.5);
 	out->cycle_max_ns = telemetry_get(&t->cycle_max_ns);
 	/* Quantiles are the middles of ranges; the maximum is exact. */

@@ -7,6 +7,7 @@
 #include "tools/command/print.h"
 #include "tools/command/subcommands.h"
 
+#include "daemon/policy/period.h"
 #include "tools/predict/advice.h"
 #include "tools/predict/measurement.h"
 #include "tools/theory/theory.h"
@@ -16,7 +17,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#define DEFAULT_PERIOD_NS UINT64_C(2000000) /* juggle's, with --period auto */
 #define ADVICE_BYTES 500
 #define BALANCED_MOSTLY 0.5 /* below this share of a run it counts as Linux's */
 #define BALANCED_WHOLLY 0.9
@@ -31,7 +31,9 @@ static const struct argp_option table[] = {
 		"those of the run)",
 		0},
 	{"period", 'i', "TIME", 0,
-		"Time between balancing points (default: 2ms, or with --from that of the run)", 0},
+		"Time between balancing points (default: what juggle would choose, or with --from "
+		"that of the run)",
+		0},
 	{"phase", 'e', "TIME", 0,
 		"How long a phase takes a thread on a CPU of its own (default: with --from that of "
 		"the run)",
@@ -138,9 +140,12 @@ static int build_case(const char *program, const struct predict_options *options
 			"how long is a phase on a CPU of its own? Give --phase, or --from");
 	if (!(c->phases > 0))
 		c->phases = 1;
-	if (!(c->period > 0))
-		c->period = (double)DEFAULT_PERIOD_NS * 1e-9;
-	return c->cpus > 0 ? 0 : default_cpus(program, &c->cpus);
+	int status = c->cpus > 0 ? 0 : default_cpus(program, &c->cpus);
+	if (status == 0 && !(c->period > 0)) /* as juggle does with --period auto */
+		c->period = policy_best_period_ns(
+				    c->phase * 1e9, POLICY_POINT_NS, c->threads, c->cpus) *
+			    1e-9;
+	return status;
 }
 
 /* ---- Output ---- */

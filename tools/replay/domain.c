@@ -210,6 +210,7 @@ int replay_domain_step(struct replay_domain *domain, const struct trace_point *p
 	const struct policy_observation observation = {.now_ns = point->now_ns,
 		.thread = domain->sight,
 		.threads = domain->rows,
+		.cost_ns = point->cost_ns,
 		.domain = domain->load,
 		.may_hand_over = point->may_hand_over};
 	policy_step(&domain->policy, &observation);

@@ -96,6 +96,7 @@ double pool_policy_step(struct threads_sim *sim, struct sim_pool *pool)
 	const struct policy_observation observation = {.now_ns = (uint64_t)sim->now,
 		.thread = pool->sight,
 		.threads = pool->n,
+		.cost_ns = sim->params.point_ns,
 		.domain = &domain};
 
 	for (uint32_t i = 0; i < pool->n; i++)

@@ -69,13 +69,41 @@ static void print_state(FILE *to, const struct live_sample *s)
 	fputc('\n', to);
 }
 
+/* How the time was spent; ways that took less than a percent of it are left out. */
+static void print_ways(FILE *to, const struct live_sample *s)
+{
+	for (size_t k = 0; k < s->ways; k++) {
+		if (s->way[k].time_ns < (s->now_ns - s->start_ns) / 100)
+			break;
+		label(to, k == 0 ? "so far" : "");
+		fprintf(to, "%s %s: %s\n", s->way[k].balance ? "balanced" : "aside",
+			time_of(s->way[k].time_ns).text,
+			policy_reason_text((enum policy_reason)s->way[k].reason));
+	}
+}
+
+static void print_periods(FILE *to, const struct live_sample *s)
+{
+	for (int k = 0; k < POLICY_PACES; k++) {
+		const struct live_pace *pace = &s->pace[k];
+		if (k == POLICY_PACE_ASIDE || pace->time_ns == 0)
+			continue;
+		label(to, "period");
+		fputs(time_of(pace->least_ns).text, to);
+		if (pace->most_ns > pace->least_ns)
+			fprintf(to, " to %s", time_of(pace->most_ns).text);
+		fprintf(to, ": %s", policy_pace_text((enum policy_pace)k));
+		if (k == POLICY_PACE_SLEEPS || k == POLICY_PACE_YIELDS)
+			fprintf(to, " (last: of %s)", time_of(s->phase_ns).text);
+		fputc('\n', to);
+	}
+}
+
 static void print_policy(FILE *to, const struct live_sample *s)
 {
 	label(to, "policy");
-	fprintf(to, "%s, period %s, domains %s\n", s->policy, time_of(s->period_ns).text,
-		s->domains);
-	label(to, "");
-	fprintf(to, "sampler %s\n", s->sampler);
+	fprintf(to, "%s, domains %s, sampler %s\n", s->policy, s->domains, s->sampler);
+	print_periods(to, s);
 }
 
 static void print_cost(FILE *to, const struct live_sample *s)
@@ -161,6 +189,7 @@ void text_head(FILE *to, const struct live_sample *sample, bool since_start)
 	print_processes(to, sample);
 	if (sample->wrapped) {
 		print_state(to, sample);
+		print_ways(to, sample);
 		print_policy(to, sample);
 		print_cost(to, sample);
 		print_points(to, sample);

@@ -95,6 +95,18 @@ static struct telemetry *telemetry_of_run(void)
 	telemetry_set(&t->migrations, 37);
 	telemetry_set(&t->regime_changes, 5);
 	telemetry_set(&t->balanced_ns, 3000000000);
+	telemetry_set(&t->aside_ns[POLICY_REASON_FEW], 960000000);
+	telemetry_set(&t->balance_ns[POLICY_REASON_FASTER], 3000000000);
+	telemetry_set(&t->aside_ns[POLICY_REASON_TRIAL], 40000000 - 1);
+	telemetry_set(&t->pace[POLICY_PACE_SLEEPS].time_ns, 2000000000);
+	telemetry_set(&t->pace[POLICY_PACE_SLEEPS].least_ns, 3000000);
+	telemetry_set(&t->pace[POLICY_PACE_SLEEPS].most_ns, 12000000);
+	telemetry_set(&t->pace[POLICY_PACE_UNKNOWN].time_ns, 1000000000);
+	telemetry_set(&t->pace[POLICY_PACE_UNKNOWN].least_ns, 10000000);
+	telemetry_set(&t->pace[POLICY_PACE_UNKNOWN].most_ns, 10000000);
+	telemetry_set(&t->pace[POLICY_PACE_ASIDE].time_ns, 999999999);
+	telemetry_set(&t->phase_ns, 22000000);
+	telemetry_set(&t->point_ns, 58000);
 	telemetry_set(&t->balancer_cpu_ns, 50000000);
 	telemetry_add(&t->cycle_bucket[telemetry_bucket(10000)], 98);
 	telemetry_add(&t->cycle_bucket[telemetry_bucket(80000)], 2);
@@ -189,6 +201,10 @@ static void test_keys(void **state)
 		{"reason", JSON_STRING},
 		{"balanced_s", JSON_REAL},
 		{"regime_changes", JSON_INTEGER},
+		{"regimes", JSON_ARRAY},
+		{"periods", JSON_ARRAY},
+		{"phase_s", JSON_REAL},
+		{"point_s", JSON_REAL},
 		{"threads_unlisted", JSON_INTEGER},
 		{"thread", JSON_ARRAY},
 		{"progress", JSON_ARRAY},
@@ -233,6 +249,19 @@ static void test_values(void **state)
 	assert_string_equal(text_at(report, "regime"), "balance");
 	assert_string_equal(text_at(report, "reason"), policy_reason_text(POLICY_REASON_FASTER));
 	assert_real(report, "balanced_s", 3, 1e-9);
+	json_t *regimes = at(report, "regimes"), *periods = at(report, "periods");
+	assert_int_equal(json_array_size(regimes), 3);
+	assert_string_equal(text_at(json_array_get(regimes, 0), "regime"), "balance");
+	assert_string_equal(text_at(json_array_get(regimes, 2), "reason"),
+		policy_reason_text(POLICY_REASON_TRIAL));
+	assert_real(json_array_get(regimes, 1), "seconds", 0.96, 1e-9);
+	assert_int_equal(json_array_size(periods), 3);
+	assert_string_equal(
+		text_at(json_array_get(periods, 2), "cause"), policy_pace_text(POLICY_PACE_SLEEPS));
+	assert_real(json_array_get(periods, 2), "least_s", 0.003, 1e-12);
+	assert_real(json_array_get(periods, 2), "most_s", 0.012, 1e-12);
+	assert_real(report, "phase_s", 0.022, 1e-12);
+	assert_real(report, "point_s", 58e-6, 1e-12);
 	assert_int_equal(integer_at(report, "regime_changes"), 5);
 	assert_int_equal(integer_at(report, "threads_unlisted"), 4);
 	json_decref(report);
@@ -489,8 +518,14 @@ static void test_summary(void **state)
 	assert_shows(text, "juggle: ./app -n 3 \"two words\"\n");
 	assert_shows(text, "elapsed      4.000 s, 75 % of it balanced; balancer ended\n");
 	assert_shows(text, "threads      6 compute, 2 idle, on 5 CPUs\n");
-	assert_shows(text, "policy       juggle, period 20 ms, sampler schedstat\n");
-	assert_shows(text, "at the end   balance (");
+	assert_shows(text,
+		"policy       juggle, sampler schedstat\n"
+		"  balanced     3.000 s: trials: balancing keeps the CPUs busier\n"
+		"  aside        0.960 s: fewer compute threads than CPUs\n"
+		"  period       10 ms for 1.000 s: no sign of phases\n"
+		"  period       3 to 12 ms for 2.000 s: by phases, seen by sleeps (last: of 22 "
+		"ms), and points of 58 us\n"
+		"  migrations ");
 	assert_shows(text, "migrations   37 in 100 balancing points\n");
 	assert_shows(text, "subdomains   16 of 4 workers, 12 moves in 80 points, spread 30\n");
 	assert_shows(text, "its cost     0.050 s of CPU (1.25 % of one CPU), ");

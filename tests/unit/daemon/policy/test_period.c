@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* The period and the tickers that a step decides. */
 #undef NDEBUG
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -17,8 +18,9 @@ static void test_period_aside(void **unused)
 	(void)unused;
 
 	begin(&machine, &params, 1, 2);
-	assert_int_equal(go_on(&machine, 100 * MS)->period_ns, 5 * MS);
-	assert_int_equal(go_on(&machine, 1000 * MS)->period_ns, 20 * MS);
+	assert_int_equal(go_on(&machine, 80 * MS)->period_ns, 5 * MS);
+	assert_in_range(go_on(&machine, 300 * MS)->period_ns, 15 * MS, 20 * MS);
+	assert_int_equal(go_on(&machine, 1000 * MS)->period_ns, 50 * MS);
 	machine_deinit(&machine);
 }
 
@@ -32,8 +34,8 @@ static void test_period_given(void **unused)
 		uint64_t given_ns, expected_ns;
 	} cases[] = {
 		{&policy_kind_juggle, 3, 7 * MS, 7 * MS},
-		{&policy_kind_juggle, 1, 7 * MS, 20 * MS},
-		{&policy_kind_juggle, 1, 50 * MS, 50 * MS},
+		{&policy_kind_juggle, 1, 7 * MS, 50 * MS},
+		{&policy_kind_juggle, 1, 70 * MS, 70 * MS},
 		{&policy_kind_static, 3, 7 * MS, 7 * MS},
 		{&policy_kind_observe, 3, 7 * MS, 7 * MS},
 	};
@@ -80,8 +82,10 @@ static void test_quiet_points(void **unused)
 
 	params.always = true;
 	begin(&machine, &params, 4, 2);
-	assert_int_equal(go_on(&machine, 20 * MS)->period_ns, 2 * MS);
-	assert_int_equal(go_on(&machine, 500 * MS)->period_ns, 8 * MS);
+	assert_int_equal(go_on(&machine, 20 * MS)->period_ns, 8 * MS);
+	assert_int_equal(machine.policy.decision.pace, POLICY_PACE_UNKNOWN);
+	assert_int_equal(go_on(&machine, 2000 * MS)->period_ns, 32 * MS);
+	assert_int_equal(machine.policy.decision.pace, POLICY_PACE_QUIET);
 	add(&machine, POLICY_RULE_COMPUTE);
 	bool moved = false;
 	for (int i = 0; i < 100 && !moved; i++) {
@@ -90,8 +94,24 @@ static void test_quiet_points(void **unused)
 			moved |= decision->move[k].from != POLICY_NO_CPU;
 	}
 	assert_true(moved);
-	assert_int_equal(machine.policy.decision.period_ns, 2 * MS);
+	assert_int_equal(machine.policy.decision.period_ns, 10 * MS);
 	machine_deinit(&machine);
+}
+
+/* sqrt(1 ms * e) for 3 threads on 2 CPUs, with points of 120 us (measured), and within limits. */
+static void test_best_period(void **unused)
+{
+	(void)unused;
+	for (double phase_ms = 5; phase_ms <= 2000; phase_ms *= 2) {
+		double best_ms = policy_best_period_ns(phase_ms * 1e6, 119e3, 3, 2) / 1e6;
+		assert_true(fabs(best_ms - sqrt(phase_ms)) < 0.01 * best_ms);
+	}
+	assert_true(policy_best_period_ns(1e6, 119e3, 3, 2) == POLICY_PERIOD_LEAST_NS);
+	assert_true(policy_best_period_ns(1e12, 119e3, 3, 2) == POLICY_PERIOD_MOST_NS);
+	/* It grows with the cost of a point and the length of a phase on the wall clock. */
+	assert_true(policy_best_period_ns(1e8, 1e5, 3, 2) > policy_best_period_ns(1e8, 5e4, 3, 2));
+	assert_true(policy_best_period_ns(1e8, 5e4, 7, 2) > policy_best_period_ns(1e8, 5e4, 3, 2));
+	assert_true(policy_best_period_ns(1e8, 5e4, 1, 4) == policy_best_period_ns(1e8, 5e4, 4, 4));
 }
 
 /* Switches distinguish threads that yield from threads that spin. Tickers are for spinning threads,
@@ -116,7 +136,9 @@ static void test_yields_and_spins(void **unused)
 			assert_int_equal(machine.policy.cpu[j].tick,
 				!yield && confined_to(&machine, (int32_t)j) > 1);
 		const struct policy_decision *decision = go_on(&machine, 300 * MS);
-		assert_int_equal(decision->period_ns, yield ? 8 * MS : 2 * MS);
+		assert_int_equal(decision->pace, yield ? POLICY_PACE_YIELDS : POLICY_PACE_UNKNOWN);
+		assert_in_range(
+			decision->period_ns, yield ? 12 * MS : 6 * MS, yield ? 25 * MS : 6 * MS);
 		/* Workers between whom subdomains move wait for nobody. */
 		for (size_t row = 0; row < 3; row++)
 			machine.sight[row].role = POLICY_ROLE_BALANCED;
@@ -135,6 +157,7 @@ int main(void)
 		cmocka_unit_test(test_period_given),
 		cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_quiet_points),
+		cmocka_unit_test(test_best_period),
 		cmocka_unit_test(test_yields_and_spins),
 	};
 

@@ -91,11 +91,12 @@ static void test_falls_idle(void **unused)
 
 static void test_looks(void **unused)
 {
-	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct policy_params params = defaults(&policy_kind_juggle);
 	struct machine machine;
 	uint64_t asked = 0, steps = 0, members = 0;
 	(void)unused;
 
+	params.period_auto = false;
 	begin(&machine, &params, 6, 2);
 	add(&machine, POLICY_RULE_IDLE);
 	go_on(&machine, 1000 * MS);
@@ -124,9 +125,10 @@ static void test_looks(void **unused)
 
 static void test_places_evenly(void **unused)
 {
-	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct policy_params params = defaults(&policy_kind_juggle);
 	(void)unused;
 
+	params.always = true;
 	for (uint32_t m = 2; m <= 8; m++)
 		for (uint32_t n = 1; n <= 20; n++) {
 			struct machine machine;
@@ -145,10 +147,11 @@ static void test_places_evenly(void **unused)
  * not. */
 static void test_evens_out_at_once(void **unused)
 {
-	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct policy_params params = defaults(&policy_kind_juggle);
 	struct machine machine;
 	(void)unused;
 
+	params.period_auto = false;
 	begin(&machine, &params, 9, 3);
 	go_on(&machine, 1100 * MS);
 	for (uint32_t left = 9; left > 4; left--) {
@@ -174,10 +177,11 @@ static void test_evens_out_at_once(void **unused)
 /* A move that the kernel refused is tried again at the next look at members. */
 static void test_tries_again(void **unused)
 {
-	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct policy_params params = defaults(&policy_kind_juggle);
 	struct machine machine;
 	(void)unused;
 
+	params.always = true;
 	begin(&machine, &params, 4, 2);
 	all_run(&machine, 2 * MS);
 	step(&machine, 2 * MS);
@@ -192,10 +196,11 @@ static void test_tries_again(void **unused)
 /* CPUs that the domain does not have, as in a damaged trace, count as none. */
 static void test_foreign_cpus(void **unused)
 {
-	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct policy_params params = defaults(&policy_kind_juggle);
 	struct machine machine;
 	(void)unused;
 
+	params.always = true;
 	begin(&machine, &params, 4, 2);
 	machine.sight[0].cpu = 2;
 	machine.sight[1].cpu = INT32_MAX;
@@ -442,10 +447,79 @@ static void test_trials(void **unused)
 		changes += decision->changed;
 		trials += decision->changed && decision->reason == POLICY_REASON_TRIAL;
 	}
-	assert_in_range(trials, 1, 20);
+	assert_in_range(trials, 1, 30);
 	assert_in_range(changes, 2, 60);
 	/* It makes no difference here, so the policy stands aside. */
 	assert_int_equal(machine.policy.chooser.settled, POLICY_ASIDE);
+	machine_deinit(&machine);
+}
+
+/* A thread whose times stand still: it sleeps or starves, as its state tells. */
+static void test_starves(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	(void)unused;
+
+	params.always = true;
+	for (int starves = 0; starves <= 1; starves++) {
+		struct machine machine;
+		uint64_t asked = 0;
+		size_t moves = 0;
+		begin(&machine, &params, 2, 2);
+		go_on(&machine, 500 * MS);
+		assert_int_equal(machine.policy.regime, POLICY_BALANCE);
+		/* Something else takes the first CPU, as juggle can't see. */
+		for (uint64_t end_ns = machine.now_ns + 300 * MS; machine.now_ns < end_ns;) {
+			uint64_t wait_ns = machine.policy.decision.wait_ns;
+			for (size_t row = 0; row < 2; row++) {
+				bool state = machine.policy.thread[row].look & POLICY_STATE;
+				asked += state;
+				if (state)
+					machine.sight[row].news |= POLICY_STATE;
+				machine.sight[row].runnable =
+					starves || machine.sight[row].cpu == 1;
+				bool still = machine.sight[row].cpu == 0;
+				runs(&machine, row, still ? 0 : wait_ns, 0);
+			}
+			moves += step(&machine, wait_ns)->moves;
+		}
+		assert_true(asked > 0);
+		if (starves)
+			assert_true(moves >= 4);
+		else
+			assert_int_equal(moves, 0);
+		machine_deinit(&machine);
+	}
+}
+
+/* When the kernel counts a wait that was counted while it lasted, it is not counted twice. */
+static void test_waits_once(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	uint64_t waited_ns = 0;
+	(void)unused;
+
+	params.always = true;
+	params.period_auto = false;
+	params.period_ns = 10 * MS;
+	begin(&machine, &params, 2, 2);
+	go_on(&machine, 100 * MS);
+	for (int i = 0; i < 20; i++) {
+		for (size_t row = 0; row < 2; row++) {
+			machine.sight[row].news |= machine.policy.thread[row].look & POLICY_STATE;
+			machine.sight[row].runnable = true;
+			runs(&machine, row, row == 0 ? 0 : 10 * MS, 0);
+		}
+		step(&machine, 10 * MS);
+		waited_ns += machine.policy.thread[0].wait_ns;
+	}
+	assert_in_range(waited_ns, 150 * MS, 200 * MS);
+	runs(&machine, 0, MS, 209 * MS);
+	runs(&machine, 1, 10 * MS, 0);
+	step(&machine, 10 * MS);
+	waited_ns += machine.policy.thread[0].wait_ns;
+	assert_int_equal(waited_ns, 209 * MS);
 	machine_deinit(&machine);
 }
 
@@ -574,7 +648,7 @@ static void test_no_news(void **unused)
 	for (int i = 0; i < 200; i++)
 		step(&machine, 2 * MS);
 	assert_int_equal(machine.policy.decision.computing, 3);
-	assert_true(machine.policy.thread[0].progress_ns - before < (int64_t)MS);
+	assert_true(machine.policy.thread[0].progress_ns - before < (int64_t)(10 * MS));
 	machine_deinit(&machine);
 }
 
@@ -599,6 +673,8 @@ int main(void)
 		cmocka_unit_test(test_as_many_as_cpus),
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_trials),
+		cmocka_unit_test(test_starves),
+		cmocka_unit_test(test_waits_once),
 		cmocka_unit_test(test_enter_forgets_leads),
 		cmocka_unit_test(test_equal_progress),
 		cmocka_unit_test(test_updates),

@@ -336,7 +336,7 @@ static void test_one_slow_of_many(void **state)
 			add_thread(&d, j, j == 4 ? 0 : LAMBDA_NS,
 				(LAMBDA_NS - random_int(&seed, 0, LAMBDA_NS / 50)) /
 					(j == 4 ? 4 : 3));
-	assert_int_equal(swap(&d, policy_swap_defaults(0)), 8);
+	assert_int_equal(swap(&d, policy_swap_defaults(0, LAMBDA_NS)), 8);
 	for (size_t j = 0; j < d.m; j++)
 		assert_int_equal(d.cpu[j].fast, j != 4);
 }

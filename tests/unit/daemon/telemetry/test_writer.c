@@ -37,11 +37,11 @@
 #define PROGRESS_AT(field, offset)                                                                 \
 	assert_int_equal(offsetof(struct telemetry_progress, field), offset)
 
-/* As numbers, since readers of version 2 rely on them. Change them only with the version. */
+/* As numbers, since readers of that version rely on them. Change them only with the version. */
 static void test_layout(void **state)
 {
 	(void)state;
-	assert_int_equal(TELEMETRY_VERSION, 3);
+	assert_int_equal(TELEMETRY_VERSION, 4);
 	assert_true(TELEMETRY_MAGIC == UINT64_C(0x656c6767756a0a01));
 	AT(magic, 0);
 	AT(version, 8);
@@ -83,7 +83,11 @@ static void test_layout(void **state)
 	AT(progress_bytes, 3568);
 	AT(progress_capacity, 3572);
 	AT(progress_slots, 3576);
-	assert_int_equal(sizeof(struct telemetry), 3584);
+	AT(aside_ns, 3584);
+	AT(balance_ns, 3712);
+	AT(pace, 3840);
+	AT(phase_ns, 4032);
+	assert_int_equal(sizeof(struct telemetry), 4048);
 	assert_int_equal(offsetof(struct telemetry_cpu, os_cpu), 0);
 	assert_int_equal(offsetof(struct telemetry_cpu, domain), 4);
 	assert_int_equal(sizeof(struct telemetry_cpu), 8);

@@ -19,7 +19,7 @@
 #define HEADER TRACE_HEADER("5")
 #define CPUS "cpus 5 0:0 3:1\n"
 
-#define OBSERVED_POINTS 52 /* in that fixture */
+#define OBSERVED_POINTS 115 /* in that fixture */
 
 static int parse(struct trace_file *trace, struct trace_error *error, const char *text)
 {
@@ -464,7 +464,7 @@ static void test_recorded(void **state)
 	static const struct {
 		const char *name, *policy;
 		size_t points;
-	} tests[] = {{"block", "juggle", 209}, {"yield", "juggle", 111}, {"static", "static", 112},
+	} tests[] = {{"block", "juggle", 221}, {"yield", "juggle", 122}, {"static", "static", 124},
 		{"observe", "observe", OBSERVED_POINTS}};
 
 	(void)state;

@@ -119,6 +119,14 @@ static void make(struct world *world)
 		.balancers = "domain",
 		.domains = "split",
 		.period_ns = 10 * MS,
+		.way = {{true, POLICY_REASON_FASTER, 9000 * MS},
+			{false, POLICY_REASON_TRIAL, 2900 * MS},
+			{false, POLICY_REASON_FEW, 100 * MS}},
+		.ways = 3,
+		.pace = {[POLICY_PACE_ASIDE] = {3000 * MS, 20 * MS, 20 * MS},
+			[POLICY_PACE_UNKNOWN] = {1000 * MS, 10 * MS, 10 * MS},
+			[POLICY_PACE_YIELDS] = {8000 * MS, 2 * MS, 8 * MS}},
+		.phase_ns = 15 * MS,
 		.idle_threads = 1,
 		.cycles = 1200,
 		.migrations = 42,
@@ -320,8 +328,11 @@ static void test_head(void **state)
 		"mpirun -n 2 jacobi\n"
 		"  processes   juggle 4700 around 4701, for 12s\n"
 		"  state       balances: trials: balancing keeps the CPUs busier\n"
-		"  policy      juggle, period 10 ms, domains split\n"
-		"              sampler schedstat\n"
+		"  so far      balanced 9 s: trials: balancing keeps the CPUs busier\n"
+		"              aside 2.90 s: a trial\n"
+		"  policy      juggle, domains split, sampler schedstat\n"
+		"  period      10 ms: no sign of phases\n"
+		"  period      2 ms to 8 ms: by phases, seen by yields (last: of 15 ms)\n"
 		"  its cost    0.42 % of a CPU; a point 8.10 us (p99 20 us, max 90 us)\n"
 		"  points      1200 (100/s), 42 moves (3.50/s)\n"
 		"  threads     4 compute, 1 idle, on 2 CPUs; spread 3 ms\n"

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT */
+/* The period that suits a job (beyond the paper; juggle(7) derives it). */
+#ifndef JUGGLE_POLICY_PERIOD_H
+#define JUGGLE_POLICY_PERIOD_H
+
+#include <stdint.h>
+
+/* Why a period was chosen, for reports. */
+enum policy_pace {
+	POLICY_PACE_ASIDE, /* nothing is moved: as seldom as news are looked for */
+	POLICY_PACE_OPTION, /* the user's */
+	POLICY_PACE_UNKNOWN, /* no sign of phases: the default */
+	POLICY_PACE_SLEEPS, /* by the phases that sleeps show, and the cost of a point */
+	POLICY_PACE_YIELDS, /* the same with yields */
+	POLICY_PACE_SHORT, /* phases, seen by sleeps, are too short for turns within them */
+	POLICY_PACE_QUIET, /* longer, since nothing had to be moved for long */
+};
+enum { POLICY_PACES = POLICY_PACE_QUIET + 1 };
+/* The pace in words; "unknown" for any other value. */
+const char *policy_pace_text(enum policy_pace pace);
+
+#define POLICY_PERIOD_LEAST_NS 2e6
+#define POLICY_PERIOD_MOST_NS 50e6
+/* What a point costs where nothing better is known: measured on a virtual machine, with two moves. */
+#define POLICY_POINT_NS 120e3
+
+/* The period at which the cost of balancing points and what is lost before each barrier are
+ * smallest together, within the limits above. phase_ns is the CPU time of a thread in a phase
+ * (e), point_ns the CPU time of a balancing point; n threads on m > 0 CPUs. */
+double policy_best_period_ns(double phase_ns, double point_ns, uint32_t n, uint32_t m);
+
+#endif
