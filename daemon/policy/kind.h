@@ -15,6 +15,8 @@ struct policy_kind {
 	const char *summary; /* a clause for --help */
 	/* choose() goes by windows (window.c), for which the sleeps of threads are sampled. */
 	bool windows;
+	/* With --period auto: the period; 0: as suits the job (period.h). */
+	uint64_t period_ns;
 	/* Choose the regime, and enter it by policy_enter(). Called at member intervals. */
 	void (*choose)(struct policy *policy, const struct policy_observation *observation);
 	/* A balancing point: give threads other CPUs, with CPUs never more than one thread apart.
@@ -27,8 +29,12 @@ struct policy_kind {
 };
 
 extern const struct policy_kind policy_kind_juggle;
+extern const struct policy_kind policy_kind_juggle2012;
 extern const struct policy_kind policy_kind_static;
 extern const struct policy_kind policy_kind_observe;
+
+/* For choose(): balance once there is a compute thread for each CPU, and from then on. */
+void policy_choose_once(struct policy *policy, const struct policy_observation *observation);
 
 /* The nth row of the table, from 0; NULL beyond its end. */
 const struct policy_kind *policy_kind_at(size_t nth);

@@ -26,6 +26,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	struct policy_window window = policy_window_close(policy, observation);
 	policy_phases_sleeps(&policy->phases, (double)window.run_ns / fmax(1, window.threads),
 		window.sleeps, window.threads);
+	window.phase_ns = policy->phases.sleeps.phase_ns;
 	if (policy_regime_update(chooser, &window))
 		policy_enter(policy, chooser->regime, now_ns);
 	else

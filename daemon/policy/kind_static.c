@@ -4,7 +4,7 @@
 
 #include "daemon/policy/step.h"
 
-static void choose(struct policy *policy, const struct policy_observation *observation)
+void policy_choose_once(struct policy *policy, const struct policy_observation *observation)
 {
 	policy->chooser.reason = POLICY_REASON_OPTION;
 	if (policy->regime == POLICY_BALANCE || !policy_is_complete(policy))
@@ -17,6 +17,6 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 const struct policy_kind policy_kind_static = {
 	.name = "static",
 	.summary = "distribute once, never move",
-	.choose = choose,
+	.choose = policy_choose_once,
 	.keeps_period = true,
 };

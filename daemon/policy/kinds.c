@@ -6,6 +6,7 @@
 
 static const struct policy_kind *const kinds[] = {
 	&policy_kind_juggle,
+	&policy_kind_juggle2012,
 	&policy_kind_static,
 	&policy_kind_observe,
 };

@@ -18,8 +18,6 @@
 /* --period auto: without signs of phases, for each thread on a CPU. What is lost by too long a period
  * in short phases outweighs what is lost by too short a one in long phases. */
 #define UNKNOWN_NS 4e6
-/* --period auto: in phases shorter than this, short periods gain nothing, and cost something. */
-#define SHORT_NS 2e6
 /* What a point costs the job, in multiples of the balancer's CPU time: threads are preempted,
  * moved away from what they had in caches, and queued again. Measured, from the best fixed periods
  * of 3 to 7 threads on two CPUs in phases of 1 ms to 2 s. */
@@ -39,8 +37,6 @@ const char *policy_pace_text(enum policy_pace pace)
 		return "by phases, seen by sleeps";
 	case POLICY_PACE_YIELDS:
 		return "by phases, seen by yields";
-	case POLICY_PACE_SHORT:
-		return "phases too short to take turns in";
 	case POLICY_PACE_QUIET:
 		return "no thread had to be moved";
 	}
@@ -73,8 +69,7 @@ static uint64_t auto_period_ns(struct policy *policy)
 	uint32_t doublings = policy->quiet_points / QUIET_POINTS;
 	bool sleeps = policy_regime_sleeps(chooser);
 	double phase_ns = policy_phases_length_ns(&policy->phases, sleeps, chooser->yields);
-	double unknown_ns = UNKNOWN_NS * fmax(1, (double)policy_computing(policy) / policy->m);
-	double period_ns = unknown_ns;
+	double period_ns = UNKNOWN_NS * fmax(1, (double)policy_computing(policy) / policy->m);
 
 	*pace = POLICY_PACE_UNKNOWN;
 	if (phase_ns > 0) {
@@ -83,11 +78,6 @@ static uint64_t auto_period_ns(struct policy *policy)
 		policy->decision.point_ns = policy->points > 0 ? policy->point_ns : POLICY_POINT_NS;
 		period_ns = policy_best_period_ns(phase_ns, policy->decision.point_ns,
 			policy_computing(policy), (uint32_t)policy->m);
-	}
-	/* Yields don't show phases that are shorter than the period, but sleeps do. */
-	if (*pace == POLICY_PACE_SLEEPS && phase_ns < SHORT_NS) {
-		*pace = POLICY_PACE_SHORT;
-		period_ns = unknown_ns;
 	}
 	if (doublings > 0 && period_ns < POLICY_PERIOD_MOST_NS) {
 		*pace = POLICY_PACE_QUIET;
@@ -104,8 +94,12 @@ static uint64_t period_ns(struct policy *policy, uint64_t now_ns)
 	uint64_t slow_ns = policy_slow_ns(policy, now_ns);
 
 	*pace = POLICY_PACE_OPTION;
-	if (policy_swaps(policy))
-		return params->period_auto ? auto_period_ns(policy) : params->period_ns;
+	if (policy_swaps(policy)) {
+		if (!params->period_auto)
+			return params->period_ns;
+		return params->kind->period_ns > 0 ? params->kind->period_ns
+						   : auto_period_ns(policy);
+	}
 	if (!params->period_auto && (params->kind->keeps_period || params->period_ns > slow_ns))
 		return params->period_ns;
 	*pace = POLICY_PACE_ASIDE;

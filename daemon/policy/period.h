@@ -12,7 +12,6 @@ enum policy_pace {
 	POLICY_PACE_UNKNOWN, /* no sign of phases: the default */
 	POLICY_PACE_SLEEPS, /* by the phases that sleeps show, and the cost of a point */
 	POLICY_PACE_YIELDS, /* the same with yields */
-	POLICY_PACE_SHORT, /* phases, seen by sleeps, are too short for turns within them */
 	POLICY_PACE_QUIET, /* longer, since nothing had to be moved for long */
 };
 enum { POLICY_PACES = POLICY_PACE_QUIET + 1 };

@@ -15,6 +15,8 @@
 #define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
 #define LONG_WINDOW_NS UINT64_C(1000000000) /* no window is longer ... */
 #define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread */
+/* In shorter phases a turn takes as long as the phase; pinned threads only wake up less well. */
+#define SHORT_NS 2e6
 #define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
 #define WEIGHT_MAX 16.0
 #define SURE                                                                                       \
@@ -65,6 +67,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "as the options want it";
 	case POLICY_REASON_UNTRIED:
 		return "threads that sleep, and nothing was tried yet";
+	case POLICY_REASON_SHORT:
+		return "phases too short to take turns in";
 	case POLICY_REASON_SUBDOMAINS:
 		return "a CPU for each thread, and subdomains move instead";
 	}
@@ -223,6 +227,8 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	chooser->yields = chooser->spins = false;
 	if (chooser->always)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_OPTION);
+	if (window->phase_ns > 0 && window->phase_ns < SHORT_NS)
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	if (chooser->sleep_rate * LONG_WINDOW_NS < WINDOW_SLEEPS * 1e9)
 		return settle(chooser, begins_with(window), POLICY_REASON_LONG);
 

@@ -216,7 +216,7 @@ static void ask(struct policy *policy, uint64_t now_ns)
 		if (thread->computes && policy_swaps(policy))
 			thread->look |= POLICY_UPDATES;
 	}
-	if (policy_swaps(policy))
+	if (policy_swaps(policy) && policy->params.kind->windows)
 		ask_states(policy, now_ns);
 	policy_window_ask(policy, next_ns);
 }

@@ -89,13 +89,16 @@ static double ahead_margin(const struct policy_swap_params *params,
 		lead = fmax(lead, (double)threads[i].progress_ns - mean);
 		lag = fmax(lag, mean - (double)threads[i].progress_ns);
 	}
-	return lead < margin && lag > 2 * margin ? lead / 2 : margin;
+	return !params->to_the_letter && lead < margin && lag > 2 * margin ? lead / 2 : margin;
 }
 
 /* Section 2.2: behind means P < mean + xi. But a thread that sleeps while its CPU stands still waits
  * for others, and one that starves may be the one they wait for. */
-static bool is_behind(const struct policy_thread *thread, int64_t limit_ns)
+static bool is_behind(const struct policy_swap_params *params, const struct policy_thread *thread,
+	int64_t limit_ns)
 {
+	if (params->to_the_letter)
+		return thread->progress_ns < limit_ns;
 	return thread->starves || (thread->progress_ns < limit_ns && !thread->asleep);
 }
 
@@ -120,7 +123,7 @@ static void classify_threads(
 	int64_t margin_ns = (int64_t)ahead_margin(params, threads, n, (double)mean);
 	for (size_t i = 0; i < n; i++)
 		if (threads[i].cpu != POLICY_NO_CPU)
-			threads[i].behind = is_behind(&threads[i], mean + margin_ns);
+			threads[i].behind = is_behind(params, &threads[i], mean + margin_ns);
 }
 
 /* Section 2.3: fast CPUs are those above the mean speed, here by a margin, as speeds are measured.
@@ -140,6 +143,8 @@ static double fast_limit(
 		sum += cpus[j].speed;
 		used++;
 	}
+	if (params->to_the_letter)
+		return used > 0 ? sum / (double)used : HUGE_VAL;
 	double middle = (slowest + fastest) / 2;
 	if (used == 0 || fastest <= middle * (1 + params->speed_margin))
 		return HUGE_VAL;
@@ -216,6 +221,14 @@ static void drop(uint32_t *order, size_t *count, size_t at)
 		order[k] = order[k + 1];
 }
 
+static bool any_slots(const struct policy_cpu *cpus, const uint32_t *fast, size_t count)
+{
+	for (size_t f = 0; f < count; f++)
+		if (cpus[fast[f]].fast_slots > 0)
+			return true;
+	return false;
+}
+
 size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order)
 {
@@ -241,7 +254,14 @@ size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
 			continue;
 		}
 		if (cpus[fast[f]].fast_slots == 0) {
-			drop(fast, &fast_count, f);
+			if (!params->to_the_letter) {
+				drop(fast, &fast_count, f);
+			} else { /* line 9 */
+				if (!any_slots(cpus, fast, fast_count))
+					break;
+				s++;
+				f++;
+			}
 			continue;
 		}
 		size_t ahead = pick_thread(threads, n, fast[f], false);

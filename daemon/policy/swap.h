@@ -12,6 +12,10 @@ struct policy_swap_params {
 	double speed_margin;
 	int64_t forget_periods; /* a lead or lag decays over this many; 0: never */
 	uint32_t speed_periods; /* a CPU's speed is smoothed over this many; 0 or 1: it is not */
+	/* Nothing of what is listed below: the margin is xi, a CPU is fast above the mean speed, and
+	 * Fig. 3 is followed in line 9 too. There, a slow CPU is passed over when the fast CPU whose
+	 * turn it is has no slot left; otherwise it gets the next fast CPU that has one. */
+	bool to_the_letter;
 };
 
 /* The parameters of -P juggle; the margin is the user's. Speeds are smoothed over some 130 ms: the

@@ -72,13 +72,13 @@ const char *measurement_way_name(enum measurement_way way)
 
 static enum measurement_way way_of_policy(struct reading *reading, const char *policy)
 {
-	if (strcmp(policy, "juggle") == 0)
+	if (strcmp(policy, "juggle") == 0 || strcmp(policy, "juggle2012") == 0)
 		return MEASUREMENT_JUGGLE;
 	if (strcmp(policy, "static") == 0)
 		return MEASUREMENT_PINNED;
 	if (strcmp(policy, "observe") == 0)
 		return MEASUREMENT_LINUX;
-	refuse(reading, "the policy is none of juggle, static and observe");
+	refuse(reading, "the policy is none of juggle, juggle2012, static and observe");
 	return MEASUREMENT_UNKNOWN;
 }
 

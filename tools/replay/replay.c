@@ -37,7 +37,7 @@ enum {
 };
 
 static const struct argp_option table[] = {
-	{"policy", 'P', "NAME", 0, "pinned, reactive, ideal or juggle (default: as recorded)", 0},
+	{"policy", 'P', "NAME", 0, "pinned, reactive, ideal, juggle or juggle2012 (default: as recorded)", 0},
 	{"period", 'i', "TIME", 0,
 		"Time between balancing points, from 1us, or auto (default: as recorded)", 0},
 	{"jitter", KEY_JITTER, "PCT", 0,

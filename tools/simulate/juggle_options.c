@@ -67,7 +67,7 @@ static const struct argp_option table[] = {
 		"CPU time that a thread loses by a move, below the period (default: 0)", 2},
 	{0, 0, 0, 0, "The balancer:", 3},
 	{"policy", 'P', "NAME", 0,
-		"pinned, reactive, ideal, juggle, or all side by side (default: all)", 3},
+		"pinned, reactive, ideal, juggle, juggle2012, or all side by side (default: all)", 3},
 	{"period", 'i', "TIME", 0,
 		"Time between balancing points, or auto, which is 2ms for ideal (default: auto)",
 		3},

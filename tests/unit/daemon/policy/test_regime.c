@@ -88,18 +88,20 @@ static void test_no_trial_needed(void **state)
 		enum policy_regime regime;
 		enum policy_reason reason;
 	} examples[] = {
-		{{WINDOW_NS, 2 * WINDOW_NS, 0, 0, 5, 2, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 0, 0, 0, 0, 0, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 0, 3, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 0, 4, 4}, POLICY_ASIDE,
+		{{WINDOW_NS, 2 * WINDOW_NS, 0, 0, 5, 0, 2, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 0, 0, 0, 0, 0, 0, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 0, 0, 3, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 0, 0, 4, 4}, POLICY_ASIDE,
 			POLICY_REASON_NO_CONTEST},
-		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 0, 4, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 0, 0, 4, 4}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.01, 6, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.01, 0, 6, 4}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.06, 6, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.06, 0, 6, 4}, POLICY_BALANCE,
 			POLICY_REASON_LONG},
-		{{WINDOW_NS, WINDOW_NS, WINDOW_NS, 0, 0, 2, 1}, POLICY_BALANCE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 40, 1e6, 6, 4}, POLICY_ASIDE,
+			POLICY_REASON_SHORT},
+		{{WINDOW_NS, WINDOW_NS, WINDOW_NS, 0, 0, 0, 2, 1}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
 	};
 	(void)state;
@@ -126,7 +128,11 @@ static void test_no_trial_needed(void **state)
 static void test_spins(void **state)
 {
 	struct run run = start(1);
-	struct policy_window window = {WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0, 6, 4};
+	struct policy_window window = {.elapsed_ns = WINDOW_NS,
+		.run_ns = 4 * WINDOW_NS,
+		.wait_ns = 2 * WINDOW_NS,
+		.threads = 6,
+		.cpus = 4};
 	(void)state;
 
 	window.since_yield_ns = UINT64_MAX;
@@ -182,11 +188,11 @@ static void test_subdomains(void **state)
 static void test_reason_texts(void **state)
 {
 	(void)state;
-	for (int a = POLICY_REASON_START; a <= POLICY_REASON_UNTRIED; a++)
-		for (int b = POLICY_REASON_START; b <= POLICY_REASON_UNTRIED + 1; b++)
+	for (int a = POLICY_REASON_START; a <= POLICY_REASONS - 1; a++)
+		for (int b = POLICY_REASON_START; b <= POLICY_REASONS; b++)
 			assert_true((a == b) ==
 				    (strcmp(policy_reason_text(a), policy_reason_text(b)) == 0));
-	assert_string_equal(policy_reason_text(POLICY_REASON_UNTRIED + 1), "unknown");
+	assert_string_equal(policy_reason_text((enum policy_reason)POLICY_REASONS), "unknown");
 }
 
 /* The share of windows that a job spends in its worse regime. */

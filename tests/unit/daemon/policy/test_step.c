@@ -314,6 +314,27 @@ static void test_kinds(void **unused)
 	assert_null(policy_kind_find(""));
 }
 
+/* The paper's balancer: always, and every 100 ms. */
+static void test_juggle2012(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle2012);
+	struct machine machine;
+	size_t moves = 0;
+	(void)unused;
+
+	begin(&machine, &params, 3, 2);
+	go_on(&machine, 20 * MS);
+	assert_int_equal(machine.policy.regime, POLICY_BALANCE);
+	for (int i = 0; i < 20; i++) {
+		const struct policy_decision *decision = go_on(&machine, 1);
+		assert_int_equal(decision->period_ns, 100 * MS);
+		assert_int_equal(decision->regime, POLICY_BALANCE);
+		moves += decision->moves;
+	}
+	assert_true(moves >= 20);
+	machine_deinit(&machine);
+}
+
 /* They are expensive to read, and only juggle goes by them. */
 static void check_no_sleeps_are_read(struct machine *machine)
 {
@@ -667,6 +688,7 @@ int main(void)
 		cmocka_unit_test(test_hands_over),
 		cmocka_unit_test(test_is_handed_over),
 		cmocka_unit_test(test_kinds),
+		cmocka_unit_test(test_juggle2012),
 		cmocka_unit_test(test_static),
 		cmocka_unit_test(test_static_with_expected),
 		cmocka_unit_test(test_observe),

@@ -136,6 +136,27 @@ static void test_exhausted_cpus(void **state)
 	assert_int_equal(d.thread[7].cpu, 3);
 }
 
+/* Fig. 3, line 9: where a fast CPU has no slot left, the paper passes over the slow CPU. */
+static void test_to_the_letter(void **state)
+{
+	(void)state;
+	for (int letter = 0; letter <= 1; letter++) {
+		struct domain d = {.m = 4};
+		add_thread(&d, 0, 1, LAMBDA_NS / 4); /* 0 and 1: slow */
+		add_thread(&d, 1, 2, LAMBDA_NS / 4);
+		add_thread(&d, 2, 3, LAMBDA_NS); /* 2: fast, the furthest, but one behind */
+		add_thread(&d, 2, 3, LAMBDA_NS);
+		d.thread[2].progress_ns = d.thread[3].progress_ns = 500;
+		add_thread(&d, 3, 1300, LAMBDA_NS); /* 3: fast, with one slot, as the mean shows */
+		add_thread(&d, 3, -400, LAMBDA_NS);
+		const struct policy_swap_params params = {
+			.to_the_letter = letter, .margin_ns = 300};
+		assert_int_equal(swap(&d, params), 2);
+		assert_move(&d, letter ? 1 : 0, letter, 3);
+		assert_move(&d, 4, 3, letter);
+	}
+}
+
 /* Section 2.1: threads that slept for half of the period are not on a slow CPU. */
 static void test_idle_discount(void **state)
 {
@@ -460,7 +481,8 @@ static void test_swap_properties(void **state)
 		struct policy_swap_params params = {
 			.margin_ns = random_int(&seed, 0, 1) * random_int(&seed, 0, LAMBDA_NS),
 			.speed_margin = (double)random_int(&seed, 0, 20) / 100,
-			.forget_periods = random_int(&seed, 0, 20)};
+			.forget_periods = random_int(&seed, 0, 20),
+			.to_the_letter = random_int(&seed, 0, 1)};
 		size_t moves = swap(&d, params);
 
 		total += moves;
@@ -606,6 +628,7 @@ int main(void)
 		cmocka_unit_test(test_fastest_cpu_first),
 		cmocka_unit_test(test_cyclic),
 		cmocka_unit_test(test_exhausted_cpus),
+		cmocka_unit_test(test_to_the_letter),
 		cmocka_unit_test(test_idle_discount),
 		cmocka_unit_test(test_speed_is_smoothed),
 		cmocka_unit_test(test_run_before_move),
