@@ -195,7 +195,7 @@ def test_shell_takes_the_file(shell, program, environment):
 
 LINES = [
     ("juggle --pol", {"--policy"}),
-    ("juggle --policy=", {"juggle", "static", "observe"}),
+    ("juggle --policy=", {"juggle", "juggle2012", "static", "observe"}),
     ("juggle --policy=st", {"static"}),
     ("juggle -q -P o", {"observe"}),
     ("juggle --sampler t", {"taskstats"}),

@@ -30,7 +30,7 @@ def test_the_commands_own(run_juggle, script, expected):
     (["--"], "nothing to run"),
     (["-v"], "nothing to run"),
     (["--no-such-option", "true"], "no-such-option"),
-    (["-P", "magic", "true"], "juggle, static or observe"),
+    (["-P", "magic", "true"], "juggle, juggle2012, static or observe"),
     (["-i", "10", "true"], "a time such as"),
     (["-i", "1us", "true"], "100us"),
     (["-i", "-1ms", "true"], "a time such as"),

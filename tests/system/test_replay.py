@@ -232,7 +232,7 @@ def test_unreadable(unprivileged, jugglectl, tmp_path):
 @pytest.mark.parametrize("options, words", [
     ([], ["TRACE is missing"]),
     ([TRACES / "block", TRACES / "yield"], ["one trace at a time"]),
-    (["-P", "static", TRACES / "block"], ["pinned, reactive, ideal or juggle"]),
+    (["-P", "static", TRACES / "block"], ["pinned, reactive, ideal, juggle or juggle2012"]),
     (["-i", "0", TRACES / "block"], ["--period"]),
     (["-i", "20", TRACES / "block"], ["--period"]),
     (["--domains", "all", TRACES / "block"], ["split or joint"]),

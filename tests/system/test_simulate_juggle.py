@@ -36,7 +36,7 @@ def test_policies(result):
     """8 threads on 7 CPUs: Eqs. 16, 30 and 15."""
     found = result(*PAPER, "-n", 8, "-m", 7, "--phase", "1s", "--phases", "10")
     times = {name: policy["time_s"] for name, policy in found["policies"].items()}
-    assert list(times) == ["pinned", "reactive", "ideal", "juggle"]
+    assert list(times) == ["pinned", "reactive", "ideal", "juggle", "juggle2012"]
     assert times["pinned"] == pytest.approx(20)
     assert times["reactive"] == pytest.approx(15)
     for name in ("ideal", "juggle"):
@@ -210,7 +210,7 @@ def test_keys(simulate):
     (["--period", "20"], "a time above 0 with its unit"),
     (["--phase", "0"], "a time above 0"),
     (["--phases", "0"], "from 1 to"),
-    (["--policy", "linux"], "pinned, reactive, ideal, juggle or all"),
+    (["--policy", "linux"], "pinned, reactive, ideal, juggle, juggle2012 or all"),
     (["--barrier", "sleep"], "block, yield or spin"),
     (["--load", "7:50"], "below the number of --cpus"),
     (["--load", "1"], "CPU:PCT"),

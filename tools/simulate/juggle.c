@@ -175,6 +175,9 @@ static double theory_of(const struct session *session, size_t policy)
 		return session->options->params.barrier == THREADS_BLOCK
 			       ? theory_speedup(&c, theory_reactive(&c))
 			       : 1;
+	const struct policy_kind *kind = names_kind(policy);
+	if (session->options->params.period_auto && kind != NULL && kind->period_ns > 0)
+		c.period = (double)kind->period_ns;
 	return theory_speedup(&c, theory_juggle(&c));
 }
 
@@ -223,25 +226,25 @@ static int print_json(const struct session *session)
 static void print_meaning(const struct session *session)
 {
 	const struct threads_params *params = &session->options->params;
-	size_t last = NAMES_PINNED;
+	size_t shown = names_of_kind(&policy_kind_juggle);
 
-	for (size_t i = 0; i < session->options->balancers; i++)
-		if (session->options->wanted[i] && i != NAMES_PINNED)
-			last = i;
+	for (size_t i = 0; !session->options->wanted[shown] && i < session->options->balancers; i++)
+		if (session->options->wanted[i])
+			shown = i;
 	if (params->threads <= params->cpus)
 		printf("There is a CPU for each thread.\n");
 	else
 		printf("%u threads share %zu CPUs.\n", params->threads, params->cpus);
-	if (last != NAMES_PINNED)
+	if (shown != NAMES_PINNED)
 		printf("With %s the program is %.2f times as fast as pinned.\n",
-			session->options->name[last], speedup(session, last));
+			session->options->name[shown], speedup(session, shown));
 	printf("If no CPU were ever idle without need it would be %.2f times as fast.\n",
 		perfect(session));
 }
 
 static int print_text(const struct session *session)
 {
-	printf("%-9s %10s %8s %7s %9s %9s %6s %6s %8s\n", "policy", "time (s)", "speedup", "theory",
+	printf("%-10s %9s %8s %7s %9s %9s %6s %6s %8s\n", "policy", "time (s)", "speedup", "theory",
 		"moves", "moves/s", "busy", "placed", "lag (ms)");
 	for (size_t i = 0; i < session->options->balancers; i++) {
 		const struct outcome *outcome = &session->outcome[i];
@@ -249,7 +252,7 @@ static int print_text(const struct session *session)
 		if (!session->options->wanted[i])
 			continue;
 		double theory = theory_of(session, i);
-		printf("%-9s %10.6g %8.3f ", session->options->name[i], seconds(outcome),
+		printf("%-10s %9.6g %8.3f ", session->options->name[i], seconds(outcome),
 			speedup(session, i));
 		if (isfinite(theory))
 			printf("%7.3f", theory);
