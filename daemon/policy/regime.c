@@ -19,8 +19,8 @@
 #define SHORT_NS 2e6
 #define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
 #define WEIGHT_MAX 16.0
-#define SURE                                                                                       \
-	4 /* after that many windows of both regimes trials get rarer, however close they are */
+/* After that many windows of both regimes trials get rarer, however close they are. */
+#define SURE 4
 #define NOISE_LEAST (0.03 * 0.03) /* variance of a window's share, whatever few windows show */
 #define GAP_LEAST 4
 #define GAP_MOST 128
@@ -129,6 +129,12 @@ static enum policy_regime begins_with(const struct policy_window *window)
 {
 	return turns_gain(window->threads, window->cpus) > TURNS_LEAST ? POLICY_BALANCE
 								       : POLICY_ASIDE;
+}
+
+static bool goes_by_trials(enum policy_reason reason)
+{
+	return reason == POLICY_REASON_UNTRIED || reason == POLICY_REASON_TRIAL ||
+	       reason == POLICY_REASON_SLOWER || reason == POLICY_REASON_FASTER;
 }
 
 /* Both regimes were measured: settle on the better one, and on the time until the next trial. */
@@ -248,10 +254,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		chooser->trial = false;
 		return decide(chooser, window->elapsed_ns);
 	}
-	if (chooser->reason == POLICY_REASON_START || chooser->reason == POLICY_REASON_NO_CONTEST ||
-		chooser->reason == POLICY_REASON_NEVER_IDLE ||
-		chooser->reason == POLICY_REASON_LONG) {
-		/* The job has only just begun to block. */
+	if (!goes_by_trials(chooser->reason)) { /* it has only just begun to */
 		chooser->settled = begins_with(window);
 		return change(chooser, chooser->settled, POLICY_REASON_UNTRIED);
 	}

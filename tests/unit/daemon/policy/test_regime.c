@@ -394,6 +394,40 @@ static void test_forgets(void **state)
 	assert_int_equal(run.chooser.reason, POLICY_REASON_SLOWER);
 }
 
+/* From every other reason to trials: the first is of the regime that the job is not in. */
+static void test_first_trial(void **state)
+{
+	struct policy_window many = {.elapsed_ns = WINDOW_NS,
+		.run_ns = 2 * WINDOW_NS,
+		.wait_ns = WINDOW_NS,
+		.sleeps = 5,
+		.phase_ns = 5e6,
+		.cpus = 2};
+	(void)state;
+
+	for (uint32_t threads = 2; threads <= 7; threads++)
+		for (int before = 0; before < 4; before++) {
+			struct policy_chooser chooser;
+			struct policy_window window = many;
+			policy_regime_init(&chooser, false);
+			window.threads = before == 0 ? 1 : threads;
+			window.wait_ns = before == 1 ? 0 : WINDOW_NS;
+			window.phase_ns = before == 2 ? 1e6 : 5e6;
+			window.sleeps = before == 3 ? 0 : 5;
+			policy_regime_update(&chooser, &window);
+			many.threads = threads;
+			for (int i = 0; i < 50 && chooser.reason != POLICY_REASON_TRIAL; i++) {
+				enum policy_regime regime = chooser.regime;
+				policy_regime_count(&chooser, threads, 2);
+				(void)policy_regime_update(&chooser, &many);
+				if (chooser.reason == POLICY_REASON_TRIAL)
+					assert_int_not_equal(chooser.regime, regime);
+			}
+			assert_int_equal(chooser.reason, POLICY_REASON_TRIAL);
+			assert_int_not_equal(chooser.regime, chooser.settled);
+		}
+}
+
 /* Before trials: threads that sleep are balanced where turns gain much, and else left to the
  * kernel. */
 static void test_begins(void **state)
@@ -441,6 +475,7 @@ int main(void)
 		cmocka_unit_test(test_same_part),
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_first_trial),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
