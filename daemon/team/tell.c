@@ -60,6 +60,8 @@ static void show_spent(struct team *team, const struct policy_decision *decision
 		.reason = decision->reason,
 		.pace = decision->pace,
 		.period_ns = decision->period_ns};
+	if (decision->pace != POLICY_PACE_ASIDE)
+		telemetry_set(&t->period_ns, decision->period_ns);
 	if (decision->phase_ns > 0) {
 		telemetry_set(&t->phase_ns, (uint64_t)decision->phase_ns);
 		telemetry_set(&t->point_ns, (uint64_t)decision->point_ns);
