@@ -113,8 +113,7 @@ struct telemetry {
 	_Atomic uint32_t state; /* enum telemetry_state */
 	_Atomic uint32_t regime; /* enum policy_regime */
 	_Atomic uint32_t reason; /* enum policy_reason */
-	_Atomic uint64_t
-		period_ns; /* the last one chosen to balance; before that, of the options */
+	_Atomic uint64_t period_ns; /* the last one to balance with; at first, the option's */
 	_Atomic uint64_t heartbeat_ns; /* CLOCK_MONOTONIC of the last balancing point */
 	_Atomic uint32_t cpus;
 	_Atomic uint32_t threads; /* compute threads now */
