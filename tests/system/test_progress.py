@@ -239,13 +239,11 @@ def test_a_cpu_for_each_worker(background, held, tmp_path):
                "--trace", tmp_path / "trace")
     job.claimed()
 
-    def pinned():
-        masks = helpers.masks(job.job)
-        return sorted(len(mask) for mask in masks.values()) == [1, 1, 2]
-    job.wait_for(pinned, "each worker has a CPU, the main thread both")
+    # Until juggle knows them for workers, it moves them like any threads.
+    moved = helpers.wait_for_stat(job.juggle, lambda found: found["workers"] == found["threads"] == 2,
+                                  "juggle knows the workers")["migrations"]
     masks = helpers.masks(job.job)
-    # Threads may have been moved before the segment was found.
-    moved = helpers.stat(job.juggle.pid)["migrations"]
+    assert sorted(len(mask) for mask in masks.values()) == [1, 1, 2], "the main thread has both"
     background(["taskset", "-c", str(helpers.cpus()[0]), "sh", "-c", "while :; do :; done"])
     job.wait_for(lambda: sorted(held_by(job.job, w) for w in (0, 1)) != [4, 4],
                  "subdomains have moved")

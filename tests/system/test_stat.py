@@ -96,7 +96,8 @@ def test_wrapped(record, stat, wrapped):
 
 
 def test_progress_is_cpu_time(record, wrapped):
-    """Its values lie between those of the kernel before and after."""
+    """It advances by no less than the kernel's figure between two records, and by no more than
+    around them."""
     found(record, wrapped.pid, 3)
     ubench = helpers.find(wrapped.pid, "ubench")
 
@@ -106,14 +107,19 @@ def test_progress_is_cpu_time(record, wrapped):
             with open("/proc/%d/task/%d/schedstat" % (ubench, tid), encoding="ascii") as file:
                 times[tid] = int(file.read().split()[0]) * 1e-9
         return times
-    first = record(wrapped.pid)
-    begin = of_kernel()
-    helpers.wait_for(lambda: sum(of_kernel().values()) > sum(begin.values()) + 0.3, "CPU time", ubench)
-    end = of_kernel()
-    second = record(wrapped.pid)
-    for tid, seconds in end.items():
-        met = [next(t["progress_s"] for t in result["thread"] if t["tid"] == tid) for result in (first, second)]
-        assert met[1] - met[0] == pytest.approx(seconds - begin[tid], abs=0.2)
+
+    def bracketed():
+        seen = record(wrapped.pid)["cycles"]
+        before = of_kernel()  # and a point that begins after this: the first one may have begun
+        result = helpers.wait_for_stat(wrapped, lambda found: found["cycles"] >= seen + 2, "two points")
+        return before, {thread["tid"]: thread["progress_s"] for thread in result["thread"]}, of_kernel()
+    first = bracketed()
+    helpers.wait_for(lambda: min(now - first[2][tid] for tid, now in of_kernel().items()) > 0.1, "CPU time", ubench)
+    second = bracketed()
+    tick = 0.02  # the kernel's figure for a running thread is as old as its last tick
+    for tid in first[0]:
+        advanced = second[1][tid] - first[1][tid]
+        assert second[0][tid] - first[2][tid] - tick <= advanced <= second[2][tid] - first[0][tid] + tick
 
 
 def test_unwrapped(record, stat, solver):
