@@ -91,6 +91,7 @@ static void begin_phase(struct threads_sim *sim)
 	}
 	sim->computing = sim->n;
 	sim->unsettled = true;
+	sim->pull = INFINITY;
 	refresh_all(sim);
 }
 
@@ -106,6 +107,13 @@ static void init_cpus(struct threads_sim *sim)
 			.first = NOBODY,
 			.running = NOBODY};
 	}
+}
+
+static double next_stray(struct threads_sim *sim)
+{
+	double mean = (double)sim->params.stray_ns;
+
+	return mean > 0 ? sim->now + mean * jitter_next(&sim->kernel_jitter, 1) : INFINITY;
 }
 
 int threads_new(struct threads_sim **out, const struct threads_params *params)
@@ -124,6 +132,7 @@ int threads_new(struct threads_sim **out, const struct threads_params *params)
 	sim->epsilon = deal_epsilon(sim->n, sim->m, sim->phase, period);
 	sim->period_jitter = jitter_begin(params->seed, 0);
 	sim->work_jitter = jitter_begin(params->seed, 1);
+	sim->kernel_jitter = jitter_begin(params->seed, 2);
 	sim->thread = calloc(sim->n, sizeof *sim->thread);
 	sim->cpu = calloc(sim->m, sizeof *sim->cpu);
 	int r = sim->thread == NULL || sim->cpu == NULL ? -ENOMEM : 0;
@@ -137,6 +146,7 @@ int threads_new(struct threads_sim **out, const struct threads_params *params)
 	}
 	begin_phase(sim);
 	sim->unsettled = false;
+	sim->stray = next_stray(sim);
 	balancer_begin(sim);
 	refresh_all(sim);
 	*out = sim;
@@ -204,6 +214,21 @@ static void settle(struct threads_sim *sim)
 	refresh_all(sim);
 }
 
+/* The kernel acts by itself: what is due of a late reaction, and of its search for uneven CPUs. */
+static void act_late(struct threads_sim *sim)
+{
+	if (sim->pull <= sim->now) {
+		sim->pull = INFINITY;
+		settle(sim);
+	}
+	if (sim->stray <= sim->now) {
+		advance_all(sim);
+		balancer_stray(sim);
+		refresh_all(sim);
+		sim->stray = next_stray(sim);
+	}
+}
+
 static uint32_t earliest(const struct threads_sim *sim)
 {
 	uint32_t best = 0;
@@ -219,8 +244,13 @@ static void step_cpu(struct threads_sim *sim, uint32_t cpu)
 	uint32_t arrived = cpu_event(sim, cpu);
 
 	sim->computing -= arrived;
-	if (arrived > 0 && sim->params.barrier == THREADS_BLOCK)
-		sim->unsettled = true;
+	if (arrived > 0 && sim->params.barrier == THREADS_BLOCK) {
+		double half = (double)sim->params.pull_ns / 2;
+		if (half <= 0)
+			sim->unsettled = true;
+		else if (isinf(sim->pull))
+			sim->pull = sim->now + half * jitter_next(&sim->kernel_jitter, 1);
+	}
 	if (sim->computing == 0)
 		end_phase(sim);
 }
@@ -238,12 +268,15 @@ bool threads_run(struct threads_sim *sim, uint64_t until_ns)
 			settle(sim);
 			continue;
 		}
-		double point = next_point(sim);
-		if (next > until && point > until)
+		double point = next_point(sim), late = fmin(sim->pull, sim->stray);
+		if (fmin(next, late) > until && point > until)
 			break;
-		if (next <= point + together) {
+		if (next <= fmin(point, late) + together) {
 			sim->now = fmax(next, sim->now);
 			step_cpu(sim, cpu);
+		} else if (late < point) {
+			sim->now = fmax(late, sim->now);
+			act_late(sim);
 		} else {
 			sim->now = fmax(point, sim->now);
 			balance(sim);

@@ -7,7 +7,7 @@
  * This models the CPUs, too. A CPU shares its time fairly, in slices or infinitely fine. It has its
  * own speed, and other work may take a part of it. A move costs the thread that is moved. The
  * kernel spreads the threads that a policy leaves to it again whenever threads block or wake
- * (Section 4).
+ * (Section 4); or, as real ones do, when threads wake, later when they block, and now and then.
  */
 #ifndef SIM_THREADS_H
 #define SIM_THREADS_H
@@ -56,6 +56,9 @@ struct threads_params {
 	uint64_t slice_ns; /* 0: infinitely fine */
 	uint64_t tick_ns; /* the largest age of samples of running threads; 0: exact */
 	uint64_t migration_ns; /* CPU time that a thread loses when it is moved */
+	uint64_t pull_ns; /* it spreads threads at most that long after some block; 0: at once */
+	/* Mean time until it moves a thread to a CPU that has fewer, be it only by one. 0: never. */
+	uint64_t stray_ns;
 	/* Work takes this share longer in another domain than the thread's first. */
 	double remote;
 	/* The balancer. */

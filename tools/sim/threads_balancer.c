@@ -145,6 +145,48 @@ void balancer_react(struct threads_sim *sim)
 			;
 }
 
+/* The first thread on its CPU that waits for it, and that the kernel may move. */
+static uint32_t queued(const struct threads_sim *sim, uint32_t cpu)
+{
+	uint32_t i = sim->cpu[cpu].first;
+
+	while (i != NOBODY &&
+		(sim->cpu[cpu].running == i || sim->thread[i].confined || !cpu_runnable(sim, i)))
+		i = sim->thread[i].next;
+	return i;
+}
+
+/* Other work is a thread, too. */
+static uint32_t count_runnable(const struct threads_sim *sim, uint32_t cpu)
+{
+	uint32_t count = sim->cpu[cpu].free < 1;
+
+	for (uint32_t i = sim->cpu[cpu].first; i != NOBODY; i = sim->thread[i].next)
+		count += cpu_runnable(sim, i);
+	return count;
+}
+
+void balancer_stray(struct threads_sim *sim)
+{
+	for (uint32_t p = 0; p < sim->pools && sim->params.balancer != THREADS_IDEAL; p++) {
+		const struct sim_pool *pool = &sim->pool[p];
+		uint32_t from = NOBODY, to = NOBODY, most = 0, least = UINT32_MAX;
+		for (uint32_t j = 0; j < pool->m; j++) {
+			uint32_t cpu = pool->cpu[j], count = count_runnable(sim, cpu);
+			if (count > most && queued(sim, cpu) != NOBODY) {
+				from = cpu;
+				most = count;
+			}
+			if (count < least) {
+				to = cpu;
+				least = count;
+			}
+		}
+		if (from != NOBODY && most > least)
+			cpu_move(sim, queued(sim, from), to);
+	}
+}
+
 /* ---- Ideal ---- */
 
 static void deal(struct threads_sim *sim, struct sim_pool *pool)

@@ -22,9 +22,9 @@ static bool takes_part(
 	       (sim->params.barrier == THREADS_YIELD && cpu->computing == 0);
 }
 
-static bool runnable(const struct threads_sim *sim, const struct sim_thread *thread)
+bool cpu_runnable(const struct threads_sim *sim, uint32_t thread)
 {
-	return !thread->waiting || sim->params.barrier != THREADS_BLOCK;
+	return !sim->thread[thread].waiting || sim->params.barrier != THREADS_BLOCK;
 }
 
 static double rate(const struct sim_cpu *cpu)
@@ -126,7 +126,7 @@ void cpu_advance(struct threads_sim *sim, uint32_t index, double to)
 		thread->switches += switches(sim, cpu, thread, parts, elapsed);
 		if (gets)
 			give(sim, cpu, thread, part);
-		if (runnable(sim, thread))
+		if (cpu_runnable(sim, i))
 			thread->wait += elapsed - part;
 	}
 	cpu->now = to;

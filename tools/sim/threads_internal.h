@@ -77,7 +77,8 @@ struct threads_sim {
 	uint64_t phases; /* completed */
 	uint32_t computing;
 	bool ended, unsettled; /* reactive: a thread blocked or woke */
-	struct jitter period_jitter, work_jitter;
+	double pull, stray; /* when the kernel acts next; INFINITY: not */
+	struct jitter period_jitter, work_jitter, kernel_jitter;
 	uint64_t points, migrations;
 	double lag, lag_sum;
 };
@@ -94,6 +95,8 @@ void cpu_refresh(struct threads_sim *sim, uint32_t cpu);
 /* CPUs must be up to date, and be refreshed after all moves. */
 void cpu_add(struct threads_sim *sim, uint32_t cpu, uint32_t thread);
 void cpu_move(struct threads_sim *sim, uint32_t thread, uint32_t to);
+/* Not asleep. */
+bool cpu_runnable(const struct threads_sim *sim, uint32_t thread);
 /* What the kernel shows of a thread whose CPU is up to date. */
 double cpu_shown_run(const struct threads_sim *sim, uint32_t thread);
 double cpu_shown_wait(const struct threads_sim *sim, uint32_t thread);
@@ -107,6 +110,9 @@ void balancer_deinit(struct threads_sim *sim);
 /* Threads blocked or woke: the kernel spreads those that it may move. All CPUs must be up to
  * date. */
 void balancer_react(struct threads_sim *sim);
+/* The kernel moves a thread in each pool where one CPU has more than another. All CPUs must be up
+ * to date. */
+void balancer_stray(struct threads_sim *sim);
 /* The first event: policies see the threads, and points are set. */
 void balancer_begin(struct threads_sim *sim);
 /* Run the balancing points that are due, and set the next ones. All CPUs must be up to date. */

@@ -67,9 +67,14 @@ static void look(const struct threads_sim *sim, struct sim_pool *pool, uint32_t 
 	take(&sight->wait_ns, cpu_shown_wait(sim, pool->thread[i]));
 	take(&sight->slices, thread->switches);
 	sight->work = sim->params.by_work ? (uint64_t)thread->done : sight->run_ns;
-	if (i < pool->policy.n && pool->policy.thread[i].look & POLICY_SLEEPS) {
+	uint32_t asked = i < pool->policy.n ? pool->policy.thread[i].look : 0;
+	if (asked & POLICY_SLEEPS) {
 		sight->news |= POLICY_SLEEPS;
 		sight->sleeps = thread->sleeps;
+	}
+	if (asked & POLICY_STATE) {
+		sight->news |= POLICY_STATE;
+		sight->runnable = cpu_runnable(sim, pool->thread[i]);
 	}
 }
 

@@ -110,6 +110,38 @@ static double time_s(const struct machine *machine)
 	return (double)run(machine).time_ns / 1e9;
 }
 
+/* A kernel that takes its time: later than one that spreads threads at once, and sooner than pinned
+ * threads; and one that moves threads between busy CPUs, too, makes up for barriers that yield. */
+static void test_late_kernel(void **unused)
+{
+	struct machine machine;
+	(void)unused;
+
+	for (int barrier = THREADS_BLOCK; barrier <= THREADS_YIELD; barrier++) {
+		begin(&machine, 3, 2, PINNED);
+		machine.params.barrier = (enum threads_barrier)barrier;
+		machine.params.phases = 20;
+		machine.params.phase_ns = 50 * MS;
+		double pinned = time_s(&machine);
+		set_balancer(&machine, REACTIVE);
+		double at_once = time_s(&machine);
+		machine.params.pull_ns = 20 * MS;
+		double later = time_s(&machine);
+		machine.params.stray_ns = 10 * MS;
+		double strays = time_s(&machine);
+		if (barrier == THREADS_BLOCK) {
+			assert_float_equal(pinned / at_once, 4.0 / 3, 1e-6);
+			/* A CPU is idle for 10 ms in the mean, while the two others share one. */
+			assert_float_equal((later - at_once) / 20, 0.005, 0.0015);
+			assert_true(later < pinned);
+		} else {
+			assert_float_equal(at_once, pinned, 1e-6);
+			assert_float_equal(later, pinned, 1e-6);
+			assert_true(strays < 0.9 * pinned);
+		}
+	}
+}
+
 /* With ideal balancing this is the fluid model: the same times, points and moves. */
 static void test_ideal(void **unused)
 {
@@ -576,6 +608,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_ideal),
+		cmocka_unit_test(test_late_kernel),
 		cmocka_unit_test(test_static_and_reactive),
 		cmocka_unit_test(test_juggle),
 		cmocka_unit_test(test_large_domains),
