@@ -81,15 +81,21 @@ static void measure_cpus(const struct policy_swap_params *params, uint64_t elaps
 static double ahead_margin(const struct policy_swap_params *params,
 	const struct policy_thread *threads, size_t n, double mean)
 {
-	double lead = 0, lag = 0, margin = (double)params->margin_ns;
+	double leads = 0, lag = 0, margin = (double)params->margin_ns;
+	size_t leading = 0;
 
 	for (size_t i = 0; i < n; i++) {
+		double lead = (double)threads[i].progress_ns - mean;
 		if (threads[i].cpu == POLICY_NO_CPU)
 			continue;
-		lead = fmax(lead, (double)threads[i].progress_ns - mean);
-		lag = fmax(lag, mean - (double)threads[i].progress_ns);
+		lag = fmax(lag, -lead);
+		leads += fmax(lead, 0);
+		leading += lead > 0;
 	}
-	return !params->to_the_letter && lead < margin && lag > 2 * margin ? lead / 2 : margin;
+	if (params->to_the_letter || leading == 0 || lag <= 2 * margin)
+		return margin;
+	double mean_lead = leads / (double)leading;
+	return mean_lead < margin ? mean_lead / 2 : margin;
 }
 
 /* Section 2.2: behind means P < mean + xi. But a thread that sleeps while its CPU stands still waits

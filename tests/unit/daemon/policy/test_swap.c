@@ -325,6 +325,23 @@ static void test_foreign_load(void **state)
 	assert_move(&d, 1, 1, 0);
 }
 
+/* Two slow CPUs among many. One thread happens to lead by more than the margin: that must not hide
+ * the others. */
+static void test_margin_of_many(void **state)
+{
+	const struct policy_swap_params params = {.margin_ns = 100000, .speed_margin = 0.02};
+	struct domain d = {.m = 16};
+	(void)state;
+
+	for (int32_t cpu = 0; cpu < 16; cpu++)
+		add_thread(&d, cpu, cpu == 15 ? 9750000 : 9350000, LAMBDA_NS / (1 + (cpu < 2)));
+	for (int32_t cpu = 0; cpu < 2; cpu++) {
+		d.thread[cpu].progress_ns = 9000000;
+		add_thread(&d, cpu, 9000000, LAMBDA_NS / 2);
+	}
+	assert_int_equal(swap(&d, params), 8);
+}
+
 /* Equal speeds, or speeds that differ within the margin, leave a perfect balance alone. */
 static void test_even_stays(void **state)
 {
@@ -633,6 +650,7 @@ int main(void)
 		cmocka_unit_test(test_speed_is_smoothed),
 		cmocka_unit_test(test_run_before_move),
 		cmocka_unit_test(test_margin),
+		cmocka_unit_test(test_margin_of_many),
 		cmocka_unit_test(test_nothing_to_swap),
 		cmocka_unit_test(test_degenerate),
 		cmocka_unit_test(test_foreign_load),
