@@ -7,6 +7,15 @@
 #include "daemon/policy/step.h"
 #include "daemon/policy/swap.h"
 
+/* Do phases, by yields, leave no time for turns? */
+static bool short_yields(const struct policy *policy)
+{
+	double phase_ns = policy->phases.yields.phase_ns;
+
+	return phase_ns > 0 && !policy_turns_pay(phase_ns, policy_point_ns(policy),
+				       policy_computing(policy), (uint32_t)policy->m);
+}
+
 static void choose(struct policy *policy, const struct policy_observation *observation)
 {
 	struct policy_chooser *chooser = &policy->chooser;
@@ -27,6 +36,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	policy_phases_sleeps(&policy->phases, (double)window.run_ns / fmax(1, window.threads),
 		window.sleeps, window.threads);
 	window.phase_ns = policy->phases.sleeps.phase_ns;
+	window.short_yields = short_yields(policy);
 	if (policy_regime_update(chooser, &window))
 		policy_enter(policy, chooser->regime, now_ns);
 	else

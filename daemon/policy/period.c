@@ -23,6 +23,9 @@
  * of 3 to 7 threads on two CPUs in phases of 1 ms to 2 s. */
 #define POINT_LOSS 2.8
 #define POINT_SMOOTHING 64 /* points */
+/* Three or more threads on a CPU take turns in slices of that length. A thread that is moved before
+ * the others had theirs has waited in vain. */
+#define SLICE_NS 4e6
 
 const char *policy_pace_text(enum policy_pace pace)
 {
@@ -47,8 +50,20 @@ double policy_best_period_ns(double phase_ns, double point_ns, uint32_t n, uint3
 {
 	double wall_ns = phase_ns * fmax(1, (double)n / m);
 	double best_ns = 2 * sqrt(POINT_LOSS * point_ns * wall_ns / m);
+	double turn_ns = SLICE_NS * (ceil((double)n / m) - 2);
 
-	return fmin(fmax(best_ns, POLICY_PERIOD_LEAST_NS), POLICY_PERIOD_MOST_NS);
+	best_ns = fmax(best_ns, fmax(turn_ns, POLICY_PERIOD_LEAST_NS));
+	return fmin(best_ns, POLICY_PERIOD_MOST_NS);
+}
+
+bool policy_turns_pay(double phase_ns, double point_ns, uint32_t n, uint32_t m)
+{
+	double each = (double)n / m, wall_ns = phase_ns * each;
+	double period_ns = policy_best_period_ns(phase_ns, point_ns, n, m);
+	double points_ns = POINT_LOSS * point_ns * wall_ns / (m * period_ns);
+	double last_turn_ns = period_ns / 4;
+
+	return n <= m || points_ns + last_turn_ns < (ceil(each) - each) * phase_ns;
 }
 
 uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns)
@@ -60,6 +75,11 @@ uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns)
 	if (young_ns < EAGER_NS)
 		return EAGER_NS;
 	return young_ns < slow_ns ? young_ns : slow_ns;
+}
+
+double policy_point_ns(const struct policy *policy)
+{
+	return policy->points > 0 ? policy->point_ns : POLICY_POINT_NS;
 }
 
 static uint64_t auto_period_ns(struct policy *policy)
@@ -75,7 +95,7 @@ static uint64_t auto_period_ns(struct policy *policy)
 	if (phase_ns > 0) {
 		*pace = sleeps ? POLICY_PACE_SLEEPS : POLICY_PACE_YIELDS;
 		policy->decision.phase_ns = phase_ns;
-		policy->decision.point_ns = policy->points > 0 ? policy->point_ns : POLICY_POINT_NS;
+		policy->decision.point_ns = policy_point_ns(policy);
 		period_ns = policy_best_period_ns(phase_ns, policy->decision.point_ns,
 			policy_computing(policy), (uint32_t)policy->m);
 	}

@@ -3,6 +3,7 @@
 #ifndef JUGGLE_POLICY_PERIOD_H
 #define JUGGLE_POLICY_PERIOD_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 /* Why a period was chosen, for reports. */
@@ -27,5 +28,9 @@ const char *policy_pace_text(enum policy_pace pace);
  * smallest together, within the limits above. phase_ns is the CPU time of a thread in a phase
  * (e), point_ns the CPU time of a balancing point; n threads on m > 0 CPUs. */
 double policy_best_period_ns(double phase_ns, double point_ns, uint32_t n, uint32_t m);
+
+/* With that period, is what turns gain in a phase more than what they cost? True for n <= m, too,
+ * as turns beside other work gain what can't be known. */
+bool policy_turns_pay(double phase_ns, double point_ns, uint32_t n, uint32_t m);
 
 #endif

@@ -10,9 +10,10 @@
  * 2,000 more at each barrier that yields. */
 #define YIELDING_LEAST 8
 #define YIELDING_HZ 1500.0
-/* When threads yield in that many intervals in a row, phases are shorter than intervals. Fewer may
- * be one long wait. */
+/* When threads yield in that many intervals in a row, phases are shorter than intervals: that many
+ * are taken for one interval. Fewer intervals may be one long wait. */
 #define LOUD_LONG 8
+#define LOUD_BARRIERS 4
 
 static void take_in(struct policy_signs *signs, double run_ns, double barriers)
 {
@@ -39,10 +40,13 @@ void policy_phases_switches(struct policy_phases *phases, uint64_t now_ns, uint6
 	bool loud =
 		(double)switches > YIELDING_LEAST + YIELDING_HZ * 1e-9 * (double)elapsed_ns * cpus;
 
+	/* After a loud interval nobody can tell a new barrier from the last one. */
+	bool clear = phases->loud == 0 || phases->loud >= LOUD_LONG - 1;
 	phases->loud = loud ? phases->loud + 1 : 0;
 	if (loud)
 		phases->yielded_ns = now_ns;
-	take_in(&phases->yields, run_ns, phases->loud == 1 || phases->loud >= LOUD_LONG);
+	if (clear && run_ns > 0)
+		take_in(&phases->yields, run_ns, phases->loud >= LOUD_LONG ? LOUD_BARRIERS : loud);
 }
 
 void policy_phases_sleeps(

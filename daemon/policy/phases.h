@@ -26,8 +26,8 @@ struct policy_phases {
 	uint64_t yielded_ns; /* when they last did */
 };
 
-/* An interval, in which a thread ran for that long (mean), and all threads of these CPUs together
- * were switched to that often. */
+/* An interval, in which a thread ran for that long (mean; 0: not known), and all threads of these
+ * CPUs together were switched to that often. */
 void policy_phases_switches(struct policy_phases *phases, uint64_t now_ns, uint64_t elapsed_ns,
 	double run_ns, uint64_t switches, uint32_t cpus);
 

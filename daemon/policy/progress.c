@@ -85,8 +85,10 @@ static void look_for_yields(struct policy *policy, uint64_t now_ns)
 			switches += policy->thread[i].slices;
 			run_ns += (double)policy->thread[i].run_ns;
 		}
+	/* Aside, intervals are too long to tell phases apart. */
 	policy_phases_switches(&policy->phases, now_ns, policy->decision.elapsed_ns,
-		run_ns / fmax(1, policy_computing(policy)), switches, (uint32_t)policy->m);
+		policy_swaps(policy) ? run_ns / fmax(1, policy_computing(policy)) : 0, switches,
+		(uint32_t)policy->m);
 }
 
 static void scale_work(struct policy *policy)

@@ -24,6 +24,8 @@
 #define NOISE_LEAST (0.03 * 0.03) /* variance of a window's share, whatever few windows show */
 #define GAP_LEAST 4
 #define GAP_MOST 128
+/* The same between looks at short yields: long waits for a serial part of the program look alike. */
+#define SHORT_GAP_MOST 16
 /* Trials may cost the job this much time, and this share of the time that has passed ... */
 #define TRIALS_NS 5e6
 #define TRIALS_SHARE 0.005
@@ -176,6 +178,33 @@ static bool can_pay(const struct policy_chooser *chooser, uint64_t window_ns,
 	       TRIALS_NS + TRIALS_SHARE * (double)chooser->elapsed_ns;
 }
 
+/* Threads that never sleep, in this window. */
+static bool awake(struct policy_chooser *chooser, const struct policy_window *window)
+{
+	bool yields = window->since_yield_ns < YIELD_MEMORY_NS, changed;
+	bool waits = yields && chooser->reason == POLICY_REASON_SHORT && chooser->short_wait > 1;
+
+	if (waits) {
+		chooser->short_wait--;
+		return false;
+	}
+	if (yields && !chooser->always && window->short_yields &&
+		chooser->regime == POLICY_BALANCE) {
+		chooser->short_gap = chooser->short_gap == 0 ? GAP_LEAST : chooser->short_gap * 2;
+		if (chooser->short_gap > SHORT_GAP_MOST)
+			chooser->short_gap = SHORT_GAP_MOST;
+		chooser->short_wait = chooser->short_gap;
+		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
+	} else {
+		if (chooser->regime == POLICY_BALANCE)
+			chooser->short_gap = 0;
+		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_NEVER_IDLE);
+	}
+	chooser->yields = yields;
+	chooser->spins = !yields;
+	return changed;
+}
+
 bool policy_regime_sleeps(const struct policy_chooser *chooser)
 {
 	return chooser->sleep_rate >= NEVER_HZ;
@@ -183,8 +212,11 @@ bool policy_regime_sleeps(const struct policy_chooser *chooser)
 
 uint64_t policy_regime_window_ns(const struct policy_chooser *chooser)
 {
+	bool first = chooser->sleep_windows == 0;
+	bool look = chooser->regime == POLICY_BALANCE && chooser->short_gap > 0;
+
 	if (!policy_regime_sleeps(chooser))
-		return chooser->sleep_windows > 0 ? CALM_WINDOW_NS : WINDOW_NS;
+		return first || look ? WINDOW_NS : CALM_WINDOW_NS;
 	double long_ns = WINDOW_SLEEPS * 1e9 / chooser->sleep_rate;
 	return (uint64_t)fmin(fmax(long_ns, WINDOW_NS), LONG_WINDOW_NS);
 }
@@ -224,12 +256,8 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	if (chooser->sleep_windows < SLEEP_WINDOWS)
 		chooser->sleep_windows++;
 	chooser->sleep_rate += (rate - chooser->sleep_rate) / chooser->sleep_windows;
-	if (!policy_regime_sleeps(chooser)) {
-		bool changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_NEVER_IDLE);
-		chooser->yields = window->since_yield_ns < YIELD_MEMORY_NS;
-		chooser->spins = !chooser->yields;
-		return changed;
-	}
+	if (!policy_regime_sleeps(chooser))
+		return awake(chooser, window);
 	chooser->yields = chooser->spins = false;
 	if (chooser->always)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_OPTION);

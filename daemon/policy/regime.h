@@ -24,7 +24,7 @@ enum policy_reason {
 	POLICY_REASON_OPTION, /* the user wants it so */
 	POLICY_REASON_SUBDOMAINS, /* work moves between the threads, each on a CPU of its own */
 	POLICY_REASON_UNTRIED, /* they sleep, and no trial has been made yet */
-	POLICY_REASON_SHORT, /* they sleep so often that there is no time for turns */
+	POLICY_REASON_SHORT, /* they sleep or yield so often that there is no time for turns */
 };
 enum { POLICY_REASONS = POLICY_REASON_SHORT + 1 };
 /* The reason in words; "unknown" for any other value. */
@@ -38,6 +38,7 @@ struct policy_window {
 	uint64_t since_yield_ns; /* time since the threads last yielded */
 	double sleeps; /* how often a compute thread went to sleep (mean) */
 	double phase_ns; /* the length of a phase, by sleeps up to now; 0: unknown */
+	bool short_yields; /* by yields, phases are too short for turns to gain anything */
 	uint32_t threads; /* compute threads */
 	uint32_t cpus;
 };
@@ -67,6 +68,7 @@ struct policy_chooser {
 	uint32_t sleep_windows; /* ... over this many windows */
 	bool yields; /* no thread sleeps, and they yield */
 	bool spins; /* no thread sleeps, and they don't yield: they may spin at barriers */
+	uint32_t short_wait, short_gap; /* windows aside with short yields: left, and next time */
 	double window_sleep_rate; /* of the window before, to notice a new part of the program */
 };
 
@@ -82,12 +84,13 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 /* Take in a window that ran under chooser->regime and choose the regime of the next.
  *
  * A job whose threads never sleep (its barriers spin or yield) uses all the time that it gets, and
- * is balanced. One whose phases are too short for turns is left to the kernel. For any other job the
- * share of the CPUs' time that it uses is its speed, beside other
- * jobs, too, and trials of both regimes decide. Each lasts for one window. Their gap grows while
- * the outcome is clear, and they may cost the job 5 ms and 0.5 % of its time. Where phases are so
- * long that a trial would take seconds, there is none, and the job is balanced. Windows should leave
- * out the first moments after a change. Returns true when the regime changed. */
+ * is balanced. One whose phases are too short for turns is left to the kernel; as short phases
+ * between yields can't be told from longer ones meanwhile, it is balanced for a window now and then.
+ * For any other job the share of the CPUs' time that it uses is its speed, beside other jobs, too,
+ * and trials of both regimes decide. Each lasts for one window. Their gap grows while the outcome is
+ * clear, and they may cost the job 5 ms and 0.5 % of its time. Where phases are so long that a trial
+ * would take seconds, there is none, and the job is balanced. Windows should leave out the first
+ * moments after a change. Returns true when the regime changed. */
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);
 
 /* How long the next window should be. */

@@ -47,6 +47,8 @@ void policy_window_ask(struct policy *policy, uint64_t next_ns);
 
 /* A balancing point took that much CPU time; 0: unknown. */
 void policy_measure_point(struct policy *policy, uint64_t cost_ns);
+/* What a point costs, as far as that is known. */
+double policy_point_ns(const struct policy *policy);
 
 /* Set decision.period_ns and wait_ns, and which CPUs get a ticker. */
 void policy_set_period(struct policy *policy, uint64_t now_ns);

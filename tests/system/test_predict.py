@@ -60,7 +60,8 @@ def test_defaults(predict):
     assert found["cpus"] == len(helpers.cpus())
     assert (found["phases"], found["phase_s"]) == (1, 0.02)
     # As juggle --period auto has it: the longer the phase, the longer the period.
-    assert 0.002 < found["period_s"] < predict("-n", 99, "-e", "50ms")["period_s"] < 0.05
+    periods = [predict("-n", 5, "-m", 4, "-e", phase)["period_s"] for phase in ("20ms", "50ms")]
+    assert 0.002 < periods[0] < periods[1] < 0.05
 
 
 def test_affinity_mask_counts(jugglectl):

@@ -111,7 +111,31 @@ static void test_best_period(void **unused)
 	/* It grows with the cost of a point and the length of a phase on the wall clock. */
 	assert_true(policy_best_period_ns(1e8, 1e5, 3, 2) > policy_best_period_ns(1e8, 5e4, 3, 2));
 	assert_true(policy_best_period_ns(1e8, 5e4, 7, 2) > policy_best_period_ns(1e8, 5e4, 3, 2));
+	/* Where many share a CPU, it is long enough for slices of the others. */
+	assert_true(policy_best_period_ns(1e6, 5e4, 7, 2) == 8e6);
+	assert_true(policy_best_period_ns(1e6, 5e4, 7, 7) == POLICY_PERIOD_LEAST_NS);
 	assert_true(policy_best_period_ns(1e8, 5e4, 1, 4) == policy_best_period_ns(1e8, 5e4, 4, 4));
+}
+
+/* Turns need time: most where they gain little. Beside others' work, nobody knows. */
+static void test_turns_pay(void **unused)
+{
+	static const struct {
+		uint32_t n, m;
+		double from_ms; /* the shortest phase in which they do, to 0.5 ms; 0: any */
+	} cases[] = {{3, 2, 1.5}, {5, 2, 2.5}, {7, 2, 4.5}, {5, 4, 1}, {65, 64, 1}, {2, 2, 0},
+		{1, 2, 0}};
+	(void)unused;
+
+	for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+		for (double phase_ms = 0.5; phase_ms < 1000; phase_ms += 0.5)
+			assert_int_equal(
+				policy_turns_pay(phase_ms * 1e6, 6e4, cases[k].n, cases[k].m),
+				phase_ms >= cases[k].from_ms);
+	assert_false(policy_turns_pay(1e9, 6e4, 4, 2));
+	/* They do less as points cost more. */
+	assert_true(policy_turns_pay(5e6, 1e5, 3, 2));
+	assert_false(policy_turns_pay(5e6, 1e6, 3, 2));
 }
 
 /* Switches distinguish threads that yield from threads that spin. Tickers are for spinning threads,
@@ -127,7 +151,8 @@ static void test_yields_and_spins(void **unused)
 			uint64_t wait_ns = machine.policy.decision.wait_ns + (i == 0) * MS;
 			all_run(&machine, wait_ns);
 			for (size_t row = 0; row < 3; row++)
-				machine.sight[row].slices += yield ? wait_ns / 100000 : 1;
+				machine.sight[row].slices +=
+					yield && i % 8 == 0 ? wait_ns / 100000 : 1;
 			step(&machine, wait_ns);
 		}
 		assert_int_equal(machine.policy.chooser.yields, yield);
@@ -158,6 +183,7 @@ int main(void)
 		cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_quiet_points),
 		cmocka_unit_test(test_best_period),
+		cmocka_unit_test(test_turns_pay),
 		cmocka_unit_test(test_yields_and_spins),
 	};
 

@@ -88,20 +88,22 @@ static void test_no_trial_needed(void **state)
 		enum policy_regime regime;
 		enum policy_reason reason;
 	} examples[] = {
-		{{WINDOW_NS, 2 * WINDOW_NS, 0, 0, 5, 0, 2, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 0, 0, 0, 0, 0, 0, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 0, 0, 3, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 0, 0, 4, 4}, POLICY_ASIDE,
+		{{WINDOW_NS, 2 * WINDOW_NS, 0, 0, 5, 0, false, 2, 4}, POLICY_ASIDE,
+			POLICY_REASON_FEW},
+		{{WINDOW_NS, 0, 0, 0, 0, 0, false, 0, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 0, 0, false, 3, 4}, POLICY_ASIDE,
+			POLICY_REASON_FEW},
+		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 0, 0, false, 4, 4}, POLICY_ASIDE,
 			POLICY_REASON_NO_CONTEST},
-		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 0, 0, 4, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 0, 0, false, 4, 4}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.01, 0, 6, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.01, 0, false, 6, 4}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.06, 0, 6, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.06, 0, false, 6, 4}, POLICY_BALANCE,
 			POLICY_REASON_LONG},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 40, 1e6, 6, 4}, POLICY_ASIDE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 40, 1e6, false, 6, 4}, POLICY_ASIDE,
 			POLICY_REASON_SHORT},
-		{{WINDOW_NS, WINDOW_NS, WINDOW_NS, 0, 0, 0, 2, 1}, POLICY_BALANCE,
+		{{WINDOW_NS, WINDOW_NS, WINDOW_NS, 0, 0, 0, false, 2, 1}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
 	};
 	(void)state;
@@ -394,6 +396,53 @@ static void test_forgets(void **state)
 	assert_int_equal(run.chooser.reason, POLICY_REASON_SLOWER);
 }
 
+/* Short phases between yields: aside, but for a window now and then, which must not be missed when
+ * phases get longer. */
+static void test_short_yields(void **state)
+{
+	struct policy_window window = {.elapsed_ns = WINDOW_NS,
+		.run_ns = 2 * WINDOW_NS,
+		.wait_ns = WINDOW_NS,
+		.short_yields = true,
+		.threads = 3,
+		.cpus = 2};
+	struct policy_chooser chooser;
+	int aside = 0;
+	(void)state;
+
+	policy_regime_init(&chooser, false);
+	policy_regime_count(&chooser, 3, 2);
+	for (int i = 0; i < 1000; i++) {
+		(void)policy_regime_update(&chooser, &window);
+		assert_true(chooser.yields);
+		aside += chooser.regime == POLICY_ASIDE;
+		if (chooser.regime == POLICY_ASIDE)
+			assert_int_equal(chooser.reason, POLICY_REASON_SHORT);
+	}
+	assert_in_range(aside, 920, 950);
+	window.short_yields = false;
+	for (int i = 0; i < 20; i++)
+		(void)policy_regime_update(&chooser, &window);
+	assert_int_equal(chooser.reason, POLICY_REASON_NEVER_IDLE);
+	window.short_yields = true;
+	assert_true(policy_regime_update(&chooser, &window));
+	/* They spin now, or sleep. */
+	window.since_yield_ns = UINT64_C(20000000000);
+	assert_true(policy_regime_update(&chooser, &window));
+	assert_int_equal(chooser.reason, POLICY_REASON_NEVER_IDLE);
+	window.since_yield_ns = 0;
+	assert_true(policy_regime_update(&chooser, &window));
+	window.sleeps = 5;
+	for (int i = 0; i < 20; i++)
+		(void)policy_regime_update(&chooser, &window);
+	assert_int_not_equal(chooser.reason, POLICY_REASON_SHORT);
+
+	policy_regime_init(&chooser, true);
+	window.sleeps = 0;
+	(void)policy_regime_update(&chooser, &window);
+	assert_int_equal(chooser.regime, POLICY_BALANCE);
+}
+
 /* From every other reason to trials: the first is of the regime that the job is not in. */
 static void test_first_trial(void **state)
 {
@@ -476,6 +525,7 @@ int main(void)
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_begins),
 		cmocka_unit_test(test_first_trial),
+		cmocka_unit_test(test_short_yields),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
