@@ -33,6 +33,7 @@ struct balancer {
 	struct job job;
 	struct teams teams;
 	struct published published; /* what programs publish of their threads */
+	struct neighbours neighbours;
 	struct progress_finder finder;
 	struct proc_watch watch; /* notices births while the job is starting */
 	struct cpuset usable; /* the CPUs of -c that are online and in our cpuset */
@@ -167,6 +168,7 @@ static int set_up(struct balancer *b)
 		.ledger = setup->ledger,
 		.trace = b->trace,
 		.published = &b->published,
+		.neighbours = &b->neighbours,
 		.sampler = sampler_kind(b->job.sampler),
 		.kick_fd = b->kick_fd};
 	return teams_start(&b->teams, &b->usable);
@@ -224,6 +226,7 @@ static int run(struct balancer *b)
 			if (r < 0)
 				return r;
 			job_forget(&b->job, teams_take_ended(&b->teams));
+			neighbours_look(&b->neighbours, b->setup->telemetry, now_ns);
 		}
 		show_cost(b);
 		int r = trace_flush(b->trace);

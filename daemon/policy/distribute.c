@@ -14,11 +14,18 @@ void policy_count(const struct policy_thread *threads, size_t n, struct policy_c
 			cpus[threads[i].cpu].threads++;
 }
 
+/* Does a CPU have fewer threads than another, or as many, and fewer of other jobs? */
+static bool emptier(const struct policy_cpu *cpu, const struct policy_cpu *than)
+{
+	return cpu->threads != than->threads ? cpu->threads < than->threads
+					     : cpu->neighbours < than->neighbours;
+}
+
 static size_t emptiest(const struct policy_cpu *cpus, size_t m)
 {
 	size_t best = 0;
 	for (size_t j = 1; j < m; j++)
-		if (cpus[j].threads < cpus[best].threads)
+		if (emptier(&cpus[j], &cpus[best]))
 			best = j;
 	return best;
 }
@@ -27,7 +34,7 @@ static size_t fullest(const struct policy_cpu *cpus, size_t m)
 {
 	size_t best = 0;
 	for (size_t j = 1; j < m; j++)
-		if (cpus[j].threads > cpus[best].threads)
+		if (emptier(&cpus[best], &cpus[j]))
 			best = j;
 	return best;
 }
@@ -56,6 +63,14 @@ static size_t furthest_behind(const struct policy_thread *threads, size_t n, siz
 	return pick;
 }
 
+static void move(
+	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t from, size_t to)
+{
+	threads[furthest_behind(threads, n, from)].cpu = (int32_t)to;
+	cpus[from].threads--;
+	cpus[to].threads++;
+}
+
 void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {
 	policy_count(threads, n, cpus, m);
@@ -64,10 +79,26 @@ void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu 
 		size_t from = fullest(cpus, m), to = emptiest(cpus, m);
 		if (cpus[from].threads <= cpus[to].threads + 1)
 			break;
-		threads[furthest_behind(threads, n, from)].cpu = (int32_t)to;
-		cpus[from].threads--;
-		cpus[to].threads++;
+		move(threads, n, cpus, from, to);
 	}
+}
+
+size_t policy_make_way(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
+{
+	size_t moves = 0;
+
+	policy_count(threads, n, cpus, m);
+	/* Of the CPUs with most threads the one with most others, and likewise with the fewest. Each
+	 * round makes the one or the other emptier: m rounds suffice. */
+	for (size_t round = 0; round < m; round++) {
+		size_t from = fullest(cpus, m), to = emptiest(cpus, m);
+		if (cpus[from].threads != cpus[to].threads + 1 ||
+			cpus[from].neighbours <= cpus[to].neighbours)
+			break;
+		move(threads, n, cpus, from, to);
+		moves++;
+	}
+	return moves;
 }
 
 size_t policy_pick_domain(const struct policy_domain *domains, size_t count)

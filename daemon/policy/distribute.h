@@ -12,14 +12,20 @@
 /* Count the threads that are confined to each CPU. */
 void policy_count(const struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
 
-/* Put every compute thread without a CPU on the CPU with the fewest threads, the lowest index
- * first. Threads that have a CPU keep it. */
+/* Put every compute thread without a CPU on the CPU with the fewest threads, of those on the one with
+ * the fewest threads of other jobs, the lowest index first. Threads that have a CPU keep it. */
 void policy_place(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
 
 /* After threads have ended or left: move as few threads as needed from the fullest CPUs to the
  * emptiest, until no two CPUs differ by more than one. The furthest behind move first, as they gain
  * by it. */
 void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
+
+/* Where a CPU has one thread more than another, and two more with those of other jobs, move a thread
+ * from that to this, the furthest behind first, so that the extra threads of all jobs are spread
+ * evenly. No two CPUs that differed by at most one differ by more afterwards. Returns how many
+ * threads move. */
+size_t policy_make_way(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
 
 /* The domain for a new thread, such that domains hold threads in proportion to their CPUs, and
  * domains of one size never differ by more than one thread (Section 2.4). count > 0. Returns an

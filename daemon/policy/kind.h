@@ -23,6 +23,8 @@ struct policy_kind {
 	 * Returns the number of threads that move. NULL: threads stay where they were placed, even
 	 * when others leave. */
 	size_t (*balance)(struct policy *policy);
+	/* Move extra threads out of the way of other jobs'. */
+	bool makes_way;
 	/* Keep to the user's period even while nothing moves, because it is how often users
 	 * watch. */
 	bool keeps_period;

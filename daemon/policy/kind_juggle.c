@@ -57,6 +57,7 @@ const struct policy_kind policy_kind_juggle = {
 	.name = "juggle",
 	.summary = "keep all threads at the same rate",
 	.windows = true,
+	.makes_way = true,
 	.choose = choose,
 	.balance = balance,
 };

@@ -109,6 +109,8 @@ struct policy_observation {
 	const struct policy_sight *thread; /* by row */
 	size_t threads; /* at most what policy_reserve() made room for */
 	const struct policy_domain *domain; /* all of them, this one included */
+	/* By CPU: threads that older balancers of other jobs confine to it. NULL: none. */
+	const uint32_t *neighbours;
 	bool may_hand_over; /* false: new threads stay in this domain */
 };
 
@@ -132,6 +134,7 @@ struct policy_decision {
 	enum policy_regime regime;
 	enum policy_reason reason;
 	bool changed; /* the regime differs from the one before */
+	bool neighbours_changed; /* so does the number of others' threads on some CPU */
 	const struct policy_move *move;
 	size_t moves;
 	const struct policy_handover *handover;
@@ -153,6 +156,7 @@ struct policy_decision {
 struct policy_cpu {
 	int32_t os_cpu;
 	uint32_t threads; /* confined to it */
+	uint32_t neighbours; /* of other jobs, which this one makes way for */
 	bool tick; /* decided: threads spin there, and need a ticker to take turns more often */
 	uint64_t ran_ns; /* when one of its threads was last seen to have run */
 	uint32_t states; /* how many of them need to be sampled for their state */

@@ -135,6 +135,19 @@ static void begin_thread(struct policy *policy, size_t i, const struct policy_si
 									   : POLICY_NO_CPU;
 }
 
+/* Returns whether any count has changed. */
+static bool take_neighbours(struct policy *policy, const uint32_t *neighbours)
+{
+	bool changed = false;
+
+	for (size_t j = 0; j < policy->m; j++) {
+		uint32_t now = neighbours != NULL ? neighbours[j] : 0;
+		changed |= now != policy->cpu[j].neighbours;
+		policy->cpu[j].neighbours = now;
+	}
+	return changed;
+}
+
 static void begin(struct policy *policy, const struct policy_observation *observation)
 {
 	size_t n =
@@ -150,7 +163,8 @@ static void begin(struct policy *policy, const struct policy_observation *observ
 			.move = policy->move,
 			.handover = policy->handover,
 			.domain = policy->domain,
-			.members = policy->decision.members_next};
+			.members = policy->decision.members_next,
+			.neighbours_changed = take_neighbours(policy, observation->neighbours)};
 	policy->last_ns = observation->now_ns;
 }
 
@@ -239,8 +253,12 @@ const struct policy_decision *policy_step(
 		policy->members_ns = now_ns;
 		kind->choose(policy, observation);
 	}
-	size_t swapped = policy_swaps(policy) ? kind->balance(policy) : 0;
-	policy->quiet_points = swapped == 0 ? policy->quiet_points + 1 : 0;
+	size_t moved = 0;
+	if (policy->decision.members && policy_swaps(policy) && kind->makes_way)
+		moved = policy_make_way(policy->thread, policy->n, policy->cpu, policy->m);
+	if (moved == 0 && policy_swaps(policy))
+		moved = kind->balance(policy);
+	policy->quiet_points = moved == 0 ? policy->quiet_points + 1 : 0;
 	policy_count(policy->thread, policy->n, policy->cpu, policy->m);
 	decide(policy, before);
 	policy_set_period(policy, now_ns);

@@ -45,6 +45,7 @@ struct team {
 	size_t n, capacity;
 	struct sampler_slot **slot; /* scratch: capacity elements */
 	struct policy_domain *domain; /* the counts of all domains before the step */
+	uint32_t *neighbours; /* by CPU: threads of older juggles */
 	uint64_t deadline_ns; /* of the next interval */
 	struct shun shun;
 	uint64_t cost_ns; /* CPU time of the last interval */

@@ -117,6 +117,15 @@ static void look_at_workers(struct team *team, uint64_t now_ns)
 			&published->wanted_until_ns, now_ns + WANTED_NS, memory_order_relaxed);
 }
 
+static void look_at_neighbours(struct team *team)
+{
+	const struct policy *policy = &team->policy;
+
+	for (size_t j = 0; j < policy->m; j++)
+		team->neighbours[j] =
+			neighbours_on(team->context->neighbours, policy->cpu[j].os_cpu);
+}
+
 uint64_t team_look(struct team *team)
 {
 	bool members = team->policy.decision.members_next;
@@ -127,8 +136,10 @@ uint64_t team_look(struct team *team)
 	uint64_t now_ns = clock_monotonic_ns();
 	look_at_sleeps(team);
 	look_at_states(team);
-	if (members)
+	if (members) {
 		look_at_rules(team, now_ns);
+		look_at_neighbours(team);
+	}
 	if (members || published_any(team->context->published))
 		look_at_workers(team, now_ns);
 	return now_ns;

@@ -120,7 +120,8 @@ static void step(struct team *team)
 		.thread = team->sight,
 		.threads = team->n,
 		.cost_ns = team->cost_ns,
-		.domain = team->domain};
+		.domain = team->domain,
+		.neighbours = team->neighbours};
 
 	observation.may_hand_over = exchange_enter(exchange, members, team->domain);
 	const struct policy_decision *decision = policy_step(&team->policy, &observation);
@@ -186,6 +187,7 @@ static void free_memory(struct team *team)
 	free(team->sight);
 	free(team->slot);
 	free(team->domain);
+	free(team->neighbours);
 	pthread_mutex_destroy(&team->lock);
 	free(team);
 }
@@ -255,7 +257,10 @@ int team_new(struct team **out, const struct team_context *context, const struct
 	pthread_mutex_init(&team->lock, NULL);
 	team->context = context;
 	team->domain = calloc(context->exchange->domains, sizeof *team->domain);
-	int r = team->domain == NULL ? -ENOMEM : sampler_new(&team->sampler, context->sampler);
+	team->neighbours = calloc(count, sizeof *team->neighbours);
+	int r = team->domain == NULL || team->neighbours == NULL
+			? -ENOMEM
+			: sampler_new(&team->sampler, context->sampler);
 	if (r == 0)
 		r = init_policy(team, cpu, count);
 	if (r == 0 && cpu[0].domain == 0)

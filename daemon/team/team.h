@@ -12,6 +12,7 @@
 #include "daemon/options.h"
 #include "daemon/progress/published.h"
 #include "daemon/team/exchange.h"
+#include "daemon/team/neighbours.h"
 #include "daemon/telemetry/telemetry.h"
 #include "daemon/topology/topology.h"
 #include "daemon/trace/writer.h"
@@ -25,6 +26,7 @@ struct team_context {
 	struct ledger *ledger;
 	struct trace *trace; /* NULL: none */
 	struct published *published;
+	const struct neighbours *neighbours;
 	enum sampler_kind sampler; /* never SAMPLER_AUTO */
 	struct exchange *exchange;
 	int kick_fd; /* eventfd; written when the balancer's main thread has something to do */

@@ -146,19 +146,19 @@ static int read_handover(struct trace_parser *p, struct trace_point *point)
 	return 0;
 }
 
-static int read_domains(struct trace_parser *p, struct trace_point *point)
+/* Numbers of threads. */
+static int read_counts(struct trace_parser *p, struct trace_array *array, size_t most, size_t *n)
 {
 	int64_t threads;
 
 	do {
-		if (!trace_take_item(p, UINT32_MAX, &threads) || threads < 0 ||
-			point->loads == TRACE_DOMAINS_MAX)
-			return trace_refuse(p, "a damaged domains record");
-		uint32_t *out = trace_append(&p->memory->load, sizeof(*out));
+		if (!trace_take_item(p, UINT32_MAX, &threads) || threads < 0 || *n == most)
+			return trace_refuse(p, "a damaged list of counts");
+		uint32_t *out = trace_append(array, sizeof(*out));
 		if (out == NULL)
 			return -ENOMEM;
 		*out = (uint32_t)threads;
-		point->loads++;
+		++*n;
 	} while (p->field < p->stop);
 	return 0;
 }
@@ -217,7 +217,10 @@ static int read_line(struct trace_parser *p, struct trace_point *point)
 	if (trace_take_word(p, "handover"))
 		return read_handover(p, point);
 	if (trace_take_word(p, "domains"))
-		return read_domains(p, point);
+		return read_counts(p, &p->memory->load, TRACE_DOMAINS_MAX, &point->loads);
+	if (trace_take_word(p, "neighbours"))
+		return read_counts(
+			p, &p->memory->neighbours, TRACE_OS_CPU_MAX + 1, &point->neighbour_cpus);
 	return trace_refuse(p, "a point with fewer lines than it announces");
 }
 

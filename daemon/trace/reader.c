@@ -335,13 +335,15 @@ static void complete_points(struct trace_memory *memory)
 	const char *thread = memory->thread.item, *other = memory->other.item;
 	const char *newcomer = memory->newcomer.item, *load = memory->load.item;
 	const char *move = memory->move.item, *change = memory->change.item;
-	const char *handover = memory->handover.item;
+	const char *handover = memory->handover.item, *neighbours = memory->neighbours.item;
 
 	for (size_t i = 0; i < memory->point.count; i++, point++) {
 		point->thread = take(&thread, point->threads, sizeof(*point->thread));
 		point->other = take(&other, point->others, sizeof(*point->other));
 		point->newcomer = take(&newcomer, point->newcomers, sizeof(*point->newcomer));
 		point->load = take(&load, point->loads, sizeof(*point->load));
+		point->neighbours =
+			take(&neighbours, point->neighbour_cpus, sizeof(*point->neighbours));
 		point->move = take(&move, point->moves, sizeof(*point->move));
 		point->change = take(&change, point->changes, sizeof(*point->change));
 		point->handover = take(&handover, point->handovers, sizeof(*point->handover));
@@ -436,6 +438,7 @@ void trace_file_deinit(struct trace_file *trace)
 	free(memory->change.item);
 	free(memory->handover.item);
 	free(memory->load.item);
+	free(memory->neighbours.item);
 	free(memory->published.item);
 	free(memory->give.item);
 	free(memory->sample.item);

@@ -60,6 +60,8 @@ struct trace_point {
 	bool may_hand_over;
 	const uint32_t *load; /* compute threads of each domain; NULL: not recorded */
 	size_t loads;
+	const uint32_t *neighbours; /* by CPU of the domain; NULL: as before */
+	size_t neighbour_cpus;
 	const struct trace_thread *thread; /* all compute threads */
 	size_t threads;
 	const struct trace_thread *other; /* others with news */

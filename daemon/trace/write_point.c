@@ -133,10 +133,11 @@ void trace_point(struct trace *trace, const struct policy *policy,
 {
 	const struct policy_decision *decision = &policy->decision;
 	bool domains = decision->members && policy->params.domains > 1;
+	bool neighbours = decision->neighbours_changed;
 
 	if (trace == NULL)
 		return;
-	size_t lines = print_threads(trace, policy, observation, false) + domains +
+	size_t lines = print_threads(trace, policy, observation, false) + domains + neighbours +
 		       decision->moves + decision->handovers + 1;
 	trace_begin(trace);
 	trace_print(trace, "point %llu %u %llu %zu %s%s", (number)observation->now_ns,
@@ -149,6 +150,12 @@ void trace_point(struct trace *trace, const struct policy *policy,
 		trace_print(trace, "domains");
 		for (size_t d = 0; d < policy->params.domains; d++)
 			trace_print(trace, " %u", observation->domain[d].threads);
+		trace_print(trace, "\n");
+	}
+	if (neighbours) {
+		trace_print(trace, "neighbours");
+		for (size_t j = 0; j < policy->m; j++)
+			trace_print(trace, " %u", policy->cpu[j].neighbours);
 		trace_print(trace, "\n");
 	}
 	print_threads(trace, policy, observation, true);

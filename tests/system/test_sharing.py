@@ -67,6 +67,50 @@ def test_two_jobs_at_once(juggle, app, background, two, tmp_path):
         assert report["balancer"] == "ended"
 
 
+def placed(pid, two):
+    """How many compute threads each of the two CPUs has; None as long as not all three are placed."""
+    found = helpers.stat(pid)
+    cpus = [thread["os_cpu"] for thread in found["thread"] if thread["state"] != "idle"] if found else []
+    counts = tuple(cpus.count(int(cpu)) for cpu in two.split(","))
+    return counts if sum(counts) == 3 else None
+
+
+def test_make_way(juggle, app, background, two, tmp_path):
+    """The younger of two jobs puts its extra thread where the older has none, and puts it back as soon as
+    there is another older one, whatever else lies in the folder. Its trace replays."""
+    def start(name):
+        process = background([juggle, "-q", "-c", two, "--always", "--trace", tmp_path / name, "--",
+                              *helpers.held_job()], stdin=subprocess.PIPE)
+        helpers.wait_for(lambda: placed(process.pid, two), "three threads are placed", process)
+        return process
+
+    def make_way(expected):
+        """A reading may be of the middle of a swap."""
+        helpers.wait_for(lambda: [placed(pid, two) for pid in (older.pid, younger.pid)] == expected,
+                         "the extra threads are on different CPUs", younger)
+    older = start("older")
+    planted = helpers.segment(1)
+    planted.write_bytes(os.urandom(100000))
+    try:
+        younger = start("younger")
+        make_way([(2, 1), (1, 2)])
+        # Without the older one nothing changes, until there is a reason to.
+        older.stdin.close()
+        older.wait(helpers.TIMEOUT_S)
+        older, younger = younger, start("youngest")
+        make_way([(1, 2), (2, 1)])
+    finally:
+        planted.unlink()
+    for process in (older, younger):
+        process.stdin.close()
+        process.wait(helpers.TIMEOUT_S)
+    traces = [(tmp_path / name).read_text("utf-8") for name in ("older", "younger", "youngest")]
+    assert ["neighbours" in trace for trace in traces] == [False, True, True]
+    done = helpers.run([helpers.built("tools/jugglectl"), "replay", "--json", tmp_path / "youngest"])
+    decisions = json.loads(done.stdout)["decisions"]
+    assert decisions["same"] == decisions["points"] > 0
+
+
 def test_juggle_below_juggle(juggle, app, two, tmp_path):
     """Two balancers for the same threads: that is not useful, but it ends well."""
     done = helpers.run([juggle, "-c", two, "--always", "--", juggle, "--always", "--report",

@@ -20,8 +20,10 @@ int replay_domain_init(struct replay_domain *domain, const struct trace_file *tr
 	*domain = (struct replay_domain){.trace = trace,
 		.team = team,
 		.cpu = calloc(team->cpus + 1, sizeof(*domain->cpu)),
-		.load = calloc(team->domains, sizeof(*domain->load))};
-	if (os_cpu == NULL || domain->cpu == NULL || domain->load == NULL)
+		.load = calloc(team->domains, sizeof(*domain->load)),
+		.neighbours = calloc(team->cpus + 1, sizeof(*domain->neighbours))};
+	if (os_cpu == NULL || domain->cpu == NULL || domain->load == NULL ||
+		domain->neighbours == NULL)
 		r = -ENOMEM;
 	for (size_t i = 0; i < team->cpus && r == 0; i++) {
 		const struct trace_cpu *cpu = &trace->cpu[team->first_cpu + i];
@@ -44,6 +46,7 @@ void replay_domain_deinit(struct replay_domain *domain)
 	policy_deinit(&domain->policy);
 	free(domain->sight);
 	free(domain->load);
+	free(domain->neighbours);
 	free(domain->row_of);
 	free(domain->cpu);
 	*domain = (struct replay_domain){0};
@@ -191,6 +194,8 @@ static void set_load(struct replay_domain *domain, const struct trace_point *poi
 	}
 	for (size_t d = 0; d < point->loads && d < domain->team->domains; d++)
 		domain->load[d].threads = point->load[d];
+	for (size_t j = 0; j < point->neighbour_cpus && j < domain->policy.m; j++)
+		domain->neighbours[j] = point->neighbours[j];
 }
 
 int replay_domain_step(struct replay_domain *domain, const struct trace_point *point)
@@ -212,6 +217,7 @@ int replay_domain_step(struct replay_domain *domain, const struct trace_point *p
 		.threads = domain->rows,
 		.cost_ns = point->cost_ns,
 		.domain = domain->load,
+		.neighbours = domain->neighbours,
 		.may_hand_over = point->may_hand_over};
 	policy_step(&domain->policy, &observation);
 	return 0;

@@ -66,6 +66,53 @@ static void test_place_lowest_first(void **state)
 	assert_int_equal(count_moved(&d), 0);
 }
 
+/* Among CPUs with as few threads, the one with fewer neighbours. */
+static void test_place_by_neighbours(void **state)
+{
+	struct domain d = {.n = 5, .m = 3};
+	const int32_t expected[] = {1, 2, 0, 1, 2};
+	(void)state;
+
+	d.cpu[0].neighbours = 2;
+	d.cpu[2].neighbours = 1;
+	for (size_t i = 0; i < d.n; i++)
+		d.thread[i] = (struct policy_thread){.cpu = POLICY_NO_CPU, .computes = true};
+	policy_place(d.thread, d.n, d.cpu, d.m);
+	for (size_t i = 0; i < d.n; i++)
+		assert_int_equal(d.thread[i].cpu, expected[i]);
+}
+
+/* Afterwards, no CPU with an extra thread has more neighbours than one without, and a second
+ * call moves nothing. */
+static void test_make_way(void **state)
+{
+	uint64_t seed = 4;
+	(void)state;
+
+	for (int round = 0; round < 3000; round++) {
+		struct domain d = {.n = (size_t)random_int(&seed, 0, N_MAX),
+			.m = (size_t)random_int(&seed, 1, M_MAX)};
+		uint32_t count[M_MAX];
+		for (size_t i = 0; i < d.n; i++)
+			d.thread[i] =
+				(struct policy_thread){.cpu = POLICY_NO_CPU, .computes = true};
+		policy_place(d.thread, d.n, d.cpu, d.m);
+		for (size_t j = 0; j < d.m; j++)
+			d.cpu[j].neighbours = (uint32_t)random_int(&seed, 0, 5);
+		note_cpus(&d);
+		size_t moves = policy_make_way(d.thread, d.n, d.cpu, d.m);
+		assert_int_equal(count_moved(&d), moves);
+		assert_true(moves <= d.n % d.m);
+		assert_true(apart(&d) <= 1);
+		count_threads(&d, count);
+		for (size_t a = 0; a < d.m; a++)
+			for (size_t b = 0; b < d.m; b++)
+				if (count[a] > count[b])
+					assert_true(d.cpu[a].neighbours <= d.cpu[b].neighbours);
+		assert_int_equal(policy_make_way(d.thread, d.n, d.cpu, d.m), 0);
+	}
+}
+
 /* The fewest moves that can make it even: the fullest CPUs keep one more thread. */
 static size_t moves_needed(const struct domain *d)
 {
@@ -148,6 +195,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_place_even),
 		cmocka_unit_test(test_place_lowest_first),
+		cmocka_unit_test(test_place_by_neighbours),
+		cmocka_unit_test(test_make_way),
 		cmocka_unit_test(test_even_out),
 		cmocka_unit_test(test_pick_domain),
 	};

@@ -377,8 +377,9 @@ static void test_damage(void **state)
 	assert_refused(POINT(2) "new 1\n", 3, "a damaged new record");
 	assert_refused(POINT(2) "new 1 2\n", 3, "a damaged new record");
 	assert_refused(POINT(2) "handover 1 1024\n", 3, "a damaged handover record");
-	assert_refused(POINT(2) "domains 1 -1\n", 3, "a damaged domains record");
-	assert_refused(POINT(2) "domains 4294967296\n", 3, "a damaged domains record");
+	assert_refused(POINT(2) "domains 1 -1\n", 3, "a damaged list of counts");
+	assert_refused(POINT(2) "domains 4294967296\n", 3, "a damaged list of counts");
+	assert_refused(POINT(2) "neighbours 1 x\n", 3, "a damaged list of counts");
 	assert_refused(POINT(2) "thread 1 0 0 200000000 0 0 a\n", 3,
 		"damaged: more CPU time than has passed");
 	assert_refused(POINT(2) "move 1 -2 0\n", 3, "a damaged move record");

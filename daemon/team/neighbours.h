@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Other juggles on the same CPUs, as their telemetry shows them. Each makes way for those that began
+ * before it, so that their extra threads end up on different CPUs, and no two dodge each other for
+ * ever.
+ */
+#ifndef JUGGLE_TEAM_NEIGHBOURS_H
+#define JUGGLE_TEAM_NEIGHBOURS_H
+
+#include <stdatomic.h>
+#include <stdint.h>
+
+#include "daemon/base/cpuset.h"
+#include "daemon/telemetry/telemetry.h"
+
+struct neighbours {
+	/* By OS number: threads that older juggles of the same user confine to that CPU. One thread
+	 * writes, any may read; counts of several CPUs may be of different moments. */
+	_Atomic uint32_t threads[CPUSET_CPUS_MAX];
+};
+
+/* Count anew. A juggle that has not balanced for a second, whose segment is damaged, or that is not
+ * this user's, does not count. own: this juggle's segment. */
+void neighbours_look(struct neighbours *neighbours, const struct telemetry *own, uint64_t now_ns);
+
+static inline uint32_t neighbours_on(const struct neighbours *neighbours, int32_t os_cpu)
+{
+	return atomic_load_explicit(&neighbours->threads[os_cpu], memory_order_relaxed);
+}
+
+#endif
