@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * How much does juggle lose by not knowing the best period, and whether to balance at all? Runs the
+ * daemon's policy in virtual time on many machines and programs: as it decides by itself, with each
+ * fixed period, and left to a model of Linux. Prints one line a case, and a summary of each class of
+ * cases. Deterministic. The exit status is 1 when a limit is not kept.
+ */
+#include "tools/sim/threads.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define US UINT64_C(1000)
+#define MS (1000 * US)
+#define S (1000 * MS)
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+#define CPUS_MAX 64
+#define RUN_NS (2 * S) /* work of each thread, at least ... */
+#define PHASES_LEAST 2
+#define ONE_OF 5 /* so many cases are left out but one */
+#define STUCK 100 /* times the ideal time: a run that takes longer counts as that long */
+
+/*
+ * The machine, measured on one with two CPUs and Linux 6.18. A point costs the balancer some 50 us
+ * with a move or two, and each thread is sampled in about 2 us. A thread that is moved loses some
+ * 45 us. The kernel's figures come from three threads on two CPUs without juggle, whose speeds
+ * relative to pinned threads, blocking, were 1.03, 1.13, 1.24 and 1.27 in phases of 5, 20, 100 and
+ * 1000 ms: a CPU that falls idle takes a thread after up to 20 ms, and threads wander.
+ */
+#define POINT_NS (50 * US)
+#define SAMPLE_NS (2 * US)
+#define MOVE_NS (45 * US)
+#define MARGIN_NS (500 * US) /* that of juggle */
+#define SLICE_NS (4 * MS)
+#define PULL_NS (20 * MS)
+#define STRAY_NS (100 * MS)
+
+static const struct {
+	uint32_t n, m;
+} sizes[] = {{2, 2}, {3, 2}, {5, 2}, {7, 2}, {4, 4}, {5, 4}, {6, 4}, {9, 8}, {12, 8}, {17, 16},
+	{24, 16}, {33, 32}, {65, 64}};
+static const uint64_t phases[] = {
+	500 * US, 1 * MS, 2 * MS, 5 * MS, 10 * MS, 20 * MS, 50 * MS, 100 * MS, 500 * MS, 5 * S};
+static const uint64_t periods[] = {2 * MS, 5 * MS, 10 * MS, 20 * MS, 50 * MS};
+static const char *const barriers[] = {"block", "yield", "spin"};
+
+enum disturbance { QUIET, HOG, SLOW, JITTER, DISTURBANCES };
+static const char *const disturbances[] = {"quiet", "hog", "slow CPU", "uneven work"};
+
+/*
+ * What must hold for the cases of a class: least and geometric mean of speeds relative to Linux, and
+ * to the best fixed period. They stand where the policy stands now, less some 0.01 to 0.02 that a
+ * change elsewhere may move by chance. Threads that spin show no phases, so that the period is a
+ * guess. How fast a CPU is, beside others' work or by itself, no policy knows before it has placed
+ * threads there.
+ */
+struct limits {
+	double linux_least, linux_mean, best_least, best_mean;
+};
+static const struct limits limits[DISTURBANCES][COUNT(barriers)] = {
+	[QUIET] = {{0.98, 1.07, 0.96, 0.985}, {0.98, 1.16, 0.96, 0.985}, {0.85, 1.15, 0.84, 0.95}},
+	[HOG] = {{0.93, 1.14, 0.85, 1.06}, {0.48, 1.05, 0.94, 1.18}, {0.63, 1.12, 0.60, 0.89}},
+	[SLOW] = {{0.77, 1.04, 0.95, 1.10}, {0.85, 1.17, 0.81, 0.98}, {0.96, 1.30, 0.85, 0.95}},
+	[JITTER] = {{0.98, 1.03, 0.96, 0.985}, {0.98, 1.17, 0.97, 0.985}, {0.90, 1.14, 0.92, 0.97}},
+};
+
+struct tally {
+	unsigned cases;
+	double linux_least, linux_log, best_least, best_log;
+};
+
+struct machine {
+	struct threads_cpu cpu[CPUS_MAX];
+	struct threads_load load;
+	struct threads_params params;
+};
+
+static void set_up(struct machine *machine, uint32_t n, uint32_t m, uint64_t phase_ns,
+	enum threads_barrier barrier, enum disturbance disturbance)
+{
+	uint64_t count = RUN_NS / phase_ns;
+
+	for (uint32_t j = 0; j < m; j++)
+		machine->cpu[j] = (struct threads_cpu){.speed = 1};
+	if (disturbance == SLOW)
+		machine->cpu[0].speed = 0.6;
+	if (disturbance == HOG) {
+		machine->load = (struct threads_load){.share = 0.5};
+		machine->cpu[0].load = &machine->load;
+		machine->cpu[0].loads = 1;
+	}
+	machine->params = (struct threads_params){.threads = n,
+		.domains = 1,
+		.cpu = machine->cpu,
+		.cpus = m,
+		.phase_ns = phase_ns,
+		.phases = count > PHASES_LEAST ? count : PHASES_LEAST,
+		.imbalance = disturbance == JITTER ? 0.1 : 0,
+		.barrier = barrier,
+		.slice_ns = SLICE_NS,
+		.tick_ns = SLICE_NS,
+		.migration_ns = MOVE_NS,
+		.pull_ns = PULL_NS,
+		.stray_ns = STRAY_NS,
+		.balancer = THREADS_POLICY,
+		.kind = &policy_kind_juggle,
+		.period_ns = POLICY_AUTO_PERIOD_NS,
+		.period_auto = true,
+		.jitter = 0.1,
+		.margin_ns = MARGIN_NS,
+		.point_ns = POINT_NS + SAMPLE_NS * n,
+		.seed = 1};
+}
+
+/* Seconds. */
+static double run(const struct threads_params *params)
+{
+	struct threads_sim *sim;
+	struct threads_result result;
+	double ideal_ns = (double)params->phase_ns * (double)params->phases *
+			  fmax(1, (double)params->threads / (double)params->cpus);
+	int r = threads_new(&sim, params);
+
+	if (r < 0) {
+		fprintf(stderr, "regret: %s\n", strerror(-r));
+		exit(2);
+	}
+	threads_run(sim, (uint64_t)(STUCK * ideal_ns));
+	threads_get(sim, &result);
+	threads_free(sim);
+	return (double)result.time_ns * 1e-9;
+}
+
+static void count(struct tally *tally, double of_linux, double of_best)
+{
+	if (tally->cases++ == 0)
+		tally->linux_least = tally->best_least = INFINITY;
+	tally->linux_least = fmin(tally->linux_least, of_linux);
+	tally->best_least = fmin(tally->best_least, of_best);
+	tally->linux_log += log(of_linux);
+	tally->best_log += log(of_best);
+}
+
+static void run_case(const struct machine *machine, const char *name, struct tally *tally)
+{
+	struct threads_params params = machine->params;
+	double juggle_s = run(&params), best_s = INFINITY;
+	uint64_t best_ns = 0;
+
+	params.kind = &policy_kind_static;
+	double pinned_s = run(&params);
+	params.balancer = THREADS_REACTIVE;
+	double linux_s = run(&params);
+	params.balancer = THREADS_POLICY;
+	params.kind = &policy_kind_juggle;
+	params.period_auto = false;
+	params.always = true;
+	for (size_t i = 0; i < COUNT(periods); i++) {
+		params.period_ns = periods[i];
+		double time_s = run(&params);
+		if (time_s < best_s) {
+			best_s = time_s;
+			best_ns = periods[i];
+		}
+	}
+	printf("%-40s %9.3f %7.3f %7.3f %9.3f %9.3f %6g ms\n", name, pinned_s, pinned_s / linux_s,
+		pinned_s / juggle_s, linux_s / juggle_s, best_s / juggle_s, (double)best_ns * 1e-6);
+	fflush(stdout);
+	count(tally, linux_s / juggle_s, best_s / juggle_s);
+}
+
+/* Whether the limits are kept. */
+static bool sum_up(const struct tally *tally, const struct limits *limit, const char *name)
+{
+	double linux_mean = exp(tally->linux_log / tally->cases);
+	double best_mean = exp(tally->best_log / tally->cases);
+	bool kept = tally->linux_least >= limit->linux_least && linux_mean >= limit->linux_mean &&
+		    tally->best_least >= limit->best_least && best_mean >= limit->best_mean;
+
+	printf("%-20s %5u %8.3f (%5.3f) %8.3f (%5.3f) %8.3f (%5.3f) %8.3f (%5.3f)%s\n", name,
+		tally->cases, linux_mean, limit->linux_mean, tally->linux_least, limit->linux_least,
+		best_mean, limit->best_mean, tally->best_least, limit->best_least,
+		kept ? "" : "  NOT KEPT");
+	return kept;
+}
+
+int main(int argc, char **argv)
+{
+	static struct tally tally[DISTURBANCES][COUNT(barriers)];
+	static const struct limits none;
+	bool all = argc == 2 && strcmp(argv[1], "--all") == 0, kept = true;
+	unsigned number = 0;
+	struct machine machine;
+	char name[64];
+
+	if (argc > 1 && !all) {
+		fprintf(stderr,
+			"usage: regret [--all]\n"
+			"--all: every case, instead of one of %d, and without limits\n",
+			ONE_OF);
+		return 2;
+	}
+	printf("%-40s %9s %7s %7s %9s %9s %9s\n", "", "pinned s", "Linux", "juggle", "of Linux",
+		"of best", "best");
+	for (size_t s = 0; s < COUNT(sizes); s++)
+		for (size_t e = 0; e < COUNT(phases); e++)
+			for (size_t b = 0; b < COUNT(barriers); b++)
+				for (int d = 0; d < DISTURBANCES; d++) {
+					if (!all && number++ % ONE_OF != 0)
+						continue;
+					set_up(&machine, sizes[s].n, sizes[s].m, phases[e],
+						(enum threads_barrier)b, (enum disturbance)d);
+					snprintf(name, sizeof name, "n=%u m=%u e=%g ms %s, %s",
+						sizes[s].n, sizes[s].m, (double)phases[e] * 1e-6,
+						barriers[b], disturbances[d]);
+					run_case(&machine, name, &tally[d][b]);
+				}
+	printf("\n%-20s %5s %16s %16s %16s %16s\n", "means, least (limit)", "cases", "of Linux",
+		"least", "of best", "least");
+	for (int d = 0; d < DISTURBANCES; d++)
+		for (size_t b = 0; b < COUNT(barriers); b++) {
+			snprintf(name, sizeof name, "%s, %s", barriers[b], disturbances[d]);
+			kept &= sum_up(&tally[d][b], all ? &none : &limits[d][b], name);
+		}
+	return kept ? 0 : 1;
+}
