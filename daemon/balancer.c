@@ -24,6 +24,7 @@
 #define YOUNG_MS 10 /* while a process may still be about to publish its progress */
 #define YOUNG_FOR_NS UINT64_C(1000000000)
 #define CPUS_CHECK_NS UINT64_C(500000000)
+#define NEIGHBOURS_NS UINT64_C(500000000)
 #define SCAN_SHARE 50 /* pause between scans, in multiples of what the last one took */
 #define EAGER_SHARE 4 /* the same while the job is starting */
 #define SCAN_ANYWAY_NS UINT64_C(1000000000) /* the longest pause, as births can be missed */
@@ -39,7 +40,7 @@ struct balancer {
 	struct cpuset usable; /* the CPUs of -c that are online and in our cpuset */
 	struct trace *trace; /* NULL: none */
 	int kick_fd;
-	uint64_t started_ns, young_until_ns, last_cpus_ns;
+	uint64_t started_ns, young_until_ns, last_cpus_ns, last_neighbours_ns;
 };
 
 static void warn(const struct balancer *b, const char *text, int error)
@@ -226,6 +227,9 @@ static int run(struct balancer *b)
 			if (r < 0)
 				return r;
 			job_forget(&b->job, teams_take_ended(&b->teams));
+		}
+		if (now_ns - b->last_neighbours_ns >= NEIGHBOURS_NS) {
+			b->last_neighbours_ns = now_ns;
 			neighbours_look(&b->neighbours, b->setup->telemetry, now_ns);
 		}
 		show_cost(b);

@@ -63,7 +63,7 @@ bool policy_turns_pay(double phase_ns, double point_ns, uint32_t n, uint32_t m)
 	double points_ns = POINT_LOSS * point_ns * wall_ns / (m * period_ns);
 	double last_turn_ns = period_ns / 4;
 
-	return n <= m || points_ns + last_turn_ns < (ceil(each) - each) * phase_ns;
+	return n <= m || n % m == 0 || points_ns + last_turn_ns < (ceil(each) - each) * phase_ns;
 }
 
 uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns)

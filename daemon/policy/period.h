@@ -29,8 +29,8 @@ const char *policy_pace_text(enum policy_pace pace);
  * (e), point_ns the CPU time of a balancing point; n threads on m > 0 CPUs. */
 double policy_best_period_ns(double phase_ns, double point_ns, uint32_t n, uint32_t m);
 
-/* With that period, is what turns gain in a phase more than what they cost? True for n <= m, too,
- * as turns beside other work gain what can't be known. */
+/* With that period, is what turns gain in a phase more than what they cost? True for n <= m and for
+ * multiples of m, too: there turns gain only beside other work, and how much can't be known. */
 bool policy_turns_pay(double phase_ns, double point_ns, uint32_t n, uint32_t m);
 
 #endif

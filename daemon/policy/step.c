@@ -138,10 +138,10 @@ static void begin_thread(struct policy *policy, size_t i, const struct policy_si
 /* Returns whether any count has changed. */
 static bool take_neighbours(struct policy *policy, const uint32_t *neighbours)
 {
-	bool changed = false;
+	bool makes_way = policy->params.kind->makes_way, changed = false;
 
 	for (size_t j = 0; j < policy->m; j++) {
-		uint32_t now = neighbours != NULL ? neighbours[j] : 0;
+		uint32_t now = makes_way && neighbours != NULL ? neighbours[j] : 0;
 		changed |= now != policy->cpu[j].neighbours;
 		policy->cpu[j].neighbours = now;
 	}

@@ -12,7 +12,8 @@
 
 #define FOLDER "/dev/shm"
 #define ENTRIES_MOST 1000 /* whoever fills the folder can't keep us busy */
-#define ALIVE_NS UINT64_C(1000000000) /* since the last interval; there are 20 a second at least */
+#define ALIVE_NS UINT64_C(1000000000) /* since the last interval, or that many periods: */
+#define ALIVE_PERIODS 3
 
 static void count_threads(
 	struct telemetry_reader *reader, const struct telemetry *header, uint32_t *count)
@@ -39,16 +40,23 @@ static bool is_older(const struct telemetry *other, const struct telemetry *own)
 						: other->pid < own->pid;
 }
 
+static bool is_alive(const struct telemetry *other, uint64_t now_ns)
+{
+	uint64_t periods_ns = ALIVE_PERIODS * telemetry_get(&other->period_ns);
+
+	return now_ns - telemetry_get(&other->heartbeat_ns) <
+	       (periods_ns > ALIVE_NS ? periods_ns : ALIVE_NS);
+}
+
 static void count_of(pid_t pid, const struct telemetry *own, uint64_t now_ns, uint32_t *count)
 {
 	struct telemetry_reader *reader;
 	struct telemetry header;
 
-	if (pid == own->pid || telemetry_reader_open(pid, geteuid(), &reader, NULL) < 0)
+	if (pid == own->pid || telemetry_reader_open(pid, getuid(), &reader, NULL) < 0)
 		return;
 	if (telemetry_reader_header(reader, &header) == 0 && is_older(&header, own) &&
-		telemetry_get32(&header.state) == TELEMETRY_RUNNING &&
-		telemetry_get(&header.heartbeat_ns) + ALIVE_NS > now_ns)
+		telemetry_get32(&header.state) == TELEMETRY_RUNNING && is_alive(&header, now_ns))
 		count_threads(reader, &header, count);
 	telemetry_reader_close(reader);
 }
@@ -61,7 +69,7 @@ void neighbours_look(struct neighbours *neighbours, const struct telemetry *own,
 	char prefix[32];
 	int64_t pid;
 
-	int length = snprintf(prefix, sizeof prefix, "juggle.%u.", (unsigned)geteuid());
+	int length = snprintf(prefix, sizeof prefix, "juggle.%u.", (unsigned)getuid());
 	for (int i = 0; count != NULL && folder != NULL && i < ENTRIES_MOST &&
 			(file = readdir(folder)) != NULL;
 		i++)

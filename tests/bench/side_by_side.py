@@ -42,6 +42,7 @@ def complete(args, columns=COLUMNS):
         args.columns.pop(name, None)
     if args.cpus is None:
         args.cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
+    args.build = args.build.resolve()  # commands may run in other folders
     args.juggle = args.build / "daemon" / "juggle"
     if not args.juggle.exists():
         fail(f"{args.juggle} is missing; build first, or give --build")

@@ -1,7 +1,10 @@
 # SPDX-License-Identifier: MIT
 """tools/compare: the same command in three ways, and what it says of them."""
 import re
+import runpy
 import sys
+
+import pytest
 
 import helpers
 
@@ -23,10 +26,15 @@ def test_rows():
     assert float(rows[0][3]) == 1
 
 
-def test_nothing_to_gain():
-    """The times of a sleep differ by what juggle's start takes, which no long sleep shows."""
-    done = compare("--repeats", "1", "--", "sleep", "4" if helpers.SANITIZER else "2")
-    assert done.stdout.endswith("Nothing is to be gained here: it takes as long whoever balances it.\n")
+@pytest.mark.parametrize("linux, juggle, spread, words", [
+    (1, 1.01, 0.01, "Nothing is to be gained here"),
+    (1.02, 0.98, 0.01, "2 % longer than when pinned,\nand took 4 % longer than with the Linux balancer"),
+    (1, 1.25, 0.01, "1.25 times as fast as when pinned,\nand ran 1.25 times as fast as with the Linux"),
+    (1.25, 1.25, 0.01, "and took as long as with the Linux balancer"),
+    (1, 1.25, 0.2, "The repeats differ by up to 20 %")])
+def test_what_it_means(linux, juggle, spread, words):
+    what_it_means = runpy.run_path(COMPARE[1], run_name="compare")["what_it_means"]
+    assert words in what_it_means(linux, juggle, [0, spread])
 
 
 def test_beside(tmp_path):

@@ -3,6 +3,7 @@
 import json
 import os
 import statistics
+import struct
 import subprocess
 
 import pytest
@@ -75,38 +76,47 @@ def placed(pid, two):
     return counts if sum(counts) == 3 else None
 
 
-def test_make_way(juggle, app, background, two, tmp_path):
-    """The younger of two jobs puts its extra thread where the older has none, and puts it back as soon as
-    there is another older one, whatever else lies in the folder. Its trace replays."""
-    def start(name):
-        process = background([juggle, "-q", "-c", two, "--always", "--trace", tmp_path / name, "--",
-                              *helpers.held_job()], stdin=subprocess.PIPE)
-        helpers.wait_for(lambda: placed(process.pid, two), "three threads are placed", process)
-        return process
-
-    def make_way(expected):
-        """A reading may be of the middle of a swap."""
-        helpers.wait_for(lambda: [placed(pid, two) for pid in (older.pid, younger.pid)] == expected,
-                         "the extra threads are on different CPUs", younger)
-    older = start("older")
+def plant(source):
+    """Another segment, of process 1, with the header of a juggle's, counts out of range and threads on
+    CPUs that don't exist."""
+    data = bytearray(source.read_bytes())
+    for layout, offset, value in (("=i", 40, 1), ("=Q", 56, 1), ("=Q", 408, 2**64 - 1), ("=I", 436, 2**32 - 1)):
+        struct.pack_into(layout, data, offset, value)  # pid, start, heartbeat, slots: see telemetry.h
+    for thread in range(16384):
+        struct.pack_into("=Ii", data, 4048 + 1024 * 8 + thread * 80, 3, thread * 99999 - 2**30)
     planted = helpers.segment(1)
-    planted.write_bytes(os.urandom(100000))
+    planted.write_bytes(data)
+    planted.chmod(0o600)
+    return planted
+
+
+def test_make_way(juggle, app, background, two, tmp_path):
+    """The younger of two jobs moves its extra thread when the threads of the older one begin, whatever
+    else lies in the folder. Its trace replays."""
+    def start(name, command):
+        return background([juggle, "-q", "-c", two, "--always", "--trace", tmp_path / name, "--", *command],
+                          stdin=subprocess.PIPE)
+
+    def wait_for(processes, expected):
+        """A reading may be of the middle of a swap."""
+        helpers.wait_for(lambda: [placed(process.pid, two) for process in processes] == expected,
+                         "the extra threads are where they should be", processes[-1])
+    older = start("older", ["sh", "-c", 'read go; exec "$@"', "sh", *helpers.held_job()])
+    helpers.wait_for_job(older)
+    younger = start("younger", helpers.held_job())
+    wait_for([younger], [(2, 1)])
+    planted = plant(helpers.segment(older.pid))
     try:
-        younger = start("younger")
-        make_way([(2, 1), (1, 2)])
-        # Without the older one nothing changes, until there is a reason to.
-        older.stdin.close()
-        older.wait(helpers.TIMEOUT_S)
-        older, younger = younger, start("youngest")
-        make_way([(1, 2), (2, 1)])
+        older.stdin.write("\n")
+        older.stdin.flush()
+        wait_for([older, younger], [(2, 1), (1, 2)])
     finally:
         planted.unlink()
     for process in (older, younger):
         process.stdin.close()
         process.wait(helpers.TIMEOUT_S)
-    traces = [(tmp_path / name).read_text("utf-8") for name in ("older", "younger", "youngest")]
-    assert ["neighbours" in trace for trace in traces] == [False, True, True]
-    done = helpers.run([helpers.built("tools/jugglectl"), "replay", "--json", tmp_path / "youngest"])
+    assert ["neighbours" in (tmp_path / name).read_text("utf-8") for name in ("older", "younger")] == [False, True]
+    done = helpers.run([helpers.built("tools/jugglectl"), "replay", "--json", tmp_path / "younger"])
     decisions = json.loads(done.stdout)["decisions"]
     assert decisions["same"] == decisions["points"] > 0
 
