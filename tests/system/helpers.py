@@ -184,6 +184,10 @@ def as_user(command, uid=NOBODY):
             "--"] + [str(part) for part in command]
 
 
+class StillRunning(AssertionError):
+    """A command has not ended in time."""
+
+
 def run(command, timeout_s=TIMEOUT_S, env=None, **options):
     """Runs a command to its end, and never hangs: the CompletedProcess, with text output.
 
@@ -203,7 +207,7 @@ def run(command, timeout_s=TIMEOUT_S, env=None, **options):
         kill_session(process)
         out, err = process.communicate()
         if isinstance(error, subprocess.TimeoutExpired):
-            raise AssertionError("still running after %g s: %s\n%s\n%s" % (
+            raise StillRunning("still running after %g s: %s\n%s\n%s" % (
                 timeout_s, " ".join(command), out, err)) from None
         raise
     return subprocess.CompletedProcess(command, process.returncode, out, err)
