@@ -10,8 +10,8 @@
  * 2,000 more at each barrier that yields. */
 #define YIELDING_LEAST 8
 #define YIELDING_HZ 1500.0
-/* When threads yield in that many intervals in a row, phases are shorter than intervals: that many
- * are taken for one interval. Fewer intervals may be one long wait. */
+/* When threads yield in LOUD_LONG intervals in a row, phases are shorter than intervals, and each
+ * interval counts as LOUD_BARRIERS. Fewer intervals in a row may be one long wait. */
 #define LOUD_LONG 8
 #define LOUD_BARRIERS 4
 

@@ -12,7 +12,8 @@
 
 #define FOLDER "/dev/shm"
 #define ENTRIES_MOST 1000 /* whoever fills the folder can't keep us busy */
-#define ALIVE_NS UINT64_C(1000000000) /* since the last interval, or that many periods: */
+/* A juggle without an interval for that long, and for that many periods, is dead or stopped. */
+#define ALIVE_NS UINT64_C(1000000000)
 #define ALIVE_PERIODS 3
 
 static void count_threads(
@@ -44,8 +45,10 @@ static bool is_alive(const struct telemetry *other, uint64_t now_ns)
 {
 	uint64_t periods_ns = ALIVE_PERIODS * telemetry_get(&other->period_ns);
 
-	return now_ns - telemetry_get(&other->heartbeat_ns) <
-	       (periods_ns > ALIVE_NS ? periods_ns : ALIVE_NS);
+	/* It may have balanced since now_ns was read. */
+	return telemetry_get(&other->heartbeat_ns) +
+		       (periods_ns > ALIVE_NS ? periods_ns : ALIVE_NS) >
+	       now_ns;
 }
 
 static void count_of(pid_t pid, const struct telemetry *own, uint64_t now_ns, uint32_t *count)

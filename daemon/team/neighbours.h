@@ -19,8 +19,8 @@ struct neighbours {
 	_Atomic uint32_t threads[CPUSET_CPUS_MAX];
 };
 
-/* Count anew. A juggle that has not balanced for a second and three periods, whose segment is damaged, or that is not
- * this user's, does not count. own: this juggle's segment. */
+/* Count anew. A juggle without an interval for a second and for three periods, whose segment is
+ * damaged, or that is not this user's, does not count. own: this juggle's segment. */
 void neighbours_look(struct neighbours *neighbours, const struct telemetry *own, uint64_t now_ns);
 
 static inline uint32_t neighbours_on(const struct neighbours *neighbours, int32_t os_cpu)
