@@ -265,23 +265,20 @@ def test_a_cpu_for_each_worker(background, held, tmp_path):
 @pytest.mark.needs_cpus(2)
 @pytest.mark.parametrize("balancing", [NONE, SPLIT])
 def test_more_workers_than_cpus(held, tmp_path, balancing):
-    """Threads are moved, too, and by updates: the worker whose updates take long is behind, and
-    gets a CPU of its own. With CPU time as progress, each of the three would be behind in turn."""
+    """Threads are moved, too, and by updates: the worker whose updates take long is behind all the
+    time. With CPU time as progress, each of the three would be behind in turn. Where it computes
+    then depends on who else uses the CPUs: test_step.c has that for a machine of their own."""
     two = "%d,%d" % tuple(helpers.cpus()[:2])
     job = held(progress_job(kind="spin", balancing=balancing), "-c", two, "--trace", tmp_path / "trace")
     job.wait_for(lambda: balancer_of(job.job), "there is a segment")
     tids = job.wait_for(lambda: worker_tids(job.job, 3), "all are registered")
-    job.wait_for(lambda: all(len(helpers.mask(tid, job.job)) == 1 for tid in tids), "all are placed")
     found = helpers.wait_for_stat(job.juggle, lambda found: found["workers"] == found["threads"] == 3,
                                   "juggle knows the workers")
     seen = found["cycles"]
-
-    def slow_alone(found):
-        cpu = {thread["tid"]: thread["os_cpu"] for thread in found["thread"]}
-        return found["cycles"] > seen + 300 and cpu[tids[1]] == cpu[tids[2]] != cpu[tids[0]]
-    helpers.wait_for_stat(job.juggle, slow_alone, "300 points, and a CPU for the slow worker")
+    helpers.wait_for_stat(job.juggle, lambda found: found["cycles"] > seen + 300, "300 points")
     job.wait_for(lambda: balancing == NONE or balancer_of(job.job)[2] > 0, "something has moved")
     _, _, report = job.end()
+    assert report["migrations"] > 0
     assert (report["progress"][0]["moves"] > 0) == (balancing == SPLIT)
     points = traces.Trace(tmp_path / "trace").points
     last = [min(point, key=point.get) for point in points.values() if set(point) == set(tids)]

@@ -634,6 +634,35 @@ static void test_updates(void **unused)
 	machine_deinit(&machine);
 }
 
+/* The thread whose updates take long is behind for good, and keeps a CPU of its own. By CPU time each
+ * of the three would be behind in turn. */
+static void test_slow_worker_has_a_cpu(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.always = true;
+	begin(&machine, &params, 3, 2);
+	go_on(&machine, 20 * MS);
+	for (int i = 0; i < 200; i++) {
+		uint64_t ran_ns[3];
+		for (size_t row = 0; row < 3; row++)
+			ran_ns[row] = machine.sight[row].run_ns;
+		all_run(&machine, 4 * MS);
+		for (size_t row = 0; row < 3; row++) {
+			machine.sight[row].role = POLICY_ROLE_WORKER;
+			machine.sight[row].news |= POLICY_UPDATES;
+			machine.sight[row].updates +=
+				(machine.sight[row].run_ns - ran_ns[row]) / (row == 0 ? 1000000 : 100000);
+		}
+		step(&machine, 4 * MS);
+		if (i >= 50)
+			assert_int_equal(confined_to(&machine, machine.sight[0].cpu), 1);
+	}
+	machine_deinit(&machine);
+}
+
 /* Work in any unit counts as time at its mean rate. */
 static void test_by_work(void **unused)
 {
@@ -700,6 +729,7 @@ int main(void)
 		cmocka_unit_test(test_enter_forgets_leads),
 		cmocka_unit_test(test_equal_progress),
 		cmocka_unit_test(test_updates),
+		cmocka_unit_test(test_slow_worker_has_a_cpu),
 		cmocka_unit_test(test_by_work),
 		cmocka_unit_test(test_no_news),
 	};
