@@ -211,6 +211,7 @@ def test_other_policies_leave_it_alone(held, policy):
     before = job.points()
     job.wait_for(
         lambda: seen.add(job.who()) or job.points() > before + 50, "its own threads balance")
+    helpers.wait_for_stat(job.juggle, lambda found: found["workers"] == 3, "juggle knows the workers")
     helpers.wait_for_looks(job.balancer)
     assert job.balancer not in seen
     _, err, report = job.end()
@@ -223,6 +224,7 @@ def test_other_policies_leave_it_alone(held, policy):
 def test_no_balancing_is_wanted(held):
     job = held(progress_job(balancing=NONE))
     job.wait_for(lambda: balancer_of(job.job), "there is a segment")
+    helpers.wait_for_stat(job.juggle, lambda found: found["workers"] == 3, "juggle knows the workers")
     helpers.wait_for_looks(job.balancer)
     assert balancer_of(job.job) == (0, 0, 0)
     _, _, report = job.end()
