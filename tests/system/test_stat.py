@@ -30,15 +30,6 @@ def wrapped(juggle, background):
 
 
 @pytest.fixture
-def solver(app, background):
-    """The Popen of a solver without juggle, which balances itself."""
-    process = background([app("jacobi"), "-q", "-t", "2", "-n", "1000000000", "--grid", "64x64"])
-    helpers.wait_for(lambda: os.path.exists("/dev/shm/progress.%d.%d" % (os.geteuid(), process.pid)), "segment",
-                     process)
-    return process
-
-
-@pytest.fixture
 def stat(run_jugglectl):
     """stat(JOB, OPTION...): the output lines of a stat that has to succeed without messages."""
     def run(job, *options):
@@ -54,6 +45,16 @@ def record(stat):
     return lambda job, *options: json.loads(stat(job, "--json", *options)[0])
 
 
+@pytest.fixture
+def solver(app, background, record):
+    """The Popen of a solver without juggle, which balances itself; its workers are there."""
+    process = background([app("jacobi"), "-q", "-t", "2", "-n", "1000000000", "--grid", "64x64"])
+    helpers.wait_for(lambda: os.path.exists("/dev/shm/progress.%d.%d" % (os.geteuid(), process.pid)), "segment",
+                     process)
+    helpers.wait_for(lambda: len(record(process.pid)["thread"]) == 2, "workers", process)
+    return process
+
+
 def found(record, job, threads):
     """The record of a job, once juggle has found its threads."""
     def look():
@@ -66,7 +67,6 @@ def found(record, job, threads):
 
 def test_keys(record, solver):
     outer, inner = keys_of_page("jugglectl-stat.1", "RESULT FORMAT")
-    helpers.wait_for(lambda: record(solver.pid)["thread"], "its workers begin", solver)
     result = record(solver.pid)
     assert outer - set(LISTS) == set(result)
     assert set(inner) == {*TABLES, *LISTS}
