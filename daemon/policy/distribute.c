@@ -14,9 +14,12 @@ void policy_count(const struct policy_thread *threads, size_t n, struct policy_c
 			cpus[threads[i].cpu].threads++;
 }
 
-/* Does a CPU have fewer threads than another, or as many, and fewer of other jobs? */
+/* Does a CPU have fewer threads than another, or as many, and fewer of other jobs? CPUs that were
+ * taken count as the fullest. */
 static bool emptier(const struct policy_cpu *cpu, const struct policy_cpu *than)
 {
+	if (cpu->taken != than->taken)
+		return than->taken;
 	return cpu->threads != than->threads ? cpu->threads < than->threads
 					     : cpu->neighbours < than->neighbours;
 }
@@ -30,11 +33,12 @@ static size_t emptiest(const struct policy_cpu *cpus, size_t m)
 	return best;
 }
 
+/* Of those that were not taken, which there always are. */
 static size_t fullest(const struct policy_cpu *cpus, size_t m)
 {
-	size_t best = 0;
-	for (size_t j = 1; j < m; j++)
-		if (emptier(&cpus[best], &cpus[j]))
+	size_t best = m;
+	for (size_t j = 0; j < m; j++)
+		if (!cpus[j].taken && (best == m || emptier(&cpus[best], &cpus[j])))
 			best = j;
 	return best;
 }
@@ -43,7 +47,7 @@ void policy_place(struct policy_thread *threads, size_t n, struct policy_cpu *cp
 {
 	policy_count(threads, n, cpus, m);
 	for (size_t i = 0; i < n; i++) {
-		if (!threads[i].computes || threads[i].cpu != POLICY_NO_CPU)
+		if (!threads[i].computes || threads[i].loose || threads[i].cpu != POLICY_NO_CPU)
 			continue;
 		size_t to = emptiest(cpus, m);
 		threads[i].cpu = (int32_t)to;

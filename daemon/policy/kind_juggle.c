@@ -7,6 +7,9 @@
 #include "daemon/policy/step.h"
 #include "daemon/policy/swap.h"
 
+/* A CPU that was taken will be taken again. */
+#define TAKEN_MEMORY_NS UINT64_C(10000000000)
+
 /* Do phases, by yields, leave no time for turns? */
 static bool short_yields(const struct policy *policy)
 {
@@ -37,6 +40,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 		window.sleeps, window.threads);
 	window.phase_ns = policy->phases.sleeps.phase_ns;
 	window.short_yields = short_yields(policy);
+	window.taken = policy->taken_ns > 0 && now_ns - policy->taken_ns < TAKEN_MEMORY_NS;
 	if (policy_regime_update(chooser, &window))
 		policy_enter(policy, chooser->regime, now_ns);
 	else
@@ -58,6 +62,7 @@ const struct policy_kind policy_kind_juggle = {
 	.summary = "keep all threads at the same rate",
 	.windows = true,
 	.makes_way = true,
+	.leaves_taken = true,
 	.choose = choose,
 	.balance = balance,
 };

@@ -42,7 +42,7 @@ static void take_joining(struct policy *policy, const struct policy_observation 
 			!stays(policy, observation, i))
 			continue;
 		thread->computes = true;
-		thread->assigned = false;
+		thread->assigned = thread->loose = false;
 		/* It joins at the mean of the others, neither ahead nor behind. */
 		thread->progress_ns = mean_ns;
 		thread->runnable = 0;
@@ -57,7 +57,7 @@ static void take_leaving(struct policy *policy, const struct policy_observation 
 		if (should_compute(thread, &observation->thread[i]) ||
 			(!thread->computes && !thread->assigned))
 			continue;
-		thread->computes = thread->assigned = false;
+		thread->computes = thread->assigned = thread->loose = false;
 		thread->cpu = POLICY_NO_CPU;
 		policy->domain[policy->params.domain].threads--;
 	}

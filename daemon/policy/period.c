@@ -127,14 +127,17 @@ static uint64_t period_ns(struct policy *policy, uint64_t now_ns)
 }
 
 /* Threads that sleep or yield give way by themselves: a ticker would only disturb them. So it would
- * workers between whom subdomains move, as they wait for nobody. */
+ * workers between whom subdomains move, as they wait for nobody. Where threads starve, a ticker shows
+ * whether they could run. */
 static void set_ticks(struct policy *policy)
 {
 	const struct policy_chooser *chooser = &policy->chooser;
-	bool spins = policy_swaps(policy) && chooser->spins && !chooser->subdomains;
+	bool spins = chooser->spins && !chooser->subdomains;
 
 	for (size_t j = 0; j < policy->m; j++)
-		policy->cpu[j].tick = spins && policy->cpu[j].threads > 1;
+		policy->cpu[j].tick = policy_swaps(policy) &&
+				      ((spins && policy->cpu[j].threads > 1) ||
+					      policy->cpu[j].taken || policy->cpu[j].silent_ns > 0);
 }
 
 void policy_measure_point(struct policy *policy, uint64_t cost_ns)

@@ -47,6 +47,7 @@ struct policy_params {
 	bool always; /* balance whenever there are enough threads, without trials */
 	uint32_t expected; /* compute threads, of all domains, before the first placement; 0: any */
 	bool by_work; /* policy_sight.work counts something else than ns, such as instructions */
+	bool tickers; /* the caller has a ticker for each CPU, and fills in policy_observation.ticked */
 	uint32_t domain; /* this domain: its index in policy_observation.domain */
 	uint32_t domains; /* the length of that array, at least 1 */
 	uint64_t start_ns; /* when the job began */
@@ -111,6 +112,8 @@ struct policy_observation {
 	const struct policy_domain *domain; /* all of them, this one included */
 	/* By CPU: threads that older balancers of other jobs confine to it. NULL: none. */
 	const uint32_t *neighbours;
+	/* By CPU: has its ticker run since the interval before? NULL where there are no tickers. */
+	const uint32_t *ticked;
 	bool may_hand_over; /* false: new threads stay in this domain */
 };
 
@@ -157,8 +160,17 @@ struct policy_cpu {
 	int32_t os_cpu;
 	uint32_t threads; /* confined to it */
 	uint32_t neighbours; /* of other jobs, which this one makes way for */
-	bool tick; /* decided: threads spin there, and need a ticker to take turns more often */
-	uint64_t ran_ns; /* when one of its threads was last seen to have run */
+	/* Decided: it needs a ticker. Threads that spin there take turns more often then; and it shows
+	 * that the CPU has not been taken. */
+	bool tick;
+	bool taken; /* nothing of ours can run there: it has no threads */
+	uint64_t silent_ns; /* since when a thread starves and the ticker does not run; 0: neither */
+	uint64_t until_ns, retry_ns; /* when it is tried again, and how long later the next time */
+	bool tried; /* this is such a time */
+	uint64_t patience_ns; /* silent for that long, it counts as taken */
+	bool heard; /* its ticker was waited for, and has run */
+	uint64_t ran_ns; /* when one of its threads last ran there, or it had none */
+	bool stands; /* one of them waits, and has not run in the interval */
 	uint32_t states; /* how many of them need to be sampled for their state */
 	/* At the last balancing point (Section 2): */
 	double speed; /* mean progress of its threads in the period, idle time discounted */
@@ -192,6 +204,7 @@ struct policy_thread {
 	int64_t progress_ns; /* total progress since it joined the others: P of the paper */
 	bool behind;
 	bool moved; /* this balancing point moves it */
+	bool loose; /* its CPU was taken: left to the kernel meanwhile, or from the next interval on */
 	double runnable; /* share of the last periods in which it ran or waited for a CPU */
 	uint32_t periods;
 	/* Totals of its last sample: */
@@ -200,6 +213,7 @@ struct policy_thread {
 	uint64_t ran_ns; /* when it was last seen to have run, or met */
 	uint64_t starved_ns; /* waits counted in advance of the kernel */
 	bool asleep; /* it was seen to sleep, and slept since the last sample */
+	bool stands; /* it waited since the last sample, and has not run on its CPU */
 	bool starves; /* it waited since the last sample, and has not run for POLICY_STILL_NS */
 	uint64_t total_run_ns, total_wait_ns, total_slices, total_work;
 	bool counted; /* total_updates is valid */
@@ -232,6 +246,7 @@ struct policy {
 		uint64_t start_ns, run_ns, wait_ns;
 		uint64_t number;
 	} window; /* whose outcome goes to the chooser */
+	uint64_t taken_ns; /* when a CPU was last found to be taken; 0: never */
 	struct policy_phases phases;
 	double point_ns; /* the mean cost of a balancing point: CPU time, as observed */
 	uint32_t points; /* behind that mean */

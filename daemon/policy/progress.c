@@ -14,17 +14,17 @@
 
 #define UPDATE_PERIODS 64 /* over which the time of an update is smoothed */
 
-/* The kernel counts a wait when it ends. Until then a thread that starves looks like one that
- * sleeps, except for its state. */
+/* The kernel counts a wait when it ends. Until then a thread that stands still looks like one that
+ * sleeps, except for its state. What it ran before a move does not count. */
 static void take_wait(
 	struct policy_thread *thread, const struct policy_sight *sight, uint64_t elapsed_ns)
 {
-	if (thread->run_ns == 0 && thread->wait_ns == 0) {
+	if (thread->run_ns <= thread->left_ns && thread->wait_ns == 0) {
 		bool known = sight->news & POLICY_STATE;
 		thread->asleep = known && !sight->runnable;
-		if (known && sight->runnable) {
-			thread->wait_ns = elapsed_ns;
-			thread->starved_ns += elapsed_ns;
+		if (known && sight->runnable && elapsed_ns > thread->run_ns) {
+			thread->wait_ns = elapsed_ns - thread->run_ns;
+			thread->starved_ns += thread->wait_ns;
 		}
 		return;
 	}
@@ -49,6 +49,7 @@ static uint64_t take_times(
 			thread->left_ns = sight->moved_run_ns - thread->total_run_ns;
 		elapsed_ns = now_ns - thread->seen_ns;
 		take_wait(thread, sight, elapsed_ns);
+		thread->stands = thread->wait_ns > 0 && thread->run_ns <= thread->left_ns;
 	}
 	if (!thread->seen || thread->run_ns > 0)
 		thread->ran_ns = now_ns;
@@ -144,7 +145,7 @@ static void end(struct policy *policy, struct policy_thread *thread)
 {
 	if (thread->computes || thread->assigned)
 		policy->domain[policy->params.domain].threads--;
-	thread->computes = thread->assigned = false;
+	thread->computes = thread->assigned = thread->loose = false;
 	thread->ended = true;
 	thread->cpu = POLICY_NO_CPU;
 }
@@ -161,7 +162,7 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 
 		thread->run_ns = thread->wait_ns = thread->gain_ns = thread->left_ns = 0;
 		thread->slices = thread->work = 0;
-		thread->asleep = thread->starves = false;
+		thread->asleep = thread->stands = thread->starves = false;
 		if (sight->news & POLICY_END) {
 			fewer |= thread->computes;
 			end(policy, thread);

@@ -249,7 +249,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
 	if (chooser->subdomains && window->threads == window->cpus)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_SUBDOMAINS);
-	if (!chooser->always && window->threads == window->cpus &&
+	if (!chooser->always && !window->taken && window->threads == window->cpus &&
 		(double)window->wait_ns < WAIT_SHARE * elapsed * window->threads)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_NO_CONTEST);
 	double rate = window->sleeps / elapsed * 1e9;

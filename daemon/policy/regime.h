@@ -41,6 +41,7 @@ struct policy_window {
 	bool short_yields; /* by yields, phases are too short for turns to gain anything */
 	uint32_t threads; /* compute threads */
 	uint32_t cpus;
+	bool taken; /* some CPU was taken by others, lately */
 };
 
 /* What is known of one regime. */

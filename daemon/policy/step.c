@@ -108,6 +108,7 @@ void policy_enter(struct policy *policy, enum policy_regime regime, uint64_t now
 		if (regime == POLICY_ASIDE)
 			thread->cpu = POLICY_NO_CPU;
 	}
+	policy_forget_taken(policy, now_ns);
 	if (regime == POLICY_BALANCE)
 		policy_place(policy->thread, policy->n, policy->cpu, policy->m);
 	policy->regime = regime;
@@ -188,33 +189,6 @@ static void decide(struct policy *policy, enum policy_regime before)
 	decision->changed = policy->regime != before;
 }
 
-/* A CPU whose threads all stand still may have been taken by others, or they sleep. The states of
- * that many threads tell. */
-#define STATES_PER_CPU 4
-
-static void ask_states(struct policy *policy, uint64_t now_ns)
-{
-	for (size_t j = 0; j < policy->m; j++) {
-		policy->cpu[j].ran_ns = 0;
-		policy->cpu[j].states = 0;
-	}
-	for (size_t i = 0; i < policy->n; i++) {
-		const struct policy_thread *thread = &policy->thread[i];
-		if (thread->cpu != POLICY_NO_CPU &&
-			thread->ran_ns > policy->cpu[thread->cpu].ran_ns)
-			policy->cpu[thread->cpu].ran_ns = thread->ran_ns;
-	}
-	for (size_t i = 0; i < policy->n; i++) {
-		struct policy_thread *thread = &policy->thread[i];
-		if (thread->cpu == POLICY_NO_CPU)
-			continue;
-		struct policy_cpu *cpu = &policy->cpu[thread->cpu];
-		if (now_ns - cpu->ran_ns < POLICY_STILL_NS || cpu->states++ >= STATES_PER_CPU)
-			continue;
-		thread->look |= POLICY_STATE;
-	}
-}
-
 /* What to sample next: all threads for a member interval, else those that compute. */
 static void ask(struct policy *policy, uint64_t now_ns)
 {
@@ -230,8 +204,8 @@ static void ask(struct policy *policy, uint64_t now_ns)
 		if (thread->computes && policy_swaps(policy))
 			thread->look |= POLICY_UPDATES;
 	}
-	if (policy_swaps(policy) && policy->params.kind->windows)
-		ask_states(policy, now_ns);
+	if (policy_swaps(policy) && policy->params.kind->leaves_taken)
+		policy_ask_states(policy, now_ns);
 	policy_window_ask(policy, next_ns);
 }
 
@@ -254,7 +228,9 @@ const struct policy_decision *policy_step(
 		kind->choose(policy, observation);
 	}
 	size_t moved = 0;
-	if (policy->decision.members && policy_swaps(policy) && kind->makes_way)
+	if (policy_swaps(policy) && kind->leaves_taken)
+		moved = policy_leave_taken(policy, observation);
+	if (moved == 0 && policy->decision.members && policy_swaps(policy) && kind->makes_way)
 		moved = policy_make_way(policy->thread, policy->n, policy->cpu, policy->m);
 	if (moved == 0 && policy_swaps(policy))
 		moved = kind->balance(policy);

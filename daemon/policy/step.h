@@ -31,6 +31,16 @@ bool policy_is_complete(struct policy *policy);
 bool policy_subdomains_move(
 	const struct policy *policy, const struct policy_observation *observation);
 
+/* ---- taken.c ---- */
+
+/* Do without CPUs that others have taken, and use them again when they are back. Returns whether
+ * threads have moved for that. */
+bool policy_leave_taken(struct policy *policy, const struct policy_observation *observation);
+/* All CPUs count as free. */
+void policy_forget_taken(struct policy *policy, uint64_t now_ns);
+/* Ask for the states of threads on CPUs that stand still. */
+void policy_ask_states(struct policy *policy, uint64_t now_ns);
+
 /* ---- window.c ---- */
 
 /* A window opens with this interval. */

@@ -115,6 +115,9 @@ void team_carry_out(struct team *team, const struct policy_decision *decision)
 	}
 	if (between_cpus)
 		migrate(team, decision);
+	for (size_t j = 0; j < team->policy.m; j++)
+		if (team->policy.cpu[j].taken)
+			shun_taken(&team->shun, team->policy.cpu[j].os_cpu, team->policy.last_ns);
 	for (size_t j = 0; j < team->policy.m && team->ticker != NULL; j++)
 		ticker_set(&team->ticker[j], team->policy.cpu[j].tick);
 }

@@ -126,6 +126,12 @@ static void look_at_neighbours(struct team *team)
 			neighbours_on(team->context->neighbours, policy->cpu[j].os_cpu);
 }
 
+static void look_at_tickers(struct team *team)
+{
+	for (size_t j = 0; j < team->policy.m && team->ticker != NULL; j++)
+		team->ticked[j] = ticker_ran(&team->ticker[j]);
+}
+
 uint64_t team_look(struct team *team)
 {
 	bool members = team->policy.decision.members_next;
@@ -136,6 +142,7 @@ uint64_t team_look(struct team *team)
 	uint64_t now_ns = clock_monotonic_ns();
 	look_at_sleeps(team);
 	look_at_states(team);
+	look_at_tickers(team);
 	if (members) {
 		look_at_rules(team, now_ns);
 		look_at_neighbours(team);

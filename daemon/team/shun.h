@@ -14,12 +14,15 @@
 struct shun {
 	struct cpuset mask; /* of the thread, otherwise */
 	int os_cpu; /* shunned; -1: none */
+	uint64_t late_ns; /* how long the thread waited there */
 	uint64_t until_ns;
 	int slept_on; /* the CPU where the thread went to sleep */
 };
 
 /* For the calling thread, before its first sleep. */
 void shun_init(struct shun *shun);
+/* Others have taken that CPU. */
+void shun_taken(struct shun *shun, int os_cpu, uint64_t now_ns);
 /* Before each sleep. */
 void shun_sleep(struct shun *shun);
 /* After it, when the thread runs that much later than it wanted to. */

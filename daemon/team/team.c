@@ -121,7 +121,8 @@ static void step(struct team *team)
 		.threads = team->n,
 		.cost_ns = team->cost_ns,
 		.domain = team->domain,
-		.neighbours = team->neighbours};
+		.neighbours = team->neighbours,
+		.ticked = team->ticked};
 
 	observation.may_hand_over = exchange_enter(exchange, members, team->domain);
 	const struct policy_decision *decision = policy_step(&team->policy, &observation);
@@ -188,6 +189,7 @@ static void free_memory(struct team *team)
 	free(team->slot);
 	free(team->domain);
 	free(team->neighbours);
+	free(team->ticked);
 	pthread_mutex_destroy(&team->lock);
 	free(team);
 }
@@ -225,6 +227,8 @@ static int init_policy(struct team *team, const struct topology_cpu *cpu, size_t
 		.margin_ns = options->margin_ns,
 		.always = options->always,
 		.expected = options->threads,
+		.tickers = options->policy->balance != NULL &&
+			   (options->period_auto || options->policy->leaves_taken),
 		.by_work = strcmp(sampler_progress_unit(team->sampler), "ns") != 0,
 		.domain = (uint32_t)cpu[0].domain,
 		.domains = (uint32_t)team->context->exchange->domains,
@@ -249,7 +253,6 @@ static int init_policy(struct team *team, const struct topology_cpu *cpu, size_t
 int team_new(struct team **out, const struct team_context *context, const struct topology_cpu *cpu,
 	size_t count)
 {
-	const struct options *options = context->options;
 	struct team *team = calloc(1, sizeof *team);
 
 	if (team == NULL)
@@ -258,14 +261,15 @@ int team_new(struct team **out, const struct team_context *context, const struct
 	team->context = context;
 	team->domain = calloc(context->exchange->domains, sizeof *team->domain);
 	team->neighbours = calloc(count, sizeof *team->neighbours);
-	int r = team->domain == NULL || team->neighbours == NULL
+	team->ticked = calloc(count, sizeof *team->ticked);
+	int r = team->domain == NULL || team->neighbours == NULL || team->ticked == NULL
 			? -ENOMEM
 			: sampler_new(&team->sampler, context->sampler);
 	if (r == 0)
 		r = init_policy(team, cpu, count);
 	if (r == 0 && cpu[0].domain == 0)
 		r = start_watch(team);
-	if (r == 0 && options->period_auto && options->policy->balance != NULL)
+	if (r == 0 && team->policy.params.tickers)
 		r = start_tickers(team);
 	if (r == 0)
 		r = -pthread_create(&team->runner, NULL, team_main, team);

@@ -13,6 +13,9 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
+
+#include "daemon/base/cpuset.h"
 
 struct ticker {
 	pthread_t thread;
@@ -20,11 +23,16 @@ struct ticker {
 	int os_cpu;
 	uint64_t period_ns;
 	_Atomic uint32_t state; /* futex */
+	_Atomic uint32_t ran; /* 1 when it has, while on */
+	_Atomic pid_t tid;
+	struct cpuset mask; /* of the thread that started it */
 };
 
 /* Start a ticker for a CPU; it is off. The object must not move. Returns 0 or a negative
  * errno. */
 int ticker_init(struct ticker *ticker, int os_cpu, uint64_t period_ns);
+/* Has it run since the call before? */
+bool ticker_ran(struct ticker *ticker);
 /* Ends the thread; takes up to a period. Accepts a zeroed object. */
 void ticker_deinit(struct ticker *ticker);
 /* Cheap when nothing changes. Not to be called by several threads at a time. */

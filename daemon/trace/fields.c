@@ -55,6 +55,17 @@ bool trace_take_word(struct trace_parser *p, const char *word)
 	return true;
 }
 
+bool trace_take_flag(struct trace_parser *p, const char *word)
+{
+	size_t bytes = strlen(word), left = (size_t)(p->stop - p->field);
+
+	if (left < bytes || memcmp(p->field, word, bytes) != 0 ||
+		(left > bytes && p->field[bytes] != ' '))
+		return false;
+	p->field += left > bytes ? bytes + 1 : bytes;
+	return true;
+}
+
 bool trace_take_number(struct trace_parser *p, char mark, uint64_t max, uint64_t *out)
 {
 	const char *at = p->field;

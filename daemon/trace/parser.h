@@ -32,7 +32,7 @@ struct trace_memory {
 	struct trace_array cpu, team, birth, regime;
 	struct trace_array point;
 	/* Of all points together: */
-	struct trace_array thread, other, newcomer, move, change, handover, load, neighbours;
+	struct trace_array thread, other, newcomer, move, change, handover, load, neighbours, ticked;
 	struct trace_array published, give, sample;
 	struct trace_array owner; /* of all of `published` */
 	struct trace_array update; /* of all of `sample` */
@@ -75,6 +75,9 @@ bool trace_next_line(struct trace_parser *p);
 
 /* Does the rest of the line begin with this word and a blank? Goes past them if so. */
 bool trace_take_word(struct trace_parser *p, const char *word);
+
+/* The same, with a blank or the end of the line. */
+bool trace_take_flag(struct trace_parser *p, const char *word);
 
 /* A number from 0 to max, up to the end of the line or to `mark`, which is skipped. */
 bool trace_take_number(struct trace_parser *p, char mark, uint64_t max, uint64_t *out);

@@ -33,25 +33,14 @@ static bool take_letter(struct trace_parser *p, const char *letters, char *out)
 	return true;
 }
 
-static bool take_flag(struct trace_parser *p, const char *word)
-{
-	size_t bytes = strlen(word), left = (size_t)(p->stop - p->field);
-
-	if (left < bytes || memcmp(p->field, word, bytes) != 0 ||
-		(left > bytes && p->field[bytes] != ' '))
-		return false;
-	p->field += left > bytes ? bytes + 1 : bytes;
-	return true;
-}
-
 /* Optional fields at the end of a line, in this order. */
 static bool take_more(struct trace_parser *p, struct trace_thread *thread)
 {
 	uint64_t rule = 0, role = 0;
 
-	if (take_flag(p, "unseen"))
+	if (trace_take_flag(p, "unseen"))
 		thread->news &= (uint8_t)~POLICY_TIMES;
-	if (take_flag(p, "asleep"))
+	if (trace_take_flag(p, "asleep"))
 		thread->news |= POLICY_STATE;
 	thread->work = thread->run_ns;
 	(void)trace_take_named(p, "work", TRACE_NUMBER_MAX, &thread->work);
@@ -221,14 +210,16 @@ static int read_line(struct trace_parser *p, struct trace_point *point)
 	if (trace_take_word(p, "neighbours"))
 		return read_counts(
 			p, &p->memory->neighbours, TRACE_OS_CPU_MAX + 1, &point->neighbour_cpus);
+	if (trace_take_word(p, "ticked"))
+		return read_counts(p, &p->memory->ticked, TRACE_OS_CPU_MAX + 1, &point->ticked_cpus);
 	return trace_refuse(p, "a point with fewer lines than it announces");
 }
 
 static bool take_flags(struct trace_parser *p, struct trace_point *point)
 {
-	point->may_hand_over = take_flag(p, "all,open");
-	point->members = point->may_hand_over || take_flag(p, "all");
-	if (!point->members && !take_flag(p, "some"))
+	point->may_hand_over = trace_take_flag(p, "all,open");
+	point->members = point->may_hand_over || trace_take_flag(p, "all");
+	if (!point->members && !trace_take_flag(p, "some"))
 		return false;
 	(void)trace_take_named(p, "cost", TRACE_NUMBER_MAX, &point->cost_ns);
 	return p->field == p->stop && p->stop[-1] != ' ';

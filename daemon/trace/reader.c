@@ -147,9 +147,11 @@ static int read_team(struct trace_parser *p)
 		!trace_take_number(p, ' ', TRACE_DOMAINS_MAX, &domains) || domains <= team.domain ||
 		!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &team.seed))
 		return trace_refuse(p, "a damaged team record");
-	size_t bytes = (size_t)(p->stop - p->field);
-	team.by_work = bytes == 4 && memcmp(p->field, "work", 4) == 0;
-	if (!team.by_work && !(bytes == 2 && memcmp(p->field, "ns", 2) == 0))
+	team.by_work = trace_take_flag(p, "work");
+	if (!team.by_work && !trace_take_flag(p, "ns"))
+		return trace_refuse(p, "a damaged team record");
+	team.tickers = trace_take_flag(p, "tickers");
+	if (p->field < p->stop || p->stop[-1] == ' ')
 		return trace_refuse(p, "a damaged team record");
 	team.domains = (uint32_t)domains;
 	struct trace_team *out = trace_append(&p->memory->team, sizeof(*out));
@@ -336,6 +338,7 @@ static void complete_points(struct trace_memory *memory)
 	const char *newcomer = memory->newcomer.item, *load = memory->load.item;
 	const char *move = memory->move.item, *change = memory->change.item;
 	const char *handover = memory->handover.item, *neighbours = memory->neighbours.item;
+	const char *ticked = memory->ticked.item;
 
 	for (size_t i = 0; i < memory->point.count; i++, point++) {
 		point->thread = take(&thread, point->threads, sizeof(*point->thread));
@@ -344,6 +347,7 @@ static void complete_points(struct trace_memory *memory)
 		point->load = take(&load, point->loads, sizeof(*point->load));
 		point->neighbours =
 			take(&neighbours, point->neighbour_cpus, sizeof(*point->neighbours));
+		point->ticked = take(&ticked, point->ticked_cpus, sizeof(*point->ticked));
 		point->move = take(&move, point->moves, sizeof(*point->move));
 		point->change = take(&change, point->changes, sizeof(*point->change));
 		point->handover = take(&handover, point->handovers, sizeof(*point->handover));
@@ -439,6 +443,7 @@ void trace_file_deinit(struct trace_file *trace)
 	free(memory->handover.item);
 	free(memory->load.item);
 	free(memory->neighbours.item);
+	free(memory->ticked.item);
 	free(memory->published.item);
 	free(memory->give.item);
 	free(memory->sample.item);

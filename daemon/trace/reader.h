@@ -62,6 +62,8 @@ struct trace_point {
 	size_t loads;
 	const uint32_t *neighbours; /* by CPU of the domain; NULL: as before */
 	size_t neighbour_cpus;
+	const uint32_t *ticked; /* by CPU of the domain: did its ticker run? NULL: none did */
+	size_t ticked_cpus;
 	const struct trace_thread *thread; /* all compute threads */
 	size_t threads;
 	const struct trace_thread *other; /* others with news */
@@ -85,7 +87,7 @@ struct trace_team {
 	uint64_t now_ns;
 	uint32_t domain, domains;
 	uint64_t seed;
-	bool by_work;
+	bool by_work, tickers;
 	size_t first_cpu, cpus; /* in trace->cpu: all CPUs from now on, of all domains */
 	size_t first_point; /* in trace->point: no earlier one belongs to it */
 };

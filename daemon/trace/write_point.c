@@ -18,8 +18,9 @@ void trace_team(struct trace *trace, const struct policy *policy)
 	const struct policy_params *params = &policy->params;
 
 	trace_begin(trace);
-	trace_print(trace, "team %llu %u %u %llu %s\n", (number)params->begin_ns, params->domain,
-		params->domains, (number)params->seed, params->by_work ? "work" : "ns");
+	trace_print(trace, "team %llu %u %u %llu %s%s\n", (number)params->begin_ns, params->domain,
+		params->domains, (number)params->seed, params->by_work ? "work" : "ns",
+		params->tickers ? " tickers" : "");
 	trace_end(trace);
 }
 
@@ -128,17 +129,25 @@ static void print_decision(struct trace *trace, const struct policy *policy,
 		policy_reason_text(decision->reason));
 }
 
+static bool any_heard(const struct policy *policy)
+{
+	for (size_t j = 0; j < policy->m; j++)
+		if (policy->cpu[j].heard)
+			return true;
+	return false;
+}
+
 void trace_point(struct trace *trace, const struct policy *policy,
 	const struct policy_observation *observation)
 {
 	const struct policy_decision *decision = &policy->decision;
 	bool domains = decision->members && policy->params.domains > 1;
-	bool neighbours = decision->neighbours_changed;
+	bool neighbours = decision->neighbours_changed, ticked = any_heard(policy);
 
 	if (trace == NULL)
 		return;
 	size_t lines = print_threads(trace, policy, observation, false) + domains + neighbours +
-		       decision->moves + decision->handovers + 1;
+		       ticked + decision->moves + decision->handovers + 1;
 	trace_begin(trace);
 	trace_print(trace, "point %llu %u %llu %zu %s%s", (number)observation->now_ns,
 		policy->params.domain, (number)decision->elapsed_ns, lines,
@@ -156,6 +165,12 @@ void trace_point(struct trace *trace, const struct policy *policy,
 		trace_print(trace, "neighbours");
 		for (size_t j = 0; j < policy->m; j++)
 			trace_print(trace, " %u", policy->cpu[j].neighbours);
+		trace_print(trace, "\n");
+	}
+	if (ticked) {
+		trace_print(trace, "ticked");
+		for (size_t j = 0; j < policy->m; j++)
+			trace_print(trace, " %d", policy->cpu[j].heard);
 		trace_print(trace, "\n");
 	}
 	print_threads(trace, policy, observation, true);

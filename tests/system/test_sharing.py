@@ -35,9 +35,16 @@ def test_as_many_threads_as_cpus_under_load(juggle, app, background, two, tmp_pa
     assert found["migrations"] > 0
 
 
+def assert_replays(trace):
+    done = helpers.run([helpers.built("tools/jugglectl"), "replay", "--json", trace])
+    decisions = json.loads(done.stdout)["decisions"]
+    assert decisions["same"] == decisions["points"] > 0
+
+
 def test_threads_do_not_starve(juggle, app, background, two, tmp_path):
     """A real-time thread takes a CPU for 600 ms of each second. The kernel counts no wait until it
-    ends, but juggle sees it, counts each period as a wait, and both threads go on in turn."""
+    ends, but juggle sees it, counts each period as a wait, and does without that CPU until its
+    ticker runs again. The trace replays."""
     realtime = ["chrt", "-f", "1"]
     if helpers.run([*realtime, "true"]).returncode != 0:
         pytest.skip("no right to start a real-time thread")
@@ -47,13 +54,15 @@ def test_threads_do_not_starve(juggle, app, background, two, tmp_path):
     done = helpers.run([juggle, "-q", "-c", two, "--always", "-i", "10ms", "--trace", trace, "--",
                         app("ubench"), "-q", "-t", "2", "-e", "500ms", "-p", "4", "-b", "spin"])
     assert done.returncode == 0, done.stderr
-    starved = moved = 0
+    starved = moved = back = 0
     for words in map(str.split, trace.read_text("utf-8").splitlines()):
         if words[0] == "point":
             elapsed_ns = words[3]
         starved += words[0] == "thread" and words[4] == "0" and words[5] == elapsed_ns
         moved += words[0] == "move" and "-1" not in words
-    assert starved >= 3 and moved >= 3
+        back += words[0] == "ticked" and "1" in words
+    assert starved >= 3 and moved >= 3 and back >= 1
+    assert_replays(trace)
 
 
 def test_two_jobs_at_once(juggle, app, background, two, tmp_path):
@@ -97,28 +106,30 @@ def test_make_way(juggle, app, background, two, tmp_path):
         return background([juggle, "-q", "-c", two, "--always", "--trace", tmp_path / name, "--", *command],
                           stdin=subprocess.PIPE)
 
-    def wait_for(processes, expected):
-        """A reading may be of the middle of a swap."""
-        helpers.wait_for(lambda: [placed(process.pid, two) for process in processes] == expected,
+    def wait_for(processes, know, *expected):
+        """A reading may be of the middle of a swap, or of a CPU that the other job had for long."""
+        helpers.wait_for(lambda: [placed(process.pid, two) for process in processes] in expected and knows() == know,
                          "the extra threads are where they should be", processes[-1])
+
+    def knows():
+        """Which of the jobs have seen the other."""
+        return [name for name in ("older", "younger") if "neighbours" in (tmp_path / name).read_text("utf-8")]
     older = start("older", ["sh", "-c", 'read go; exec "$@"', "sh", *helpers.held_job()])
     helpers.wait_for_job(older)
     younger = start("younger", helpers.held_job())
-    wait_for([younger], [(2, 1)])
+    wait_for([younger], [], [(2, 1)])
     planted = plant(helpers.segment(older.pid))
     try:
         older.stdin.write("\n")
         older.stdin.flush()
-        wait_for([older, younger], [(2, 1), (1, 2)])
+        wait_for([older, younger], ["younger"], [(2, 1), (1, 2)], [(1, 2), (2, 1)])
     finally:
         planted.unlink()
     for process in (older, younger):
         process.stdin.close()
         process.wait(helpers.TIMEOUT_S)
-    assert ["neighbours" in (tmp_path / name).read_text("utf-8") for name in ("older", "younger")] == [False, True]
-    done = helpers.run([helpers.built("tools/jugglectl"), "replay", "--json", tmp_path / "younger"])
-    decisions = json.loads(done.stdout)["decisions"]
-    assert decisions["same"] == decisions["points"] > 0
+    assert knows() == ["younger"]
+    assert_replays(tmp_path / "younger")
 
 
 def test_juggle_below_juggle(juggle, app, two, tmp_path):

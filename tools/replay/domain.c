@@ -21,9 +21,10 @@ int replay_domain_init(struct replay_domain *domain, const struct trace_file *tr
 		.team = team,
 		.cpu = calloc(team->cpus + 1, sizeof(*domain->cpu)),
 		.load = calloc(team->domains, sizeof(*domain->load)),
-		.neighbours = calloc(team->cpus + 1, sizeof(*domain->neighbours))};
+		.neighbours = calloc(team->cpus + 1, sizeof(*domain->neighbours)),
+		.ticked = calloc(team->cpus + 1, sizeof(*domain->ticked))};
 	if (os_cpu == NULL || domain->cpu == NULL || domain->load == NULL ||
-		domain->neighbours == NULL)
+		domain->neighbours == NULL || domain->ticked == NULL)
 		r = -ENOMEM;
 	for (size_t i = 0; i < team->cpus && r == 0; i++) {
 		const struct trace_cpu *cpu = &trace->cpu[team->first_cpu + i];
@@ -47,6 +48,7 @@ void replay_domain_deinit(struct replay_domain *domain)
 	free(domain->sight);
 	free(domain->load);
 	free(domain->neighbours);
+	free(domain->ticked);
 	free(domain->row_of);
 	free(domain->cpu);
 	*domain = (struct replay_domain){0};
@@ -196,6 +198,8 @@ static void set_load(struct replay_domain *domain, const struct trace_point *poi
 		domain->load[d].threads = point->load[d];
 	for (size_t j = 0; j < point->neighbour_cpus && j < domain->policy.m; j++)
 		domain->neighbours[j] = point->neighbours[j];
+	for (size_t j = 0; j < domain->policy.m; j++)
+		domain->ticked[j] = j < point->ticked_cpus ? point->ticked[j] : 0;
 }
 
 int replay_domain_step(struct replay_domain *domain, const struct trace_point *point)
@@ -218,6 +222,7 @@ int replay_domain_step(struct replay_domain *domain, const struct trace_point *p
 		.cost_ns = point->cost_ns,
 		.domain = domain->load,
 		.neighbours = domain->neighbours,
+		.ticked = domain->ticked,
 		.may_hand_over = point->may_hand_over};
 	policy_step(&domain->policy, &observation);
 	return 0;

@@ -158,6 +158,7 @@ static int begin_domains(struct follower *f, size_t point)
 			.always = f->settings.always,
 			.expected = trace->expected,
 			.by_work = team->by_work,
+			.tickers = team->tickers,
 			.domain = team->domain,
 			.domains = team->domains,
 			.start_ns = trace->start_ns,

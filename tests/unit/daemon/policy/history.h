@@ -13,6 +13,8 @@ struct history {
 	struct machine machine;
 	uint64_t seed;
 	bool asleep[ROWS_MAX];
+	bool stands[CPUS_MAX]; /* others have taken the CPU */
+	bool were_taken[CPUS_MAX]; /* the policy knew that before the step */
 	uint32_t were[CPUS_MAX]; /* threads on each CPU before the step */
 	bool refused; /* some move was not carried out since the last look at members */
 	bool ended; /* a thread with a CPU ended in this interval */
@@ -46,6 +48,7 @@ static inline void history_begin(struct history *h, uint64_t seed)
 	params.always = chance(h, 2);
 	params.expected = chance(h, 4) ? (uint32_t)random_int(&h->seed, 1, 8) : 0;
 	params.by_work = chance(h, 4);
+	params.tickers = chance(h, 2);
 	params.domains = (uint32_t)random_int(&h->seed, 1, DOMAINS_MAX);
 	params.domain = (uint32_t)random_int(&h->seed, 0, params.domains - 1);
 	params.seed = random_word(&h->seed) >> 2;
@@ -84,7 +87,9 @@ static inline void history_thread(struct history *h, size_t row, uint64_t elapse
 
 	if (chance(h, 30))
 		h->asleep[row] = !h->asleep[row];
-	if (!h->asleep[row]) {
+	if (!h->asleep[row] && sight->cpu != POLICY_NO_CPU && h->stands[sight->cpu]) {
+		sight->runnable = true;
+	} else if (!h->asleep[row]) {
 		sight->run_ns += run_ns;
 		sight->wait_ns += elapsed_ns - run_ns;
 		sight->work += run_ns * (policy->params.by_work ? 7 : 1);
@@ -96,6 +101,8 @@ static inline void history_thread(struct history *h, size_t row, uint64_t elapse
 	/* Looks can fail, and callers may see more than the policy asked for. */
 	if (look & POLICY_TIMES ? !chance(h, 20) : chance(h, 20))
 		sight->news |= POLICY_TIMES;
+	if (look & POLICY_STATE && !chance(h, 10))
+		sight->news |= POLICY_STATE;
 	if (look & POLICY_SLEEPS && !chance(h, 10))
 		sight->news |= POLICY_SLEEPS;
 	if (look & POLICY_UPDATES && sight->role >= POLICY_ROLE_WORKER)
@@ -129,8 +136,13 @@ static inline uint64_t history_live(struct history *h)
 	for (uint32_t d = 0; d < machine->policy.params.domains && members; d++)
 		if (d != machine->policy.params.domain && chance(h, 10))
 			machine->domain[d].threads = (uint32_t)random_int(&h->seed, 0, 20);
-	for (size_t j = 0; j < machine->policy.m; j++)
+	for (size_t j = 0; j < machine->policy.m; j++) {
 		h->were[j] = confined_to(machine, (int32_t)j);
+		h->were_taken[j] = machine->policy.cpu[j].taken;
+		machine->ticked[j] = machine->policy.cpu[j].tick && !h->stands[j] && !chance(h, 5);
+		if (chance(h, 50))
+			h->stands[j] = !h->stands[j];
+	}
 	return elapsed_ns;
 }
 
@@ -144,6 +156,7 @@ static inline struct policy_observation history_observation(
 		.thread = machine->sight,
 		.threads = machine->n,
 		.domain = machine->domain,
+		.ticked = machine->ticked,
 		.may_hand_over = machine->may_hand_over && machine->policy.decision.members_next};
 }
 

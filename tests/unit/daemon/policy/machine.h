@@ -24,6 +24,7 @@ struct machine {
 	int32_t tids; /* used so far */
 	uint64_t now_ns;
 	bool may_hand_over;
+	uint32_t ticked[CPUS_MAX];
 };
 
 /* juggle's defaults, as changed for tests. */
@@ -88,6 +89,7 @@ static inline const struct policy_decision *step(struct machine *machine, uint64
 		.thread = machine->sight,
 		.threads = machine->n,
 		.domain = machine->domain,
+		.ticked = machine->ticked,
 		.may_hand_over = machine->may_hand_over};
 	const struct policy_decision *decision = policy_step(&machine->policy, &observation);
 	for (size_t k = 0; k < decision->moves; k++)

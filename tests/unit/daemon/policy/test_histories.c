@@ -76,7 +76,9 @@ static void assert_periods(const struct policy *policy, const struct policy_deci
 	assert_true(fabs((double)decision->wait_ns - (double)decision->period_ns) <= jitter + 1);
 	for (size_t j = 0; j < policy->m; j++)
 		if (policy->cpu[j].tick)
-			assert_true(policy_swaps(policy) && policy->cpu[j].threads > 1);
+			assert_true(policy_swaps(policy) &&
+				    (policy->cpu[j].threads > 1 || policy->cpu[j].taken ||
+					    policy->cpu[j].silent_ns > 0));
 }
 
 static void assert_looks(const struct policy *policy, const struct policy_decision *decision)
@@ -102,11 +104,14 @@ static void assert_placed(const struct history *h, const struct policy_decision 
 {
 	const struct policy *policy = &h->machine.policy;
 	bool settled = decision->members || !h->refused;
+	uint32_t taken = 0;
 
 	for (size_t i = 0; i < policy->n && settled; i++) {
 		const struct policy_thread *thread = &policy->thread[i];
 		bool placed = thread->computes && decision->regime == POLICY_BALANCE;
-		assert_int_equal(thread->cpu != POLICY_NO_CPU, placed);
+		if (!placed || !thread->loose)
+			assert_int_equal(thread->cpu != POLICY_NO_CPU, placed);
+		assert_true(!thread->loose || thread->computes);
 		assert_true(isfinite(thread->runnable) && thread->runnable >= 0);
 	}
 	for (size_t a = 0; a < policy->m; a++) {
@@ -115,17 +120,24 @@ static void assert_placed(const struct history *h, const struct policy_decision 
 			count += policy->thread[i].cpu == (int32_t)a;
 		assert_int_equal(policy->cpu[a].threads, count);
 		for (size_t b = 0; b < policy->m; b++)
-			if (policy->params.kind->balance != NULL && settled)
+			if (policy->params.kind->balance != NULL && settled && !policy->cpu[b].taken)
 				assert_true(policy->cpu[a].threads <= policy->cpu[b].threads + 1);
+		if (policy->cpu[a].taken && settled)
+			assert_int_equal(policy->cpu[a].threads, 0);
+		taken += policy->cpu[a].taken;
 	}
+	assert_true(taken < policy->m);
 }
 
 /* Between looks at members, threads only swap places, if none ends and all moves could be carried
- * out. */
+ * out, and no CPU is or was taken. */
 static void assert_swapped(const struct history *h, const struct policy_decision *decision)
 {
 	if (decision->members || h->ended || h->refused)
 		return;
+	for (size_t j = 0; j < h->machine.policy.m; j++)
+		if (h->machine.policy.cpu[j].taken || h->were_taken[j])
+			return;
 	for (size_t j = 0; j < h->machine.policy.m; j++)
 		assert_int_equal(h->machine.policy.cpu[j].threads, h->were[j]);
 	assert_int_equal(decision->moves % 2, 0);
@@ -163,7 +175,7 @@ static void advance(struct history *h, struct policy *twin)
 
 static void test_histories(void **unused)
 {
-	uint32_t balanced = 0, moves = 0, handovers = 0;
+	uint32_t balanced = 0, moves = 0, handovers = 0, taken = 0;
 	(void)unused;
 
 	for (uint64_t seed = 1; seed <= HISTORIES; seed++) {
@@ -173,6 +185,8 @@ static void test_histories(void **unused)
 		begin_twin(&twin, &h.machine.policy);
 		for (int k = 0; k < STEPS; k++) {
 			advance(&h, &twin);
+			for (size_t j = 0; j < h.machine.policy.m; j++)
+				taken += h.machine.policy.cpu[j].taken;
 			balanced += h.machine.policy.regime == POLICY_BALANCE;
 			moves += (uint32_t)h.machine.policy.decision.moves;
 			handovers += (uint32_t)h.machine.policy.decision.handovers;
@@ -184,6 +198,7 @@ static void test_histories(void **unused)
 	assert_true(balanced > HISTORIES * STEPS / 10);
 	assert_true(moves > HISTORIES * 10);
 	assert_true(handovers > HISTORIES);
+	assert_true(taken > HISTORIES);
 }
 
 int main(void)

@@ -88,22 +88,22 @@ static void test_no_trial_needed(void **state)
 		enum policy_regime regime;
 		enum policy_reason reason;
 	} examples[] = {
-		{{WINDOW_NS, 2 * WINDOW_NS, 0, 0, 5, 0, false, 2, 4}, POLICY_ASIDE,
+		{{WINDOW_NS, 2 * WINDOW_NS, 0, 0, 5, 0, false, 2, 4, false}, POLICY_ASIDE,
 			POLICY_REASON_FEW},
-		{{WINDOW_NS, 0, 0, 0, 0, 0, false, 0, 4}, POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 0, 0, false, 3, 4}, POLICY_ASIDE,
+		{{WINDOW_NS, 0, 0, 0, 0, 0, false, 0, 4, false}, POLICY_ASIDE, POLICY_REASON_FEW},
+		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 0, 0, false, 3, 4, false}, POLICY_ASIDE,
 			POLICY_REASON_FEW},
-		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 0, 0, false, 4, 4}, POLICY_ASIDE,
+		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 0, 0, false, 4, 4, false}, POLICY_ASIDE,
 			POLICY_REASON_NO_CONTEST},
-		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 0, 0, false, 4, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 0, 0, false, 4, 4, false}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.01, 0, false, 6, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.01, 0, false, 6, 4, false}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.06, 0, false, 6, 4}, POLICY_BALANCE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.06, 0, false, 6, 4, false}, POLICY_BALANCE,
 			POLICY_REASON_LONG},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 40, 1e6, false, 6, 4}, POLICY_ASIDE,
+		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 40, 1e6, false, 6, 4, false}, POLICY_ASIDE,
 			POLICY_REASON_SHORT},
-		{{WINDOW_NS, WINDOW_NS, WINDOW_NS, 0, 0, 0, false, 2, 1}, POLICY_BALANCE,
+		{{WINDOW_NS, WINDOW_NS, WINDOW_NS, 0, 0, 0, false, 2, 1, false}, POLICY_BALANCE,
 			POLICY_REASON_NEVER_IDLE},
 	};
 	(void)state;
