@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT */
+/* Keeping off CPUs, with the mask of this very thread. */
+#undef NDEBUG
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "daemon/act/act.h"
+#include "daemon/team/shun.h"
+
+#define MS UINT64_C(1000000)
+#define SECOND (1000 * MS)
+
+/* The thread sleeps on one CPU, and wakes on another or the same, so late. */
+static void sleep_and_wake(
+	struct shun *shun, int from, int to, uint64_t late_ns, uint64_t now_ns)
+{
+	assert_int_equal(act_pin(0, from), 0);
+	shun_sleep(shun);
+	assert_int_equal(act_pin(0, to), 0);
+	shun_wake(shun, late_ns, now_ns);
+}
+
+/* Its mask has just been set to all CPUs but that one; -1: to all. */
+static void assert_keeps_off(const struct shun *shun, int os_cpu)
+{
+	struct cpuset expected = shun->mask, mask;
+
+	cpuset_remove(&expected, os_cpu);
+	assert_int_equal(shun->os_cpu, os_cpu);
+	assert_int_equal(cpuset_of_thread(0, &mask), 0);
+	assert_memory_equal(&expected, &mask, sizeof mask);
+}
+
+static int begin(void **state)
+{
+	shun_init(*state);
+	return 0;
+}
+
+static int end(void **state)
+{
+	const struct shun *shun = *state;
+
+	return act_set_mask(0, &shun->mask);
+}
+
+static void two_cpus(const struct shun *shun, int cpu[2])
+{
+	if (cpuset_count(&shun->mask) < 2)
+		skip();
+	cpu[0] = cpuset_nth(&shun->mask, 0);
+	cpu[1] = cpuset_nth(&shun->mask, 1);
+}
+
+static void test_for_a_while(void **state)
+{
+	struct shun *shun = *state;
+	int cpu[2];
+
+	two_cpus(shun, cpu);
+	sleep_and_wake(shun, cpu[0], cpu[0], 4 * MS, SECOND); /* hardly late */
+	assert_int_equal(shun->os_cpu, -1);
+	sleep_and_wake(shun, cpu[0], cpu[0], 6 * MS, SECOND);
+	assert_keeps_off(shun, cpu[0]);
+	sleep_and_wake(shun, cpu[1], cpu[1], 0, 10 * SECOND);
+	assert_int_equal(shun->os_cpu, cpu[0]);
+	sleep_and_wake(shun, cpu[1], cpu[1], 0, 11 * SECOND);
+	assert_keeps_off(shun, -1);
+}
+
+/* It may have waited on either CPU. */
+static void test_woke_elsewhere(void **state)
+{
+	struct shun *shun = *state;
+	int cpu[2];
+
+	two_cpus(shun, cpu);
+	sleep_and_wake(shun, cpu[0], cpu[1], 500 * MS, SECOND);
+	assert_int_equal(shun->os_cpu, -1);
+}
+
+/* Late on the CPU that is left: only a longer wait makes it the one to keep off. */
+static void test_the_worse_one(void **state)
+{
+	struct shun *shun = *state;
+	int cpu[2];
+
+	two_cpus(shun, cpu);
+	sleep_and_wake(shun, cpu[0], cpu[0], 20 * MS, SECOND);
+	assert_keeps_off(shun, cpu[0]);
+	sleep_and_wake(shun, cpu[1], cpu[1], 10 * MS, SECOND);
+	assert_int_equal(shun->os_cpu, cpu[0]);
+	sleep_and_wake(shun, cpu[1], cpu[1], 30 * MS, SECOND);
+	assert_keeps_off(shun, cpu[1]);
+	/* A CPU that was taken is worse than what was seen here. */
+	shun_taken(shun, cpu[0], SECOND);
+	assert_keeps_off(shun, cpu[0]);
+	sleep_and_wake(shun, cpu[1], cpu[1], 50 * MS, SECOND);
+	assert_int_equal(shun->os_cpu, cpu[0]);
+}
+
+static void test_only_cpu(void **state)
+{
+	struct shun *shun = *state, only;
+	int first = cpuset_nth(&shun->mask, 0);
+
+	assert_int_equal(act_pin(0, first), 0);
+	shun_init(&only);
+	sleep_and_wake(&only, first, first, SECOND, SECOND);
+	assert_int_equal(only.os_cpu, -1);
+}
+
+int main(void)
+{
+	struct shun shun;
+	struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(test_for_a_while, begin, end),
+		cmocka_unit_test_setup_teardown(test_woke_elsewhere, begin, end),
+		cmocka_unit_test_setup_teardown(test_the_worse_one, begin, end),
+		cmocka_unit_test_setup_teardown(test_only_cpu, begin, end),
+	};
+
+	for (size_t k = 0; k < sizeof tests / sizeof tests[0]; k++)
+		tests[k].initial_state = &shun;
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
