@@ -164,7 +164,8 @@ struct policy_cpu {
 	 * that the CPU has not been taken. */
 	bool tick;
 	bool taken; /* nothing of ours can run there: it has no threads */
-	uint64_t silent_ns; /* since when a thread starves and the ticker does not run; 0: neither */
+	uint64_t
+		silent_ns; /* since when a thread starves and the ticker does not run; 0: neither */
 	uint64_t until_ns, retry_ns; /* when it is tried again, and how long later the next time */
 	bool tried; /* this is such a time */
 	uint64_t patience_ns; /* silent for that long, it counts as taken */

@@ -211,7 +211,8 @@ static int read_line(struct trace_parser *p, struct trace_point *point)
 		return read_counts(
 			p, &p->memory->neighbours, TRACE_OS_CPU_MAX + 1, &point->neighbour_cpus);
 	if (trace_take_word(p, "ticked"))
-		return read_counts(p, &p->memory->ticked, TRACE_OS_CPU_MAX + 1, &point->ticked_cpus);
+		return read_counts(
+			p, &p->memory->ticked, TRACE_OS_CPU_MAX + 1, &point->ticked_cpus);
 	return trace_refuse(p, "a point with fewer lines than it announces");
 }
 

@@ -120,7 +120,8 @@ static void assert_placed(const struct history *h, const struct policy_decision 
 			count += policy->thread[i].cpu == (int32_t)a;
 		assert_int_equal(policy->cpu[a].threads, count);
 		for (size_t b = 0; b < policy->m; b++)
-			if (policy->params.kind->balance != NULL && settled && !policy->cpu[b].taken)
+			if (policy->params.kind->balance != NULL && settled &&
+				!policy->cpu[b].taken)
 				assert_true(policy->cpu[a].threads <= policy->cpu[b].threads + 1);
 		if (policy->cpu[a].taken && settled)
 			assert_int_equal(policy->cpu[a].threads, 0);

@@ -653,8 +653,8 @@ static void test_slow_worker_has_a_cpu(void **unused)
 		for (size_t row = 0; row < 3; row++) {
 			machine.sight[row].role = POLICY_ROLE_WORKER;
 			machine.sight[row].news |= POLICY_UPDATES;
-			machine.sight[row].updates +=
-				(machine.sight[row].run_ns - ran_ns[row]) / (row == 0 ? 1000000 : 100000);
+			machine.sight[row].updates += (machine.sight[row].run_ns - ran_ns[row]) /
+						      (row == 0 ? 1000000 : 100000);
 		}
 		step(&machine, 4 * MS);
 		if (i >= 50)

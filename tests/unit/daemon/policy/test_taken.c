@@ -25,9 +25,8 @@ static const struct policy_decision *interval(struct machine *machine, const str
 	for (size_t row = 0; row < machine->n; row++) {
 		int32_t cpu = machine->sight[row].cpu;
 		bool still = cpu != POLICY_NO_CPU && others->took[cpu];
-		uint64_t run_ns = still || cpu == POLICY_NO_CPU
-					  ? 0
-					  : wait_ns / confined_to(machine, cpu);
+		uint64_t run_ns =
+			still || cpu == POLICY_NO_CPU ? 0 : wait_ns / confined_to(machine, cpu);
 		if (policy->thread[row].look & POLICY_STATE)
 			machine->sight[row].news |= POLICY_STATE;
 		machine->sight[row].runnable = true;
@@ -66,7 +65,8 @@ static void test_left_and_used_again(void **unused)
 			intervals(&machine, &(struct others){.took = {true}}, 100 * MS);
 			assert_true(machine.policy.cpu[0].taken && machine.policy.cpu[0].tick);
 			assert_int_equal(confined_to(&machine, 0), 0);
-			assert_in_range(confined_to(&machine, POLICY_NO_CPU), n / m, (n + m - 1) / m);
+			assert_in_range(
+				confined_to(&machine, POLICY_NO_CPU), n / m, (n + m - 1) / m);
 			intervals(&machine, &(struct others){.took = {true}}, 350 * MS);
 			assert_int_equal(confined_to(&machine, 0), 0);
 			intervals(&machine, &(struct others){0}, 20 * MS);

@@ -15,8 +15,7 @@
 #define SECOND (1000 * MS)
 
 /* The thread sleeps on one CPU, and wakes on another or the same, so late. */
-static void sleep_and_wake(
-	struct shun *shun, int from, int to, uint64_t late_ns, uint64_t now_ns)
+static void sleep_and_wake(struct shun *shun, int from, int to, uint64_t late_ns, uint64_t now_ns)
 {
 	assert_int_equal(act_pin(0, from), 0);
 	shun_sleep(shun);
