@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "daemon/policy/distribute.h"
 #include "daemon/policy/step.h"
 #include "daemon/policy/swap.h"
 
@@ -23,12 +24,18 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 {
 	struct policy_chooser *chooser = &policy->chooser;
 	uint64_t now_ns = observation->now_ns;
+	bool swapped = policy_swaps(policy);
 
 	chooser->subdomains = policy_subdomains_move(policy, observation);
 	if (!policy_is_complete(policy))
 		return;
-	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m))
+	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {
 		policy_enter(policy, chooser->regime, now_ns);
+	} else if (policy_swaps(policy) !=
+		   swapped) { /* subdomains begin or cease to move instead */
+		policy_enter(policy, chooser->regime, now_ns);
+		policy_even_out(policy->thread, policy->n, policy->cpu, policy->m);
+	}
 	if (!policy->window.due)
 		return;
 	if (!policy->window.open) {

@@ -132,7 +132,7 @@ static uint64_t period_ns(struct policy *policy, uint64_t now_ns)
 static void set_ticks(struct policy *policy)
 {
 	const struct policy_chooser *chooser = &policy->chooser;
-	bool spins = chooser->spins && !chooser->subdomains;
+	bool spins = policy->params.period_auto && chooser->spins && !chooser->subdomains;
 
 	for (size_t j = 0; j < policy->m; j++)
 		policy->cpu[j].tick = policy_swaps(policy) &&

@@ -204,6 +204,7 @@ struct policy_thread {
 	/* At balancing points: */
 	int64_t progress_ns; /* total progress since it joined the others: P of the paper */
 	bool behind;
+	bool came; /* placed at the last step, from where the kernel had it */
 	bool moved; /* this balancing point moves it */
 	bool loose; /* its CPU was taken: left to the kernel meanwhile, or from the next interval on */
 	double runnable; /* share of the last periods in which it ran or waited for a CPU */

@@ -175,6 +175,7 @@ static void decide(struct policy *policy, enum policy_regime before)
 
 	for (size_t i = 0; i < policy->n; i++) {
 		struct policy_thread *thread = &policy->thread[i];
+		thread->came = thread->cpu_before == POLICY_NO_CPU;
 		if (thread->cpu == thread->cpu_before || thread->ended)
 			continue;
 		policy->move[decision->moves++] = (struct policy_move){

@@ -38,7 +38,8 @@ static void look_at_threads(struct policy *policy, uint64_t now_ns)
 		if (thread->cpu == POLICY_NO_CPU)
 			continue;
 		policy->cpu[thread->cpu].stands |= thread->stands;
-		if (thread->run_ns > thread->left_ns)
+		/* What it ran before it came is not known apart. */
+		if (!thread->came && thread->run_ns > thread->left_ns)
 			policy->cpu[thread->cpu].ran_ns = now_ns;
 	}
 }
@@ -52,21 +53,26 @@ static bool stands_still(const struct policy_cpu *cpu, uint64_t now_ns)
 /* Has a CPU that its threads still have been taken? */
 static bool is_taken(struct policy_cpu *cpu, uint64_t now_ns)
 {
-	bool ran = cpu->threads > 0 && cpu->ran_ns == now_ns;
+	bool ran = cpu->threads > 0 && cpu->ran_ns == now_ns, silent = cpu->silent_ns > 0;
 
 	if (ran || cpu->heard)
 		cpu->silent_ns = 0;
 	if (ran && cpu->tried) {
 		cpu->tried = false;
 		cpu->retry_ns = RETRY_NS;
-		if (cpu->patience_ns < SILENT_MOST_NS)
+		if (!silent && cpu->patience_ns < SILENT_MOST_NS)
 			cpu->patience_ns *= 2;
 	}
 	if (ran || !cpu->stands || !stands_still(cpu, now_ns))
 		return false;
 	if (cpu->silent_ns == 0)
 		cpu->silent_ns = now_ns;
-	return now_ns - cpu->silent_ns >= cpu->patience_ns * (cpu->tried ? TRIED_MORE : 1);
+	uint64_t silence_ns = cpu->patience_ns;
+	if (cpu->tried)
+		silence_ns = cpu->patience_ns < SILENT_MOST_NS / TRIED_MORE
+				     ? cpu->patience_ns * TRIED_MORE
+				     : SILENT_MOST_NS;
+	return now_ns - cpu->silent_ns >= silence_ns;
 }
 
 /* A CPU that is back counts as as fast as the others are on average, until it was measured. */
@@ -102,6 +108,8 @@ static bool hear(struct policy *policy, const struct policy_observation *observa
 		cpu->heard = observation->ticked[j] != 0 && (cpu->taken || cpu->silent_ns > 0);
 		if (cpu->heard)
 			cpu->retry_ns = RETRY_NS;
+		if (cpu->heard && cpu->taken && cpu->patience_ns > SILENT_NS)
+			cpu->patience_ns /= 2;
 		if (cpu->taken && (cpu->heard || observation->now_ns >= cpu->until_ns)) {
 			cpu->tried = !cpu->heard;
 			give_back(policy, cpu);
@@ -188,7 +196,9 @@ void policy_forget_taken(struct policy *policy, uint64_t now_ns)
 {
 	for (size_t j = 0; j < policy->m; j++) {
 		struct policy_cpu *cpu = &policy->cpu[j];
-		cpu->taken = cpu->tried = false;
+		if (cpu->taken)
+			give_back(policy, cpu);
+		cpu->tried = cpu->heard = false;
 		cpu->silent_ns = 0;
 		cpu->ran_ns = now_ns;
 		cpu->retry_ns = RETRY_NS;

@@ -23,7 +23,7 @@ static void keep_off(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t n
 
 	if (shun->os_cpu != os_cpu) {
 		/* The other CPU may be as bad, and there may be no third. */
-		if (shun->os_cpu >= 0 && late_ns <= shun->late_ns)
+		if (shun->os_cpu >= 0 && now_ns < shun->until_ns && late_ns <= shun->late_ns)
 			return;
 		cpuset_remove(&mask, os_cpu);
 		if (cpuset_count(&mask) == 0 || act_set_mask(0, &mask) < 0)

@@ -21,8 +21,8 @@ static void *ticker_main(void *argument)
 
 	prctl(PR_SET_NAME, "juggle/tick");
 	prctl(PR_SET_TIMERSLACK, 1);
-	atomic_store(&ticker->tid, gettid());
-	(void)act_pin(0, ticker->os_cpu);
+	atomic_store(&ticker->tid, (uint32_t)gettid());
+	futex_wake(&ticker->tid);
 	(void)act_set_own_slice(SLICE_NS); /* works without, if less well */
 	for (;;) {
 		switch (atomic_load_explicit(&ticker->state, memory_order_acquire)) {
@@ -44,8 +44,14 @@ int ticker_init(struct ticker *ticker, int os_cpu, uint64_t period_ns)
 	*ticker = (struct ticker){.os_cpu = os_cpu, .period_ns = period_ns};
 	(void)cpuset_of_thread(0, &ticker->mask);
 	int r = pthread_create(&ticker->thread, NULL, ticker_main, ticker);
-	ticker->started = r == 0;
-	return -r;
+	if (r != 0)
+		return -r;
+	ticker->started = true;
+	while (atomic_load(&ticker->tid) == 0)
+		futex_wait_until(&ticker->tid, 0, FUTEX_FOREVER);
+	/* Not by the ticker itself: no pin may follow that of ticker_deinit(). */
+	(void)act_pin((pid_t)atomic_load(&ticker->tid), os_cpu);
+	return 0;
 }
 
 static void set_state(struct ticker *ticker, uint32_t state)
@@ -71,7 +77,7 @@ void ticker_deinit(struct ticker *ticker)
 		return;
 	set_state(ticker, END);
 	/* Its CPU may have been taken for long. */
-	(void)act_set_mask(atomic_load(&ticker->tid), &ticker->mask);
+	(void)act_set_mask((pid_t)atomic_load(&ticker->tid), &ticker->mask);
 	pthread_join(ticker->thread, NULL);
 	ticker->started = false;
 }

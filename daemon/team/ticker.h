@@ -4,7 +4,8 @@
  *
  * Threads that spin at a barrier keep their CPU until the kernel's tick (4 ms with HZ=250)
  * takes it from them, while the thread they wait for queues behind them. A ticker wakes on one
- * CPU, does nothing, and sleeps again: that makes the kernel choose anew whom to run.
+ * CPU, does nothing, and sleeps again: that makes the kernel choose anew whom to run. It also shows
+ * that the CPU has not been taken by others.
  */
 #ifndef JUGGLE_TICKER_H
 #define JUGGLE_TICKER_H
@@ -24,7 +25,7 @@ struct ticker {
 	uint64_t period_ns;
 	_Atomic uint32_t state; /* futex */
 	_Atomic uint32_t ran; /* 1 when it has, while on */
-	_Atomic pid_t tid;
+	_Atomic uint32_t tid; /* futex */
 	struct cpuset mask; /* of the thread that started it */
 };
 

@@ -61,7 +61,7 @@ def test_threads_do_not_starve(juggle, app, background, two, tmp_path):
         starved += words[0] == "thread" and words[4] == "0" and words[5] == elapsed_ns
         moved += words[0] == "move" and "-1" not in words
         back += words[0] == "ticked" and "1" in words
-    assert starved >= 3 and moved >= 3 and back >= 1
+    assert starved >= 3 and moved >= 1 and back >= 1
     assert_replays(trace)
 
 

@@ -16,7 +16,8 @@ struct others {
 	bool let_tick; /* ... but the ticker */
 };
 
-/* One interval in which all threads want to run. */
+/* One interval in which all threads want to run. Those that are left to the kernel do run, and when
+ * they are placed again, some of that is only seen afterwards. */
 static const struct policy_decision *interval(struct machine *machine, const struct others *others)
 {
 	const struct policy *policy = &machine->policy;
@@ -25,8 +26,14 @@ static const struct policy_decision *interval(struct machine *machine, const str
 	for (size_t row = 0; row < machine->n; row++) {
 		int32_t cpu = machine->sight[row].cpu;
 		bool still = cpu != POLICY_NO_CPU && others->took[cpu];
-		uint64_t run_ns =
-			still || cpu == POLICY_NO_CPU ? 0 : wait_ns / confined_to(machine, cpu);
+		bool came = row < policy->n && policy->thread[row].cpu_before == POLICY_NO_CPU;
+		uint64_t run_ns = 0;
+		if (cpu == POLICY_NO_CPU)
+			run_ns = wait_ns / 2;
+		else if (!still)
+			run_ns = wait_ns / confined_to(machine, cpu);
+		else if (came)
+			run_ns = MS;
 		if (policy->thread[row].look & POLICY_STATE)
 			machine->sight[row].news |= POLICY_STATE;
 		machine->sight[row].runnable = true;
@@ -97,6 +104,60 @@ static void test_tried_again(void **unused)
 	}
 	assert_in_range(tries, 3, 5);
 	assert_true(taken_ns > 8000 * MS);
+	machine_deinit(&machine);
+}
+
+/* It is taken for a part of each two seconds: what was learnt from a try that a hog's end made succeed
+ * must not make it blind. */
+static void test_taken_again_and_again(void **unused)
+{
+	struct machine machine;
+	uint64_t stood_ns = 0, hog_ns = 0;
+	(void)unused;
+
+	begin_balanced(&machine, 4, 2);
+	for (uint64_t k = 0; k < 60; k++) {
+		uint64_t for_ns = (200 + k * 7919 % 1300) * MS, end_ns = machine.now_ns + for_ns;
+		while (machine.now_ns < end_ns) {
+			stood_ns +=
+				machine.policy.cpu[0].taken ? 0 : machine.policy.decision.wait_ns;
+			interval(&machine, &(struct others){.took = {true}});
+		}
+		hog_ns += for_ns;
+		intervals(&machine, &(struct others){0}, 2000 * MS - for_ns);
+	}
+	assert_true(stood_ns < hog_ns / 2);
+	machine_deinit(&machine);
+}
+
+/* Subdomains move instead: no thread stays with the kernel. */
+static void test_subdomains(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.tickers = true;
+	begin(&machine, &params, 3, 2);
+	for (size_t row = 0; row < 3; row++)
+		machine.sight[row].role = POLICY_ROLE_BALANCED;
+	go_on(&machine, 200 * MS);
+	intervals(&machine, &(struct others){.took = {true}}, 100 * MS);
+	assert_true(machine.policy.cpu[0].taken);
+	for (size_t row = 0; row < 3; row++)
+		if (machine.sight[row].cpu == 1) {
+			machine.sight[row].news = POLICY_END;
+			break;
+		}
+	step(&machine, 2 * MS);
+	for (size_t row = machine.n; row-- > 0;)
+		if (machine.policy.thread[row].ended)
+			remove_row(&machine, row);
+	assert_int_equal(machine.n, 2);
+	intervals(&machine, &(struct others){0}, 200 * MS);
+	assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SUBDOMAINS);
+	assert_int_equal(confined_to(&machine, 0), 1);
+	assert_int_equal(confined_to(&machine, 1), 1);
 	machine_deinit(&machine);
 }
 
@@ -182,6 +243,8 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_left_and_used_again),
 		cmocka_unit_test(test_tried_again),
+		cmocka_unit_test(test_taken_again_and_again),
+		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_shared_is_not_taken),
 		cmocka_unit_test(test_no_tickers),
 		cmocka_unit_test(test_one_is_left),

@@ -100,6 +100,8 @@ static void test_the_worse_one(void **state)
 	assert_keeps_off(shun, cpu[0]);
 	sleep_and_wake(shun, cpu[1], cpu[1], 50 * MS, SECOND);
 	assert_int_equal(shun->os_cpu, cpu[0]);
+	sleep_and_wake(shun, cpu[1], cpu[1], 50 * MS, 12 * SECOND); /* it has lasted long enough */
+	assert_keeps_off(shun, cpu[1]);
 }
 
 static void test_only_cpu(void **state)

@@ -91,7 +91,7 @@ static void test_records(void **state)
 			"handover 45 0\n"
 			"decide 2 3 1 balance why, in words\n"
 			"cpus 22 0:0\n"
-			"team 22 0 1 78 ns\n"
+			"team 22 0 1 78 ns tickers\n"
 			"plb 23 41 6\n"
 			"point 25 0 5 2 some\n"
 			"other 46 -1 0 0 0 i unseen sleeps=1 rule=1\n"
@@ -380,6 +380,7 @@ static void test_damage(void **state)
 	assert_refused(POINT(2) "domains 1 -1\n", 3, "a damaged list of counts");
 	assert_refused(POINT(2) "domains 4294967296\n", 3, "a damaged list of counts");
 	assert_refused(POINT(2) "neighbours 1 x\n", 3, "a damaged list of counts");
+	assert_refused(POINT(2) "ticked 1 x\n", 3, "a damaged list of counts");
 	assert_refused(POINT(2) "thread 1 0 0 200000000 0 0 a\n", 3,
 		"damaged: more CPU time than has passed");
 	assert_refused(POINT(2) "move 1 -2 0\n", 3, "a damaged move record");
@@ -400,6 +401,8 @@ static void test_damage(void **state)
 	assert_refused("cpus 1 0:1024\n", 2, "a damaged cpus record");
 	assert_refused("team 1 0 1 2\n", 2, "a damaged team record");
 	assert_refused("team 1 0 1 2 us\n", 2, "a damaged team record");
+	assert_refused("team 1 0 1 2 ns \n", 2, "a damaged team record");
+	assert_refused("team 1 0 1 2 ns ticker\n", 2, "a damaged team record");
 	assert_refused("team 1 1 1 2 ns\n", 2, "a damaged team record");
 	assert_refused("team 1 0 1025 2 ns\n", 2, "a damaged team record");
 	assert_refused("plb 1 2\n", 2, "a damaged plb record");

@@ -164,7 +164,7 @@ static void test_same_decisions(void **unused)
 	assert_true(points == HISTORIES * STEPS && moves > HISTORIES);
 }
 
-/* A history of juggle that moves threads. */
+/* A history of juggle that moves threads, and only because of their progress. */
 static void record(struct history *h, struct trace_file *trace)
 {
 	struct file file;
@@ -175,7 +175,8 @@ static void record(struct history *h, struct trace_file *trace)
 		read_file(&file, trace);
 		for (size_t i = 0; i < trace->points; i++)
 			moves += trace->point[i].moves;
-		if (moves > 50 && h->machine.policy.params.kind == &policy_kind_juggle)
+		if (moves > 50 && h->machine.policy.params.kind == &policy_kind_juggle &&
+			!h->machine.policy.params.tickers)
 			return;
 		trace_file_deinit(trace);
 		history_end(h);
