@@ -178,7 +178,7 @@ def test_trace(juggle, app, tmp_path, threads):
     assert header["policy"] == "juggle" and header["always"] and header["period_s"] == 0.005
     (_, *cpus), = others["cpus"]
     assert cpus == ["%d:0" % cpu for cpu in helpers.cpus()[:2]]
-    assert [fields[1:3] + fields[4:] for fields in others["team"]] == [["0", "1", "ns"]]
+    assert [fields[1:3] + fields[4:] for fields in others["team"]] == [["0", "1", "ns", "tickers"]]
     assert len({fields[1] for fields in others["birth"]}) >= threads
     assert any(point.regime == "balance" for point in points)
     assert all(0.9 <= point.wait_ns / point.period_ns <= 1.1 for point in points)
