@@ -121,7 +121,8 @@ def test_summary(run_juggle, app):
 # --- the trace
 
 Thread = collections.namedtuple("Thread", "tid cpu progress_ns run_ns wait_ns behind")
-Point = collections.namedtuple("Point", "time_ns domain elapsed_ns threads moves period_ns wait_ns regime reason")
+Point = collections.namedtuple(
+    "Point", "time_ns domain elapsed_ns threads moves period_ns wait_ns ticks regime reason")
 
 
 def read_point(fields, lines):
@@ -138,10 +139,10 @@ def read_point(fields, lines):
         elif word == "move":
             moves.append(tuple(map(int, fields)))
         elif word == "decide":
-            period_ns, wait_ns, _, regime, *reason = fields
-            decision = int(period_ns), int(wait_ns), regime, " ".join(reason)
+            period_ns, wait_ns, ticks, regime, *reason = fields
+            decision = int(period_ns), int(wait_ns), int(ticks), regime, " ".join(reason)
         else:
-            assert word in ("domains", "new", "other", "handover"), line
+            assert word in ("domains", "neighbours", "ticked", "new", "other", "handover"), line
     return Point(time_ns, domain, elapsed_ns, threads, moves, *decision)
 
 
@@ -183,8 +184,9 @@ def test_trace(juggle, app, tmp_path, threads):
     assert any(point.regime == "balance" for point in points)
     assert all(0.9 <= point.wait_ns / point.period_ns <= 1.1 for point in points)
 
-    placed = [point for point in points if len(point.threads) == threads
-              and all(thread.cpu >= 0 for thread in point.threads)]
+    # With a fixed period, there are ticks only where others may have taken a CPU.
+    placed = [point for before, point in zip(points, points[1:]) if len(point.threads) == threads
+              and all(thread.cpu >= 0 for thread in point.threads) and before.ticks == point.ticks == 0]
     assert len(placed) > 10
     assert any(point.moves for point in placed)
     for point in placed:
@@ -207,7 +209,7 @@ def test_trace(juggle, app, tmp_path, threads):
         assert first.time_ns < second.time_ns
         assert second.elapsed_ns <= second.time_ns - first.time_ns + 1
         earlier = {thread.tid: thread.progress_ns for thread in first.threads}
-        if not earlier or set(earlier) != {thread.tid for thread in second.threads}:
+        if not earlier or set(earlier) != {thread.tid for thread in second.threads} or first.ticks or second.ticks:
             continue
         # Its run time is added, and then some of its lead or lag forgotten.
         ran = {thread.tid: earlier[thread.tid] + thread.run_ns for thread in second.threads}
