@@ -20,8 +20,8 @@ struct policy_kind {
 	/* Choose the regime, and enter it by policy_enter(). Called at member intervals. */
 	void (*choose)(struct policy *policy, const struct policy_observation *observation);
 	/* A balancing point: give threads other CPUs, with CPUs never more than one thread apart,
-	 * but for those that were taken. Returns the number of threads that move. NULL: threads stay where they were placed, even
-	 * when others leave. */
+	 * but for those that were taken. Returns the number of threads that move. NULL: threads
+	 * stay where they were placed, even when others leave. */
 	size_t (*balance)(struct policy *policy);
 	/* Move extra threads out of the way of other jobs'. */
 	bool makes_way;

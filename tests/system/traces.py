@@ -11,7 +11,8 @@ Stay = collections.namedtuple("Stay", "tid os_cpu from_us to_us")
 
 
 class Trace:
-    """.stays, ascending in time; .points: {time in us: {tid: how far it was ahead, in ms}}."""
+    """.stays, ascending in time; .points: {time in us: {tid: how far it was ahead, in ms}}; .ticks: were
+    there any? With a fixed period, only where others may have taken a CPU: then threads leave it."""
 
     def __init__(self, path):
         done = helpers.run([helpers.built("tools/jugglectl"), "plot", "--perfetto", "-q", "-o", "-", path])
@@ -26,6 +27,8 @@ class Trace:
             elif event["ph"] == "C" and event["name"] == "lead of %d" % event["tid"]:
                 self.points[event["ts"]][event["tid"]] = event["args"]["ms"]
         self.stays.sort(key=lambda stay: stay.from_us)
+        self.ticks = any(line.startswith("decide ") and line.split()[3] != "0"
+                         for line in path.read_text("utf-8").splitlines())
 
     def placements(self, threads):
         """{tid: CPU} after each change, while that many threads have a CPU each."""
