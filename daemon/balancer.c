@@ -36,7 +36,7 @@ struct balancer {
 	struct published published; /* what programs publish of their threads */
 	struct neighbours neighbours;
 	struct progress_finder finder;
-	struct proc_watch watch; /* notices births while the job is starting */
+	struct proc_watch watch; /* notices births where no team does */
 	struct cpuset usable; /* the CPUs of -c that are online and in our cpuset */
 	struct trace *trace; /* NULL: none */
 	int kick_fd;
@@ -148,6 +148,7 @@ static int set_up(struct balancer *b)
 	b->started_ns = clock_monotonic_ns();
 	proc_watch_init(&b->watch);
 	published_init(&b->published);
+	neighbours_init(&b->neighbours);
 	b->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (b->kick_fd < 0)
 		return -errno;
@@ -210,8 +211,7 @@ static int run(struct balancer *b)
 		bool eager = now_ns - b->started_ns < EAGER_FOR_NS;
 		uint64_t next_scan_ns = b->job.scanned_ns + b->job.scan_ns * SCAN_SHARE;
 		uint64_t next_eager_ns = b->job.scanned_ns + b->job.scan_ns * EAGER_SHARE;
-		if ((eager && proc_watch_changed(&b->watch)) ||
-			now_ns >= next_scan_ns + SCAN_ANYWAY_NS)
+		if (proc_watch_changed(&b->watch) || now_ns >= next_scan_ns + SCAN_ANYWAY_NS)
 			wanted = true;
 		if (wanted && now_ns >= (eager ? next_eager_ns : next_scan_ns)) {
 			scan(b);
@@ -231,8 +231,8 @@ static int run(struct balancer *b)
 		if (now_ns - b->last_neighbours_ns >= NEIGHBOURS_NS) {
 			b->last_neighbours_ns = now_ns;
 			neighbours_look(&b->neighbours, b->setup->telemetry, now_ns);
+			show_cost(b);
 		}
-		show_cost(b);
 		int r = trace_flush(b->trace);
 		if (r < 0)
 			warn(b, "the trace ends early", r);

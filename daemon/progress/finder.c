@@ -10,9 +10,6 @@
 #include <unistd.h>
 
 #define FOLDER "/dev/shm"
-/* The kernel sets a folder's time of change to that of its last tick: a file that appears just
- * after the folder was read may not change it. */
-#define TICK_NS UINT64_C(20000000)
 #define ANYWAY_NS UINT64_C(1000000000) /* the longest pause, because file systems differ */
 #define LOOK_SHARE 100 /* pause between looks, in multiples of what the last one took */
 
@@ -26,6 +23,7 @@ struct progress_found {
 void progress_finder_init(struct progress_finder *finder, const struct progress_host_setup *setup)
 {
 	*finder = (struct progress_finder){.setup = *setup};
+	folder_watch_init(&finder->folder, FOLDER);
 }
 
 void progress_finder_deinit(struct progress_finder *finder)
@@ -45,17 +43,9 @@ void progress_finder_hurry(struct progress_finder *finder)
 
 bool progress_finder_due(struct progress_finder *finder, uint64_t now_ns)
 {
-	struct stat status;
-
 	if (now_ns < finder->next_ns)
 		return false;
-	if (stat(FOLDER, &status) == 0 &&
-		(status.st_mtim.tv_sec != finder->changed.tv_sec ||
-			status.st_mtim.tv_nsec != finder->changed.tv_nsec)) {
-		finder->changed = status.st_mtim;
-		finder->again_until_ns = now_ns + TICK_NS;
-	}
-	return now_ns < finder->again_until_ns || now_ns >= finder->anyway_ns;
+	return folder_watch_changed(&finder->folder, now_ns) || now_ns >= finder->anyway_ns;
 }
 
 /* The processes of the job belong to our user, unless that is root. */
@@ -87,7 +77,7 @@ static bool try_process(
 		r = found->segment == NULL ? -ENOMEM : 0;
 	}
 	if (r == -EAGAIN) /* the program is still creating it */
-		finder->again_until_ns = now_ns + TICK_NS;
+		folder_watch_repeat(&finder->folder, now_ns);
 	else if (r < 0 && r != -ENOENT && !found->warned) {
 		progress_host_warn(finder->setup.options, found->pid, r, version);
 		found->warned = true;

@@ -10,8 +10,8 @@
 #define JUGGLE_PROGRESS_FINDER_H
 
 #include <stddef.h>
-#include <time.h>
 
+#include "daemon/base/folder_watch.h"
 #include "daemon/progress/host.h"
 
 struct progress_finder {
@@ -19,10 +19,9 @@ struct progress_finder {
 	struct progress_host *host; /* NULL before the first segment */
 	struct progress_found *found; /* sorted by pid */
 	size_t found_count;
-	struct timespec changed; /* the folder's time of change at the last look */
-	/* By CLOCK_MONOTONIC: look until again_until_ns, never before next_ns, and in any case at
-	 * anyway_ns. */
-	uint64_t again_until_ns, next_ns, anyway_ns;
+	struct folder_watch folder;
+	/* By CLOCK_MONOTONIC: look never before next_ns, and in any case at anyway_ns. */
+	uint64_t next_ns, anyway_ns;
 };
 
 void progress_finder_init(struct progress_finder *finder, const struct progress_host_setup *setup);

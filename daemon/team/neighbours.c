@@ -51,34 +51,48 @@ static bool is_alive(const struct telemetry *other, uint64_t now_ns)
 	       now_ns;
 }
 
-static void count_of(pid_t pid, const struct telemetry *own, uint64_t now_ns, uint32_t *count)
+/* Returns whether this juggle's threads may count, now or later. */
+static bool count_of(pid_t pid, const struct telemetry *own, uint64_t now_ns, uint32_t *count)
 {
 	struct telemetry_reader *reader;
 	struct telemetry header;
+	bool counts = false;
 
 	if (pid == own->pid || telemetry_reader_open(pid, getuid(), &reader, NULL) < 0)
-		return;
-	if (telemetry_reader_header(reader, &header) == 0 && is_older(&header, own) &&
-		telemetry_get32(&header.state) == TELEMETRY_RUNNING && is_alive(&header, now_ns))
-		count_threads(reader, &header, count);
+		return false;
+	if (telemetry_reader_header(reader, &header) == 0 && is_older(&header, own)) {
+		uint32_t state = telemetry_get32(&header.state);
+		counts = state == TELEMETRY_STARTING || state == TELEMETRY_RUNNING;
+		if (state == TELEMETRY_RUNNING && is_alive(&header, now_ns))
+			count_threads(reader, &header, count);
+	}
 	telemetry_reader_close(reader);
+	return counts;
+}
+
+void neighbours_init(struct neighbours *neighbours)
+{
+	folder_watch_init(&neighbours->folder, FOLDER);
 }
 
 void neighbours_look(struct neighbours *neighbours, const struct telemetry *own, uint64_t now_ns)
 {
+	if (!folder_watch_changed(&neighbours->folder, now_ns) && !neighbours->any)
+		return;
 	uint32_t *count = calloc(CPUSET_CPUS_MAX, sizeof *count);
 	DIR *folder = opendir(FOLDER);
 	const struct dirent *file;
 	char prefix[32];
 	int64_t pid;
 
+	neighbours->any = false;
 	int length = snprintf(prefix, sizeof prefix, "juggle.%u.", (unsigned)getuid());
 	for (int i = 0; count != NULL && folder != NULL && i < ENTRIES_MOST &&
 			(file = readdir(folder)) != NULL;
 		i++)
 		if (strncmp(file->d_name, prefix, (size_t)length) == 0 &&
 			parse_integer(file->d_name + length, 1, INT32_MAX, &pid) == 0)
-			count_of((pid_t)pid, own, now_ns, count);
+			neighbours->any |= count_of((pid_t)pid, own, now_ns, count);
 	for (size_t j = 0; j < CPUSET_CPUS_MAX && count != NULL; j++)
 		atomic_store_explicit(&neighbours->threads[j], count[j], memory_order_relaxed);
 	if (folder != NULL)

@@ -8,18 +8,24 @@
 #define JUGGLE_TEAM_NEIGHBOURS_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "daemon/base/cpuset.h"
+#include "daemon/base/folder_watch.h"
 #include "daemon/telemetry/telemetry.h"
 
 struct neighbours {
+	struct folder_watch folder; /* of their segments */
+	bool any; /* at the last look there was another juggle of this user */
 	/* By OS number: threads that older juggles of the same user confine to that CPU. One thread
 	 * writes, any may read; counts of several CPUs may be of different moments. */
 	_Atomic uint32_t threads[CPUSET_CPUS_MAX];
 };
 
-/* Count anew. A juggle without an interval for a second and for three periods, whose segment is
+void neighbours_init(struct neighbours *neighbours);
+
+/* Count anew, if there may be anything to count. A juggle without an interval for a second and for three periods, whose segment is
  * damaged, or that is not this user's, does not count. own: this juggle's segment. */
 void neighbours_look(struct neighbours *neighbours, const struct telemetry *own, uint64_t now_ns);
 
