@@ -9,7 +9,11 @@
 #include "libprogress/policy/random.h"
 
 #define SLOW_NS UINT64_C(20000000) /* between member intervals */
-#define ASIDE_NS UINT64_C(50000000) /* the same, and between all intervals, when aside */
+/* When aside, the same between all intervals, and for windows: longer ones, the longer that has
+ * been so. There are two intervals in a long window. */
+#define ASIDE_NS UINT64_C(50000000)
+#define ASIDE_WINDOW_MOST_NS UINT64_C(200000000)
+#define ASIDE_WINDOW_SHARE 20
 #define EAGER_NS UINT64_C(5000000) /* both are shorter in a young job: this, ... */
 #define EAGER_SHARE 20 /* ... or this part of its age */
 /* --period auto: after this many points without a move, the period grows. */
@@ -66,10 +70,34 @@ bool policy_turns_pay(double phase_ns, double point_ns, uint32_t n, uint32_t m)
 	return n <= m || n % m == 0 || points_ns + last_turn_ns < (ceil(each) - each) * phase_ns;
 }
 
+static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
+{
+	return a_ns > b_ns ? a_ns : b_ns;
+}
+
+static bool is_aside(const struct policy *policy)
+{
+	return policy->regime == POLICY_ASIDE && !policy->chooser.trial;
+}
+
+static uint64_t aside_window_ns(const struct policy *policy, uint64_t now_ns)
+{
+	uint64_t share_ns = (now_ns - policy->reason_ns) / ASIDE_WINDOW_SHARE;
+
+	return share_ns < ASIDE_WINDOW_MOST_NS ? share_ns : ASIDE_WINDOW_MOST_NS;
+}
+
+uint64_t policy_window_ns(const struct policy *policy, uint64_t now_ns)
+{
+	uint64_t window_ns = policy_regime_window_ns(&policy->chooser);
+
+	return is_aside(policy) ? longer(window_ns, aside_window_ns(policy, now_ns)) : window_ns;
+}
+
 uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns)
 {
-	bool aside = policy->regime == POLICY_ASIDE && !policy->chooser.trial;
-	uint64_t slow_ns = aside ? ASIDE_NS : SLOW_NS;
+	uint64_t slow_ns =
+		is_aside(policy) ? longer(ASIDE_NS, aside_window_ns(policy, now_ns) / 2) : SLOW_NS;
 	uint64_t young_ns = (now_ns - policy->params.start_ns) / EAGER_SHARE;
 
 	if (young_ns < EAGER_NS)

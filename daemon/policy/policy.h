@@ -241,6 +241,8 @@ struct policy {
 	uint64_t members_ns; /* time of the last member interval */
 	bool complete; /* once, all expected threads were there */
 	enum policy_regime regime;
+	enum policy_reason reason; /* of the last decision ... */
+	uint64_t reason_ns; /* ... and since when */
 	struct policy_chooser chooser;
 	struct {
 		bool open; /* else one may open at start_ns */

@@ -286,8 +286,9 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		chooser->settled = begins_with(window);
 		return change(chooser, chooser->settled, POLICY_REASON_UNTRIED);
 	}
-	if (chooser->wait > 0)
-		chooser->wait--;
+	/* A window that was longer than it had to be counts as several. */
+	double windows = round(elapsed / (double)policy_regime_window_ns(chooser));
+	chooser->wait -= (uint32_t)fmin(fmax(windows, 1), chooser->wait);
 	if (chooser->wait > 0 || !can_pay(chooser, policy_regime_window_ns(chooser), window))
 		return false;
 	chooser->trial = true;

@@ -94,7 +94,7 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
  * moments after a change. Returns true when the regime changed. */
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);
 
-/* How long the next window should be. */
+/* How long the next window has to be. */
 uint64_t policy_regime_window_ns(const struct policy_chooser *chooser);
 
 /* Do the threads sleep, at barriers or for other reasons? */

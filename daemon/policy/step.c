@@ -19,6 +19,7 @@ int policy_init(struct policy *policy, const struct policy_params *params, const
 		.m = count,
 		.random = params->seed,
 		.last_ns = params->begin_ns,
+		.reason_ns = params->begin_ns,
 		.decision = {.members_next = true, .reason = POLICY_REASON_START},
 		.regime = POLICY_ASIDE};
 	policy_regime_init(&policy->chooser, params->always);
@@ -169,7 +170,7 @@ static void begin(struct policy *policy, const struct policy_observation *observ
 	policy->last_ns = observation->now_ns;
 }
 
-static void decide(struct policy *policy, enum policy_regime before)
+static void decide(struct policy *policy, enum policy_regime before, uint64_t now_ns)
 {
 	struct policy_decision *decision = &policy->decision;
 
@@ -188,6 +189,9 @@ static void decide(struct policy *policy, enum policy_regime before)
 	decision->regime = policy->regime;
 	decision->reason = policy->chooser.reason;
 	decision->changed = policy->regime != before;
+	if (decision->changed || policy->reason != decision->reason)
+		policy->reason_ns = now_ns;
+	policy->reason = decision->reason;
 }
 
 /* What to sample next: all threads for a member interval, else those that compute. */
@@ -237,7 +241,7 @@ const struct policy_decision *policy_step(
 		moved = kind->balance(policy);
 	policy->quiet_points = moved == 0 ? policy->quiet_points + 1 : 0;
 	policy_count(policy->thread, policy->n, policy->cpu, policy->m);
-	decide(policy, before);
+	decide(policy, before, now_ns);
 	policy_set_period(policy, now_ns);
 	ask(policy, now_ns);
 	return &policy->decision;

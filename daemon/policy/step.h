@@ -65,5 +65,7 @@ void policy_set_period(struct policy *policy, uint64_t now_ns);
 
 /* Time between member intervals, and between all intervals while nothing is moved. */
 uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns);
+/* The length of the window under way. */
+uint64_t policy_window_ns(const struct policy *policy, uint64_t now_ns);
 
 #endif

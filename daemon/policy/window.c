@@ -80,7 +80,7 @@ void policy_window_ask(struct policy *policy, uint64_t next_ns)
 	uint32_t count = 0;
 
 	if (policy->window.open)
-		due_ns += policy_regime_window_ns(&policy->chooser);
+		due_ns += policy_window_ns(policy, policy->last_ns);
 	policy->window.due = policy->params.kind->windows && policy->complete &&
 			     policy->decision.members_next && next_ns >= due_ns;
 	for (size_t i = 0; i < policy->n && policy->window.due && count < SLEEPS_SAMPLE; i++)

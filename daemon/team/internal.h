@@ -15,6 +15,8 @@
 #include "daemon/team/team.h"
 #include "daemon/team/ticker.h"
 
+enum team_call { TEAM_NO_CALL, TEAM_THREADS, TEAM_STOP };
+
 /* How the time until the next interval is spent. */
 struct team_way {
 	enum policy_regime regime;
@@ -29,10 +31,12 @@ struct team {
 	pthread_t runner; /* the thread that balances */
 	struct sampler *sampler;
 	struct ticker *ticker; /* one for each CPU, or NULL */
-	struct proc_watch *watch; /* notices births, for the first team; NULL in the others */
+	/* Notices births while threads are confined, which the newborn inherit. In the first team;
+	 * NULL in the others. */
+	struct proc_watch *watch;
 
 	/* Others write these. */
-	_Atomic uint32_t stop; /* futex; 1 asks the team to end */
+	_Atomic uint32_t call; /* futex: enum team_call */
 	pthread_mutex_t lock; /* of what follows */
 	struct job_thread *incoming;
 	struct job_thread *ended;

@@ -19,8 +19,21 @@
 #define SLICE_NS 100000
 /* Half the tick with HZ=250. Shorter ones help short phases more, and cost more. */
 #define TICK_NS 2000000
+/* Threads that come shorten a long interval to this: 20 looks a second, however many come. */
+#define SOON_NS UINT64_C(50000000)
 
 /* ---- Threads that come and go ---- */
+
+/* A call to stop replaces any other, and nothing replaces it. */
+static void call(struct team *team, uint32_t what)
+{
+	uint32_t before = atomic_load_explicit(&team->call, memory_order_relaxed);
+
+	while (before < what && !atomic_compare_exchange_weak_explicit(&team->call, &before, what,
+					memory_order_release, memory_order_relaxed))
+		;
+	futex_wake(&team->call);
+}
 
 void team_add(struct team *team, struct job_thread *threads)
 {
@@ -32,6 +45,7 @@ void team_add(struct team *team, struct job_thread *threads)
 		threads = next;
 	}
 	pthread_mutex_unlock(&team->lock);
+	call(team, TEAM_THREADS);
 }
 
 struct job_thread *team_take_ended(struct team *team)
@@ -74,6 +88,10 @@ static int reserve(struct team *team, size_t rows)
 
 void team_collect(struct team *team)
 {
+	uint32_t threads = TEAM_THREADS;
+
+	atomic_compare_exchange_strong_explicit(
+		&team->call, &threads, TEAM_NO_CALL, memory_order_relaxed, memory_order_relaxed);
 	pthread_mutex_lock(&team->lock);
 	struct job_thread *list = team->incoming;
 	team->incoming = NULL;
@@ -131,7 +149,7 @@ static void step(struct team *team)
 	team_carry_out(team, decision);
 	team_tell(team, &observation, decision);
 	remove_rows(team);
-	if (team->watch != NULL && proc_watch_changed(team->watch))
+	if (team->watch != NULL && policy_swaps(&team->policy) && proc_watch_changed(team->watch))
 		eventfd_write(team->context->kick_fd, 1);
 
 	team->deadline_ns += decision->wait_ns;
@@ -142,16 +160,22 @@ static void step(struct team *team)
 /* Returns false when the team is to end. */
 static bool wait_for_deadline(struct team *team)
 {
+	uint64_t soon_ns = team->policy.last_ns + SOON_NS;
+
 	shun_sleep(&team->shun);
-	while (atomic_load_explicit(&team->stop, memory_order_acquire) == 0) {
+	for (;;) {
+		uint32_t call = atomic_load_explicit(&team->call, memory_order_acquire);
 		uint64_t now_ns = clock_monotonic_ns();
+		if (call == TEAM_STOP)
+			return false;
+		if (call == TEAM_THREADS && soon_ns < team->deadline_ns)
+			team->deadline_ns = soon_ns > now_ns ? soon_ns : now_ns;
 		if (now_ns >= team->deadline_ns) {
 			shun_wake(&team->shun, now_ns - team->deadline_ns, now_ns);
 			return true;
 		}
-		futex_wait_until(&team->stop, 0, team->deadline_ns);
+		futex_wait_until(&team->call, call, team->deadline_ns);
 	}
-	return false;
 }
 
 static void *team_main(void *argument)
@@ -285,8 +309,7 @@ void team_stop(struct team *team)
 {
 	if (team == NULL)
 		return;
-	atomic_store_explicit(&team->stop, 1, memory_order_release);
-	futex_wake(&team->stop);
+	call(team, TEAM_STOP);
 }
 
 struct job_thread *team_free(struct team *team)
