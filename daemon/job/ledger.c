@@ -6,12 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "daemon/act/act.h"
 
 /* Twice the default pid_max. Pages that are never written to cost no memory. */
 #define ENTRIES 65536
+
+/* A thread shows in /proc some time after it has inherited its mask, and that may be after the
+ * inheritance was corrected. So its parents are watched until so many scans in a row, with so long a
+ * pause, found nothing to correct; or for so many in all. */
+#define BORN_QUIET 3
+#define BORN_ROUNDS 20
+#define BORN_PAUSE_NS 5000000
 
 struct entry {
 	_Atomic int32_t tid; /* 0: free; stored last, with release */
@@ -182,25 +190,61 @@ int ledger_inherited(
 	return 0;
 }
 
+static bool is_alive(const struct entry *entry)
+{
+	pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
+	struct proc_thread now;
+
+	return tid != 0 && proc_read_thread(entry->pid, tid, &now) == 0 &&
+	       now.start_ticks == entry->start_ticks;
+}
+
+static int add_roots(const struct ledger *ledger, struct proc_scan *scan)
+{
+	uint32_t used = atomic_load_explicit(ledger->used, memory_order_relaxed);
+	pid_t last = 0;
+	int r = 0;
+
+	for (uint32_t i = 0; i < used && r == 0; i++) {
+		if (ledger->entry[i].pid == last || !is_alive(&ledger->entry[i]))
+			continue;
+		last = ledger->entry[i].pid;
+		r = proc_scan_add_root(scan, last);
+	}
+	return r;
+}
+
+/* Returns the number of masks that were given back. */
+static size_t restore_inherited(
+	const struct ledger *ledger, const struct proc_thread *thread, size_t n)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct cpuset mask;
+		if (cpuset_of_thread(thread[i].tid, &mask) < 0 || cpuset_count(&mask) != 1)
+			continue;
+		if (ledger_inherited(ledger, &thread[i], &mask) < 0)
+			continue;
+		int r = act_set_mask(thread[i].tid, &mask);
+		count += r == 0 && cpuset_count(&mask) > 1;
+	}
+	return count;
+}
+
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
 {
+	const struct timespec pause = {.tv_nsec = BORN_PAUSE_NS};
 	const struct proc_thread *thread;
-	bool again = true;
 	size_t n;
 
-	/* The threads that a scan finds may have had children after it: look again. */
-	for (int round = 0; round < 4 && again; round++) {
-		again = false;
-		if (proc_scan_run(scan, &thread, &n) < 0)
+	if (add_roots(ledger, scan) < 0)
+		return;
+	for (int round = 0, quiet = 0; round < BORN_ROUNDS && quiet < BORN_QUIET; round++) {
+		if (round > 0)
+			nanosleep(&pause, NULL);
+		if (proc_scan_run(scan, &thread, &n) < 0 || n == 0)
 			return;
-		for (size_t i = 0; i < n; i++) {
-			struct cpuset mask;
-			if (cpuset_of_thread(thread[i].tid, &mask) < 0 || cpuset_count(&mask) != 1)
-				continue;
-			if (ledger_inherited(ledger, &thread[i], &mask) < 0)
-				continue;
-			int r = act_set_mask(thread[i].tid, &mask);
-			again = again || (r == 0 && cpuset_count(&mask) > 1);
-		}
+		quiet = restore_inherited(ledger, thread, n) > 0 ? 0 : quiet + 1;
 	}
 }

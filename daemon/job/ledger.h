@@ -64,7 +64,8 @@ void ledger_forget(struct ledger *ledger, int entry);
 size_t ledger_restore_all(const struct ledger *ledger);
 /* Give threads that were born of confined ones, and are not in the ledger, their inherited
  * masks. Call it after ledger_restore_all(): what is born from then on inherits the right
- * mask. */
+ * mask. Scans the processes of the ledger, too, as the scan's own root may have ended. While the
+ * job runs this takes 10 ms or more, for threads that show late in /proc. */
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan);
 
 #endif

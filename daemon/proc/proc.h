@@ -77,6 +77,10 @@ int proc_scan_new(struct proc_scan **out, const struct proc_scan_options *option
 /* Accepts NULL. */
 void proc_scan_free(struct proc_scan *scan);
 
+/* From now on that process, and those below it, belong to the job, too. It may have ended. Returns 0
+ * or -ENOMEM. */
+int proc_scan_add_root(struct proc_scan *scan, pid_t pid);
+
 /* Scan. *threads points into the scanner, and is valid until its next run or free. Each tid is
  * there once, parents before their children, and in a process the leader first. Zombie and dead
  * threads are left out, but not the other threads of a process whose leader has ended. Threads and

@@ -90,6 +90,7 @@ struct proc_scan {
 	size_t max_relations;
 	struct proc_map relation_of;
 
+	struct pid_list more_roots;
 	struct pid_list listed; /* of the folder that is being read */
 	struct pid_list children; /* of the thread that is being read */
 	char *text;
@@ -438,6 +439,8 @@ static int walk(struct proc_scan *scan)
 	if (r < 0)
 		return r;
 	r = add_member(scan, scan->options.root);
+	for (size_t i = 0; r == 0 && i < scan->more_roots.n; i++)
+		r = add_member(scan, scan->more_roots.pids[i]);
 	for (size_t i = 0; r == 0 && i < scan->n_members; i++)
 		r = visit_member(scan, i);
 	/* From the leaves up, as orphans move up. */
@@ -487,10 +490,21 @@ void proc_scan_free(struct proc_scan *scan)
 	free(scan->members);
 	free(scan->threads);
 	free(scan->relations);
+	free(scan->more_roots.pids);
 	free(scan->listed.pids);
 	free(scan->children.pids);
 	free(scan->text);
 	free(scan);
+}
+
+int proc_scan_add_root(struct proc_scan *scan, pid_t pid)
+{
+	struct pid_list *roots = &scan->more_roots;
+	int r = pid_list_reserve(roots, roots->n + 1);
+
+	if (r == 0)
+		roots->pids[roots->n++] = pid;
+	return r;
 }
 
 int proc_scan_run(struct proc_scan *scan, const struct proc_thread **threads, size_t *n)
