@@ -34,7 +34,8 @@ struct progress {
 	uint64_t size_bytes;
 	uint64_t period_ns;
 	bool balances;
-	int fd; /* its lock shows that the segment is in use */
+	int hidden; /* 0; or why there is no segment: a negative errno */
+	int fd; /* of the segment: its lock shows that it is in use. -1: there is none */
 	pid_t pid; /* the process that created it */
 	char name[INSTANCE_NAME_BYTES]; /* for shm_open(3) */
 	/* Written while the fields above are read: */

@@ -75,12 +75,16 @@ struct progress; /* opaque */
 
 /* Create the segment of this process, /dev/shm/progress.<uid>.<pid> with mode 0600, where each
  * subdomain is held by its first owner. A process can have one. A forked child may create its own,
- * and must not use its parent's. Returns 0 and sets *out (to be closed with progress_close());
- * -EINVAL (an option is out of range, or an owner is not a worker), -EEXIST (this process has one
- * already), -ENOMEM, -ENOSPC (/dev/shm is full), -EFBIG (larger than RLIMIT_FSIZE), -EPERM
- * (somebody else's file has the name) or an error of shm_open(3). Two threads must not call it at
- * once. */
+ * and must not use its parent's. Where /dev/shm can't be used, the program keeps what it would
+ * publish to itself; see progress_published(). Returns 0 and sets *out (to be closed with
+ * progress_close()); -EINVAL (an option is out of range, or an owner is not a worker), -EEXIST (this
+ * process has one already) or -ENOMEM. Two threads must not call it at once. */
 int progress_create(const struct progress_options *options, struct progress **out);
+
+/* Can other programs see the segment? Returns 0, or why not: -ENOSPC (/dev/shm is full), -EFBIG
+ * (larger than RLIMIT_FSIZE), -EPERM or -EACCES (somebody else's file has the name) or another error
+ * of shm_open(3) or mmap(2). The program's own threads balance themselves in either case. */
+int progress_published(const struct progress *p);
 
 /* Unmap and remove the segment. No worker may use it any more. Accepts NULL. */
 void progress_close(struct progress *p);

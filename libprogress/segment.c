@@ -120,6 +120,20 @@ static int map_segment(struct progress *p)
 	return error;
 }
 
+/* The program runs on with memory of its own, and its threads balance themselves. */
+static int map_hidden(struct progress *p, int error)
+{
+	void *memory = mmap(
+		NULL, p->size_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	if (memory == MAP_FAILED)
+		return -errno;
+	p->header = memory;
+	p->hidden = error;
+	p->fd = -1;
+	return 0;
+}
+
 static uint32_t or_default(uint32_t value, uint32_t otherwise)
 {
 	return value != 0 ? value : otherwise;
@@ -196,6 +210,8 @@ int progress_create(const struct progress_options *options, struct progress **ou
 	}
 	memset(p->local, 0, p->workers * sizeof *p->local);
 	int error = map_segment(p);
+	if (error != 0 && error != -EEXIST)
+		error = map_hidden(p, error);
 	if (error != 0) {
 		free_local(p);
 		return error;
@@ -215,16 +231,22 @@ int progress_create(const struct progress_options *options, struct progress **ou
 	return 0;
 }
 
+int progress_published(const struct progress *p)
+{
+	return p->hidden;
+}
+
 void progress_close(struct progress *p)
 {
 	if (p == NULL)
 		return;
 	/* In a forked child, the segment and its name still belong to the parent. */
-	if (getpid() == p->pid) {
+	if (p->hidden == 0 && getpid() == p->pid) {
 		atomic_store_explicit(&p->header->state, SEGMENT_CLOSED, memory_order_release);
 		shm_unlink(p->name);
 	}
 	munmap(p->header, p->size_bytes);
-	close(p->fd);
+	if (p->fd >= 0)
+		close(p->fd);
 	free_local(p);
 }

@@ -251,11 +251,13 @@ static int publish(const struct jacobi_options *options, const struct solve_task
 		rc = progress_create(&how, progress);
 	}
 	free(owner);
-	if (rc == -ENOSPC)
-		fprintf(stderr, "jacobi: publishing progress: /dev/shm is full\n");
-	else if (rc < 0)
-		return failed("publishing progress in /dev/shm", rc);
-	return rc < 0 ? 1 : 0;
+	if (rc < 0)
+		return failed("publishing progress", rc);
+	int hidden = progress_published(*progress);
+	if (hidden != 0 && !options->quiet)
+		fprintf(stderr, "jacobi: progress is not published in /dev/shm: %s\n",
+			strerror(-hidden));
+	return 0;
 }
 
 /* Write the outcome in all forms that were asked for. Prints its errors; returns the exit

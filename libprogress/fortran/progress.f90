@@ -21,7 +21,8 @@ module progress
 
   public :: progress_options, progress_create, progress_close, progress_register, progress_begin, &
        progress_held, progress_update, progress_iteration, progress_updates, progress_holder, &
-       progress_balance, progress_leave, progress_spread, progress_remove, progress_insert
+       progress_balance, progress_leave, progress_spread, progress_remove, progress_insert, &
+       progress_published
 
   integer(c_int32_t), parameter, public :: PROGRESS_WORKERS_MAX = 65536
   integer(c_int32_t), parameter, public :: PROGRESS_SUBDOMAINS_MAX = 1048576
@@ -50,6 +51,11 @@ module progress
        type(progress_options), intent(in) :: options
        type(c_ptr), intent(out) :: p
      end function progress_create
+
+     integer(c_int) function progress_published(p) bind(c)
+       import
+       type(c_ptr), value :: p
+     end function progress_published
 
      subroutine progress_close(p) bind(c)
        import

@@ -369,5 +369,6 @@ def test_full_shm(app):
         pytest.skip("no mount namespaces")
     done = helpers.run(["unshare", "-m", "sh", "-c", small, "sh", app("jacobi"), "-t", "4", "-s",
                         "64", "-n", "1"], env=ENV)
-    assert done.returncode == 1
-    assert done.stderr == "jacobi: publishing progress: /dev/shm is full\n"
+    assert done.returncode == 0
+    assert done.stderr.startswith("jacobi: progress is not published in /dev/shm: %s\n"
+                                  % os.strerror(errno.ENOSPC))
