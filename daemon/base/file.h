@@ -1,12 +1,23 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing to file descriptors. */
+/* Writing to files that users name. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
-/* Write all the data, in as many calls as that takes. Returns 0 or a negative errno; then a part
- * may have been written. */
+/* Open a file to be written, which is made if it doesn't exist, and emptied if it does and `anew` is
+ * set. It may be a FIFO, and never blocks. Returns a descriptor or a negative errno; -ENXIO when
+ * nobody reads from the FIFO. */
+int file_open_output(const char *path, bool anew);
+
+/* Write as much as goes without waiting. Returns the number of bytes, 0 if the reader has to read
+ * first, or a negative errno. */
+ssize_t file_write_some(int fd, const void *data, size_t bytes);
+
+/* Write all the data, in as many calls as that takes. Returns 0; -ETIMEDOUT when a reader has not
+ * read for a second; or another negative errno. After an error, a part may have been written. */
 int file_write_all(int fd, const void *data, size_t bytes);
 
 #endif

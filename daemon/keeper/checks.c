@@ -2,13 +2,14 @@
 #include "daemon/keeper/checks.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "daemon/act/act.h"
+#include "daemon/base/file.h"
 #include "daemon/proc/proc.h"
 
 /* What the kernel leaves of a mask: it takes out CPUs that are offline or not in the cpuset.
@@ -67,8 +68,7 @@ static int check_sampler(const struct options *options, enum sampler_kind *kind)
 	return 0;
 }
 
-/* May we move a thread? Setting its mask to what it is changes nothing, and fails for the
- * kernel's own threads, which act_may_set_mask() does not. */
+/* May we move a thread? Setting its mask to what it is changes nothing. */
 static int check_thread(pid_t tid)
 {
 	struct cpuset mask;
@@ -115,10 +115,24 @@ static void explain_pid(pid_t pid, int error)
 			strerror(-error));
 }
 
+static bool is_kernel_thread(pid_t pid)
+{
+	struct proc_thread thread;
+
+	return proc_read_thread(pid, pid, &thread) == 0 && thread.kernel;
+}
+
 static int check_pid(pid_t pid, int *process_fd)
 {
+	if (pid == getpid()) { /* sh -c 'exec juggle -p $$' */
+		fprintf(stderr, "juggle: process %d is this juggle itself\n", (int)pid);
+		return -EINVAL;
+	}
+	if (is_kernel_thread(pid)) {
+		fprintf(stderr, "juggle: process %d is a thread of the kernel\n", (int)pid);
+		return -EINVAL;
+	}
 	int r = check_thread(pid);
-
 	if (r == -EPERM)
 		r = check_below(pid);
 	if (r == 0) {
@@ -130,39 +144,45 @@ static int check_pid(pid_t pid, int *process_fd)
 	return r;
 }
 
-/* Can the file be written? It is made now, and filled at the end. */
-static int check_output(const char *path, const char *option)
+/* Can the file be written? It is made now, and filled later. */
+static int check_output(const char *path, const char *option, int *fifo_fd)
 {
+	struct stat status;
+
 	if (path == NULL)
 		return 0;
-	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+	int fd = file_open_output(path, false);
 	if (fd < 0) {
-		int r = -errno;
-		fprintf(stderr, "juggle: %s %s: %s\n", option, path, strerror(-r));
-		return r;
+		fprintf(stderr, "juggle: %s %s: %s\n", option, path,
+			fd == -ENXIO ? "nobody reads from it" : strerror(-fd));
+		return fd;
 	}
-	close(fd);
+	if (fstat(fd, &status) == 0 && S_ISFIFO(status.st_mode))
+		*fifo_fd = fd;
+	else
+		close(fd);
 	return 0;
 }
 
-static int check_report(const char *path)
+static int check_report(const char *path, int *fifo_fd)
 {
 	bool is_file = path != NULL && strcmp(path, "-") != 0;
 
-	return is_file ? check_output(path, "--report") : 0;
+	return is_file ? check_output(path, "--report", fifo_fd) : 0;
 }
 
 int checks_run(struct options *options, struct check_results *out)
 {
-	*out = (struct check_results){.sampler = options->sampler, .process_fd = -1};
+	*out = (struct check_results){
+		.sampler = options->sampler, .process_fd = -1, .fifo_fd = {-1, -1}};
 	int r = check_cpus(options);
 	if (r == 0)
 		r = check_sampler(options, &out->sampler);
 	if (r == 0 && options->pid != 0)
 		r = check_pid(options->pid, &out->process_fd);
 	if (r == 0)
-		r = check_report(options->report);
+		r = check_report(options->report, &out->fifo_fd[0]);
 	if (r == 0)
-		r = check_output(options->trace, "--trace");
+		r = check_output(options->trace, "--trace", &out->fifo_fd[1]);
 	return r;
 }

@@ -10,12 +10,15 @@
 
 struct check_results {
 	enum sampler_kind sampler; /* the one to use: never auto */
-	int process_fd; /* -p: a pidfd of the process, the caller's to close; else -1 */
+	/* The caller's to close; else -1: */
+	int process_fd; /* -p: a pidfd of the process */
+	int fifo_fd[2]; /* FIFOs to write the report and the trace to: they have to stay open, or their
+			   readers would see the end */
 };
 
 /* Check CPUs, sampler, the process of -p, and the files to write. Sets options->cpus to the
  * caller's mask where -c is not given. Returns 0, or a negative errno after printing one line.
- * Sets *out in either case; after an error process_fd may be open, too. */
+ * Sets *out in either case; after an error descriptors may be open, too. */
 int checks_run(struct options *options, struct check_results *out);
 
 #endif

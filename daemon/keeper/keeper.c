@@ -34,6 +34,7 @@ struct keeper {
 	int signal_fd;
 	int control_fd; /* to the balancer */
 	int process_fd; /* -p: pidfd of the process */
+	int fifo_fd[2]; /* kept open for their readers */
 	struct keeper_state state;
 };
 
@@ -234,12 +235,15 @@ static int set_up(struct keeper *k, struct options *options)
 	int r = checks_run(options, &checked);
 
 	k->process_fd = checked.process_fd;
+	k->fifo_fd[0] = checked.fifo_fd[0];
+	k->fifo_fd[1] = checked.fifo_fd[1];
+	if (r == 0)
+		r = block_signals(k); /* SIGXFSZ, too, which a limit on files would kill us with */
 	if (r == 0)
 		r = share_memory(k);
 	if (r < 0)
 		return r;
 	describe_run(k, checked.sampler);
-	r = block_signals(k);
 	/* Children whose parent ends become ours, and so stay below us and are found. */
 	if (r == 0 && options->pid == 0)
 		prctl(PR_SET_CHILD_SUBREAPER, 1);
@@ -331,6 +335,8 @@ static void tear_down(struct keeper *k)
 	close_fd(&k->control_fd);
 	close_fd(&k->process_fd);
 	close_fd(&k->signal_fd);
+	close_fd(&k->fifo_fd[0]);
+	close_fd(&k->fifo_fd[1]);
 	if (k->telemetry != NULL)
 		telemetry_unmap(k->telemetry);
 	ledger_free(k->ledger);
@@ -344,7 +350,10 @@ int keeper_run(const struct options *options)
 		.signal_fd = -1,
 		.control_fd = -1,
 		.process_fd = -1,
-		.state = {.keeper = getpid(), .attached = options->pid != 0},
+		.fifo_fd = {-1, -1},
+		.state = {.keeper = getpid(),
+			.attached = options->pid != 0,
+			.leads_session = getsid(0) == getpid()},
 	};
 	uint64_t start_ns = clock_monotonic_ns();
 	int status = EXIT_JUGGLE_FAILED;

@@ -2,8 +2,11 @@
 #include "daemon/keeper/report.h"
 
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
+#include "daemon/base/file.h"
 #include "daemon/policy/policy.h"
 #include "daemon/telemetry/writer.h"
 #include "libprogress/reader/reader.h"
@@ -202,15 +205,17 @@ int report_write(const char *path, json_t *report)
 {
 	if (report == NULL)
 		return -ENOMEM;
-	FILE *file = strcmp(path, "-") == 0 ? stderr : fopen(path, "we");
-	int r = file != NULL ? 0 : -errno;
-	errno = 0;
-	if (r == 0 && (json_dumpf(report, file, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) < 0 ||
-			      fputc('\n', file) == EOF || fflush(file) == EOF))
-		r = errno != 0 ? -errno : -EIO;
-	if (file != NULL && file != stderr && fclose(file) == EOF && r == 0)
-		r = -errno;
+	char *text = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
 	json_decref(report);
+	if (text == NULL)
+		return -ENOMEM;
+	int fd = strcmp(path, "-") == 0 ? STDERR_FILENO : file_open_output(path, true);
+	int r = fd < 0 ? fd : file_write_all(fd, text, strlen(text));
+	if (r == 0)
+		r = file_write_all(fd, "\n", 1);
+	if (fd >= 0 && fd != STDERR_FILENO && close(fd) < 0 && r == 0)
+		r = -errno;
+	free(text);
 	return r;
 }
 

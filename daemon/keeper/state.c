@@ -118,14 +118,21 @@ static void take_signal(struct keeper_state *state, const struct keeper_event *e
 	}
 }
 
-/* Has the command got the signal already, or is it not meant for it? The terminal sends its
- * signals to the whole foreground group, and the command may send one to its group: both reach
+/* A hang-up goes to the leader of the session, and SIGCONT with it, so that a stopped one dies. */
+static bool is_for_leader(int signal)
+{
+	return signal == SIGHUP || signal == SIGCONT;
+}
+
+/* Has the command got the signal already, or is it not meant for it? The terminal sends all
+ * others to the whole foreground group, and the command may send one to its group: both reach
  * the command without us. A signal that we cause ourselves is ours: SIGPIPE, when nobody reads
  * our messages. */
 static bool is_for_command(const struct keeper_state *state, const struct keeper_event *event)
 {
-	return event->code != SI_KERNEL && event->pid != state->command &&
-	       event->pid != state->keeper;
+	if (event->code == SI_KERNEL)
+		return state->leads_session && is_for_leader(event->signal);
+	return event->pid != state->command && event->pid != state->keeper;
 }
 
 static void signal_arrived(struct keeper_state *state, const struct keeper_event *event,

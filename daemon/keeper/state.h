@@ -28,6 +28,7 @@ struct keeper_state {
 	pid_t balancer; /* 0: it has ended, or was given up */
 	pid_t command; /* 0: it has ended, or there is none */
 	bool attached; /* -p */
+	bool leads_session; /* the kernel tells this process alone that the terminal has hung up */
 	/* Zero at the start. */
 	enum keeper_phase phase;
 	int command_status; /* as waitpid() has it; valid when the command has ended */

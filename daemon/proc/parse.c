@@ -10,6 +10,8 @@
 #include <limits.h>
 #include <string.h>
 
+#define PF_KTHREAD 0x00200000 /* include/linux/sched.h of the kernel; the same in all versions */
+
 struct cursor {
 	const char *at;
 	const char *end;
@@ -60,22 +62,27 @@ static bool take_pid(struct cursor *cursor, pid_t *out)
 	return true;
 }
 
-/* Skip a field, and the blank before it. */
-static bool skip_field(struct cursor *cursor)
+/* Skip fields, and the blanks before them. */
+static bool skip_fields(struct cursor *cursor, int count)
 {
 	uint64_t ignored;
 
-	if (!take_char(cursor, ' '))
-		return false;
-	take_char(cursor, '-');
-	return take_number(cursor, UINT64_MAX, &ignored);
+	for (; count > 0; count--) {
+		if (!take_char(cursor, ' '))
+			return false;
+		take_char(cursor, '-');
+		if (!take_number(cursor, UINT64_MAX, &ignored))
+			return false;
+	}
+	return true;
 }
 
 int proc_parse_stat(const char *text, size_t bytes, struct proc_thread *out)
 {
-	enum { FIELD_PPID = 4, FIELD_START = 22 };
+	enum { FIELD_PPID = 4, FIELD_FLAGS = 9, FIELD_START = 22 };
 	struct cursor cursor = {text, text + bytes};
 	struct proc_thread found = {.pid = out->pid};
+	uint64_t flags;
 	const char *comm;
 	size_t comm_bytes;
 
@@ -105,10 +112,12 @@ int proc_parse_stat(const char *text, size_t bytes, struct proc_thread *out)
 		return -EBADMSG;
 	if (!take_char(&cursor, ' ') || !take_pid(&cursor, &found.ppid))
 		return -EBADMSG;
-	for (int field = FIELD_PPID + 1; field < FIELD_START; field++)
-		if (!skip_field(&cursor))
-			return -EBADMSG;
-	if (!take_char(&cursor, ' ') || !take_number(&cursor, UINT64_MAX, &found.start_ticks))
+	if (!skip_fields(&cursor, FIELD_FLAGS - FIELD_PPID - 1) || !take_char(&cursor, ' ') ||
+		!take_number(&cursor, UINT32_MAX, &flags))
+		return -EBADMSG;
+	found.kernel = flags & PF_KTHREAD;
+	if (!skip_fields(&cursor, FIELD_START - FIELD_FLAGS - 1) || !take_char(&cursor, ' ') ||
+		!take_number(&cursor, UINT64_MAX, &found.start_ticks))
 		return -EBADMSG;
 	/* A number at the end of the text may have lost its last digits. */
 	if (cursor.at == cursor.end || !is_blank(*cursor.at))

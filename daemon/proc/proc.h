@@ -24,11 +24,12 @@ struct proc_thread {
 	pid_t ppid; /* parent process of the group */
 	uint64_t start_ticks; /* field 22 of stat */
 	char state; /* R, S, D, T, t, Z, X ... */
+	bool kernel; /* it is one of the kernel's own */
 	char comm[PROC_COMM_BYTES];
 };
 
 /* Parse the text of /proc/PID/stat or /proc/PID/task/TID/stat. comm may hold spaces,
- * parentheses and newlines. Sets tid, ppid, start_ticks, state, comm; leaves pid.
+ * parentheses and newlines. Sets all but pid.
  * Returns 0, or -EBADMSG for text that is cut short or malformed. */
 int proc_parse_stat(const char *text, size_t bytes, struct proc_thread *out);
 

@@ -67,6 +67,8 @@ static bool try_process(
 	uint32_t version = 0;
 	int r = progress_reader_open(found->pid, owner_of(found->pid), balance, &reader, &version);
 
+	if (r < 0 && access(FOLDER "/.", X_OK) < 0) /* nobody has a segment there */
+		r = -ENOENT;
 	if (r == 0 && finder->host == NULL) {
 		r = progress_host_new(&finder->host, &finder->setup);
 		if (r < 0)

@@ -5,7 +5,6 @@
 #include "daemon/trace/format.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -32,6 +31,7 @@ struct trace {
 	uint64_t dropped;
 	pthread_mutex_t write_lock; /* guards the buffer that is written out */
 	struct buffer drain;
+	size_t written; /* bytes of it */
 };
 
 static int write_header(int fd, const struct options *options, const struct telemetry *t)
@@ -67,8 +67,8 @@ int trace_new(struct trace **out, const struct options *options, const struct te
 	int r = -ENOMEM;
 	trace->fd = -1;
 	if (trace->fill.text != NULL && trace->drain.text != NULL) {
-		trace->fd = open(options->trace, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0666);
-		r = trace->fd < 0 ? -errno : write_header(trace->fd, options, telemetry);
+		trace->fd = file_open_output(options->trace, true);
+		r = trace->fd < 0 ? trace->fd : write_header(trace->fd, options, telemetry);
 	}
 	if (r < 0) {
 		if (trace->fd >= 0)
@@ -84,23 +84,53 @@ int trace_new(struct trace **out, const struct options *options, const struct te
 	return 0;
 }
 
-void trace_free(struct trace *trace)
+/* If all that was taken has been written, take what has come since. */
+static void take_buffer(struct trace *trace)
+{
+	if (trace->written < trace->drain.bytes)
+		return;
+	pthread_mutex_lock(&trace->lock);
+	struct buffer full = trace->fill;
+	trace->fill = trace->drain;
+	trace->drain = full;
+	trace->fill.bytes = 0;
+	pthread_mutex_unlock(&trace->lock);
+	trace->written = 0;
+}
+
+/* Both buffers, at the end. */
+static int write_rest(struct trace *trace)
+{
+	int r = 0;
+
+	for (int buffers = 0; buffers < 2 && !trace->failed; buffers++) {
+		take_buffer(trace);
+		r = file_write_all(trace->fd, trace->drain.text + trace->written,
+			trace->drain.bytes - trace->written);
+		trace->written = trace->drain.bytes;
+		trace->failed = r < 0;
+	}
+	return r;
+}
+
+int trace_free(struct trace *trace)
 {
 	if (trace == NULL)
-		return;
-	if (trace->dropped > 0) {
-		(void)trace_flush(trace); /* makes room */
+		return 0;
+	int r = write_rest(trace);
+	if (trace->dropped > 0 && r == 0) {
 		trace_begin(trace);
 		trace_print(trace, "dropped %llu\n", (unsigned long long)trace->dropped);
 		trace_end(trace);
+		r = write_rest(trace);
 	}
-	(void)trace_flush(trace);
 	close(trace->fd);
 	pthread_mutex_destroy(&trace->lock);
 	pthread_mutex_destroy(&trace->write_lock);
 	free(trace->fill.text);
 	free(trace->drain.text);
 	free(trace);
+	return r;
 }
 
 void trace_begin(struct trace *trace)
@@ -150,21 +180,18 @@ bool trace_end(struct trace *trace)
 
 int trace_flush(struct trace *trace)
 {
-	int r = 0;
+	ssize_t n = 0;
 
 	if (trace == NULL)
 		return 0;
 	pthread_mutex_lock(&trace->write_lock);
-	pthread_mutex_lock(&trace->lock);
-	struct buffer full = trace->fill;
-	trace->fill = trace->drain;
-	trace->drain = full;
-	trace->fill.bytes = 0;
-	pthread_mutex_unlock(&trace->lock);
+	take_buffer(trace);
 	if (!trace->failed) {
-		r = file_write_all(trace->fd, trace->drain.text, trace->drain.bytes);
-		trace->failed = r < 0;
+		n = file_write_some(trace->fd, trace->drain.text + trace->written,
+			trace->drain.bytes - trace->written);
+		trace->failed = n < 0;
 	}
+	trace->written = trace->failed ? trace->drain.bytes : trace->written + (size_t)n;
 	pthread_mutex_unlock(&trace->write_lock);
-	return r;
+	return n < 0 ? (int)n : 0;
 }

@@ -20,8 +20,9 @@ struct trace;
 
 /* Create the file options->trace and write the header. Returns 0 or a negative errno. */
 int trace_new(struct trace **out, const struct options *options, const struct telemetry *telemetry);
-/* Writes what is left. Accepts NULL. */
-void trace_free(struct trace *trace);
+/* Writes what is left, unless a reader has stopped to read. Accepts NULL. Returns 0; or a negative
+ * errno when the end could not be written and trace_flush() has not said so. */
+int trace_free(struct trace *trace);
 
 /* Append a record of one or more lines, all or nothing: begin, print text that ends in a newline,
  * end. trace_end() returns whether the record was kept; true without a trace. */

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What juggle returns: the command's own status, or 125, 126, 127 as env(1) has them."""
 import os
+import subprocess
 
 import pytest
 
@@ -76,6 +77,38 @@ def test_an_output_that_cannot_be_written_is_125(run_juggle, option, tmp_path):
         assert done.returncode == 125
         assert option in done.stderr and str(path) in done.stderr
         assert not ran.exists()
+
+
+@pytest.mark.parametrize("option", ["--report", "--trace"])
+def test_a_fifo_that_nobody_reads_is_125(run_juggle, option, tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    done = run_juggle(option, tmp_path / "fifo", "true")
+    assert done.returncode == 125
+    assert done.stderr == "juggle: %s %s: nobody reads from it\n" % (option, tmp_path / "fifo")
+
+
+def test_small_files(juggle, tmp_path):
+    """Not even a message to a file may end juggle by SIGXFSZ."""
+    with open(tmp_path / "messages", "w", encoding="utf-8") as messages:
+        done = subprocess.run(["sh", "-c", "ulimit -f 0; exec \"$0\" sh -c 'exit 3'", juggle],
+                              stderr=messages, check=False, timeout=helpers.TIMEOUT_S)
+    assert done.returncode == 3
+
+
+def test_juggle_does_not_attach_to_itself(juggle):
+    done = helpers.run(["sh", "-c", 'exec "$0" -p $$', juggle])
+    assert done.returncode == 125
+    assert "is this juggle itself" in done.stderr
+
+
+@pytest.mark.needs_root
+def test_threads_of_the_kernel(run_juggle):
+    if helpers.comm(2) != "kthreadd":
+        pytest.skip("this pid namespace shows no threads of the kernel")
+    for pid in [2, *helpers.children(2)[:20]]:
+        done = run_juggle("-p", pid)
+        assert done.returncode == 125
+        assert done.stderr == "juggle: process %d is a thread of the kernel\n" % pid
 
 
 def test_a_thread_is_no_process(run_juggle, background):

@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+import threading
 
 import pytest
 
@@ -109,6 +110,41 @@ def test_full_disk_under_the_trace(run_juggle, app, tmp_path):
     report = helpers.read_report(path)
     assert report["balancer"] == "ended"
     assert report["threads"] == 3, "nothing was balanced"
+
+
+@pytest.mark.parametrize("option", ["--report", "--trace"])
+def test_fifo(run_juggle, app, tmp_path, background, option):
+    """Its reader gets all of it, up to its end."""
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    reader = background(["cat", fifo], stdout=subprocess.PIPE)
+    text = []
+    thread = threading.Thread(target=lambda: text.append(reader.stdout.read()))
+    thread.start()
+    helpers.wait_for(lambda: helpers.comm(reader.pid) == "cat"
+                     and helpers.status(reader.pid)["State"][0] == "S", "cat waits", reader)
+    done = run_juggle("--always", "-i", "5ms", option, fifo, "--", *ubench(app))
+    assert (done.returncode, done.stderr) == (0, "")
+    thread.join(helpers.TIMEOUT_S)
+    if option == "--report":
+        assert json.loads(text[0])["exit_status"] == 0
+    else:
+        assert text[0].count("\ndecide ") > 20 and text[0].endswith("\n")
+
+
+def test_reader_of_the_trace_that_stops(run_juggle, app, tmp_path):
+    """It holds up neither the job nor the balancer."""
+    fifo, report = tmp_path / "fifo", tmp_path / "r.json"
+    os.mkfifo(fifo)
+    reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        done = run_juggle("--always", "-i", "2ms", "--trace", fifo, "--report", report, "--",
+                          *ubench(app, "-p", "300"))
+    finally:
+        os.close(reader)
+    assert done.returncode == 0
+    assert done.stderr == "juggle: the trace ends early: Connection timed out\n"
+    assert helpers.read_report(report)["balancer"] == "ended"
 
 
 def test_summary(run_juggle, app):

@@ -61,9 +61,14 @@ class Terminal:
                 self.text += data.decode(errors="replace")
         return self.text
 
+    def hang_up(self):
+        os.close(self.fd)
+        self.fd = -1
+
     def close(self):
         helpers.kill_session(self.process)
-        os.close(self.fd)
+        if self.fd >= 0:
+            os.close(self.fd)
         self.process.wait(timeout=helpers.TIMEOUT_S)
 
 
@@ -121,6 +126,38 @@ def test_window_size_reaches_the_command_once(terminal, juggle):
     screen.expect("got %d" % signal.SIGWINCH)
     os.kill(screen.process.pid, signal.SIGUSR1)
     screen.expect("over")
+
+
+@pytest.mark.parametrize("wrapper", [[], ["bash", "-c", 'exec "$@"', "bash"],
+                                     ["bash", "-c", '"$@"; true', "bash"]],
+                         ids=["leader", "exec", "shell"])
+def test_hangup_ends_the_job(terminal, juggle, wrapper):
+    screen = terminal([*wrapper, juggle, "sh", "-c", "echo ready; sleep 100"])
+    screen.expect("ready")
+    below = helpers.descendants(screen.process.pid)
+    screen.hang_up()
+    assert screen.process.wait(timeout=helpers.TIMEOUT_S) in (-signal.SIGHUP,
+                                                              128 + signal.SIGHUP)
+    for pid in below:
+        helpers.wait_for(lambda pid=pid: not helpers.alive(pid), "process %d ends" % pid)
+
+
+def test_hangup_ends_a_stopped_job(terminal, juggle):
+    screen = terminal([juggle, "sh", "-c", "echo ready; kill -STOP $$; sleep 100"])
+    screen.expect("ready")
+    job = helpers.job(screen.process.pid)
+    helpers.wait_for(lambda: helpers.status(job)["State"][0] == "T", "the job stops")
+    screen.hang_up()
+    assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 128 + signal.SIGHUP
+
+
+def test_hangup_that_the_job_outlives(terminal, juggle, tmp_path):
+    screen = terminal([juggle, "sh", "-c", "trap 'echo hangup > %s/out; exit 3' HUP; echo ready; "
+                       "while :; do sleep 0.1; done" % tmp_path])
+    screen.expect("ready")
+    screen.hang_up()
+    assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 3
+    assert (tmp_path / "out").read_text() == "hangup\n"
 
 
 def test_isatty_and_reading(terminal, juggle):

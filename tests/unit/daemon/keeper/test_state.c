@@ -271,33 +271,38 @@ static void test_signals_of_a_command(void **unused)
 		const char *name;
 		int number, code;
 		pid_t sender;
-		int passed_on;
+		int passed_on, passed_on_by_leader;
 	} cases[] = {
-		{"kill", SIGTERM, SI_USER, OTHER, SIGTERM},
-		{"of another pid namespace", SIGTERM, SI_USER, 0, SIGTERM},
-		{"sigqueue", SIGUSR1, SI_QUEUE, OTHER, SIGUSR1},
-		{"tgkill", SIGUSR2, SI_TKILL, OTHER, SIGUSR2},
-		{"a timer's", SIGALRM, SI_TIMER, 0, SIGALRM},
-		{"real-time", 40, SI_QUEUE, OTHER, 40},
-		{"to stop", SIGTSTP, SI_USER, OTHER, SIGTSTP},
-		{"to continue", SIGCONT, SI_USER, OTHER, SIGCONT},
-		{"of the balancer", SIGUSR1, SI_USER, BALANCER, SIGUSR1},
-		{"Ctrl-C", SIGINT, SI_KERNEL, 0, 0},
-		{"Ctrl-Z", SIGTSTP, SI_KERNEL, 0, 0},
-		{"window size", SIGWINCH, SI_KERNEL, 0, 0},
-		{"hang-up", SIGHUP, SI_KERNEL, 0, 0},
-		{"of the command to its group", SIGTERM, SI_USER, COMMAND, 0},
-		{"our own", SIGPIPE, SI_USER, KEEPER, 0},
+		{"kill", SIGTERM, SI_USER, OTHER, SIGTERM, SIGTERM},
+		{"of another pid namespace", SIGTERM, SI_USER, 0, SIGTERM, SIGTERM},
+		{"sigqueue", SIGUSR1, SI_QUEUE, OTHER, SIGUSR1, SIGUSR1},
+		{"tgkill", SIGUSR2, SI_TKILL, OTHER, SIGUSR2, SIGUSR2},
+		{"a timer's", SIGALRM, SI_TIMER, 0, SIGALRM, SIGALRM},
+		{"real-time", 40, SI_QUEUE, OTHER, 40, 40},
+		{"to stop", SIGTSTP, SI_USER, OTHER, SIGTSTP, SIGTSTP},
+		{"to continue", SIGCONT, SI_USER, OTHER, SIGCONT, SIGCONT},
+		{"of the balancer", SIGUSR1, SI_USER, BALANCER, SIGUSR1, SIGUSR1},
+		{"Ctrl-C", SIGINT, SI_KERNEL, 0, 0, 0},
+		{"Ctrl-Z", SIGTSTP, SI_KERNEL, 0, 0, 0},
+		{"window size", SIGWINCH, SI_KERNEL, 0, 0, 0},
+		{"hang-up", SIGHUP, SI_KERNEL, 0, 0, SIGHUP},
+		{"continue after it", SIGCONT, SI_KERNEL, 0, 0, SIGCONT},
+		{"of the command to its group", SIGTERM, SI_USER, COMMAND, 0, 0},
+		{"our own", SIGPIPE, SI_USER, KEEPER, 0, 0},
 	};
 	(void)unused;
 
 	for (size_t i = 0; i < COUNT(cases); i++) {
-		for (int ignored = 0; ignored < 2; ignored++) {
+		for (unsigned variant = 0; variant < 4; variant++) {
+			struct keeper_state state = wrapping();
 			struct keeper_event event =
 				sent(cases[i].number, cases[i].code, cases[i].sender);
-			event.ignored = ignored != 0; /* the command must handle it */
-			const struct keeper_actions expected = {.pass_on = cases[i].passed_on};
-			PLAY(cases[i].name, wrapping(), 0, {0, event, expected, KEEPER_WATCHING},
+			event.ignored = variant & 1; /* the command must handle it */
+			state.leads_session = variant & 2;
+			const struct keeper_actions expected = {
+				.pass_on = state.leads_session ? cases[i].passed_on_by_leader
+							       : cases[i].passed_on};
+			PLAY(cases[i].name, state, 0, {0, event, expected, KEEPER_WATCHING},
 				{1, child(COMMAND, exited(0)), finish, KEEPER_FINISHING},
 				{2, event, nothing, KEEPER_FINISHING},
 				{FINISH + 1, passing(), kill_it, KEEPER_KILLING},

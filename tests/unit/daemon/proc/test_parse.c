@@ -78,6 +78,7 @@ static void test_parse_stat(void **unused)
 		assert_true(thread.start_ticks == 208836);
 		assert_int_equal(thread.state, cases[i].state);
 		assert_string_equal(thread.comm, cases[i].comm);
+		assert_int_equal(thread.kernel, cases[i].state == 'I');
 	}
 }
 
