@@ -24,6 +24,7 @@
 #define YOUNG_MS 10 /* while a process may still be about to publish its progress */
 #define YOUNG_FOR_NS UINT64_C(1000000000)
 #define CPUS_CHECK_NS UINT64_C(500000000)
+#define REFUSED_WAIT_MOST_NS UINT64_C(30000000000)
 #define NEIGHBOURS_NS UINT64_C(500000000)
 #define SCAN_SHARE 50 /* pause between scans, in multiples of what the last one took */
 #define EAGER_SHARE 4 /* the same while the job is starting */
@@ -37,10 +38,13 @@ struct balancer {
 	struct neighbours neighbours;
 	struct progress_finder finder;
 	struct proc_watch watch; /* notices births where no team does */
-	struct cpuset usable; /* the CPUs of -c that are online and in our cpuset */
+	struct cpuset usable; /* those of teams.own that the job's cpusets leave it */
 	struct trace *trace; /* NULL: none */
 	int kick_fd;
 	uint64_t started_ns, young_until_ns, last_cpus_ns, last_neighbours_ns;
+	/* While the same CPUs are refused again and again, as processes of the job are in different
+	 * cpusets: look no earlier than this, and how much later the next time. */
+	uint64_t refused_until_ns, refused_wait_ns;
 };
 
 static void warn(const struct balancer *b, const char *text, int error)
@@ -73,18 +77,31 @@ static void look_for_progress(struct balancer *b, uint64_t now_ns)
 	free(pid);
 }
 
-/* Begin anew with other CPUs when some went offline or came back, or left or joined the cpuset. The
- * mask of this thread, which asked for all CPUs, shows which are usable. */
+static bool is_refused(struct balancer *b, uint64_t now_ns)
+{
+	return now_ns >= b->refused_until_ns &&
+	       atomic_exchange_explicit(&b->teams.refused, false, memory_order_relaxed);
+}
+
+/* Begin anew with other CPUs when some went offline or came back, or left or joined a cpuset. The
+ * mask of this thread, which asked for all CPUs, shows our own; the teams notice the job's. */
 static int check_cpus(struct balancer *b, uint64_t now_ns)
 {
-	struct cpuset usable;
+	struct cpuset own, before = b->usable;
+	bool refused = is_refused(b, now_ns);
 
 	b->last_cpus_ns = now_ns;
-	if (cpuset_of_thread(0, &usable) < 0 || cpuset_count(&usable) == 0 ||
-		memcmp(&usable, &b->usable, sizeof usable) == 0)
+	if (cpuset_of_thread(0, &own) < 0 || cpuset_count(&own) == 0 ||
+		(memcmp(&own, &b->teams.own, sizeof own) == 0 && !refused))
 		return 0;
 	struct job_thread *threads = teams_stop(&b->teams);
-	b->usable = usable;
+	b->teams.own = own;
+	job_find_usable(&b->job, &own, &b->usable);
+	if (memcmp(&b->usable, &before, sizeof before) != 0)
+		b->refused_wait_ns = 0;
+	else if (b->refused_wait_ns < REFUSED_WAIT_MOST_NS)
+		b->refused_wait_ns = 2 * b->refused_wait_ns + CPUS_CHECK_NS;
+	b->refused_until_ns = now_ns + b->refused_wait_ns;
 	int r = teams_start(&b->teams, &b->usable);
 	if (r < 0)
 		return r;
@@ -154,7 +171,8 @@ static int set_up(struct balancer *b)
 		return -errno;
 	int r = act_set_mask(0, &options->cpus);
 	if (r == 0)
-		r = cpuset_of_thread(0, &b->usable);
+		r = cpuset_of_thread(0, &b->teams.own);
+	b->usable = b->teams.own;
 	if (r == 0)
 		r = job_init(&b->job, options, setup->telemetry, setup->ledger, setup->keeper);
 	if (r < 0)
@@ -181,7 +199,9 @@ static void tear_down(struct balancer *b)
 	progress_finder_deinit(&b->finder);
 	(void)teams_stop(&b->teams); /* the job's roster has their threads, too */
 	job_deinit(&b->job);
-	trace_free(b->trace);
+	int r = trace_free(b->trace);
+	if (r < 0)
+		warn(b, "the trace ends early", r);
 	proc_watch_deinit(&b->watch);
 	published_deinit(&b->published);
 	if (b->kick_fd >= 0)

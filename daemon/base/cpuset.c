@@ -99,6 +99,24 @@ void cpuset_format(const struct cpuset *set, char *out, size_t bytes)
 	}
 }
 
+void cpuset_or(struct cpuset *set, const struct cpuset *other)
+{
+	for (size_t i = 0; i < CPUSET_WORDS; i++)
+		set->word[i] |= other->word[i];
+}
+
+void cpuset_and(struct cpuset *set, const struct cpuset *other)
+{
+	for (size_t i = 0; i < CPUSET_WORDS; i++)
+		set->word[i] &= other->word[i];
+}
+
+void cpuset_subtract(struct cpuset *set, const struct cpuset *other)
+{
+	for (size_t i = 0; i < CPUSET_WORDS; i++)
+		set->word[i] &= ~other->word[i];
+}
+
 int cpuset_count(const struct cpuset *set)
 {
 	int count = 0;

@@ -163,6 +163,71 @@ static void trace_birth(
 	trace_end(job->trace);
 }
 
+/* Of one process. One thread would not do: programs confine threads themselves. */
+static struct cpuset excluded(const struct job *job, pid_t pid, const struct cpuset *cpus)
+{
+	struct cpuset had = {0}, has = {0};
+
+	for (size_t i = 0; i < job->roster.count; i++) {
+		const struct job_thread *thread = job->roster.entry[i].thread;
+		struct cpuset mask;
+		if (thread->slot.pid != pid || cpuset_of_thread(thread->slot.tid, &mask) < 0)
+			continue;
+		cpuset_or(&has, &mask);
+		ledger_mask(job->ledger, thread->ledger, &mask);
+		cpuset_or(&had, &mask);
+	}
+	cpuset_and(&had, cpus);
+	cpuset_subtract(&had, &has);
+	return had;
+}
+
+static bool computes(const struct job *job, pid_t pid)
+{
+	for (size_t i = 0; i < job->roster.count; i++)
+		if (job->roster.entry[i].thread->slot.pid == pid &&
+			job->roster.entry[i].thread->assigned)
+			return true;
+	return false;
+}
+
+static void mark(struct job *job, pid_t pid, int fence, bool outside)
+{
+	for (size_t i = 0; i < job->roster.count; i++) {
+		struct job_thread *thread = job->roster.entry[i].thread;
+		if (thread->slot.pid != pid)
+			continue;
+		thread->fence = fence;
+		thread->outside = outside;
+	}
+}
+
+void job_find_usable(struct job *job, const struct cpuset *own, struct cpuset *usable)
+{
+	struct cpuset from_all = *own;
+	bool any = false;
+	pid_t *pid;
+	size_t count = roster_processes(&job->roster, &pid);
+
+	for (size_t i = 0; i < count; i++) {
+		if (!computes(job, pid[i]))
+			continue;
+		struct cpuset from = excluded(job, pid[i], own);
+		cpuset_and(&from_all, &from);
+		any = true;
+	}
+	*usable = *own;
+	if (any)
+		cpuset_subtract(usable, &from_all);
+	for (size_t i = 0; i < count; i++) {
+		struct cpuset from = excluded(job, pid[i], own);
+		int fence = cpuset_count(&from) > 0 ? cpuset_count(own) - cpuset_count(&from) : 0;
+		cpuset_and(&from, usable);
+		mark(job, pid[i], fence, cpuset_count(&from) > 0);
+	}
+	free(pid);
+}
+
 struct job_thread *job_scan_threads(struct job *job, const struct cpuset *usable)
 {
 	const struct proc_thread *found;

@@ -7,14 +7,8 @@
 
 #include <errno.h>
 #include <sched.h>
-#include <sys/eventfd.h>
 
 #include "daemon/act/act.h"
-
-static void kick(const struct team *team)
-{
-	eventfd_write(team->context->kick_fd, 1);
-}
 
 /* Confine a thread to a CPU. Returns whether that worked. */
 static bool pin(struct team *team, const struct policy_move *move)
@@ -22,8 +16,8 @@ static bool pin(struct team *team, const struct policy_move *move)
 	struct job_thread *thread = team->thread[move->thread];
 	int r = act_pin(thread->slot.tid, team->policy.cpu[move->to].os_cpu);
 
-	if (r == -EINVAL) /* the CPU may be offline: have the main thread check */
-		kick(team);
+	if (r == -EINVAL) /* the CPU is offline, or not in the thread's cpuset */
+		team_report_refusal(team);
 	else if (r == -EPERM) /* the thread is another user's now: leave it alone */
 		thread->off_limits = true;
 	if (r == 0)
@@ -31,7 +25,7 @@ static bool pin(struct team *team, const struct policy_move *move)
 	return r == 0;
 }
 
-static void release(struct team *team, size_t i)
+void team_release(struct team *team, size_t i)
 {
 	const struct options *options = team->context->options;
 
@@ -44,7 +38,7 @@ void team_release_all(struct team *team)
 {
 	for (size_t i = 0; i < team->n; i++)
 		if (team->sight[i].cpu != POLICY_NO_CPU)
-			release(team, i);
+			team_release(team, i);
 }
 
 static void count_migration(struct team *team, const struct job_thread *thread)
@@ -104,7 +98,7 @@ void team_carry_out(struct team *team, const struct policy_decision *decision)
 	for (size_t k = 0; k < decision->moves; k++) {
 		const struct policy_move *move = &decision->move[k];
 		if (move->to == POLICY_NO_CPU) {
-			release(team, move->thread);
+			team_release(team, move->thread);
 		} else if (move->from == POLICY_NO_CPU) {
 			/* First, as its children inherit the one CPU from the pin on. */
 			ledger_confined(team->context->ledger, team->thread[move->thread]->ledger);

@@ -53,6 +53,8 @@ struct team {
 	uint32_t *ticked; /* by CPU: has its ticker run? */
 	uint64_t deadline_ns; /* of the next interval */
 	struct shun shun;
+	uint64_t verified_ns; /* when masks were last compared with what the kernel has */
+	size_t verify_next, fence_next; /* the rows that are next, modulo their number */
 	uint64_t cost_ns; /* CPU time of the last interval */
 	struct team_way way;
 	uint32_t shown_computing, shown_idle; /* this team's part of telemetry's counts */
@@ -70,6 +72,15 @@ void team_hand_over(struct team *team, const struct policy_decision *decision);
 void team_carry_out(struct team *team, const struct policy_decision *decision);
 /* At the end, restore the masks of all threads. */
 void team_release_all(struct team *team);
+
+/* Give a thread its mask back. */
+void team_release(struct team *team, size_t i);
+
+/* From time to time, at a member interval: find threads that are not where they were put, and put
+ * them there again. */
+void team_verify(struct team *team, uint64_t now_ns);
+/* The kernel keeps a thread off one of our CPUs, or no longer does: have the main thread look. */
+void team_report_refusal(struct team *team);
 
 /* Publish the decision in telemetry, and write the interval into the trace. */
 void team_tell(struct team *team, const struct policy_observation *observation,

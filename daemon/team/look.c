@@ -88,7 +88,8 @@ static void look_at_rules(struct team *team, uint64_t now_ns)
 	for (size_t i = 0; i < team->n; i++) {
 		const struct job_thread *thread = team->thread[i];
 		look_at_name(team, i, now_ns);
-		team->sight[i].rule = thread->off_limits ? POLICY_RULE_IDLE : thread->rule;
+		bool alone = thread->off_limits || thread->outside;
+		team->sight[i].rule = alone ? POLICY_RULE_IDLE : thread->rule;
 	}
 }
 
@@ -146,6 +147,7 @@ uint64_t team_look(struct team *team)
 	if (members) {
 		look_at_rules(team, now_ns);
 		look_at_neighbours(team);
+		team_verify(team, now_ns);
 	}
 	if (members || published_any(team->context->published))
 		look_at_workers(team, now_ns);

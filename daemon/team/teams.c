@@ -41,6 +41,8 @@ int teams_start(struct teams *teams, const struct cpuset *usable)
 	if (r < 0)
 		return r;
 	context->exchange = exchange;
+	context->own = &teams->own;
+	context->refused = &teams->refused;
 	show_cpus(teams);
 	trace_cpus(context->trace, clock_monotonic_ns(), &teams->topology);
 	for (size_t i = 0; i < teams->topology.cpus; i++)

@@ -10,6 +10,8 @@ struct teams {
 	struct topology topology;
 	struct exchange exchange;
 	size_t count;
+	struct cpuset own; /* of -c, online and in our cpuset; the job's cpusets may have fewer */
+	_Atomic bool refused; /* set when these cpusets may have changed */
 };
 
 /* Start a team for each domain of these CPUs. Sets context.exchange. Returns 0 or a negative errno;

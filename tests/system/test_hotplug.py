@@ -147,6 +147,57 @@ def test_cpuset_shrinks_and_grows(held, two):
     assert report["threads"] == 3
 
 
+@pytest.mark.parametrize("policy", ["juggle", "static"])
+def test_cpuset_of_the_job_alone_shrinks_and_grows(held, two, policy):
+    def counts():
+        return [len(line.split()) - 2 for line in job.trace.read_text().splitlines()
+                if line.startswith("cpus ")]
+
+    job = held("env", "JUGGLE_OPTIONS=-P " + policy)
+    with cpuset(two) as folder:
+        (folder / "cgroup.procs").write_text(str(job.ubench))
+        for expected in [[2, 1], [2, 1, 2], [2, 1, 2, 1], [2, 1, 2, 1, 2]]:
+            cpus = two[:expected[-1]]
+            (folder / "cpuset.cpus").write_text(",".join(map(str, cpus)))
+            helpers.wait_for(lambda e=expected: counts() == e, "juggle notices", job.juggle)
+            job.balanced_on(cpus)
+            job.runs()
+        report = job.end()
+    assert report["balancer"] == "ended"
+    assert report["threads"] == 3
+
+
+def test_masks_that_others_change(held, two):
+    job = held("env", "JUGGLE_OPTIONS=-P static")
+    masks = helpers.masks(job.ubench)
+    for tid in masks:
+        os.sched_setaffinity(tid, two)
+    helpers.wait_for(lambda: helpers.masks(job.ubench) == masks, "all are as they were")
+    job.end()
+    assert job.trace.read_text().count("\ncpus ") == 1
+
+
+def test_processes_in_different_cpusets(juggle, background, app, two, tmp_path):
+    """One that cannot use all CPUs is left alone, and the other one still balanced."""
+    report = tmp_path / "report.json"
+    process = background(
+        ["taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "-i", "5ms", "--report", report,
+         "sh", "-c", '"$@" & "$@"; wait', "sh", app("ubench"), "-t", "2", "-e", "5ms", "-p", "800",
+         "-b", "yield", "-q"])
+    jobs = helpers.wait_for(
+        lambda: (lambda found: found if len(found) == 2 else None)(
+            [pid for pid in helpers.descendants(process.pid) if helpers.comm(pid) == "ubench"]),
+        "both processes")
+    helpers.wait_for(lambda: all(helpers.is_pinned(pid, 2) for pid in jobs), "threads are pinned")
+    with cpuset(two[:1]) as first:
+        (first / "cgroup.procs").write_text(str(jobs[0]))
+        helpers.wait_for(lambda: helpers.mask(jobs[0]) == set(two[:1])
+                         and set().union(*helpers.masks(jobs[1]).values()) == set(two)
+                         and helpers.is_pinned(jobs[1], 2), "the second has both CPUs", process)
+        assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert helpers.read_report(report)["balancer"] == "ended"
+
+
 def test_cpus_outside_of_the_cpuset(juggle, two):
     with cpuset(two[:1]) as folder:
         done = helpers.run(["sh", "-c", 'echo $$ > %s/cgroup.procs && exec "$0" "$@"' % folder,

@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Are threads still where they were put?
+ *
+ * When a CPU leaves the cpuset of the job, the kernel moves the threads that are confined to it, and
+ * refuses to confine others to it. Juggle's own cpuset may be another one, so nothing else shows
+ * that, or that the CPU has come back. When a cpuset changes, kernels before 6.2 also forget to which
+ * CPU of it a thread was confined. And anybody may use taskset(1).
+ */
+#include "daemon/team/internal.h"
+
+#include <errno.h>
+#include <sys/eventfd.h>
+
+#include "daemon/act/act.h"
+
+#define VERIFY_NS UINT64_C(500000000)
+#define THREADS_MOST 64 /* that are looked at each time */
+
+void team_report_refusal(struct team *team)
+{
+	if (!atomic_exchange_explicit(team->context->refused, true, memory_order_relaxed))
+		eventfd_write(team->context->kick_fd, 1);
+}
+
+static void verify(struct team *team, size_t i)
+{
+	const struct policy_sight *sight = &team->sight[i];
+	struct cpuset mask;
+
+	if (sight->cpu == POLICY_NO_CPU || cpuset_of_thread(sight->tid, &mask) < 0)
+		return;
+	int os_cpu = team->policy.cpu[sight->cpu].os_cpu;
+	if (cpuset_has(&mask, os_cpu) && cpuset_count(&mask) == 1)
+		return;
+	if (act_pin(sight->tid, os_cpu) == -EINVAL) {
+		team_report_refusal(team);
+		team_release(team, i);
+	}
+}
+
+/* May a fenced thread use other CPUs than before? They show when it gets its mask back. */
+static void try_fence(struct team *team, size_t i)
+{
+	struct policy_sight *sight = &team->sight[i];
+	int32_t cpu = sight->cpu;
+	struct cpuset mask;
+
+	if (cpu != POLICY_NO_CPU)
+		team_release(team, i);
+	if (cpuset_of_thread(sight->tid, &mask) == 0) {
+		cpuset_and(&mask, team->context->own);
+		if (cpuset_count(&mask) != team->thread[i]->fence)
+			team_report_refusal(team);
+	}
+	if (cpu != POLICY_NO_CPU && act_pin(sight->tid, team->policy.cpu[cpu].os_cpu) == 0)
+		sight->cpu = cpu;
+}
+
+void team_verify(struct team *team, uint64_t now_ns)
+{
+	if (now_ns - team->verified_ns < VERIFY_NS)
+		return;
+	team->verified_ns = now_ns;
+	for (size_t k = 0; k < team->n && k < THREADS_MOST; k++)
+		verify(team, team->verify_next++ % team->n);
+	for (size_t k = 0; k < team->n; k++) {
+		size_t i = team->fence_next++ % team->n;
+		if (team->thread[i]->fence > 0) {
+			try_fence(team, i);
+			break;
+		}
+	}
+}
