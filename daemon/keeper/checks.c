@@ -41,6 +41,11 @@ static int check_cpus(struct options *options)
 		options->cpus = own;
 		return 0;
 	}
+	r = act_may_set_mask(0);
+	if (r < 0) {
+		fprintf(stderr, "juggle: cannot set affinity masks here: %s\n", strerror(-r));
+		return r;
+	}
 	struct cpuset usable = usable_part(&options->cpus, &own);
 	if (memcmp(&usable, &options->cpus, sizeof usable) == 0)
 		return 0;

@@ -371,6 +371,13 @@ def test_hostile(shm, sleeper, name):
         refused(shm.run("stat", pid), 1, path.name)
 
 
+@pytest.mark.needs_root
+def test_names_that_others_took(shm, sleeper):
+    for pid in (sleeper(), NO_SUCH_PID):
+        os.chown(shm.segment(pid), helpers.NOBODY, -1)
+    assert shm.list() == []
+
+
 def test_other_kinds_of_files(shm, sleeper):
     pid = sleeper()
     path = shm.segment(pid)

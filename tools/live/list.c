@@ -164,7 +164,8 @@ static bool is_gone(const struct live_entry *entry, uint64_t created_ns)
 		       !live_is_juggle(entry->pid, entry->inode));
 }
 
-/* Returns -ENOENT when it is no longer there. */
+/* Returns -ENOENT when it is no longer there, or when somebody else than root took another user's name
+ * for it. */
 static int look_at(struct live_entry *entry)
 {
 	uint64_t created_ns = 0;
@@ -172,6 +173,8 @@ static int look_at(struct live_entry *entry)
 
 	if (lstat(entry->path, &st) < 0)
 		return -errno;
+	if (st.st_uid != entry->uid && st.st_uid != 0)
+		return -ENOENT;
 	entry->bytes = (uint64_t)st.st_size;
 	entry->inode = st.st_ino;
 	int error = entry->kind == LIVE_JOB ? look_at_job(entry, &created_ns)
