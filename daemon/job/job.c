@@ -34,6 +34,7 @@ void job_deinit(struct job *job)
 		ledger_restore_all(job->ledger);
 		if (job->scan != NULL)
 			ledger_restore_born(job->ledger, job->scan);
+		ledger_close(job->ledger);
 	}
 	for (size_t i = 0; i < job->roster.count; i++)
 		free(job->roster.entry[i].thread);

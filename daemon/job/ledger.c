@@ -2,6 +2,7 @@
 #include "daemon/job/ledger.h"
 
 #include <errno.h>
+#include <stdalign.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,10 +29,15 @@ struct entry {
 	_Atomic bool confined; /* now, or at some time before */
 };
 
+struct header {
+	alignas(uint64_t) _Atomic uint32_t used; /* entries ever used */
+	_Atomic bool closed;
+};
+
 struct ledger {
+	struct header *header; /* shared */
 	struct entry *entry; /* shared */
 	uint64_t *mask; /* shared: words per entry */
-	_Atomic uint32_t *used; /* shared: entries ever used */
 	size_t words;
 	size_t bytes;
 	uint32_t search; /* where to look for a free entry next */
@@ -47,16 +53,16 @@ int ledger_new(struct ledger **out)
 	/* The numbers of CPUs can have gaps: leave room for them. */
 	ledger->words = cpus > 0 && cpus <= 512 ? 16 : CPUSET_WORDS;
 	size_t masks = ENTRIES * ledger->words * sizeof(uint64_t);
-	ledger->bytes = sizeof(uint64_t) + ENTRIES * sizeof(struct entry) + masks;
+	ledger->bytes = sizeof(struct header) + ENTRIES * sizeof(struct entry) + masks;
 	char *memory = mmap(NULL, ledger->bytes, PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (memory == MAP_FAILED) {
 		free(ledger);
 		return -ENOMEM;
 	}
-	ledger->used = (_Atomic uint32_t *)memory;
-	ledger->entry = (struct entry *)(memory + sizeof(uint64_t));
-	ledger->mask = (uint64_t *)(memory + sizeof(uint64_t) + ENTRIES * sizeof(struct entry));
+	ledger->header = (struct header *)memory;
+	ledger->entry = (struct entry *)(ledger->header + 1);
+	ledger->mask = (uint64_t *)(ledger->entry + ENTRIES);
 	*out = ledger;
 	return 0;
 }
@@ -65,7 +71,7 @@ void ledger_free(struct ledger *ledger)
 {
 	if (ledger == NULL)
 		return;
-	munmap((void *)ledger->used, ledger->bytes);
+	munmap(ledger->header, ledger->bytes);
 	free(ledger);
 }
 
@@ -82,8 +88,8 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 		atomic_store_explicit(&entry->confined, false, memory_order_relaxed);
 		memcpy(ledger->mask + i * ledger->words, mask->word,
 			ledger->words * sizeof(uint64_t));
-		if (i >= atomic_load_explicit(ledger->used, memory_order_relaxed))
-			atomic_store_explicit(ledger->used, i + 1, memory_order_relaxed);
+		if (i >= atomic_load_explicit(&ledger->header->used, memory_order_relaxed))
+			atomic_store_explicit(&ledger->header->used, i + 1, memory_order_relaxed);
 		atomic_store_explicit(&entry->tid, tid, memory_order_release);
 		return (int)i;
 	}
@@ -137,9 +143,19 @@ void ledger_forget(struct ledger *ledger, int entry)
 	atomic_store_explicit(&ledger->entry[entry].tid, 0, memory_order_release);
 }
 
+void ledger_close(struct ledger *ledger)
+{
+	atomic_store(&ledger->header->closed, true);
+}
+
+bool ledger_is_closed(const struct ledger *ledger)
+{
+	return atomic_load(&ledger->header->closed);
+}
+
 size_t ledger_restore_all(const struct ledger *ledger)
 {
-	uint32_t used = atomic_load_explicit(ledger->used, memory_order_relaxed);
+	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < used; i++)
@@ -153,7 +169,7 @@ size_t ledger_restore_all(const struct ledger *ledger)
 /* Which entry's mask does the thread inherit? -1: none. */
 static int inherited_entry(const struct ledger *ledger, const struct proc_thread *thread)
 {
-	uint32_t used = atomic_load_explicit(ledger->used, memory_order_relaxed);
+	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
 	bool process_recorded = false, parent_recorded = false;
 	int process = -1, parent = -1, any = -1; /* the last confined thread of each */
 
@@ -201,7 +217,7 @@ static bool is_alive(const struct entry *entry)
 
 static int add_roots(const struct ledger *ledger, struct proc_scan *scan)
 {
-	uint32_t used = atomic_load_explicit(ledger->used, memory_order_relaxed);
+	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
 	pid_t last = 0;
 	int r = 0;
 

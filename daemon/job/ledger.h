@@ -62,6 +62,10 @@ int ledger_restore(const struct ledger *ledger, int entry, const struct cpuset *
 void ledger_forget(struct ledger *ledger, int entry);
 /* Restore all that is recorded. Returns how many threads that is. */
 size_t ledger_restore_all(const struct ledger *ledger);
+/* All masks have been given back, and the ledger is not needed any more. */
+void ledger_close(struct ledger *ledger);
+bool ledger_is_closed(const struct ledger *ledger);
+
 /* Give threads that were born of confined ones, and are not in the ledger, their inherited
  * masks. Call it after ledger_restore_all(): what is born from then on inherits the right
  * mask. Scans the processes of the ledger, too, as the scan's own root may have ended. While the

@@ -12,8 +12,8 @@ struct check_results {
 	enum sampler_kind sampler; /* the one to use: never auto */
 	/* The caller's to close; else -1: */
 	int process_fd; /* -p: a pidfd of the process */
-	int fifo_fd[2]; /* FIFOs to write the report and the trace to: they have to stay open, or their
-			   readers would see the end */
+	/* FIFOs for the report and the trace: they stay open, or their readers would see the end. */
+	int fifo_fd[2];
 };
 
 /* Check CPUs, sampler, the process of -p, and the files to write. Sets options->cpus to the

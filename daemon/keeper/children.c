@@ -8,6 +8,7 @@
 
 #include "daemon/act/act.h"
 #include "daemon/balancer.h"
+#include "daemon/keeper/guard.h"
 #include "daemon/telemetry/writer.h"
 
 /* Fork, with a pipe between the two processes. Returns 0 in the child, its pid in the parent, or a
@@ -27,7 +28,8 @@ static pid_t fork_with_pipe(int pipe_fd[2])
 
 /* ---- The balancer ---- */
 
-_Noreturn static void run_balancer(const struct balancer_start *start, pid_t keeper, int control_fd)
+_Noreturn static void run_balancer(
+	const struct balancer_start *start, pid_t keeper, int control_fd, const int life[2])
 {
 	struct balancer_setup setup = {
 		.options = start->options,
@@ -37,27 +39,43 @@ _Noreturn static void run_balancer(const struct balancer_start *start, pid_t kee
 		.control_fd = control_fd,
 	};
 
+	const struct guard_start guard_setup = {
+		.options = start->options,
+		.telemetry = start->telemetry,
+		.ledger = start->ledger,
+		.keeper = keeper,
+		.life = {life[0], life[1]},
+	};
+
 	close(start->signal_fd);
+	pid_t guard = guard_start(&guard_setup);
 	int status = balancer_run(&setup);
+	guard_end(guard);
 	/* The keeper removes the name, too, but may have been killed. */
 	telemetry_unlink(start->telemetry);
 	_exit(status);
 }
 
-pid_t children_start_balancer(const struct balancer_start *start, int *control_fd)
+pid_t children_start_balancer(const struct balancer_start *start, int *control_fd, int *life_fd)
 {
 	pid_t keeper = getpid();
-	int control[2];
-	pid_t pid = fork_with_pipe(control);
+	int control[2], life[2];
 
-	if (pid < 0)
-		return pid;
+	if (pipe2(life, O_CLOEXEC) < 0)
+		return -errno;
+	pid_t pid = fork_with_pipe(control);
 	if (pid == 0) {
 		close(control[1]); /* the keeper's is the only one: its death closes the pipe */
-		run_balancer(start, keeper, control[0]);
+		run_balancer(start, keeper, control[0], life);
+	}
+	close(life[0]);
+	if (pid < 0) {
+		close(life[1]);
+		return pid;
 	}
 	close(control[0]);
 	*control_fd = control[1];
+	*life_fd = life[1];
 	return pid;
 }
 

@@ -26,9 +26,10 @@ struct caller_signals {
 	struct sigaction sigchld;
 };
 
-/* Start the balancer. Returns its pid, or a negative errno. *control_fd becomes the write end
- * of a pipe: closing it makes the balancer finish, and so does the keeper's death. */
-pid_t children_start_balancer(const struct balancer_start *start, int *control_fd);
+/* Start the balancer, and the guard below it. Returns the balancer's pid, or a negative errno.
+ * *control_fd and *life_fd become the write ends of pipes. Closing the first makes the balancer
+ * finish, and so does the keeper's death; the second stays open as long as the keeper lives. */
+pid_t children_start_balancer(const struct balancer_start *start, int *control_fd, int *life_fd);
 
 /* Start the command, and wait until it is executed. Returns its pid, or a negative errno, which
  * is that of execvp() when all else worked: then no process is left. */

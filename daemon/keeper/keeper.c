@@ -33,6 +33,7 @@ struct keeper {
 	struct caller_signals caller_signals; /* what the command gets */
 	int signal_fd;
 	int control_fd; /* to the balancer */
+	int life_fd; /* closed when this process has ended */
 	int process_fd; /* -p: pidfd of the process */
 	int fifo_fd[2]; /* kept open for their readers */
 	struct keeper_state state;
@@ -60,6 +61,7 @@ static size_t restore_masks(const struct keeper *k)
 		ledger_restore_born(k->ledger, scan);
 		proc_scan_free(scan);
 	}
+	ledger_close(k->ledger);
 	return count;
 }
 
@@ -272,7 +274,7 @@ static int start_balancer(struct keeper *k)
 		.ledger = k->ledger,
 		.signal_fd = k->signal_fd,
 	};
-	pid_t pid = children_start_balancer(&start, &k->control_fd);
+	pid_t pid = children_start_balancer(&start, &k->control_fd, &k->life_fd);
 
 	if (pid < 0) {
 		fprintf(stderr, "juggle: cannot start the balancer: %s\n", strerror(-pid));
@@ -333,6 +335,7 @@ static void report(const struct keeper *k, int status, double elapsed_s)
 static void tear_down(struct keeper *k)
 {
 	close_fd(&k->control_fd);
+	close_fd(&k->life_fd);
 	close_fd(&k->process_fd);
 	close_fd(&k->signal_fd);
 	close_fd(&k->fifo_fd[0]);
@@ -349,6 +352,7 @@ int keeper_run(const struct options *options)
 		.options = &checked,
 		.signal_fd = -1,
 		.control_fd = -1,
+		.life_fd = -1,
 		.process_fd = -1,
 		.fifo_fd = {-1, -1},
 		.state = {.keeper = getpid(),

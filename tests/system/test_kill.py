@@ -122,16 +122,39 @@ def test_killed_juggle_that_was_attached(juggle, background):
 
 
 def test_killed_both(held):
-    """Nobody is left who knows the masks, but the job still runs on."""
+    """A third process gives the masks back."""
     job = held()
+    guard = helpers.children(job.balancer)
     os.kill(job.juggle.pid, signal.SIGSTOP)
     os.kill(job.balancer, signal.SIGKILL)
     job.juggle.kill()
     job.juggle.wait(timeout=helpers.TIMEOUT_S)
+    job.restored()
     job.runs()
     job.end()
     helpers.wait_for(lambda: not helpers.alive(job.shell), "the job ends")
-    helpers.segment(job.juggle.pid).unlink()
+    helpers.wait_for(lambda: not helpers.segment(job.juggle.pid).exists(), "no segment is left")
+    helpers.wait_for(lambda: not any(map(helpers.alive, guard)), "no process is left")
+
+
+def test_the_guard_has_another_name(held):
+    job = held()
+    guard, = helpers.children(job.balancer)
+    assert helpers.comm(guard) == "mask-guard"
+    with open("/proc/%d/cmdline" % guard, encoding="utf-8") as file:
+        assert not file.read().startswith(("juggle", str(job.juggle.args[3])))
+    job.end()
+    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+    assert not helpers.alive(guard)
+
+
+def test_killed_guard(held):
+    job = held()
+    os.kill(helpers.children(job.balancer)[0], signal.SIGKILL)
+    job.runs()
+    job.end()
+    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+    assert helpers.read_report(job.report)["balancer"] == "ended"
 
 
 def test_stopped_balancer_does_not_hold_up_the_end(held):
@@ -253,7 +276,7 @@ def births(tmp_path_factory):
     return helpers.compile_c(tmp_path_factory.mktemp("births"), BIRTHS, "-pthread")
 
 
-@pytest.mark.parametrize("victim", ["juggle", "balancer"])
+@pytest.mark.parametrize("victim", ["juggle", "balancer", "both"])
 @pytest.mark.parametrize("after_s", [0.01, 0.05, 0.1, 0.15])
 def test_killed_while_threads_are_born(juggle, background, births, victim, after_s):
     two = helpers.cpus()[:2]
@@ -264,7 +287,9 @@ def test_killed_while_threads_are_born(juggle, background, births, victim, after
     helpers.wait_for(lambda: sum(len(mask) == 1 for mask in helpers.masks(job).values()) >= 3,
                      "the busy threads are pinned", process)
     time.sleep(after_s)
-    os.kill(process.pid if victim == "juggle" else balancer, signal.SIGKILL)
+    for pid in {"juggle": [process.pid], "balancer": [balancer],
+                "both": [process.pid, balancer]}[victim]:
+        os.kill(pid, signal.SIGKILL)
 
     def left():
         return {pid: mask for pid in [job, *helpers.descendants(job)]
