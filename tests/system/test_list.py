@@ -229,7 +229,8 @@ def test_killed(shm, jacobi, juggle):
     (shm.path / "somebody.else.1").write_bytes(b"x")
     alive = jacobi("-t", "1")
     process = jacobi("-t", "1", wrap=[juggle, "--"], count=2)
-    pids = [process.pid, helpers.balancer(process.pid), helpers.job(process.pid)]
+    balancer = helpers.balancer(process.pid)
+    pids = [process.pid, balancer, helpers.job(process.pid), *helpers.children(balancer)]
     kill_at_once(pids)
     stale = {entry["pid"]: entry for entry in shm.list() if entry["state"] == "stale"}
     assert set(stale) == {pids[0], pids[2]}
