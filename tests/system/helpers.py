@@ -327,6 +327,15 @@ def wait_for_looks(balancer_pid, count=50):
     wait_for(looks(balancer_pid, count), "the balancer has looked", balancer_pid)
 
 
+def wait_for_progress(pid):
+    """Until a process has used some CPU time from now on."""
+    def used():
+        with open("/proc/%d/stat" % pid, encoding="utf-8", errors="replace") as file:
+            return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
+    before = used()
+    wait_for(lambda: used() > before + 5, "process %d runs on" % pid, pid)
+
+
 def wait_for_job(process):
     """The pid of the command of a juggle that was started (a Popen)."""
     return wait_for(lambda: job(process.pid), "the command has started", process)

@@ -4,7 +4,6 @@ masks back."""
 import os
 import signal
 import subprocess
-import time
 
 import pytest
 
@@ -39,12 +38,7 @@ def held(juggle, background, app, tmp_path):
                              "the masks are back", self.ubench)
 
         def runs(self):
-            """The job makes progress."""
-            def used():
-                with open("/proc/%d/stat" % self.ubench, encoding="utf-8") as file:
-                    return sum(map(int, file.read().rpartition(")")[2].split()[11:13]))
-            before = used()
-            helpers.wait_for(lambda: used() > before + 5, "the job runs on", self.ubench)
+            helpers.wait_for_progress(self.ubench)
 
         def end(self):
             self.juggle.stdin.close()
@@ -224,78 +218,3 @@ def test_orphans_of_the_job_keep_no_pinned_mask(juggle, app, background, tmp_pat
     assert int(pid_file.read_text()) == ubench
     assert helpers.alive(ubench)
     assert helpers.has_masks(ubench, two)
-
-
-# Three busy threads, each of which has a child every few milliseconds, by turns a thread and a
-# process; the children stay, asleep, until the program's input ends.
-BIRTHS = r"""
-#include <pthread.h>
-#include <stdlib.h>
-#include <unistd.h>
-static int until[2];
-static void *stay(void *unused)
-{
-	char byte;
-	(void)!read(until[0], &byte, 1);
-	return unused;
-}
-static void *busy(void *unused)
-{
-	pthread_t thread;
-	for (int births = 0;; births++) {
-		for (volatile int i = 0; i < 2000000; i++)
-			;
-		if (births >= 100)
-			continue;
-		if (births % 2 == 0) {
-			pthread_create(&thread, NULL, stay, NULL);
-		} else if (fork() == 0) {
-			close(until[1]);
-			stay(NULL);
-			_exit(0);
-		}
-	}
-	return unused;
-}
-int main(void)
-{
-	pthread_t thread;
-	char byte;
-	(void)!pipe(until);
-	for (int i = 0; i < 3; i++)
-		pthread_create(&thread, NULL, busy, NULL);
-	while (read(0, &byte, 1) > 0)
-		;
-	_exit(0);
-}
-"""
-
-
-@pytest.fixture(scope="module")
-def births(tmp_path_factory):
-    return helpers.compile_c(tmp_path_factory.mktemp("births"), BIRTHS, "-pthread")
-
-
-@pytest.mark.parametrize("victim", ["juggle", "balancer", "both"])
-@pytest.mark.parametrize("after_s", [0.01, 0.05, 0.1, 0.15])
-def test_killed_while_threads_are_born(juggle, background, births, victim, after_s):
-    two = helpers.cpus()[:2]
-    process = background(["taskset", "-c", "%d,%d" % tuple(two), juggle, "-q", "--always", "-i",
-                          "5ms", births], stdin=subprocess.PIPE)
-    job = helpers.wait_for_job(process)
-    balancer = helpers.wait_for_balancer(process)
-    helpers.wait_for(lambda: sum(len(mask) == 1 for mask in helpers.masks(job).values()) >= 3,
-                     "the busy threads are pinned", process)
-    time.sleep(after_s)
-    for pid in {"juggle": [process.pid], "balancer": [balancer],
-                "both": [process.pid, balancer]}[victim]:
-        os.kill(pid, signal.SIGKILL)
-
-    def left():
-        return {pid: mask for pid in [job, *helpers.descendants(job)]
-                for mask in helpers.masks(pid).values() if mask != set(two)}
-    helpers.wait_for(lambda: not left(), "the masks are back")
-    helpers.wait_for(lambda: len(helpers.masks(job)) >= 154, "all were born")
-    assert not left()
-    process.stdin.close()
-    helpers.wait_for(lambda: not helpers.alive(job), "the job ends")
