@@ -95,6 +95,8 @@ static int check_cpus(struct balancer *b, uint64_t now_ns)
 		(memcmp(&own, &b->teams.own, sizeof own) == 0 && !refused))
 		return 0;
 	struct job_thread *threads = teams_stop(&b->teams);
+	/* Of what the teams were refused until now, job_find_usable() learns all. */
+	atomic_store_explicit(&b->teams.refused, false, memory_order_relaxed);
 	b->teams.own = own;
 	job_find_usable(&b->job, &own, &b->usable);
 	if (memcmp(&b->usable, &before, sizeof before) != 0)

@@ -105,16 +105,13 @@ void cpuset_or(struct cpuset *set, const struct cpuset *other)
 		set->word[i] |= other->word[i];
 }
 
-void cpuset_and(struct cpuset *set, const struct cpuset *other)
+bool cpuset_contains(const struct cpuset *set, const struct cpuset *other)
 {
-	for (size_t i = 0; i < CPUSET_WORDS; i++)
-		set->word[i] &= other->word[i];
-}
+	uint64_t missing = 0;
 
-void cpuset_subtract(struct cpuset *set, const struct cpuset *other)
-{
 	for (size_t i = 0; i < CPUSET_WORDS; i++)
-		set->word[i] &= ~other->word[i];
+		missing |= other->word[i] & ~set->word[i];
+	return missing == 0;
 }
 
 int cpuset_count(const struct cpuset *set)

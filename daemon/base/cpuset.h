@@ -41,10 +41,10 @@ static inline void cpuset_remove(struct cpuset *set, int os_cpu)
 		set->word[os_cpu / 64] &= ~(UINT64_C(1) << (os_cpu % 64));
 }
 
-/* Add all CPUs of another set; keep only those that are in it; remove them. */
+/* Add all CPUs of another set. */
 void cpuset_or(struct cpuset *set, const struct cpuset *other);
-void cpuset_and(struct cpuset *set, const struct cpuset *other);
-void cpuset_subtract(struct cpuset *set, const struct cpuset *other);
+/* Does the set have all CPUs of another one? */
+bool cpuset_contains(const struct cpuset *set, const struct cpuset *other);
 
 /* A list as taskset(1) takes it: "0-5,8", "0-10:2" (every second). Order and repetition do not
  * matter. Returns 0, -EINVAL (not a list, an empty one, a range that runs backwards) or -ERANGE (a

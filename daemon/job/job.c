@@ -8,6 +8,7 @@
 
 #include "daemon/act/act.h"
 #include "daemon/base/clock.h"
+#include "daemon/job/reach.h"
 #include "daemon/telemetry/writer.h"
 
 int job_init(struct job *job, const struct options *options, struct telemetry *telemetry,
@@ -66,6 +67,12 @@ void job_forget(struct job *job, struct job_thread *list)
 
 /* ---- Meeting threads ---- */
 
+/* Masks are given back cut down to these; NULL: as they were. */
+static const struct cpuset *within(const struct job *job)
+{
+	return job->options->cpus_given ? &job->options->cpus : NULL;
+}
+
 /* A child of a thread that we confined inherits the one CPU. Give it the mask that the ledger has
  * for it. */
 static int record_mask(struct job *job, const struct proc_thread *found, struct job_thread *thread,
@@ -86,8 +93,7 @@ static int record_mask(struct job *job, const struct proc_thread *found, struct 
 	if (inherited) {
 		/* The children that it has by now may be confined, too. */
 		ledger_confined(job->ledger, r);
-		(void)ledger_restore(
-			job->ledger, r, job->options->cpus_given ? &job->options->cpus : NULL);
+		(void)ledger_restore(job->ledger, r, within(job));
 	}
 	return 0;
 }
@@ -146,6 +152,7 @@ static struct job_thread *meet(
 		return NULL;
 	}
 	thread->rule = job_thread_rule(thread, job->options, found->comm);
+	reach_inherit(&job->roster, found, thread);
 	show(job, found, thread);
 	if (roster_add(&job->roster, thread) < 0) {
 		forget(job, thread);
@@ -164,69 +171,9 @@ static void trace_birth(
 	trace_end(job->trace);
 }
 
-/* Of one process. One thread would not do: programs confine threads themselves. */
-static struct cpuset excluded(const struct job *job, pid_t pid, const struct cpuset *cpus)
-{
-	struct cpuset had = {0}, has = {0};
-
-	for (size_t i = 0; i < job->roster.count; i++) {
-		const struct job_thread *thread = job->roster.entry[i].thread;
-		struct cpuset mask;
-		if (thread->slot.pid != pid || cpuset_of_thread(thread->slot.tid, &mask) < 0)
-			continue;
-		cpuset_or(&has, &mask);
-		ledger_mask(job->ledger, thread->ledger, &mask);
-		cpuset_or(&had, &mask);
-	}
-	cpuset_and(&had, cpus);
-	cpuset_subtract(&had, &has);
-	return had;
-}
-
-static bool computes(const struct job *job, pid_t pid)
-{
-	for (size_t i = 0; i < job->roster.count; i++)
-		if (job->roster.entry[i].thread->slot.pid == pid &&
-			job->roster.entry[i].thread->assigned)
-			return true;
-	return false;
-}
-
-static void mark(struct job *job, pid_t pid, int fence, bool outside)
-{
-	for (size_t i = 0; i < job->roster.count; i++) {
-		struct job_thread *thread = job->roster.entry[i].thread;
-		if (thread->slot.pid != pid)
-			continue;
-		thread->fence = fence;
-		thread->outside = outside;
-	}
-}
-
 void job_find_usable(struct job *job, const struct cpuset *own, struct cpuset *usable)
 {
-	struct cpuset from_all = *own;
-	bool any = false;
-	pid_t *pid;
-	size_t count = roster_processes(&job->roster, &pid);
-
-	for (size_t i = 0; i < count; i++) {
-		if (!computes(job, pid[i]))
-			continue;
-		struct cpuset from = excluded(job, pid[i], own);
-		cpuset_and(&from_all, &from);
-		any = true;
-	}
-	*usable = *own;
-	if (any)
-		cpuset_subtract(usable, &from_all);
-	for (size_t i = 0; i < count; i++) {
-		struct cpuset from = excluded(job, pid[i], own);
-		int fence = cpuset_count(&from) > 0 ? cpuset_count(own) - cpuset_count(&from) : 0;
-		cpuset_and(&from, usable);
-		mark(job, pid[i], fence, cpuset_count(&from) > 0);
-	}
-	free(pid);
+	reach_find(&job->roster, job->ledger, own, within(job), usable);
 }
 
 struct job_thread *job_scan_threads(struct job *job, const struct cpuset *usable)

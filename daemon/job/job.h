@@ -48,9 +48,8 @@ void job_deinit(struct job *job);
  * new threads, for a team; NULL: none. */
 struct job_thread *job_scan_threads(struct job *job, const struct cpuset *usable);
 
-/* Which of its own CPUs can juggle use? All but those from which cpusets keep all processes that
- * compute, though their threads had them in their masks when they were met. Sets fence and outside of
- * all threads. For the time when no thread is confined, and the caller owns them all. */
+/* Which of its own CPUs can juggle use? All that its cpuset leaves to any process that computes: see
+ * reach_find(). For the time when no thread is confined, and the caller owns them all. */
 void job_find_usable(struct job *job, const struct cpuset *own, struct cpuset *usable);
 
 /* Forget, and free, a list of threads that ended or won't be balanced any more. */

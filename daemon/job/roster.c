@@ -34,6 +34,13 @@ bool roster_has(const struct roster *roster, const struct proc_thread *thread)
 	       roster->entry[i].thread->start_ticks == thread->start_ticks;
 }
 
+struct job_thread *roster_find(const struct roster *roster, pid_t tid)
+{
+	size_t i = find(roster, tid);
+
+	return i < roster->count && roster->entry[i].tid == tid ? roster->entry[i].thread : NULL;
+}
+
 int roster_add(struct roster *roster, struct job_thread *thread)
 {
 	if (roster->count == roster->capacity) {

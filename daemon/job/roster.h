@@ -21,6 +21,8 @@ struct roster {
 void roster_deinit(struct roster *roster);
 
 bool roster_has(const struct roster *roster, const struct proc_thread *thread);
+/* NULL: none. */
+struct job_thread *roster_find(const struct roster *roster, pid_t tid);
 /* Returns 0 or -ENOMEM. */
 int roster_add(struct roster *roster, struct job_thread *thread);
 void roster_remove(struct roster *roster, const struct job_thread *thread);

@@ -26,10 +26,8 @@ struct job_thread {
 	enum policy_rule rule; /* what --idle says of it */
 	bool named; /* its name was read again, after the exec that may follow a fork */
 	bool off_limits; /* the kernel no longer lets us move it */
-	/* Its cpuset left it that many of the CPUs that juggle may use, and kept it from others. 0: it
-	 * keeps it from none. */
-	int fence;
-	bool outside; /* it may not use all the CPUs that juggle uses */
+	int reach; /* how many of juggle's own CPUs its cpuset leaves it; see reach.h */
+	bool outside; /* its cpuset keeps it from CPUs that juggle uses */
 	/* It computes: it is on its way to the domain that was chosen for it, or was in a team that
 	 * has ended. */
 	bool assigned;

@@ -54,7 +54,7 @@ struct team {
 	uint64_t deadline_ns; /* of the next interval */
 	struct shun shun;
 	uint64_t verified_ns; /* when masks were last compared with what the kernel has */
-	size_t verify_next, fence_next; /* the rows that are next, modulo their number */
+	size_t verify_next, reach_next; /* the rows that are next, modulo their number */
 	uint64_t cost_ns; /* CPU time of the last interval */
 	struct team_way way;
 	uint32_t shown_computing, shown_idle; /* this team's part of telemetry's counts */

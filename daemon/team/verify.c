@@ -13,6 +13,7 @@
 #include <sys/eventfd.h>
 
 #include "daemon/act/act.h"
+#include "daemon/job/reach.h"
 
 #define VERIFY_NS UINT64_C(500000000)
 #define THREADS_MOST 64 /* that are looked at each time */
@@ -39,22 +40,18 @@ static void verify(struct team *team, size_t i)
 	}
 }
 
-/* May a fenced thread use other CPUs than before? They show when it gets its mask back. */
-static void try_fence(struct team *team, size_t i)
+/* May a thread use other CPUs than before, whose cpuset kept it from some? */
+static void verify_reach(struct team *team, size_t i)
 {
 	struct policy_sight *sight = &team->sight[i];
 	int32_t cpu = sight->cpu;
-	struct cpuset mask;
+	int reach;
 
-	if (cpu != POLICY_NO_CPU)
+	if (reach_of_thread(sight->tid, team->context->own, &reach) == 0 &&
+		reach != team->thread[i]->reach)
+		team_report_refusal(team);
+	if (cpu == POLICY_NO_CPU || act_pin(sight->tid, team->policy.cpu[cpu].os_cpu) < 0)
 		team_release(team, i);
-	if (cpuset_of_thread(sight->tid, &mask) == 0) {
-		cpuset_and(&mask, team->context->own);
-		if (cpuset_count(&mask) != team->thread[i]->fence)
-			team_report_refusal(team);
-	}
-	if (cpu != POLICY_NO_CPU && act_pin(sight->tid, team->policy.cpu[cpu].os_cpu) == 0)
-		sight->cpu = cpu;
 }
 
 void team_verify(struct team *team, uint64_t now_ns)
@@ -65,9 +62,9 @@ void team_verify(struct team *team, uint64_t now_ns)
 	for (size_t k = 0; k < team->n && k < THREADS_MOST; k++)
 		verify(team, team->verify_next++ % team->n);
 	for (size_t k = 0; k < team->n; k++) {
-		size_t i = team->fence_next++ % team->n;
-		if (team->thread[i]->fence > 0) {
-			try_fence(team, i);
+		size_t i = team->reach_next++ % team->n;
+		if (team->thread[i]->reach != REACH_ALL) {
+			verify_reach(team, i);
 			break;
 		}
 	}

@@ -45,18 +45,22 @@ def hotplug(two):
 
 @pytest.fixture
 def held(juggle, app, background, two, tmp_path):
-    """held(PREFIX...) starts a job of three threads under juggle, on the two CPUs."""
+    """held(PREFIX...) starts a job of three threads under juggle, on the two CPUs.
+
+    `inside` comes between juggle and the job, `on` are the CPUs that juggle balances on at first.
+    """
     class Held:
-        def __init__(self, *prefix):
+        def __init__(self, *prefix, inside=(), on=two):
             app("ubench")
             self.report = tmp_path / "report.json"
             self.trace = tmp_path / "trace"
             self.juggle = background(
                 [*prefix, "taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "-i", "5ms",
                  "--report", self.report, "--trace", self.trace, "--",
-                 *helpers.held_job()], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+                 *inside, *helpers.held_job()], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
             self.ubench = helpers.wait_for_below(self.juggle, "ubench")
-            self.balanced_on(two)
+            self.balancer = helpers.wait_for_balancer(self.juggle)
+            self.balanced_on(on)
 
         def balanced_on(self, cpus):
             def balanced():
@@ -143,12 +147,16 @@ def test_cpuset_shrinks_and_grows(held, two):
     assert report["threads"] == 3
 
 
+def team_starts(job):
+    """The CPUs of each start of the teams."""
+    return [line.split()[2:] for line in job.trace.read_text().splitlines() if line.startswith("cpus ")]
+
+
 @pytest.mark.parametrize("policy", ["juggle", "static"])
 def test_cpuset_of_the_job_alone_shrinks_and_grows(held, two, policy):
     def counts():
         """Of CPUs; a cpuset that changes while juggle looks at it is looked at again."""
-        found = [len(line.split()) - 2 for line in job.trace.read_text().splitlines()
-                 if line.startswith("cpus ")]
+        found = [len(cpus) for cpus in team_starts(job)]
         return [count for before, count in zip([0, *found], found) if count != before]
 
     job = held("env", "JUGGLE_OPTIONS=-P " + policy)
@@ -180,8 +188,8 @@ def test_processes_in_different_cpusets(juggle, background, app, two, tmp_path):
     report = tmp_path / "report.json"
     process = background(
         ["taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "-i", "5ms", "--report", report,
-         "sh", "-c", '"$@" & "$@"; wait', "sh", app("ubench"), "-t", "2", "-e", "5ms", "-p", "800",
-         "-b", "yield", "-q"])
+         "sh", "-c", '"$@" & "$@"; wait; true', "sh", app("ubench"), "-t", "2", "-e", "5ms", "-p",
+         "1000000000", "-b", "yield", "-q"])
     jobs = helpers.wait_for(
         lambda: (lambda found: found if len(found) == 2 else None)(
             [pid for pid in helpers.descendants(process.pid) if helpers.comm(pid) == "ubench"]),
@@ -192,6 +200,8 @@ def test_processes_in_different_cpusets(juggle, background, app, two, tmp_path):
         helpers.wait_for(lambda: helpers.mask(jobs[0]) == set(two[:1])
                          and set().union(*helpers.masks(jobs[1]).values()) == set(two)
                          and helpers.is_pinned(jobs[1], 2), "the second has both CPUs", process)
+        for pid in jobs:
+            os.kill(pid, signal.SIGTERM)
         assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert helpers.read_report(report)["balancer"] == "ended"
 
@@ -203,3 +213,33 @@ def test_cpus_outside_of_the_cpuset(juggle, two):
     assert done.returncode == 125
     assert done.stderr == ("juggle: -c names CPUs that cannot be used here; choose from %d\n"
                            % two[0])
+
+
+def test_job_that_starts_in_a_smaller_cpuset(held, two):
+    """Threads that are met in it never had the other CPU in their masks."""
+    with cpuset(two[:1]) as folder:
+        job = held("env", "JUGGLE_OPTIONS=-P static", on=two[:1],
+                   inside=["sh", "-c", 'echo $$ > %s/cgroup.procs && exec "$@"' % folder, "sh"])
+        helpers.wait_for(lambda: len(team_starts(job)) == 2, "juggle notices", job.juggle)
+        looks = helpers.looks(job.balancer, 20)
+        helpers.wait_for(looks, "it has looked again")
+        assert team_starts(job)[1:] == [["%d:0" % two[0]]]
+        (folder / "cpuset.cpus").write_text(",".join(map(str, two)))
+        helpers.wait_for(lambda: len(team_starts(job)[-1]) == 2, "juggle notices", job.juggle)
+        job.balanced_on(two)
+        job.end()
+
+
+def test_job_in_a_cpuset_apart(held, two):
+    """None of juggle's CPUs is left to it: balancing waits until that changes."""
+    with cpuset(two) as folder:
+        job = held("env", "JUGGLE_OPTIONS=-P static -c %d" % two[0], on=two[:1])
+        (folder / "cgroup.procs").write_text(str(job.ubench))
+        (folder / "cpuset.cpus").write_text(str(two[1]))
+        helpers.wait_for(lambda: all(mask == {two[1]} for mask in helpers.masks(job.ubench).values()),
+                         "the kernel moves all threads", job.juggle)
+        helpers.wait_for(lambda: len(team_starts(job)) >= 2, "juggle notices", job.juggle)
+        job.runs()
+        (folder / "cpuset.cpus").write_text(str(two[0]))
+        job.balanced_on(two[:1])
+        assert job.end()["balancer"] == "ended"

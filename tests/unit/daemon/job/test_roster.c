@@ -40,6 +40,8 @@ static void test_all(void **state)
 	}
 	for (size_t i = 1; i < roster.count; i++)
 		assert_true(roster.entry[i - 1].tid <= roster.entry[i].tid);
+	assert_int_equal(roster_find(&roster, 250)->slot.tid, 250);
+	assert_null(roster_find(&roster, 251));
 	assert_int_equal(roster_processes(&roster, &pid), 7);
 	for (int i = 0; i < 7; i++)
 		assert_int_equal(pid[i], 1000 + i);
