@@ -156,7 +156,6 @@ static void start_trace(struct balancer *b)
 	int r = trace_new(&b->trace, options, b->setup->telemetry);
 	if (r < 0)
 		warn(b, "no trace will be written", r);
-	b->job.trace = b->trace;
 }
 
 static int set_up(struct balancer *b)
@@ -179,7 +178,7 @@ static int set_up(struct balancer *b)
 		r = job_init(&b->job, options, setup->telemetry, setup->ledger, setup->keeper);
 	if (r < 0)
 		return r;
-	start_trace(b);
+	b->job.trace = b->trace;
 	const struct progress_host_setup host = {.options = options,
 		.telemetry = setup->telemetry,
 		.trace = b->trace,
@@ -277,6 +276,7 @@ int balancer_run(const struct balancer_setup *setup)
 		.setup = setup, .kick_fd = -1, .teams.context.telemetry = setup->telemetry};
 
 	prctl(PR_SET_NAME, "juggle/balance");
+	start_trace(&balancer); /* which may be /dev/stdout */
 	close_standard_streams();
 	raise_descriptor_limit();
 	int r = set_up(&balancer);

@@ -3,17 +3,43 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <poll.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <time.h>
 #include <unistd.h>
 
-#define PATIENCE_MS 1000
+#include "daemon/base/clock.h"
+
+#define READER_NS 1000000000 /* what the reader of a FIFO has to open it */
+#define READER_PAUSE_NS 5000000
+
+static bool is_fifo(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISFIFO(st.st_mode);
+}
 
 int file_open_output(const char *path, bool anew)
 {
+	const struct timespec pause = {.tv_nsec = READER_PAUSE_NS};
+	uint64_t until_ns = clock_monotonic_ns() + READER_NS;
 	int flags = O_WRONLY | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY | (anew ? O_TRUNC : 0);
-	int fd = open(path, flags, 0666);
 
-	return fd < 0 ? -errno : fd;
+	for (;;) {
+		int fd = open(path, flags, 0666);
+		if (fd >= 0)
+			return fd;
+		if (errno != ENXIO)
+			return -errno;
+		if (!is_fifo(path))
+			return -EOPNOTSUPP;
+		if (clock_monotonic_ns() >= until_ns)
+			return -ENXIO;
+		nanosleep(&pause, NULL);
+	}
 }
 
 ssize_t file_write_some(int fd, const void *data, size_t bytes)
@@ -29,28 +55,42 @@ ssize_t file_write_some(int fd, const void *data, size_t bytes)
 }
 
 /* Returns 0 or a negative errno. */
-static int wait_for_reader(int fd)
+static int wait_for_reader(int fd, uint64_t until_ns)
 {
 	struct pollfd writable = {.fd = fd, .events = POLLOUT};
-	int n = poll(&writable, 1, PATIENCE_MS);
+	uint64_t now_ns = clock_monotonic_ns();
 
-	if (n < 0)
-		return errno == EINTR ? 0 : -errno;
-	return n == 0 ? -ETIMEDOUT : 0;
+	if (now_ns >= until_ns)
+		return -ETIMEDOUT;
+	uint64_t ms = (until_ns - now_ns) / 1000000 + 1;
+	if (poll(&writable, 1, ms < INT_MAX ? (int)ms : INT_MAX) < 0 && errno != EINTR)
+		return -errno;
+	return 0;
 }
 
-int file_write_all(int fd, const void *data, size_t bytes)
+int file_write_all(int fd, const void *data, size_t bytes, uint64_t until_ns)
 {
 	const char *at = data;
 
 	while (bytes > 0) {
 		ssize_t n = file_write_some(fd, at, bytes);
 		if (n == 0)
-			n = wait_for_reader(fd);
+			n = wait_for_reader(fd, until_ns);
 		if (n < 0)
 			return (int)n;
 		at += n;
 		bytes -= (size_t)n;
 	}
 	return 0;
+}
+
+void file_close_from(int first)
+{
+#ifdef SYS_close_range
+	if (syscall(SYS_close_range, first, ~0u, 0) == 0)
+		return;
+#endif
+	long count = sysconf(_SC_OPEN_MAX);
+	for (int fd = first; fd < count; fd++)
+		close(fd);
 }

@@ -5,11 +5,13 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 /* Open a file to be written, which is made if it doesn't exist, and emptied if it does and `anew` is
- * set. It may be a FIFO, and never blocks. Returns a descriptor or a negative errno; -ENXIO when
- * nobody reads from the FIFO. */
+ * set. It may be a FIFO, whose reader may come up to a second later. Writing to it never blocks.
+ * Returns a descriptor or a negative errno; -ENXIO when nobody reads from the FIFO, -EOPNOTSUPP for
+ * a socket. */
 int file_open_output(const char *path, bool anew);
 
 /* Write as much as goes without waiting. Returns the number of bytes, 0 if the reader has to read
@@ -17,7 +19,11 @@ int file_open_output(const char *path, bool anew);
 ssize_t file_write_some(int fd, const void *data, size_t bytes);
 
 /* Write all the data, in as many calls as that takes. Returns 0; -ETIMEDOUT when a reader has not
- * read for a second; or another negative errno. After an error, a part may have been written. */
-int file_write_all(int fd, const void *data, size_t bytes);
+ * read it by then (CLOCK_MONOTONIC, in ns; UINT64_MAX: wait for it); or another negative errno. After
+ * an error, a part may have been written. */
+int file_write_all(int fd, const void *data, size_t bytes, uint64_t until_ns);
+
+/* Close this descriptor and all above it. */
+void file_close_from(int first);
 
 #endif

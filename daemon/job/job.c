@@ -31,12 +31,8 @@ int job_init(struct job *job, const struct options *options, struct telemetry *t
 
 void job_deinit(struct job *job)
 {
-	if (job->ledger != NULL) {
-		ledger_restore_all(job->ledger);
-		if (job->scan != NULL)
-			ledger_restore_born(job->ledger, job->scan);
-		ledger_close(job->ledger);
-	}
+	if (job->ledger != NULL)
+		ledger_give_back(job->ledger, job->scan);
 	for (size_t i = 0; i < job->roster.count; i++)
 		free(job->roster.entry[i].thread);
 	roster_deinit(&job->roster);

@@ -11,16 +11,17 @@
 #include <unistd.h>
 
 #include "daemon/act/act.h"
+#include "daemon/base/clock.h"
 
 /* Twice the default pid_max. Pages that are never written to cost no memory. */
 #define ENTRIES 65536
 
 /* A thread shows in /proc some time after it has inherited its mask, and that may be after the
- * inheritance was corrected. So its parents are watched until so many scans in a row, with so long a
- * pause, found nothing to correct; or for so many in all. */
-#define BORN_QUIET 3
-#define BORN_ROUNDS 20
+ * inheritance was corrected. So its parents are watched until nothing was to be corrected for so long,
+ * by scans with so long a pause; but no longer than that in all. */
+#define BORN_QUIET_NS 10000000
 #define BORN_PAUSE_NS 5000000
+#define BORN_MOST_NS 500000000
 
 struct entry {
 	_Atomic int32_t tid; /* 0: free; stored last, with release */
@@ -242,8 +243,9 @@ static size_t restore_inherited(
 			continue;
 		if (ledger_inherited(ledger, &thread[i], &mask) < 0)
 			continue;
-		int r = act_set_mask(thread[i].tid, &mask);
-		count += r == 0 && cpuset_count(&mask) > 1;
+		/* Its cpuset may leave it no more than it has. */
+		count += act_set_mask(thread[i].tid, &mask) == 0 &&
+			 cpuset_of_thread(thread[i].tid, &mask) == 0 && cpuset_count(&mask) > 1;
 	}
 	return count;
 }
@@ -251,16 +253,32 @@ static size_t restore_inherited(
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
 {
 	const struct timespec pause = {.tv_nsec = BORN_PAUSE_NS};
+	uint64_t start_ns = clock_monotonic_ns(), corrected_ns = start_ns;
 	const struct proc_thread *thread;
 	size_t n;
 
 	if (add_roots(ledger, scan) < 0)
 		return;
-	for (int round = 0, quiet = 0; round < BORN_ROUNDS && quiet < BORN_QUIET; round++) {
-		if (round > 0)
-			nanosleep(&pause, NULL);
+	for (;;) {
+		uint64_t scan_ns = clock_monotonic_ns();
 		if (proc_scan_run(scan, &thread, &n) < 0 || n == 0)
 			return;
-		quiet = restore_inherited(ledger, thread, n) > 0 ? 0 : quiet + 1;
+		if (restore_inherited(ledger, thread, n) > 0)
+			corrected_ns = clock_monotonic_ns();
+		else if (scan_ns - corrected_ns >= BORN_QUIET_NS)
+			return;
+		if (clock_monotonic_ns() - start_ns >= BORN_MOST_NS)
+			return;
+		nanosleep(&pause, NULL);
 	}
+}
+
+size_t ledger_give_back(struct ledger *ledger, struct proc_scan *scan)
+{
+	size_t count = ledger_restore_all(ledger);
+
+	if (scan != NULL)
+		ledger_restore_born(ledger, scan);
+	ledger_close(ledger);
+	return count;
 }

@@ -3,8 +3,8 @@
  * The affinity masks that threads had before juggle changed them.
  *
  * The ledger lies in memory that the keeper (the process that the user started) and the
- * balancer share. Whichever of the two is killed, the other can give all masks back. One
- * process writes. The other sees an entry only when it is complete.
+ * balancer share, and the guard of the masks. Whichever of them are killed, one that is left can give
+ * all masks back. The balancer writes. The others see an entry only when it is complete.
  */
 #ifndef JUGGLE_LEDGER_H
 #define JUGGLE_LEDGER_H
@@ -69,7 +69,11 @@ bool ledger_is_closed(const struct ledger *ledger);
 /* Give threads that were born of confined ones, and are not in the ledger, their inherited
  * masks. Call it after ledger_restore_all(): what is born from then on inherits the right
  * mask. Scans the processes of the ledger, too, as the scan's own root may have ended. While the
- * job runs this takes 10 ms or more, for threads that show late in /proc. */
+ * job runs this takes 10 ms to about 500, for threads that show late in /proc. */
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan);
+
+/* All of these: restore what is recorded, then what was born of it (unless scan is NULL), and close
+ * the ledger. Returns how many threads were recorded. */
+size_t ledger_give_back(struct ledger *ledger, struct proc_scan *scan);
 
 #endif

@@ -50,9 +50,9 @@ _Noreturn static void run_balancer(
 	close(start->signal_fd);
 	pid_t guard = guard_start(&guard_setup);
 	int status = balancer_run(&setup);
-	guard_end(guard);
 	/* The keeper removes the name, too, but may have been killed. */
 	telemetry_unlink(start->telemetry);
+	guard_end(guard);
 	_exit(status);
 }
 

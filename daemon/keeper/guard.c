@@ -2,23 +2,49 @@
 #include "daemon/keeper/guard.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
+#include "daemon/base/clock.h"
+#include "daemon/base/file.h"
 #include "daemon/telemetry/writer.h"
 
-/* Whoever kills all processes named juggle, or with that command line, does not mean this one. */
+#define PATIENCE_NS 100000000
+#define PAUSE_NS 1000000
+
+/* Whoever kills all processes named juggle, or with a command line that has that word, does not mean
+ * this one. The arguments lie one behind another, from the name on. */
 static void change_name(void)
 {
 	static const char name[] = "mask-guard";
 	size_t room = strlen(program_invocation_name);
+	int fd = open("/proc/self/cmdline", O_RDONLY);
+	char part[4096];
+	ssize_t n, bytes = 0;
 
+	while (fd >= 0 && (n = read(fd, part, sizeof part)) > 0)
+		bytes += n;
+	close(fd);
 	prctl(PR_SET_NAME, name);
-	for (size_t i = 0; i < room; i++)
-		program_invocation_name[i] = i < sizeof name - 1 ? name[i] : '\0';
+	memset(program_invocation_name, 0, bytes > 0 ? (size_t)bytes : room);
+	memcpy(program_invocation_name, name, room < sizeof name ? room : sizeof name);
+}
+
+/* Whoever kills a process group does not mean this one, and nobody has to wait for its end to see the
+ * end of a pipe. Standard input becomes the pipe that tells the end of the others. */
+static void stand_apart(int life)
+{
+	setpgid(0, 0);
+	dup2(life, STDIN_FILENO);
+	int null = open("/dev/null", O_RDWR);
+	dup2(null, STDOUT_FILENO);
+	dup2(null, STDERR_FILENO);
+	file_close_from(STDERR_FILENO + 1);
 }
 
 _Noreturn static void guard_main(const struct guard_start *start)
@@ -26,19 +52,18 @@ _Noreturn static void guard_main(const struct guard_start *start)
 	bool attached = start->options->pid != 0;
 	const struct proc_scan_options what = {
 		.root = attached ? start->options->pid : start->keeper, .include_root = attached};
-	struct proc_scan *scan;
+	struct proc_scan *scan = NULL;
 	ssize_t n;
 	char byte;
 
 	change_name();
-	close(start->life[1]);
-	int r = proc_scan_new(&scan, &what);
+	stand_apart(start->life[0]);
 	do
-		n = read(start->life[0], &byte, 1);
+		n = read(STDIN_FILENO, &byte, 1);
 	while (n < 0 && errno == EINTR);
-	if (r == 0 && n == 0 && !ledger_is_closed(start->ledger)) {
-		ledger_restore_all(start->ledger);
-		ledger_restore_born(start->ledger, scan);
+	if (n == 0 && !ledger_is_closed(start->ledger)) {
+		(void)proc_scan_new(&scan, &what);
+		ledger_give_back(start->ledger, scan);
 		telemetry_unlink(start->telemetry);
 	}
 	_exit(0);
@@ -57,6 +82,12 @@ pid_t guard_start(const struct guard_start *start)
 
 void guard_end(pid_t pid)
 {
-	if (pid > 0 && kill(pid, SIGKILL) == 0)
-		waitpid(pid, NULL, 0);
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	uint64_t until_ns = clock_monotonic_ns() + PATIENCE_NS;
+
+	if (pid <= 0 || kill(pid, SIGKILL) < 0)
+		return;
+	/* One that is frozen ends later; somebody else reaps it. */
+	while (waitpid(pid, NULL, WNOHANG) == 0 && clock_monotonic_ns() < until_ns)
+		nanosleep(&pause, NULL);
 }

@@ -15,7 +15,7 @@
 struct guard_start {
 	const struct options *options;
 	const struct telemetry *telemetry;
-	const struct ledger *ledger;
+	struct ledger *ledger;
 	pid_t keeper;
 	int life[2]; /* a pipe: the others, and nobody else, hold its write end while they live */
 };

@@ -48,27 +48,16 @@ static void close_fd(int *fd)
 	*fd = -1;
 }
 
-/* What the balancer would have done at its end. Returns how many threads it had in the ledger. */
-static size_t restore_masks(const struct keeper *k)
-{
-	bool attached = k->options->pid != 0;
-	struct proc_scan_options what = {
-		.root = attached ? k->options->pid : getpid(), .include_root = attached};
-	struct proc_scan *scan;
-	size_t count = ledger_restore_all(k->ledger);
-
-	if (proc_scan_new(&scan, &what) == 0) {
-		ledger_restore_born(k->ledger, scan);
-		proc_scan_free(scan);
-	}
-	ledger_close(k->ledger);
-	return count;
-}
-
 /* A balancer that fails has said so itself; one that is killed cannot. */
 static void balancer_lost(struct keeper *k, int signal)
 {
-	size_t count = restore_masks(k);
+	bool attached = k->options->pid != 0;
+	const struct proc_scan_options what = {
+		.root = attached ? k->options->pid : getpid(), .include_root = attached};
+	struct proc_scan *scan = NULL;
+	(void)proc_scan_new(&scan, &what);
+	size_t count = ledger_give_back(k->ledger, scan);
+	proc_scan_free(scan);
 
 	telemetry_set32(&k->telemetry->state, TELEMETRY_LOST);
 	telemetry_set32(&k->telemetry->regime, POLICY_ASIDE);

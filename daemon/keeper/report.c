@@ -6,10 +6,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/base/clock.h"
 #include "daemon/base/file.h"
 #include "daemon/policy/policy.h"
 #include "daemon/telemetry/writer.h"
 #include "libprogress/reader/reader.h"
+
+#define PATIENCE_NS 1000000000 /* with a slow reader of the report */
 
 /* What the report and the summary have in common. */
 struct facts {
@@ -210,9 +213,10 @@ int report_write(const char *path, json_t *report)
 	if (text == NULL)
 		return -ENOMEM;
 	int fd = strcmp(path, "-") == 0 ? STDERR_FILENO : file_open_output(path, true);
-	int r = fd < 0 ? fd : file_write_all(fd, text, strlen(text));
+	uint64_t until_ns = clock_monotonic_ns() + PATIENCE_NS;
+	int r = fd < 0 ? fd : file_write_all(fd, text, strlen(text), until_ns);
 	if (r == 0)
-		r = file_write_all(fd, "\n", 1);
+		r = file_write_all(fd, "\n", 1, until_ns);
 	if (fd >= 0 && fd != STDERR_FILENO && close(fd) < 0 && r == 0)
 		r = -errno;
 	free(text);

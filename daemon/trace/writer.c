@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/trace/writer.h"
-#include "daemon/base/file.h"
-
-#include "daemon/trace/format.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -14,7 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/base/clock.h"
+#include "daemon/base/file.h"
+#include "daemon/trace/format.h"
+
 #define BUFFER_BYTES (4u << 20)
+#define PATIENCE_NS 1000000000 /* with a slow reader, at the end */
 
 struct buffer {
 	char *text;
@@ -99,14 +101,14 @@ static void take_buffer(struct trace *trace)
 }
 
 /* Both buffers, at the end. */
-static int write_rest(struct trace *trace)
+static int write_rest(struct trace *trace, uint64_t until_ns)
 {
 	int r = 0;
 
 	for (int buffers = 0; buffers < 2 && !trace->failed; buffers++) {
 		take_buffer(trace);
 		r = file_write_all(trace->fd, trace->drain.text + trace->written,
-			trace->drain.bytes - trace->written);
+			trace->drain.bytes - trace->written, until_ns);
 		trace->written = trace->drain.bytes;
 		trace->failed = r < 0;
 	}
@@ -117,12 +119,13 @@ int trace_free(struct trace *trace)
 {
 	if (trace == NULL)
 		return 0;
-	int r = write_rest(trace);
+	uint64_t until_ns = clock_monotonic_ns() + PATIENCE_NS;
+	int r = write_rest(trace, until_ns);
 	if (trace->dropped > 0 && r == 0) {
 		trace_begin(trace);
 		trace_print(trace, "dropped %llu\n", (unsigned long long)trace->dropped);
 		trace_end(trace);
-		r = write_rest(trace);
+		r = write_rest(trace, until_ns);
 	}
 	close(trace->fd);
 	pthread_mutex_destroy(&trace->lock);
@@ -180,18 +183,23 @@ bool trace_end(struct trace *trace)
 
 int trace_flush(struct trace *trace)
 {
-	ssize_t n = 0;
+	int r = 0;
 
 	if (trace == NULL)
 		return 0;
 	pthread_mutex_lock(&trace->write_lock);
 	take_buffer(trace);
-	if (!trace->failed) {
-		n = file_write_some(trace->fd, trace->drain.text + trace->written,
+	while (!trace->failed && trace->written < trace->drain.bytes) {
+		ssize_t n = file_write_some(trace->fd, trace->drain.text + trace->written,
 			trace->drain.bytes - trace->written);
+		if (n == 0)
+			break;
+		r = n < 0 ? (int)n : 0;
 		trace->failed = n < 0;
+		trace->written += n < 0 ? 0 : (size_t)n;
 	}
-	trace->written = trace->failed ? trace->drain.bytes : trace->written + (size_t)n;
+	if (trace->failed)
+		trace->written = trace->drain.bytes;
 	pthread_mutex_unlock(&trace->write_lock);
-	return n < 0 ? (int)n : 0;
+	return r;
 }

@@ -136,10 +136,39 @@ def test_the_guard_has_another_name(held):
     guard, = helpers.children(job.balancer)
     assert helpers.comm(guard) == "mask-guard"
     with open("/proc/%d/cmdline" % guard, encoding="utf-8") as file:
-        assert not file.read().startswith(("juggle", str(job.juggle.args[3])))
+        assert file.read().rstrip("\0") == "mask-guard"
     job.end()
     assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
     assert not helpers.alive(guard)
+
+
+def test_the_guard_holds_nothing(held):
+    """No pipe that others wait for the end of; and who kills juggle's process group does not reach
+    it."""
+    job = held()
+    guard, = helpers.children(job.balancer)
+    folder = "/proc/%d/fd/" % guard
+    open_files = {name: os.readlink(folder + name) for name in os.listdir(folder)}
+    assert open_files.pop("0").startswith("pipe:")
+    assert open_files == {"1": "/dev/null", "2": "/dev/null"}
+    assert os.getpgid(guard) == guard
+    job.end()
+
+
+@pytest.mark.needs_root
+def test_frozen_guard_does_not_hold_up_the_end(held):
+    job = held()
+    guard, = helpers.children(job.balancer)
+    with helpers.cgroup("freezer") as folder:
+        (folder / "cgroup.procs").write_text(str(guard))
+        try:
+            (folder / "freezer.state").write_text("FROZEN")
+            job.end()
+            assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+        finally:
+            (folder / "freezer.state").write_text("THAWED")
+        helpers.wait_for(lambda: not helpers.alive(guard), "it dies in the end")
+    assert helpers.read_report(job.report)["balancer"] == "ended"
 
 
 def test_killed_guard(held):

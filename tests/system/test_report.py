@@ -147,6 +147,26 @@ def test_reader_of_the_trace_that_stops(run_juggle, app, tmp_path):
     assert helpers.read_report(report)["balancer"] == "ended"
 
 
+def test_slow_reader_of_the_trace(juggle, app, tmp_path, background):
+    """It may also come late. It loses the rest, but the balancer ends in time all the same."""
+    fifo, report = tmp_path / "fifo", tmp_path / "r.json"
+    os.mkfifo(fifo)
+    slow = ("import os, sys, time\ntime.sleep(0.1)\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
+            "while os.read(fd, 4096):\n    time.sleep(0.2)\n")
+    process = background([juggle, "--always", "-i", "1ms", "--trace", fifo, "--report", report, "--",
+                          *ubench(app, "-p", "800")], stderr=subprocess.PIPE)
+    background(["python3", "-c", slow, fifo])
+    assert process.wait(helpers.TIMEOUT_S) == 0
+    assert process.stderr.read() == "juggle: the trace ends early: Connection timed out\n"
+    assert helpers.read_report(report)["balancer"] == "ended"
+
+
+def test_trace_to_standard_output(run_juggle, app):
+    done = run_juggle("--always", "-i", "5ms", "--trace", "/dev/stdout", "--", *ubench(app))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("\ndecide ") > 20
+
+
 def test_summary(run_juggle, app):
     done = run_juggle("-v", "--always", "--", *ubench(app))
     assert done.returncode == 0

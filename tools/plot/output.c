@@ -65,7 +65,7 @@ static int copy(int from, int to, uint64_t *bytes)
 			r = n < 0 ? -errno : 0;
 			break;
 		}
-		r = file_write_all(to, buffer, (size_t)n);
+		r = file_write_all(to, buffer, (size_t)n, UINT64_MAX);
 		*bytes += (uint64_t)n;
 	}
 	free(buffer);
