@@ -82,8 +82,11 @@ struct progress; /* opaque */
 int progress_create(const struct progress_options *options, struct progress **out);
 
 /* Can other programs see the segment? Returns 0, or why not: -ENOSPC (/dev/shm is full), -EFBIG
- * (larger than RLIMIT_FSIZE), -EPERM or -EACCES (somebody else's file has the name) or another error
- * of shm_open(3) or mmap(2). The program's own threads balance themselves in either case. */
+ * (larger than RLIMIT_FSIZE), -EPERM (somebody else's file has the name), -EACCES (that, or /dev/shm
+ * can't be written), -EEXIST (a process of the same user has it: one with this pid in another PID
+ * namespace, or a child that was forked before this process executed another program) or another
+ * error of shm_open(3) or mmap(2). Without others, progress_balance() moves the subdomains. Does not
+ * accept NULL; for any thread. */
 int progress_published(const struct progress *p);
 
 /* Unmap and remove the segment. No worker may use it any more. Accepts NULL. */

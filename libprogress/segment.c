@@ -44,9 +44,9 @@ static bool in_range(const struct progress_options *o)
 	return true;
 }
 
-/* Remove a segment that a dead process with our pid left behind. A segment that a living process
- * has locked stays; it is our own, because no other process in this pid namespace has its name.
- * Returns 0 when the name is free now. */
+/* Remove a segment that a dead process with our pid left behind. One that a living process has locked
+ * stays: it belongs to another PID namespace, or a child inherited it before execve(2) made us
+ * forget it. Returns 0 when the name is free now. */
 static int remove_leftover(const char *name)
 {
 	struct stat st;
@@ -190,6 +190,9 @@ static void free_local(struct progress *p)
 	free(p);
 }
 
+/* The process that has a segment now; a forked child may create its own. */
+static pid_t has_segment;
+
 int progress_create(const struct progress_options *options, struct progress **out)
 {
 	if (options == NULL || !in_range(options))
@@ -210,7 +213,7 @@ int progress_create(const struct progress_options *options, struct progress **ou
 	}
 	memset(p->local, 0, p->workers * sizeof *p->local);
 	int error = map_segment(p);
-	if (error != 0 && error != -EEXIST)
+	if (error != 0 && !(error == -EEXIST && has_segment == p->pid))
 		error = map_hidden(p, error);
 	if (error != 0) {
 		free_local(p);
@@ -227,6 +230,7 @@ int progress_create(const struct progress_options *options, struct progress **ou
 		return error;
 	}
 	atomic_store_explicit(&p->header->state, SEGMENT_OPEN, memory_order_release);
+	has_segment = p->pid;
 	*out = p;
 	return 0;
 }
@@ -248,5 +252,7 @@ void progress_close(struct progress *p)
 	munmap(p->header, p->size_bytes);
 	if (p->fd >= 0)
 		close(p->fd);
+	if (has_segment == p->pid)
+		has_segment = 0;
 	free_local(p);
 }

@@ -254,9 +254,9 @@ static int publish(const struct jacobi_options *options, const struct solve_task
 	if (rc < 0)
 		return failed("publishing progress", rc);
 	int hidden = progress_published(*progress);
-	if (hidden != 0 && !options->quiet)
-		fprintf(stderr, "jacobi: progress is not published in /dev/shm: %s\n",
-			strerror(-hidden));
+	if (hidden != 0 && (!options->quiet || !options->self_hosted))
+		fprintf(stderr, "jacobi: progress is not published in /dev/shm%s: %s\n",
+			options->self_hosted ? "" : ", so that nobody balances", strerror(-hidden));
 	return 0;
 }
 

@@ -31,8 +31,8 @@ struct team {
 	pthread_t runner; /* the thread that balances */
 	struct sampler *sampler;
 	struct ticker *ticker; /* one for each CPU, or NULL */
-	/* Notices births while threads are confined, which the newborn inherit. In the first team;
-	 * NULL in the others. */
+	/* Notices births in intervals with swaps, when the newborn inherit one CPU of several. In the
+	 * first team; NULL in the others. */
 	struct proc_watch *watch;
 
 	/* Others write these. */

@@ -25,8 +25,9 @@ struct neighbours {
 
 void neighbours_init(struct neighbours *neighbours);
 
-/* Count anew, if there may be anything to count. A juggle without an interval for a second and for three periods, whose segment is
- * damaged, or that is not this user's, does not count. own: this juggle's segment. */
+/* Count anew, if there may be anything to count. A juggle without an interval for a second and for
+ * three periods, whose segment is damaged, or that is not this user's, does not count. own: this
+ * juggle's segment. */
 void neighbours_look(struct neighbours *neighbours, const struct telemetry *own, uint64_t now_ns);
 
 static inline uint32_t neighbours_on(const struct neighbours *neighbours, int32_t os_cpu)

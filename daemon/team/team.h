@@ -29,8 +29,8 @@ struct team_context {
 	const struct neighbours *neighbours;
 	enum sampler_kind sampler; /* never SAMPLER_AUTO */
 	struct exchange *exchange;
-	const struct cpuset
-		*own; /* the CPUs that juggle may use; the job's cpusets may have fewer */
+	/* The CPUs that juggle may use; the job's cpusets may leave it fewer. */
+	const struct cpuset *own;
 	_Atomic bool *refused; /* set when these cpusets may have changed */
 	int kick_fd; /* eventfd; written when the balancer's main thread has something to do */
 };

@@ -20,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mount.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -402,6 +403,30 @@ static int child_of_a_program(void *context)
 	return access(path, F_OK) != 0 ? 0 : 4;
 }
 
+/* Another process of this user has the name, and has locked the file. */
+static void test_taken_name(void **state)
+{
+	struct progress_options options = {.workers = 1, .subdomains = 1};
+	struct progress *p = NULL, *second = NULL;
+	char path[PATH_BYTES];
+	(void)state;
+
+	NEED_SHM();
+	segment_path(path, getpid());
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL, 0600);
+	assert_true(fd >= 0);
+	assert_int_equal(flock(fd, LOCK_EX | LOCK_NB), 0);
+	assert_int_equal(progress_create(&options, &p), 0);
+	assert_int_equal(progress_published(p), -EEXIST);
+	assert_int_equal(progress_create(&options, &second), -EEXIST);
+	progress_close(p);
+	assert_int_equal(access(path, F_OK), 0);
+	close(fd);
+	assert_int_equal(progress_create(&options, &p), 0);
+	assert_int_equal(progress_published(p), 0);
+	progress_close(p);
+}
+
 static void test_forked_child(void **state)
 {
 	struct progress_options options = {.workers = 1, .subdomains = 1};
@@ -480,6 +505,7 @@ int main(void)
 		cmocka_unit_test(test_leftover),
 		cmocka_unit_test(test_small_files),
 		cmocka_unit_test(test_full_shm),
+		cmocka_unit_test(test_taken_name),
 		cmocka_unit_test(test_forked_child),
 		cmocka_unit_test(test_register),
 	};
