@@ -58,7 +58,7 @@ static void warn(const struct balancer *b, const char *text, int error)
 static void scan(struct balancer *b)
 {
 	job_forget(&b->job, teams_take_ended(&b->teams));
-	struct job_thread *met = job_scan_threads(&b->job, &b->usable);
+	struct job_thread *met = job_scan_threads(&b->job);
 	if (b->job.new_processes) {
 		b->young_until_ns = b->job.scanned_ns + YOUNG_FOR_NS;
 		progress_finder_hurry(&b->finder);

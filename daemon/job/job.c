@@ -71,16 +71,19 @@ static const struct cpuset *within(const struct job *job)
 
 /* A child of a thread that we confined inherits the one CPU. Give it the mask that the ledger has
  * for it. */
-static int record_mask(struct job *job, const struct proc_thread *found, struct job_thread *thread,
-	const struct cpuset *usable)
+static int record_mask(struct job *job, const struct proc_thread *found, struct job_thread *thread)
 {
+	const struct cpuset *cpus = &job->options->cpus;
 	struct cpuset mask;
 	bool inherited = false;
 	int r = cpuset_of_thread(found->tid, &mask);
 
 	if (r < 0)
 		return r;
-	if (cpuset_count(&mask) == 1 && cpuset_has(usable, cpuset_nth(&mask, 0)))
+	/* CPUs that are offline now may come back. */
+	if (!cpuset_contains(&mask, cpus))
+		(void)proc_read_mask(found->pid, found->tid, &mask);
+	if (cpuset_count(&mask) == 1 && cpuset_has(cpus, cpuset_nth(&mask, 0)))
 		inherited = ledger_inherited(job->ledger, found, &mask) == 0;
 	r = ledger_record(job->ledger, found->pid, found->tid, found->start_ticks, &mask);
 	if (r < 0)
@@ -126,8 +129,7 @@ static void warn_full(struct job *job)
 }
 
 /* A thread that can't be met (because it has ended, say) is not balanced. */
-static struct job_thread *meet(
-	struct job *job, const struct proc_thread *found, const struct cpuset *usable)
+static struct job_thread *meet(struct job *job, const struct proc_thread *found)
 {
 	struct job_thread *thread = calloc(1, sizeof *thread);
 
@@ -139,7 +141,7 @@ static struct job_thread *meet(
 	thread->met_ns = clock_monotonic_ns();
 	int r = sampler_attach(job->sampler, &thread->slot);
 	if (r == 0)
-		r = record_mask(job, found, thread, usable);
+		r = record_mask(job, found, thread);
 	if (r < 0) {
 		if (r == -ENOSPC)
 			warn_full(job);
@@ -172,7 +174,7 @@ void job_find_usable(struct job *job, const struct cpuset *own, struct cpuset *u
 	reach_find(&job->roster, job->ledger, own, within(job), usable);
 }
 
-struct job_thread *job_scan_threads(struct job *job, const struct cpuset *usable)
+struct job_thread *job_scan_threads(struct job *job)
 {
 	const struct proc_thread *found;
 	struct job_thread *list = NULL, **end = &list;
@@ -194,7 +196,7 @@ struct job_thread *job_scan_threads(struct job *job, const struct cpuset *usable
 		if (act_may_set_mask(found[i].tid) < 0)
 			continue;
 		ours++;
-		struct job_thread *thread = meet(job, &found[i], usable);
+		struct job_thread *thread = meet(job, &found[i]);
 		if (thread == NULL)
 			continue;
 		trace_birth(job, &found[i], thread);

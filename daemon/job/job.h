@@ -44,9 +44,9 @@ int job_init(struct job *job, const struct options *options, struct telemetry *t
  * job. */
 void job_deinit(struct job *job);
 
-/* Look for new threads. `usable` are the CPUs that juggle confines threads to. Returns the list of
+/* Look for new threads. Returns the list of
  * new threads, for a team; NULL: none. */
-struct job_thread *job_scan_threads(struct job *job, const struct cpuset *usable);
+struct job_thread *job_scan_threads(struct job *job);
 
 /* Which of its own CPUs can juggle use? All that its cpuset leaves to any process that computes: see
  * reach_find(). For the time when no thread is confined, and the caller owns them all. */

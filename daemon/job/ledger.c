@@ -239,7 +239,7 @@ static size_t restore_inherited(
 
 	for (size_t i = 0; i < n; i++) {
 		struct cpuset mask;
-		if (cpuset_of_thread(thread[i].tid, &mask) < 0 || cpuset_count(&mask) != 1)
+		if (cpuset_of_thread(thread[i].tid, &mask) < 0 || cpuset_count(&mask) > 1)
 			continue;
 		if (ledger_inherited(ledger, &thread[i], &mask) < 0)
 			continue;

@@ -14,6 +14,8 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/base/cpuset.h"
+
 #define PROC_COMM_BYTES 64 /* names of kernel threads may be longer than TASK_COMM_LEN */
 
 /* One thread of the job. tid and start_ticks (clock ticks since boot) together identify it, because
@@ -50,6 +52,11 @@ int proc_read_thread(pid_t pid, pid_t tid, struct proc_thread *out);
  * -ESRCH, or another negative errno. */
 int proc_parse_blocks(const char *text, size_t bytes, uint64_t *out);
 int proc_read_blocks(pid_t pid, pid_t tid, uint64_t *out);
+
+/* The affinity mask of thread tid of process pid, with CPUs that are offline, which
+ * cpuset_of_thread() leaves out; Cpus_allowed_list in its status file. Results as above. */
+int proc_parse_mask(const char *text, size_t bytes, struct cpuset *out);
+int proc_read_mask(pid_t pid, pid_t tid, struct cpuset *out);
 
 /* The CPU on which thread tid of process pid runs, or last ran. The parser takes the text of stat,
  * and returns 0 or -EBADMSG; the reader also -ESRCH, or another negative errno. */

@@ -4,8 +4,11 @@
 #include <errno.h>
 #include <hwloc.h>
 #include <stdlib.h>
+#include <time.h>
 
 #define UNKNOWN_NODE INT32_MAX
+#define PAUSES 10
+#define PAUSE_NS 10000000
 
 /* The first NUMA node of a CPU. Memory-only nodes beside it don't matter. */
 static int32_t node_of(hwloc_topology_t machine, int os_cpu)
@@ -64,6 +67,28 @@ static hwloc_topology_t load(void)
 	return NULL;
 }
 
+static bool knows_all(hwloc_topology_t machine, const struct cpuset *cpus)
+{
+	for (int os_cpu = 0; os_cpu < CPUSET_CPUS_MAX; os_cpu++)
+		if (cpuset_has(cpus, os_cpu) && node_of(machine, os_cpu) == UNKNOWN_NODE)
+			return false;
+	return true;
+}
+
+/* A CPU that comes online is in affinity masks a moment before sysfs, where hwloc looks, has it. */
+static hwloc_topology_t load_with(const struct cpuset *cpus)
+{
+	const struct timespec pause = {.tv_nsec = PAUSE_NS};
+	hwloc_topology_t machine = load();
+
+	for (int i = 0; i < PAUSES && machine != NULL && !knows_all(machine, cpus); i++) {
+		hwloc_topology_destroy(machine);
+		nanosleep(&pause, NULL);
+		machine = load();
+	}
+	return machine;
+}
+
 int topology_init(struct topology *topology, const struct cpuset *cpus, int joint)
 {
 	int count = cpuset_count(cpus);
@@ -75,7 +100,7 @@ int topology_init(struct topology *topology, const struct cpuset *cpus, int join
 	if (topology->cpu == NULL)
 		return -ENOMEM;
 	/* Without an answer of hwloc, all CPUs are one domain, and balancing goes on. */
-	hwloc_topology_t machine = joint ? NULL : load();
+	hwloc_topology_t machine = joint ? NULL : load_with(cpus);
 	for (int os_cpu = 0; os_cpu < CPUSET_CPUS_MAX; os_cpu++)
 		if (cpuset_has(cpus, os_cpu))
 			topology->cpu[topology->cpus++] = (struct topology_cpu){.os_cpu = os_cpu,

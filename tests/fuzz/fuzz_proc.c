@@ -44,6 +44,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	const char *text;
 	uint64_t blocks;
+	struct cpuset mask;
 
 	if (bytes == 0)
 		return 0;
@@ -60,6 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		break;
 	default:
 		(void)proc_parse_blocks(text, bytes - 1, &blocks);
+		(void)proc_parse_mask(text, bytes - 1, &mask);
 		break;
 	}
 	return 0;

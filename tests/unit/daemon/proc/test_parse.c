@@ -219,6 +219,30 @@ static void test_parse_cpu(void **unused)
 	assert_int_equal(cpu, 7);
 }
 
+static int parse_mask(const char *text, struct cpuset *out)
+{
+	return proc_parse_mask(text, strlen(text), out);
+}
+
+static void test_parse_mask(void **unused)
+{
+	struct cpuset mask = {0};
+	(void)unused;
+
+	assert_int_equal(
+		parse_mask("Name:\tx\nCpus_allowed:\tf0\nCpus_allowed_list:\t4-6,8\n", &mask), 0);
+	assert_int_equal(cpuset_count(&mask), 4);
+	assert_true(cpuset_has(&mask, 4) && cpuset_has(&mask, 8));
+	assert_int_equal(parse_mask("\nCpus_allowed_list:\t4-6,8", &mask), -EBADMSG);
+	assert_int_equal(parse_mask("\nCpus_allowed_list:\t\n", &mask), -EBADMSG);
+	assert_int_equal(parse_mask("\nCpus_allowed_list:\t4-x\n", &mask), -EBADMSG);
+	assert_int_equal(parse_mask("", &mask), -EBADMSG);
+	assert_int_equal(cpuset_count(&mask), 4);
+	assert_int_equal(proc_read_mask(getpid(), getpid(), &mask), 0);
+	assert_true(cpuset_count(&mask) > 0);
+	assert_int_equal(proc_read_mask(1, INT_MAX, &mask), -ESRCH);
+}
+
 static void test_parse_blocks(void **unused)
 {
 	uint64_t blocks = 77;
@@ -247,6 +271,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse_cpu),
 		cmocka_unit_test(test_parse_blocks),
+		cmocka_unit_test(test_parse_mask),
 		cmocka_unit_test(test_parse_stat),
 		cmocka_unit_test(test_parse_stat_largest),
 		cmocka_unit_test(test_parse_stat_bad),
