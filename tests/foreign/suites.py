@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: MIT
+"""The suites that tests/foreign/foreign runs: where each is from, its cases, and how a case's verdict is taken.
+
+stress-ng, hackbench, rt-app and MPICH's tests come from Debian. The others are looked for in the folder
+of the suites, built as their own documentation says: ltp (an installation), OpenMP_VV (its binaries in
+bin), and epcc (with syncbench); links to such folders will do.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Callable
+
+
+class Missing(Exception):
+    """A suite is not there; the message says what to do about it."""
+
+
+@dataclass
+class Case:
+    name: str
+    command: list
+    limit_s: float = 60
+    env: dict = field(default_factory=dict)
+    files: dict = field(default_factory=dict)  # name -> text, to be written into the case's own folder
+    skips: tuple = ()  # exit statuses that mean: cannot be tested here
+    says: Callable = None  # verdict from (exit status, output), instead of that from the exit status
+
+    def verdict(self, status, output):
+        if self.says:
+            return self.says(status, output)
+        return "pass" if status == 0 else "skip" if status in self.skips else "fail"
+
+
+@dataclass
+class Suite:
+    title: str
+    source: str
+    cases: Callable  # (args) -> list of cases; raises Missing
+
+
+def need(program, package="tools/install-packages foreign"):
+    if not shutil.which(program):
+        raise Missing(f"no {program} ({package})")
+
+
+# About threads, processes, schedulers and affinity. Not softlockup and cpu-online: they stop other
+# programs, whether or not juggle runs.
+STRESSORS = """affinity clone cpu cyclic daemon eventfd exec exit-group fork forkheavy futex get hrtimers kill
+    mmapfork msg mutex nanosleep netlink-proc nice numa pidfd pipe poll prctl pthread ptrace race-sched resched
+    schedpolicy sem sem-sysv session set sigpending sleep spawn switch timer tlb-shootdown vfork vforkmany wait
+    yield zombie"""
+
+
+def stress_ng(args):
+    need("stress-ng")
+    return [Case(name, ["stress-ng", f"--{name}", str(args.threads), "--verify", "--timeout", f"{args.seconds}s"],
+                 skips=(3, 4)) for name in STRESSORS.split()]
+
+
+def hackbench(args):
+    need("hackbench")
+    return [Case(" ".join(how), ["hackbench", *how, "-l", str(100 * args.seconds)])
+            for how in (["-P"], ["-P", "-p"], ["-T"], ["-T", "-p"], ["-T", "-g", "2"], ["-P", "-i", "-g", "2"],
+                        ["-T", "-s", "4096", "-g", "2"], ["-P", "-F"])]
+
+
+RT_APP_EXAMPLES = Path("/usr/share/doc/rt-app/examples")
+
+
+def rt_app(args):
+    need("rt-app")
+    cases = []
+    for path in sorted(RT_APP_EXAMPLES.glob("**/*.json")):
+        text, timed = re.subn(r'^(\s*"duration" : )\d+,', rf"\g<1>{args.seconds},", path.read_text(), flags=re.M)
+        text = text.replace('"CPU0"', "50")  # ns of a loop, rather than measured each time
+        if timed and '"tasks"' in text:  # the others are pieces, or last as long as their loops say
+            cases.append(Case(path.stem, ["rt-app", path.name], files={path.name: text}))
+    if not cases:
+        raise Missing(f"no examples in {RT_APP_EXAMPLES} (apt-get install --reinstall rt-app)")
+    return cases
+
+
+def _folder(args, name, how):
+    folder = args.folder / name
+    if not folder.is_dir():
+        raise Missing(f"no {folder} ({how})")
+    return folder
+
+
+LTP_SYSCALLS = re.compile(r"(sched_|getcpu|nice|futex_|clone|fork|vfork|[gs]etpriority)")
+# Exit statuses of LTP: 32 is TCONF alone; the conformance tests have 4 and 5 for unsupported and untested.
+TCONF, PTS_UNSUPPORTED, PTS_UNTESTED = 32, 4, 5
+
+
+def ltp(args):
+    root = _folder(args, "ltp", "an installation of LTP")
+    programs = root / "testcases" / "bin"
+    env = {"PATH": f"{programs}:{os.environ['PATH']}", "LTPROOT": str(root), "LTP_COLORIZE_OUTPUT": "n"}
+    cases = []
+    for part in ("sched", "nptl", "syscalls"):
+        for line in (root / "runtest" / part).read_text().splitlines():
+            name, _, command = line.strip().partition("\t" if "\t" in line else " ")
+            words = command.split()
+            if not words or name.startswith("#") or part == "syscalls" and not LTP_SYSCALLS.match(name):
+                continue
+            if (programs / words[0]).exists():
+                cases.append(Case(f"{part}/{name}", words, 300, env, skips=(TCONF,)))
+    return cases
+
+
+def posix(args):
+    root = _folder(args, "ltp", "an installation of LTP") / "conformance" / "interfaces"
+    return [Case(f"{path.parent.name}/{path.name.removesuffix('.run-test')}", [str(path)], 120,
+                 skips=(PTS_UNSUPPORTED, PTS_UNTESTED))
+            for kind in ("pthread_*", "sched_*", "sem_*") for path in sorted(root.glob(f"{kind}/*.run-test"))]
+
+
+def openmp_vv(args):
+    root = _folder(args, "OpenMP_VV", "with binaries in bin, by its Makefile")
+
+    def says(status, output):
+        return "skip" if "Test skipped" in output else "pass" if status == 0 else "fail"
+    return [Case(path.stem.removesuffix(".c"), [str(path.resolve())], env={"OMP_NUM_THREADS": str(args.threads)},
+                 says=says) for path in sorted((root / "bin").glob("*.o"))]
+
+
+MPICH_PARTS = ("coll", "pt2pt", "threads/coll", "threads/comm", "threads/init", "threads/mpi_t", "threads/pt2pt")
+
+
+def mpich(args):
+    need("mpiexec.mpich")
+    folder = args.folder / "mpich"
+    if not (folder / "built").exists():
+        _build_mpich(folder)
+
+    def says(status, output):
+        return "pass" if status == 0 and "No Errors" in output else "fail"
+    cases = []
+    for part in MPICH_PARTS:
+        for line in (folder / "tests" / part / "testlist").read_text().splitlines():
+            words = line.split("#")[0].split()
+            if len(words) < 2 or not (folder / "tests" / part / words[0]).exists():
+                continue
+            more = [word.partition("=")[::2] for word in words[2:]]
+            if "xfail" not in dict(more):
+                cases.append(Case(
+                    f"{part}/{' '.join(words)}",
+                    ["mpiexec.mpich", "-n", words[1], str(folder / "tests" / part / words[0]),
+                     *(value for key, value in more if key == "arg")],
+                    180, dict(value.split("=", 1) for key, value in more if key == "env"), says=says))
+    return cases
+
+
+def _build_mpich(folder):
+    need("mpicc.mpich")
+    folder.mkdir(parents=True, exist_ok=True)
+    with open(folder / "log", "w") as log:
+        def run(*command, cwd=folder):
+            try:
+                subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=True)
+            except (OSError, subprocess.CalledProcessError):
+                raise Missing(f"{' '.join(command)} failed; see {log.name}") from None
+        if not list(folder.glob("mpich-*/test/mpi")):  # apt needs a deb-src line
+            run("apt-get", "source", "mpich")
+        source, = folder.glob("mpich-*/test/mpi")
+        tests = folder / "tests"
+        tests.mkdir(exist_ok=True)
+        run(str(source / "configure"), "CC=mpicc.mpich", "--with-mpi=/usr", "--disable-cxx", "--disable-fortran",
+            "--disable-rma", "--disable-spawn", cwd=tests)
+        for part in ("util", "dtpools", *MPICH_PARTS):
+            if (tests / part / "Makefile").exists():
+                run("make", "-k", cwd=tests / part)
+    (folder / "built").touch()
+
+
+SUITES = {
+    "stress-ng": Suite("stress-ng's stressors of threads and schedulers", "Debian", stress_ng),
+    "hackbench": Suite("hackbench", "Debian (rt-tests)", hackbench),
+    "rt-app": Suite("rt-app's examples", "Debian", rt_app),
+    "mpich": Suite("MPICH's tests: coll, pt2pt, threads", "Debian (source of mpich)", mpich),
+    "ltp": Suite("LTP: sched, nptl, and system calls of scheduling", "ltp", ltp),
+    "posix": Suite("LTP's POSIX conformance: pthread, sched, sem", "ltp", posix),
+    "openmp-vv": Suite("OpenMP_VV, the C part", "OpenMP_VV", openmp_vv),
+}
+
+# (suite, name of the case as a pattern, columns, reason): verdicts that differ, and should.
+EXPECTED = [
+]
