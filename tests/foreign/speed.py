@@ -6,6 +6,7 @@ import os
 import re
 import statistics
 import subprocess
+from functools import partial
 
 import side_by_side as ways
 import suites
@@ -26,9 +27,9 @@ def hackbench(args):
     suites.need("hackbench")
 
     def run(how, column):
-        said = _output(args, column, ["hackbench", *how, "-l", "1000" if args.quick else "4000"], {})
+        said = _output(args, column, ["hackbench", *how, "-g", "4", "-l", "500" if args.quick else "3000"], {})
         return {"": float(re.search(r"Time: ([\d.]+)", said)[1])}
-    return {"hackbench " + " ".join(how): lambda column, how=how: run(how, column)
+    return {"hackbench " + " ".join(how): partial(run, how)
             for how in (["-P"], ["-T"], ["-P", "-p"], ["-T", "-p"])}
 
 
@@ -41,7 +42,7 @@ def syncbench(args):
         said = _output(args, column, [str(program), "--outer-repetitions", "10" if args.quick else "50"],
                        {"OMP_NUM_THREADS": str(threads)})
         return {name: float(us) for name, us in re.findall(r"^([A-Z/ ]+?) +time +=\s+([\d.]+)", said, re.M)}
-    return {f"syncbench, {threads} threads": lambda column, threads=threads: run(threads, column)
+    return {f"syncbench, {threads} threads": partial(run, threads)
             for threads in (args.threads - 1, args.threads)}
 
 
