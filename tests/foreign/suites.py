@@ -153,7 +153,7 @@ def mpich(args):
                     f"{part}/{' '.join(words)}",
                     ["mpiexec.mpich", "-n", words[1], str(tests / part / words[0]),
                      *(value for key, value in more if key == "arg")],
-                    180, dict(value.split("=", 1) for key, value in more if key == "env"), says=says))
+                    300, dict(value.split("=", 1) for key, value in more if key == "env"), says=says))
     return cases
 
 
