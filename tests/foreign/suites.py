@@ -195,4 +195,6 @@ BOTH = ("juggle", "always")
 EXPECTED = [
     ("stress-ng", "affinity", BOTH,
      "binds itself to a CPU and asks at once whether it is there; juggle has moved it meanwhile"),
+    ("ltp", "syscalls/nice05", BOTH,
+     "binds two threads to one CPU and wants the nicer one to run less; juggle spreads bound threads, too"),
 ]
