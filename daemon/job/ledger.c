@@ -2,8 +2,10 @@
 #include "daemon/job/ledger.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdalign.h>
 #include <stdatomic.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -12,16 +14,20 @@
 
 #include "daemon/act/act.h"
 #include "daemon/base/clock.h"
+#include "daemon/sample/parse.h"
 
 /* Twice the default pid_max. Pages that are never written to cost no memory. */
 #define ENTRIES 65536
 
 /* A thread shows in /proc some time after it has inherited its mask, and that may be after the
  * inheritance was corrected. So its parents are watched until nothing was to be corrected for so long,
- * by scans with so long a pause; but no longer than that in all. */
+ * by scans with so long a pause, and those that were ready to run have run for so long: they may wait
+ * for a CPU in the middle of a birth. But no longer than that in all. */
 #define BORN_QUIET_NS 10000000
 #define BORN_PAUSE_NS 5000000
-#define BORN_MOST_NS 500000000
+#define BORN_RUN_NS 1000000
+#define BORN_MOST_NS 1000000000
+#define PARENTS_MOST 64
 
 struct entry {
 	_Atomic int32_t tid; /* 0: free; stored last, with release */
@@ -250,10 +256,63 @@ static size_t restore_inherited(
 	return count;
 }
 
+/* A confined thread that is ready to run, and how long it had run when its mask was given back. */
+struct parent {
+	pid_t pid, tid;
+	uint64_t run_ns;
+};
+
+/* Returns the CPU time of a thread that is ready to run; 0 for others. */
+static uint64_t runnable_for_ns(pid_t pid, pid_t tid)
+{
+	char path[64], text[128];
+	struct proc_thread thread;
+	struct sample_counts counts;
+
+	if (proc_read_thread(pid, tid, &thread) < 0 || thread.state != 'R')
+		return 0;
+	snprintf(path, sizeof path, "/proc/%d/task/%d/schedstat", (int)pid, (int)tid);
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t n = fd >= 0 ? read(fd, text, sizeof text) : -1;
+	if (fd >= 0)
+		close(fd);
+	return n > 0 && sample_parse_schedstat(text, (size_t)n, &counts) == 0 ? counts.run_ns : 0;
+}
+
+static size_t find_parents(const struct ledger *ledger, struct parent *parent)
+{
+	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < used && count < PARENTS_MOST; i++) {
+		const struct entry *entry = &ledger->entry[i];
+		pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
+		if (tid == 0 || !atomic_load_explicit(&entry->confined, memory_order_acquire))
+			continue;
+		parent[count] = (struct parent){entry->pid, tid, runnable_for_ns(entry->pid, tid)};
+		count += parent[count].run_ns > 0;
+	}
+	return count;
+}
+
+static size_t forget_those_that_ran(struct parent *parent, size_t count)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		uint64_t run_ns = runnable_for_ns(parent[i].pid, parent[i].tid);
+		if (run_ns > 0 && run_ns < parent[i].run_ns + BORN_RUN_NS)
+			parent[left++] = parent[i];
+	}
+	return left;
+}
+
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
 {
+	struct parent parent[PARENTS_MOST];
+	size_t parents = find_parents(ledger, parent);
 	const struct timespec pause = {.tv_nsec = BORN_PAUSE_NS};
-	uint64_t start_ns = clock_monotonic_ns(), corrected_ns = start_ns;
+	uint64_t start_ns = clock_monotonic_ns(), quiet_ns = start_ns;
 	const struct proc_thread *thread;
 	size_t n;
 
@@ -261,11 +320,14 @@ void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan)
 		return;
 	for (;;) {
 		uint64_t scan_ns = clock_monotonic_ns();
+		parents = forget_those_that_ran(parent, parents);
+		if (parents > 0)
+			quiet_ns = scan_ns;
 		if (proc_scan_run(scan, &thread, &n) < 0 || n == 0)
 			return;
 		if (restore_inherited(ledger, thread, n) > 0)
-			corrected_ns = clock_monotonic_ns();
-		else if (scan_ns - corrected_ns >= BORN_QUIET_NS)
+			quiet_ns = clock_monotonic_ns();
+		else if (scan_ns - quiet_ns >= BORN_QUIET_NS)
 			return;
 		if (clock_monotonic_ns() - start_ns >= BORN_MOST_NS)
 			return;

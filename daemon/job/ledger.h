@@ -69,7 +69,7 @@ bool ledger_is_closed(const struct ledger *ledger);
 /* Give threads that were born of confined ones, and are not in the ledger, their inherited
  * masks. Call it after ledger_restore_all(): what is born from then on inherits the right
  * mask. Scans the processes of the ledger, too, as the scan's own root may have ended. While the
- * job runs this takes 10 ms to about 500, for threads that show late in /proc. */
+ * job runs this takes 10 ms or more, and a second at most, for threads that show late in /proc. */
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan);
 
 /* All of these: restore what is recorded, then what was born of it (unless scan is NULL), and close
