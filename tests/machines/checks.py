@@ -91,7 +91,7 @@ def doctor(seen):
 for sampler in schedstat taskstats perf; do
 	juggle --sampler $sampler --report $sampler ubench -q -t 2 -e 50ms -p 1000000 --rate 10000 --json /dev/null &
 	app=$!
-	sleep 4; kill $app; wait $app; echo "status $?"
+	sleep 8; kill $app; wait $app; echo "status $?"
 done
 """)
 def samplers(seen):
@@ -145,6 +145,8 @@ kill $app
 wait $app; echo "status $?"
 """)
 def restores(seen):
+    if len(seen.machine.cpus) < 3:
+        raise Skip("one CPU fewer leaves nothing to balance")
     assert seen.statuses() == [0, 143], seen.files["output"]
     assert seen.files["before"] == seen.files["after"], seen.files["after"]
     confined = len(re.findall(r"\t\d+$", seen.files["during"], re.MULTILINE))
