@@ -92,9 +92,9 @@ int progress_published(const struct progress *p);
 /* Unmap and remove the segment. No worker may use it any more. Accepts NULL. */
 void progress_close(struct progress *p);
 
-/* Make the calling thread this worker, and publish its tid and the NUMA node that it runs on. Call
- * it in each worker before its first progress_begin(), and after pinning it if you pin. Returns 0,
- * -EINVAL (no such worker) or -EBUSY (another thread is this worker, and has not left). */
+/* Make the calling thread this worker, and publish its tid and the NUMA node that it runs on (which
+ * progress_begin() repeats now and then). Call it in each worker before its first progress_begin(),
+ * and after pinning it if you pin. Returns 0, -EINVAL (no such worker) or -EBUSY (another thread is this worker, and has not left). */
 int progress_register(struct progress *p, uint32_t worker);
 
 /* Start an iteration of this worker, and count the one before if the worker held anything. Passes

@@ -77,7 +77,7 @@ struct segment_worker {
 	alignas(SEGMENT_LINE) _Atomic uint32_t dirty;
 	/* Written by the worker: */
 	alignas(SEGMENT_LINE) _Atomic uint32_t tid; /* 0: no thread is this worker */
-	_Atomic uint32_t node; /* NUMA node where it registered */
+	_Atomic uint32_t node; /* NUMA node where it ran lately */
 	_Atomic uint64_t iterations; /* completed */
 	_Atomic uint64_t updates; /* of all subdomains */
 	_Atomic uint64_t handed; /* subdomains passed on */

@@ -23,6 +23,7 @@
 #include <unistd.h>
 
 #define HELD_MIN 16u
+#define NODE_EVERY 64 /* iterations: juggle may have given the thread a CPU of another node */
 
 /* For counters with one writer: cheaper than an atomic addition. */
 static void count(_Atomic uint64_t *counter)
@@ -32,11 +33,20 @@ static void count(_Atomic uint64_t *counter)
 	atomic_store_explicit(counter, value + 1, memory_order_relaxed);
 }
 
+static void publish_node(struct segment_worker *shared)
+{
+	unsigned node = 0;
+
+	if (getcpu(NULL, &node) < 0)
+		node = 0;
+	if (atomic_load_explicit(&shared->node, memory_order_relaxed) != node)
+		atomic_store_explicit(&shared->node, node, memory_order_relaxed);
+}
+
 int progress_register(struct progress *p, uint32_t worker)
 {
 	uint32_t tid = (uint32_t)syscall(SYS_gettid);
 	uint32_t before = 0;
-	unsigned node = 0;
 
 	if (worker >= p->workers)
 		return -EINVAL;
@@ -46,9 +56,7 @@ int progress_register(struct progress *p, uint32_t worker)
 		    &shared->tid, &before, tid, memory_order_acquire, memory_order_relaxed) &&
 		before != tid)
 		return -EBUSY;
-	if (getcpu(NULL, &node) < 0)
-		node = 0;
-	atomic_store_explicit(&shared->node, node, memory_order_relaxed);
+	publish_node(shared);
 	return 0;
 }
 
@@ -104,9 +112,12 @@ uint32_t progress_begin(struct progress *p, uint32_t worker, const uint32_t **su
 	if (worker >= p->workers)
 		return 0;
 	struct instance_worker *local = &p->local[worker];
-	_Atomic uint32_t *dirty = &p->worker[worker].dirty;
+	struct segment_worker *shared = &p->worker[worker];
+	_Atomic uint32_t *dirty = &shared->dirty;
 
 	end_iteration(p, worker);
+	if (atomic_load_explicit(&shared->iterations, memory_order_relaxed) % NODE_EVERY == 0)
+		publish_node(shared);
 	if (atomic_load_explicit(dirty, memory_order_relaxed) != 0 &&
 		atomic_exchange_explicit(dirty, 0, memory_order_acquire) != 0)
 		look(p, worker);
