@@ -41,7 +41,6 @@ _Noreturn static void run_balancer(
 
 	const struct guard_start guard_setup = {
 		.options = start->options,
-		.telemetry = start->telemetry,
 		.ledger = start->ledger,
 		.keeper = keeper,
 		.life = {life[0], life[1]},
@@ -51,7 +50,7 @@ _Noreturn static void run_balancer(
 	pid_t guard = guard_start(&guard_setup);
 	int status = balancer_run(&setup);
 	/* The keeper removes the name, too, but may have been killed. */
-	telemetry_unlink(start->telemetry);
+	telemetry_unlink(keeper);
 	guard_end(guard);
 	_exit(status);
 }

@@ -64,7 +64,7 @@ _Noreturn static void guard_main(const struct guard_start *start)
 	if (n == 0 && !ledger_is_closed(start->ledger)) {
 		(void)proc_scan_new(&scan, &what);
 		ledger_give_back(start->ledger, scan);
-		telemetry_unlink(start->telemetry);
+		telemetry_unlink(start->keeper);
 	}
 	_exit(0);
 }

@@ -10,11 +10,9 @@
 
 #include "daemon/job/ledger.h"
 #include "daemon/options.h"
-#include "daemon/telemetry/telemetry.h"
 
 struct guard_start {
 	const struct options *options;
-	const struct telemetry *telemetry;
 	struct ledger *ledger;
 	pid_t keeper;
 	int life[2]; /* a pipe: the others, and nobody else, hold its write end while they live */

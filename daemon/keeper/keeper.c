@@ -358,7 +358,7 @@ int keeper_run(const struct options *options)
 	double elapsed_s = (double)(clock_monotonic_ns() - start_ns) * 1e-9;
 	/* However the run ended, the segment's name must not stay behind. */
 	if (k.telemetry != NULL)
-		telemetry_unlink(k.telemetry);
+		telemetry_unlink(getpid());
 	if (r == 0)
 		report(&k, status, elapsed_s);
 	tear_down(&k);

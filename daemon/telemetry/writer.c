@@ -86,11 +86,11 @@ int telemetry_create(struct telemetry **out, int *why_not)
 	return 0;
 }
 
-void telemetry_unlink(const struct telemetry *telemetry)
+void telemetry_unlink(pid_t keeper)
 {
 	char name[64];
 
-	segment_name(telemetry->pid, name, sizeof name);
+	segment_name(keeper, name, sizeof name);
 	shm_unlink(name);
 }
 

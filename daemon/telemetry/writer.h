@@ -10,8 +10,9 @@
  * /dev/shm can't be used, it is memory without a name, which serves only the report; *why_not is
  * then the errno, else 0. Children made by fork() share it. Returns 0 or -ENOMEM. */
 int telemetry_create(struct telemetry **out, int *why_not);
-/* Remove the name, if there is one. The mapping stays. */
-void telemetry_unlink(const struct telemetry *telemetry);
+/* Remove the name of that process's segment, if there is one. Mappings stay. Does not look into the
+ * segment, which others of this user can write to. */
+void telemetry_unlink(pid_t keeper);
 void telemetry_unmap(struct telemetry *telemetry);
 
 struct telemetry_cpu *telemetry_cpus(const struct telemetry *telemetry);

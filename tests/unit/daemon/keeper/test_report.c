@@ -33,7 +33,7 @@ static struct telemetry *new_telemetry(void)
 	int why_not;
 
 	assert_int_equal(telemetry_create(&t, &why_not), 0);
-	telemetry_unlink(t);
+	telemetry_unlink(getpid());
 	return t;
 }
 

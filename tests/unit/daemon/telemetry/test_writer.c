@@ -169,7 +169,7 @@ static struct telemetry *create(void)
 
 static void finish(struct telemetry *t)
 {
-	telemetry_unlink(t);
+	telemetry_unlink(getpid());
 	telemetry_unmap(t);
 }
 
@@ -263,12 +263,12 @@ static void test_create(void **state)
 	assert_ptr_equal(telemetry_threads(t) + t->thread_capacity, telemetry_progress(t));
 	assert_ptr_equal(telemetry_progress(t) + t->progress_capacity, (char *)t + t->total_bytes);
 
-	telemetry_unlink(t);
+	telemetry_unlink(getpid());
 	assert_int_equal(lstat(path(), &st), -1);
 	assert_int_equal(errno, ENOENT);
 	telemetry_set(&t->cycles, 7); /* the mapping stays */
 	assert_int_equal(telemetry_get(&t->cycles), 7);
-	telemetry_unlink(t); /* harmless */
+	telemetry_unlink(getpid()); /* harmless */
 	telemetry_unmap(t);
 }
 
@@ -335,7 +335,7 @@ static void in_child(int resource, rlim_t limit, int errno_expected)
 		memset(telemetry_threads(t), 1,
 			TELEMETRY_THREADS * sizeof(struct telemetry_thread) +
 				TELEMETRY_PROGRESS * sizeof(struct telemetry_progress));
-		telemetry_unlink(t);
+		telemetry_unlink(getpid());
 		_exit(t->magic == TELEMETRY_MAGIC && t->pid == getpid() ? 0 : 6);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);

@@ -57,7 +57,7 @@ static int setup(void **state)
 
 	if (f == NULL || telemetry_create(&f->telemetry, &why_not) < 0)
 		return -1;
-	telemetry_unlink(f->telemetry);
+	telemetry_unlink(getpid());
 	strcpy(f->telemetry->command, "./app \"with\\ quotes\" \t\xc3\xa9");
 	strcpy(f->telemetry->policy, "juggle");
 	strcpy(f->telemetry->sampler, "schedstat");

@@ -38,7 +38,7 @@ static void open_file(struct file *file, const struct policy_params *params)
 	assert_true(fd >= 0);
 	close(fd);
 	assert_int_equal(telemetry_create(&file->telemetry, &why_not), 0);
-	telemetry_unlink(file->telemetry);
+	telemetry_unlink(getpid());
 	strcpy(file->telemetry->command, "a history");
 	strcpy(file->telemetry->policy, params->kind->name);
 	file->telemetry->start_ns = params->start_ns;
