@@ -29,6 +29,7 @@
 struct keeper {
 	const struct options *options;
 	struct telemetry *telemetry;
+	int telemetry_fd; /* until it has a name */
 	struct ledger *ledger;
 	struct caller_signals caller_signals; /* what the command gets */
 	int signal_fd;
@@ -188,18 +189,24 @@ static void describe_run(struct keeper *k, enum sampler_kind sampler)
 /* What the keeper shares with the balancer. */
 static int share_memory(struct keeper *k)
 {
-	int why_not = 0;
 	int r = ledger_new(&k->ledger);
 
 	if (r == 0)
-		r = telemetry_create(&k->telemetry, &why_not);
+		r = telemetry_create(&k->telemetry, &k->telemetry_fd);
 	if (r < 0)
 		fprintf(stderr, "juggle: %s\n", strerror(-r));
-	else if (why_not != 0 && !k->options->quiet)
+	return r;
+}
+
+static void publish_telemetry(struct keeper *k)
+{
+	int r = k->telemetry_fd < 0 ? k->telemetry_fd : telemetry_publish(k->telemetry_fd);
+
+	k->telemetry_fd = -1;
+	if (r < 0 && !k->options->quiet)
 		fprintf(stderr,
 			"juggle: no telemetry for jugglectl, since /dev/shm cannot be used (%s)\n",
-			strerror(why_not));
-	return r;
+			strerror(-r));
 }
 
 /* From here on signals wait until they are read. */
@@ -270,6 +277,7 @@ static int start_balancer(struct keeper *k)
 		return pid;
 	}
 	k->state.balancer = pid;
+	publish_telemetry(k);
 	return 0;
 }
 
@@ -323,6 +331,7 @@ static void report(const struct keeper *k, int status, double elapsed_s)
 
 static void tear_down(struct keeper *k)
 {
+	close_fd(&k->telemetry_fd);
 	close_fd(&k->control_fd);
 	close_fd(&k->life_fd);
 	close_fd(&k->process_fd);
@@ -339,6 +348,7 @@ int keeper_run(const struct options *options)
 	struct options checked = *options;
 	struct keeper k = {
 		.options = &checked,
+		.telemetry_fd = -1,
 		.signal_fd = -1,
 		.control_fd = -1,
 		.life_fd = -1,

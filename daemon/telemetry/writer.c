@@ -16,52 +16,50 @@
 		TELEMETRY_THREADS * sizeof(struct telemetry_thread) +                              \
 		TELEMETRY_PROGRESS * sizeof(struct telemetry_progress))
 
-static void segment_name(pid_t pid, char *out, size_t bytes)
+#define FOLDER "/dev/shm"
+#define PATH_BYTES 64
+
+static void segment_path(pid_t pid, char out[PATH_BYTES])
 {
-	snprintf(out, bytes, "/juggle.%u.%d", (unsigned)getuid(), (int)pid);
+	snprintf(out, PATH_BYTES, FOLDER "/juggle.%u.%d", (unsigned)getuid(), (int)pid);
 }
 
-/* Create a named segment with all its memory reserved: writing to a page that a full /dev/shm can't
- * provide would be a SIGBUS. */
-static void *map_named(int *why_not)
+/* A file without a name, with all its memory reserved: writing to a page that a full /dev/shm can't
+ * provide would be a SIGBUS. Returns a descriptor, or a negative errno. */
+static int reserve_file(void)
 {
-	char name[64];
 	struct rlimit limit;
 
 	/* Beyond this limit the kernel sends SIGXFSZ, which would end us. */
-	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < TOTAL_BYTES) {
-		*why_not = EFBIG;
-		return NULL;
-	}
-	segment_name(getpid(), name, sizeof name);
-	/* A leftover of a dead process with our pid: nobody else can own the name. */
-	shm_unlink(name);
-	int fd = shm_open(name, O_RDWR | O_CREAT | O_EXCL, 0600);
-	if (fd < 0) {
-		*why_not = errno;
-		return NULL;
-	}
-	int r = posix_fallocate(fd, 0, TOTAL_BYTES);
-	void *memory = NULL;
-	if (r == 0) {
-		memory = mmap(NULL, TOTAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-		if (memory == MAP_FAILED) {
-			r = errno;
-			memory = NULL;
-		}
-	}
-	if (r != 0) {
-		shm_unlink(name);
-		*why_not = r;
-	}
+	if (getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur < TOTAL_BYTES)
+		return -EFBIG;
+	int fd = open(FOLDER, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return -errno;
+	int error = posix_fallocate(fd, 0, TOTAL_BYTES);
+	if (error == 0)
+		return fd;
 	close(fd);
-	return memory;
+	return -error;
 }
 
-int telemetry_create(struct telemetry **out, int *why_not)
+static void *map_file(int *fd)
 {
-	*why_not = 0;
-	struct telemetry *t = map_named(why_not);
+	*fd = reserve_file();
+	if (*fd < 0)
+		return NULL;
+	void *memory = mmap(NULL, TOTAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
+	if (memory != MAP_FAILED)
+		return memory;
+	int error = errno;
+	close(*fd);
+	*fd = -error;
+	return NULL;
+}
+
+int telemetry_create(struct telemetry **out, int *fd)
+{
+	struct telemetry *t = map_file(fd);
 	if (t == NULL) {
 		t = mmap(NULL, TOTAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1,
 			0);
@@ -86,12 +84,27 @@ int telemetry_create(struct telemetry **out, int *why_not)
 	return 0;
 }
 
+int telemetry_publish(int fd)
+{
+	char path[PATH_BYTES], file[PATH_BYTES];
+	int r = 0;
+
+	segment_path(getpid(), path);
+	/* A leftover of a dead process with our pid: nobody else can own the name. */
+	unlink(path);
+	snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
+	if (linkat(AT_FDCWD, file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0)
+		r = -errno;
+	close(fd);
+	return r;
+}
+
 void telemetry_unlink(pid_t keeper)
 {
-	char name[64];
+	char path[PATH_BYTES];
 
-	segment_name(keeper, name, sizeof name);
-	shm_unlink(name);
+	segment_path(keeper, path);
+	unlink(path);
 }
 
 void telemetry_unmap(struct telemetry *telemetry)

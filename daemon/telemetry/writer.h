@@ -6,10 +6,13 @@
 
 #include "daemon/telemetry/telemetry.h"
 
-/* Create the segment of this process, with pid and times set and all live fields zero. When
- * /dev/shm can't be used, it is memory without a name, which serves only the report; *why_not is
- * then the errno, else 0. Children made by fork() share it. Returns 0 or -ENOMEM. */
-int telemetry_create(struct telemetry **out, int *why_not);
+/* Create the segment of this process, with pid and times set and all live fields zero, as a file that
+ * has no name yet: *fd. When /dev/shm can't be used, it is memory that serves only the report; *fd is
+ * then a negative errno. Children made by fork() share it. Returns 0 or -ENOMEM. */
+int telemetry_create(struct telemetry **out, int *fd);
+/* Give the segment its name, as soon as there is somebody to remove it should this process be killed;
+ * closes fd. Returns 0 or a negative errno. */
+int telemetry_publish(int fd);
 /* Remove the name of that process's segment, if there is one. Mappings stay. Does not look into the
  * segment, which others of this user can write to. */
 void telemetry_unlink(pid_t keeper);

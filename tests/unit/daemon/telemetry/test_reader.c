@@ -42,15 +42,15 @@ struct fixture {
 static int set_up(void **state)
 {
 	struct fixture *f = calloc(1, sizeof *f);
-	int why_not;
+	int fd;
 
 	*state = f;
 	assert_non_null(f);
 	snprintf(f->path, sizeof f->path, "/dev/shm/juggle.%u.%d", (unsigned)getuid(),
 		(int)getpid());
 	snprintf(f->aside, sizeof f->aside, "%s.aside", f->path);
-	assert_int_equal(telemetry_create(&f->t, &why_not), 0);
-	if (why_not != 0) {
+	assert_int_equal(telemetry_create(&f->t, &fd), 0);
+	if (fd < 0 || telemetry_publish(fd) != 0) {
 		telemetry_unmap(f->t);
 		f->t = NULL;
 	}

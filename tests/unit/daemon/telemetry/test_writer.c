@@ -158,12 +158,14 @@ static void test_buckets(void **state)
 static struct telemetry *create(void)
 {
 	struct telemetry *t = NULL;
-	int why_not = -1;
+	int fd = 0;
 
-	assert_int_equal(telemetry_create(&t, &why_not), 0);
+	assert_int_equal(telemetry_create(&t, &fd), 0);
 	assert_non_null(t);
-	if (why_not != 0)
-		print_message("no name: %s\n", strerror(why_not));
+	if (fd >= 0)
+		fd = telemetry_publish(fd);
+	if (fd < 0)
+		print_message("no name: %s\n", strerror(-fd));
 	return t;
 }
 
@@ -272,6 +274,23 @@ static void test_create(void **state)
 	telemetry_unmap(t);
 }
 
+/* Nobody could remove the name if this process were killed before it has children. */
+static void test_has_no_name_at_first(void **state)
+{
+	struct telemetry *t = NULL;
+	int fd = -1;
+	(void)state;
+
+	if (!shm_works())
+		SKIP("/dev/shm cannot be used here\n");
+	assert_int_equal(telemetry_create(&t, &fd), 0);
+	assert_int_equal(access(path(), F_OK), -1);
+	assert_int_equal(telemetry_publish(fd), 0);
+	assert_int_equal(access(path(), F_OK), 0);
+	assert_int_equal(fcntl(fd, F_GETFD), -1);
+	finish(t);
+}
+
 /* A leftover with our pid is replaced, whatever its content. */
 static void test_leftover(void **state)
 {
@@ -322,12 +341,12 @@ static void in_child(int resource, rlim_t limit, int errno_expected)
 	if (pid == 0) {
 		struct rlimit small = {limit, limit};
 		struct telemetry *t = NULL;
-		int why_not = 0;
+		int fd = 0;
 		if (setrlimit(resource, &small) < 0)
 			_exit(2);
-		if (telemetry_create(&t, &why_not) != 0)
+		if (telemetry_create(&t, &fd) != 0)
 			_exit(3);
-		if (why_not != errno_expected)
+		if (fd != -errno_expected)
 			_exit(4);
 		if (access(path(), F_OK) == 0)
 			_exit(5);
@@ -396,6 +415,7 @@ int main(void)
 		cmocka_unit_test(test_buckets),
 		cmocka_unit_test(test_quantiles),
 		cmocka_unit_test(test_create),
+		cmocka_unit_test(test_has_no_name_at_first),
 		cmocka_unit_test(test_leftover),
 		cmocka_unit_test(test_shared_with_children),
 		cmocka_unit_test(test_without_a_name),

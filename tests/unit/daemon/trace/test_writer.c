@@ -53,11 +53,11 @@ struct fixture {
 static int setup(void **state)
 {
 	struct fixture *f = calloc(1, sizeof *f);
-	int why_not;
+	int telemetry_fd;
 
-	if (f == NULL || telemetry_create(&f->telemetry, &why_not) < 0)
+	if (f == NULL || telemetry_create(&f->telemetry, &telemetry_fd) < 0)
 		return -1;
-	telemetry_unlink(getpid());
+	close(telemetry_fd);
 	strcpy(f->telemetry->command, "./app \"with\\ quotes\" \t\xc3\xa9");
 	strcpy(f->telemetry->policy, "juggle");
 	strcpy(f->telemetry->sampler, "schedstat");

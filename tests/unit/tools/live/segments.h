@@ -32,9 +32,9 @@ static inline void make_segments(void)
 {
 	struct telemetry *t;
 	uint32_t search = 0;
-	int why_not;
+	int fd;
 
-	if (telemetry_create(&t, &why_not) != 0 || why_not != 0)
+	if (telemetry_create(&t, &fd) != 0 || fd < 0 || telemetry_publish(fd) != 0)
 		_exit(1);
 	strcpy(t->command, "wave\033 -n 5");
 	strcpy(t->policy, "juggle");

@@ -33,9 +33,9 @@
 static void wrap(void)
 {
 	struct telemetry *t;
-	int why_not;
+	int fd;
 
-	if (telemetry_create(&t, &why_not) != 0 || why_not != 0)
+	if (telemetry_create(&t, &fd) != 0 || fd < 0 || telemetry_publish(fd) != 0)
 		_exit(1);
 	strcpy(t->policy, "juggle");
 	telemetry_set32(&t->state, TELEMETRY_RUNNING);

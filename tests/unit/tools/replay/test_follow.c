@@ -31,14 +31,14 @@ struct file {
 
 static void open_file(struct file *file, const struct policy_params *params)
 {
-	int why_not;
+	int telemetry_fd;
 
 	strcpy(file->path, "/tmp/test_follow.XXXXXX");
 	int fd = mkstemp(file->path);
 	assert_true(fd >= 0);
 	close(fd);
-	assert_int_equal(telemetry_create(&file->telemetry, &why_not), 0);
-	telemetry_unlink(getpid());
+	assert_int_equal(telemetry_create(&file->telemetry, &telemetry_fd), 0);
+	close(telemetry_fd);
 	strcpy(file->telemetry->command, "a history");
 	strcpy(file->telemetry->policy, params->kind->name);
 	file->telemetry->start_ns = params->start_ns;
