@@ -56,7 +56,7 @@ def held(juggle, app, background, two, tmp_path):
             self.trace = tmp_path / "trace"
             self.juggle = background(
                 [*prefix, "taskset", "-c", "%d,%d" % tuple(two), juggle, "--always", "-i", "5ms",
-                 "--report", self.report, "--trace", self.trace, "--",
+                 *helpers.ONLY_UBENCH, "--report", self.report, "--trace", self.trace, "--",
                  *inside, *helpers.held_job()], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
             self.ubench = helpers.wait_for_below(self.juggle, "ubench")
             self.balancer = helpers.wait_for_balancer(self.juggle)

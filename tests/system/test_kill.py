@@ -24,7 +24,7 @@ def held(juggle, background, app, tmp_path):
             self.cpus = helpers.cpus()[:2]
             popen.setdefault("stderr", subprocess.PIPE)
             self.juggle = background(
-                ["taskset", "-c", two, juggle, "--always",
+                ["taskset", "-c", two, juggle, "--always", *helpers.ONLY_UBENCH,
                  "--report", self.report, *options, "--", *helpers.held_job()],
                 stdin=subprocess.PIPE, **popen)
             self.ubench = helpers.wait_for_below(self.juggle, "ubench")

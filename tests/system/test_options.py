@@ -22,8 +22,8 @@ def held(juggle, background, two, tmp_path):
     """held(OPTION...) is (juggle, ubench): a job of three threads on two CPUs, with a trace."""
     def start(*options):
         process = background(
-            [juggle, "-c", "%d,%d" % tuple(two), "--always", "--trace", tmp_path / "trace", *options,
-             "--", *helpers.held_job()], stdin=subprocess.PIPE)
+            [juggle, "-c", "%d,%d" % tuple(two), "--always", *helpers.ONLY_UBENCH,
+             "--trace", tmp_path / "trace", *options, "--", *helpers.held_job()], stdin=subprocess.PIPE)
         return process, helpers.wait_for_below(process, "ubench")
     return start
 

@@ -17,6 +17,7 @@ FATAL = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, signal.SIGQUIT)
 def storm(attempt):
     """Signals that the job ignores, hundreds, to all of its and juggle's processes"""
     job = attempt.job(children=30)
+    job.wait_until_pinned()  # it has begun to ignore them
     everybody = [job.process.pid, job.balancer, *job.guards, job.pid]
     for _ in range(300):
         attempt.kill(attempt.random.choice(everybody), number=attempt.random.choice(HARMLESS))
