@@ -169,9 +169,10 @@ def descendants(pid):
 
 
 def alive(pid):
-    """True while a process exists and is not a zombie."""
+    """True while a process has a thread that is not a zombie."""
     try:
-        return status(pid)["State"][0] not in "ZX"
+        found = status(pid)
+        return found["State"][0] not in "ZX" or int(found["Threads"]) > 1
     except ProcessLookupError:
         return False
 
