@@ -5,13 +5,22 @@
  */
 #include "daemon/policy/distribute.h"
 
-void policy_count(const struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
+static void add(struct policy_thread *threads, size_t row, struct policy_cpu *cpu)
 {
-	for (size_t j = 0; j < m; j++)
+	threads[row].next = cpu->first;
+	cpu->first = (int32_t)row;
+	cpu->threads++;
+}
+
+void policy_count(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
+{
+	for (size_t j = 0; j < m; j++) {
 		cpus[j].threads = 0;
-	for (size_t i = 0; i < n; i++)
+		cpus[j].first = POLICY_NO_ROW;
+	}
+	for (size_t i = n; i-- > 0;)
 		if (threads[i].cpu != POLICY_NO_CPU)
-			cpus[threads[i].cpu].threads++;
+			add(threads, i, &cpus[threads[i].cpu]);
 }
 
 /* Does a CPU have fewer threads than another, or as many, and fewer of other jobs? CPUs that were
@@ -55,24 +64,29 @@ void policy_place(struct policy_thread *threads, size_t n, struct policy_cpu *cp
 	}
 }
 
-/* Of the threads on a CPU the one that is furthest behind. */
-static size_t furthest_behind(const struct policy_thread *threads, size_t n, size_t cpu)
+/* Of the threads on a CPU take the one that is furthest behind. */
+static size_t take_furthest_behind(struct policy_thread *threads, struct policy_cpu *cpu)
 {
-	size_t pick = n;
+	int32_t *pick = &cpu->first;
 
-	for (size_t i = 0; i < n; i++)
-		if (threads[i].cpu == (int32_t)cpu &&
-			(pick == n || threads[i].progress_ns < threads[pick].progress_ns))
-			pick = i;
-	return pick;
+	for (int32_t *link = pick; *link != POLICY_NO_ROW; link = &threads[*link].next) {
+		int64_t progress_ns = threads[*link].progress_ns,
+			least_ns = threads[*pick].progress_ns;
+		if (progress_ns < least_ns || (progress_ns == least_ns && *link < *pick))
+			pick = link;
+	}
+	size_t row = (size_t)*pick;
+	*pick = threads[row].next;
+	cpu->threads--;
+	return row;
 }
 
-static void move(
-	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t from, size_t to)
+static void move(struct policy_thread *threads, struct policy_cpu *cpus, size_t from, size_t to)
 {
-	threads[furthest_behind(threads, n, from)].cpu = (int32_t)to;
-	cpus[from].threads--;
-	cpus[to].threads++;
+	size_t row = take_furthest_behind(threads, &cpus[from]);
+
+	threads[row].cpu = (int32_t)to;
+	add(threads, row, &cpus[to]);
 }
 
 void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
@@ -83,7 +97,7 @@ void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu 
 		size_t from = fullest(cpus, m), to = emptiest(cpus, m);
 		if (cpus[from].threads <= cpus[to].threads + 1)
 			break;
-		move(threads, n, cpus, from, to);
+		move(threads, cpus, from, to);
 	}
 }
 
@@ -99,7 +113,7 @@ size_t policy_make_way(struct policy_thread *threads, size_t n, struct policy_cp
 		if (cpus[from].threads != cpus[to].threads + 1 ||
 			cpus[from].neighbours <= cpus[to].neighbours)
 			break;
-		move(threads, n, cpus, from, to);
+		move(threads, cpus, from, to);
 		moves++;
 	}
 	return moves;

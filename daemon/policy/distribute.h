@@ -9,8 +9,9 @@
 
 #include "daemon/policy/policy.h"
 
-/* Count the threads that are confined to each CPU. */
-void policy_count(const struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
+/* Count the threads that are confined to each CPU, and link them, from policy_cpu.first on by
+ * policy_thread.next, in the order of rows. Moves do not bring the links up to date. */
+void policy_count(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
 
 /* Put every compute thread without a CPU on the CPU with the fewest threads, of those on the one with
  * the fewest threads of other jobs, the lowest index first. Threads that have a CPU keep it. */

@@ -28,6 +28,7 @@
 #include "daemon/policy/regime.h"
 
 #define POLICY_NO_CPU (-1)
+#define POLICY_NO_ROW (-1)
 /* period_ns where the period is auto. */
 #define POLICY_AUTO_PERIOD_NS UINT64_C(2000000)
 
@@ -159,6 +160,7 @@ struct policy_decision {
 struct policy_cpu {
 	int32_t os_cpu;
 	uint32_t threads; /* confined to it */
+	int32_t first; /* the row of one of them, or POLICY_NO_ROW; see policy_count() */
 	uint32_t neighbours; /* of other jobs, which this one makes way for */
 	/* Decided: it needs a ticker. Threads that spin there take turns more often then; and it shows
 	 * that the CPU has not been taken. */
@@ -195,6 +197,7 @@ struct policy_thread {
 	uint8_t look; /* decided: enum policy_news to sample before the next step */
 	int32_t cpu; /* the CPU it is confined to, or POLICY_NO_CPU */
 	int32_t cpu_before; /* the same before this step */
+	int32_t next; /* the row of another thread on its CPU, or POLICY_NO_ROW; see policy_count() */
 	/* Of the interval that ended: */
 	uint64_t run_ns, wait_ns, slices, work;
 	uint64_t gain_ns; /* progress: Delta P of the paper; often the same as run_ns */

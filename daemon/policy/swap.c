@@ -6,6 +6,9 @@
 #include "daemon/policy/swap.h"
 
 #include <math.h>
+#include <stdlib.h>
+
+#include "daemon/policy/distribute.h"
 
 #define NEAR 5 /* speed margins */
 
@@ -28,8 +31,8 @@ static void measure_cpus(const struct policy_swap_params *params, uint64_t elaps
 {
 	double elapsed = (double)elapsed_ns;
 
+	policy_count(threads, n, cpus, m);
 	for (size_t j = 0; j < m; j++) {
-		cpus[j].threads = 0;
 		cpus[j].mean_progress = 0;
 		cpus[j].fast_slots = 0;
 		cpus[j].runnable = 0;
@@ -50,7 +53,6 @@ static void measure_cpus(const struct policy_swap_params *params, uint64_t elaps
 
 		thread->periods = one_more(thread->periods, params);
 		thread->runnable += (want - thread->runnable) / thread->periods;
-		cpu->threads++;
 		cpu->mean_progress += (double)thread->progress_ns;
 		cpu->ran += run * (1 - left) / cpu->periods;
 		cpu->gained += gain * (1 - left) / cpu->periods;
@@ -172,42 +174,44 @@ static void classify_cpus(const struct policy_swap_params *params,
 			cpus[threads[i].cpu].fast_slots++;
 }
 
+static int by_progress(const void *a, const void *b, void *context)
+{
+	const struct policy_cpu *cpus = context;
+	uint32_t i = *(const uint32_t *)a, j = *(const uint32_t *)b;
+	double x = cpus[i].mean_progress, y = cpus[j].mean_progress;
+	int ascending = (x > y) - (x < y);
+
+	if (ascending == 0)
+		return (i > j) - (i < j);
+	return cpus[i].fast ? -ascending : ascending;
+}
+
 /* Sort the CPUs of one class by the mean progress of their threads: slow ones ascending, fast ones
- * descending. m is the size of a domain, so insertion sort does. */
-static size_t order_cpus(const struct policy_cpu *cpus, size_t m, bool fast, uint32_t *order)
+ * descending. */
+static size_t order_cpus(struct policy_cpu *cpus, size_t m, bool fast, uint32_t *order)
 {
 	size_t count = 0;
 
-	for (size_t j = 0; j < m; j++) {
-		if (cpus[j].threads == 0 || cpus[j].fast != fast)
-			continue;
-		size_t at = count++;
-		while (at > 0) {
-			double other = cpus[order[at - 1]].mean_progress;
-			bool before = fast ? cpus[j].mean_progress > other
-					   : cpus[j].mean_progress < other;
-			if (!before)
-				break;
-			order[at] = order[at - 1];
-			at--;
-		}
-		order[at] = (uint32_t)j;
-	}
+	for (size_t j = 0; j < m; j++)
+		if (cpus[j].threads > 0 && cpus[j].fast == fast)
+			order[count++] = (uint32_t)j;
+	qsort_r(order, count, sizeof *order, by_progress, cpus);
 	return count;
 }
 
 /* The thread to move from a CPU: the furthest behind of its behind threads, or the furthest ahead
- * of its ahead threads. n: there is none. */
-static size_t pick_thread(const struct policy_thread *threads, size_t n, uint32_t cpu, bool behind)
+ * of its ahead threads. The links are those from before the swaps: threads that came have `moved`. */
+static int32_t pick_thread(
+	const struct policy_thread *threads, const struct policy_cpu *cpu, bool behind)
 {
-	size_t pick = n;
+	int32_t pick = POLICY_NO_ROW;
 
-	for (size_t i = 0; i < n; i++) {
-		if (threads[i].cpu != (int32_t)cpu || threads[i].behind != behind ||
-			threads[i].moved)
+	for (int32_t i = cpu->first; i != POLICY_NO_ROW; i = threads[i].next) {
+		if (threads[i].behind != behind || threads[i].moved)
 			continue;
-		if (pick == n || (behind ? threads[i].progress_ns < threads[pick].progress_ns
-					 : threads[i].progress_ns > threads[pick].progress_ns))
+		if (pick == POLICY_NO_ROW ||
+			(behind ? threads[i].progress_ns < threads[pick].progress_ns
+				: threads[i].progress_ns > threads[pick].progress_ns))
 			pick = i;
 	}
 	return pick;
@@ -254,8 +258,8 @@ size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
 	while (slow_count > 0 && fast_count > 0) {
 		s %= slow_count;
 		f %= fast_count;
-		size_t behind = pick_thread(threads, n, slow[s], true);
-		if (behind == n) {
+		int32_t behind = pick_thread(threads, &cpus[slow[s]], true);
+		if (behind == POLICY_NO_ROW) {
 			drop(slow, &slow_count, s);
 			continue;
 		}
@@ -270,7 +274,7 @@ size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
 			}
 			continue;
 		}
-		size_t ahead = pick_thread(threads, n, fast[f], false);
+		int32_t ahead = pick_thread(threads, &cpus[fast[f]], false);
 		move_thread(&threads[behind], fast[f]);
 		move_thread(&threads[ahead], slow[s]);
 		cpus[fast[f]].fast_slots--;

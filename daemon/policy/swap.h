@@ -38,7 +38,7 @@ static inline struct policy_swap_params policy_swap_defaults(int64_t margin_ns, 
  *
  * elapsed_ns is the length of the period that gain_ns, run_ns and wait_ns cover. order is scratch
  * for 2 * m indices. Threads without a CPU are left alone. Sets threads[].cpu. Returns the number
- * of threads that move (always even). O(n * swaps + m^2).
+ * of threads that move (always even). O(n + m log m), and for each swap the threads of two CPUs.
  *
  * Beyond the paper:
  * - Where few of many CPUs are slow, the others are hardly faster than the mean, and their threads
