@@ -48,6 +48,7 @@ static void forget(struct job *job, struct job_thread *thread)
 	roster_remove(&job->roster, thread);
 	sampler_detach(job->sampler, &thread->slot);
 	ledger_forget(job->ledger, thread->ledger);
+	job->listed -= thread->shown != NULL;
 	job_thread_show_flags(thread, TELEMETRY_THREAD_ENDED);
 	free(thread);
 }
@@ -99,13 +100,16 @@ static int record_mask(struct job *job, const struct proc_thread *found, struct 
 
 static void show(struct job *job, const struct proc_thread *found, struct job_thread *thread)
 {
-	struct telemetry_thread *shown = telemetry_slot(job->telemetry, &job->slot_search);
+	struct telemetry_thread *shown = NULL;
 
+	if (job->listed < TELEMETRY_THREADS)
+		shown = telemetry_slot(job->telemetry, &job->slot_search);
 	thread->shown = shown;
 	if (shown == NULL) {
 		telemetry_add(&job->telemetry->unlisted, 1);
 		return;
 	}
+	job->listed++;
 	telemetry_set32(&shown->flags, 0); /* readers skip the slot meanwhile */
 	atomic_thread_fence(memory_order_release);
 	shown->tid = found->tid;

@@ -28,7 +28,8 @@ struct job {
 	struct roster roster; /* threads that were met */
 	bool foreign; /* -p: the process is another user's; only processes below it are balanced */
 	bool gone; /* foreign, and none of those is left */
-	uint32_t slot_search;
+	uint32_t slot_search; /* where to look for the next slot of telemetry */
+	uint32_t listed; /* how many of those the roster has taken */
 	bool warned_full;
 	/* Of the last scan: */
 	uint64_t scan_ns; /* how long it took, without meeting threads */

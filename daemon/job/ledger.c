@@ -47,7 +47,8 @@ struct ledger {
 	uint64_t *mask; /* shared: words per entry */
 	size_t words;
 	size_t bytes;
-	uint32_t search; /* where to look for a free entry next */
+	uint32_t *spare; /* entries that were forgotten, for the next threads */
+	size_t spares;
 };
 
 int ledger_new(struct ledger **out)
@@ -58,12 +59,16 @@ int ledger_new(struct ledger **out)
 	if (ledger == NULL)
 		return -ENOMEM;
 	/* The numbers of CPUs can have gaps: leave room for them. */
+	ledger->spare = malloc(ENTRIES * sizeof *ledger->spare);
 	ledger->words = cpus > 0 && cpus <= 512 ? 16 : CPUSET_WORDS;
 	size_t masks = ENTRIES * ledger->words * sizeof(uint64_t);
 	ledger->bytes = sizeof(struct header) + ENTRIES * sizeof(struct entry) + masks;
 	char *memory = mmap(NULL, ledger->bytes, PROT_READ | PROT_WRITE,
 		MAP_SHARED | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (memory == MAP_FAILED) {
+	if (memory == MAP_FAILED || ledger->spare == NULL) {
+		if (memory != MAP_FAILED)
+			munmap(memory, ledger->bytes);
+		free(ledger->spare);
 		free(ledger);
 		return -ENOMEM;
 	}
@@ -79,28 +84,28 @@ void ledger_free(struct ledger *ledger)
 	if (ledger == NULL)
 		return;
 	munmap(ledger->header, ledger->bytes);
+	free(ledger->spare);
 	free(ledger);
 }
 
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
 	const struct cpuset *mask)
 {
-	for (uint32_t tries = 0; tries < ENTRIES; tries++) {
-		uint32_t i = ledger->search++ % ENTRIES;
-		struct entry *entry = &ledger->entry[i];
-		if (atomic_load_explicit(&entry->tid, memory_order_relaxed) != 0)
-			continue;
-		entry->pid = pid;
-		entry->start_ticks = start_ticks;
-		atomic_store_explicit(&entry->confined, false, memory_order_relaxed);
-		memcpy(ledger->mask + i * ledger->words, mask->word,
-			ledger->words * sizeof(uint64_t));
-		if (i >= atomic_load_explicit(&ledger->header->used, memory_order_relaxed))
-			atomic_store_explicit(&ledger->header->used, i + 1, memory_order_relaxed);
-		atomic_store_explicit(&entry->tid, tid, memory_order_release);
-		return (int)i;
-	}
-	return -ENOSPC;
+	uint32_t i = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
+
+	if (ledger->spares > 0)
+		i = ledger->spare[--ledger->spares];
+	else if (i < ENTRIES)
+		atomic_store_explicit(&ledger->header->used, i + 1, memory_order_relaxed);
+	else
+		return -ENOSPC;
+	struct entry *entry = &ledger->entry[i];
+	entry->pid = pid;
+	entry->start_ticks = start_ticks;
+	atomic_store_explicit(&entry->confined, false, memory_order_relaxed);
+	memcpy(ledger->mask + i * ledger->words, mask->word, ledger->words * sizeof(uint64_t));
+	atomic_store_explicit(&entry->tid, tid, memory_order_release);
+	return (int)i;
 }
 
 void ledger_confined(struct ledger *ledger, int entry)
@@ -148,6 +153,7 @@ int ledger_restore(const struct ledger *ledger, int i, const struct cpuset *with
 void ledger_forget(struct ledger *ledger, int entry)
 {
 	atomic_store_explicit(&ledger->entry[entry].tid, 0, memory_order_release);
+	ledger->spare[ledger->spares++] = (uint32_t)entry;
 }
 
 void ledger_close(struct ledger *ledger)

@@ -281,6 +281,23 @@ static void test_full(void **state)
 	ledger_free(ledger);
 }
 
+/* However many threads come and go, the ledger is as long as there were at once. */
+static void test_churn(void **state)
+{
+	struct ledger *ledger = new_ledger();
+	struct cpuset mask = mask_of(1, 2);
+	(void)state;
+
+	assert_int_equal(ledger_record(ledger, 1, 1, 5, &mask), 0);
+	for (int i = 0; i < 2 * ENTRIES; i++) {
+		assert_int_equal(ledger_record(ledger, 1, 2, 5, &mask), 1);
+		assert_int_equal(ledger_record(ledger, 1, 3, 5, &mask), 2);
+		ledger_forget(ledger, 2);
+		ledger_forget(ledger, 1);
+	}
+	ledger_free(ledger);
+}
+
 /* The balancer records masks, pins, and is killed; the keeper restores everything. */
 static void test_survives_the_writer(void **state)
 {
@@ -498,6 +515,7 @@ int main(void)
 		cmocka_unit_test(test_reused_tid),
 		cmocka_unit_test(test_restore_all),
 		cmocka_unit_test(test_full),
+		cmocka_unit_test(test_churn),
 		cmocka_unit_test(test_survives_the_writer),
 		cmocka_unit_test(test_inherited),
 		cmocka_unit_test(test_inherited_of_others),
