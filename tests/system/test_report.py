@@ -151,11 +151,13 @@ def test_slow_reader_of_the_trace(juggle, app, tmp_path, background):
     """It may also come late. It loses the rest, but the balancer ends in time all the same."""
     fifo, report = tmp_path / "fifo", tmp_path / "r.json"
     os.mkfifo(fifo)
-    slow = ("import os, sys, time\ntime.sleep(0.1)\nfd = os.open(sys.argv[1], os.O_RDONLY)\n"
-            "while os.read(fd, 4096):\n    time.sleep(0.2)\n")
+    slow = ("import os, sys, time\nprint(flush=True)\nsys.stdin.readline()\ntime.sleep(0.1)\n"
+            "fd = os.open(sys.argv[1], os.O_RDONLY)\nwhile os.read(fd, 4096):\n    time.sleep(0.2)\n")
+    reader = background(["python3", "-c", slow, fifo], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    reader.stdout.readline()
     process = background([juggle, "--always", "-i", "1ms", "--trace", fifo, "--report", report, "--",
                           *ubench(app, "-p", "800")], stderr=subprocess.PIPE)
-    background(["python3", "-c", slow, fifo])
+    reader.stdin.close()
     assert process.wait(helpers.TIMEOUT_S) == 0
     assert process.stderr.read() == "juggle: the trace ends early: Connection timed out\n"
     assert helpers.read_report(report)["balancer"] == "ended"
