@@ -11,6 +11,13 @@
 #include "daemon/job/reach.h"
 #include "daemon/telemetry/writer.h"
 
+static bool is_known(const void *context, pid_t pid, pid_t tid)
+{
+	const struct job_thread *thread = roster_find(context, tid);
+
+	return thread != NULL && thread->slot.pid == pid;
+}
+
 int job_init(struct job *job, const struct options *options, struct telemetry *telemetry,
 	struct ledger *ledger, pid_t keeper)
 {
@@ -19,6 +26,8 @@ int job_init(struct job *job, const struct options *options, struct telemetry *t
 		.include_root = options->pid != 0,
 		/* With -p, juggle itself may be below the process. */
 		.except = options->pid != 0 ? keeper : getpid(),
+		.is_known = is_known,
+		.context = &job->roster,
 	};
 
 	*job = (struct job){.options = options,
@@ -31,11 +40,11 @@ int job_init(struct job *job, const struct options *options, struct telemetry *t
 
 void job_deinit(struct job *job)
 {
-	if (job->ledger != NULL)
-		ledger_give_back(job->ledger, job->scan);
 	for (size_t i = 0; i < job->roster.count; i++)
 		free(job->roster.entry[i].thread);
-	roster_deinit(&job->roster);
+	roster_deinit(&job->roster); /* so that the last scans leave out nobody */
+	if (job->ledger != NULL)
+		ledger_give_back(job->ledger, job->scan);
 	proc_scan_free(job->scan);
 	sampler_free(job->sampler);
 	*job = (struct job){0};
@@ -182,7 +191,7 @@ struct job_thread *job_scan_threads(struct job *job)
 {
 	const struct proc_thread *found;
 	struct job_thread *list = NULL, **end = &list;
-	size_t n, ours = 0;
+	size_t n, ours;
 	uint64_t begin_ns = clock_monotonic_ns();
 
 	job->new_processes = false;
@@ -190,6 +199,7 @@ struct job_thread *job_scan_threads(struct job *job)
 		return NULL;
 	job->scanned_ns = clock_monotonic_ns();
 	job->scan_ns = job->scanned_ns - begin_ns;
+	ours = proc_scan_known(job->scan);
 	for (size_t i = 0; i < n; i++) {
 		if (roster_has(&job->roster, &found[i])) {
 			ours++;

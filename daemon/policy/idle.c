@@ -17,7 +17,8 @@ bool policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elap
 	idle->window_ns += elapsed_ns;
 	/* Active as soon as that is certain, idle only after a whole window: it costs more to leave
 	 * a compute thread out while it waits for work than to count an idle one. */
-	if ((double)idle->window_run_ns > AWAKE * (double)WINDOW_NS)
+	uint64_t window_ns = idle->window_ns > WINDOW_NS ? idle->window_ns : WINDOW_NS;
+	if ((double)idle->window_run_ns > AWAKE * (double)window_ns)
 		idle->idle = false;
 	if (idle->window_ns < WINDOW_NS)
 		return idle->idle != was;

@@ -239,6 +239,7 @@ struct policy {
 	struct policy_move *move; /* capacity elements */
 	struct policy_handover *handover; /* capacity elements */
 	uint32_t *order; /* scratch: 2 * m elements */
+	size_t idle_look; /* the row after that of the idle thread that is sampled last */
 	uint64_t random;
 	uint64_t last_ns; /* time of the interval before */
 	uint64_t members_ns; /* time of the last member interval */

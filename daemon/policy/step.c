@@ -194,7 +194,27 @@ static void decide(struct policy *policy, enum policy_regime before, uint64_t no
 	policy->reason = decision->reason;
 }
 
-/* What to sample next: all threads for a member interval, else those that compute. */
+/* Idle threads are sampled in turns, so that thousands of them cost little. All have had their turn
+ * after IDLE_ROUND member intervals, so that their ends are noticed as fast as others are born. */
+#define IDLE_LOOKS 64
+#define IDLE_ROUND 64
+
+static void ask_idle(struct policy *policy)
+{
+	size_t looks = IDLE_LOOKS + policy->n / IDLE_ROUND;
+
+	for (size_t k = 0; k < policy->n && looks > 0; k++) {
+		if (policy->idle_look >= policy->n)
+			policy->idle_look = 0;
+		struct policy_thread *thread = &policy->thread[policy->idle_look++];
+		if (thread->computes)
+			continue;
+		thread->look = POLICY_TIMES;
+		looks--;
+	}
+}
+
+/* What to sample next: threads that compute, and idle ones for a member interval. */
 static void ask(struct policy *policy, uint64_t now_ns)
 {
 	struct policy_decision *decision = &policy->decision;
@@ -205,10 +225,12 @@ static void ask(struct policy *policy, uint64_t now_ns)
 				 policy->members_ns + policy_slow_ns(policy, now_ns);
 	for (size_t i = 0; i < policy->n; i++) {
 		struct policy_thread *thread = &policy->thread[i];
-		thread->look = thread->computes || decision->members_next ? POLICY_TIMES : 0;
+		thread->look = thread->computes ? POLICY_TIMES : 0;
 		if (thread->computes && policy_swaps(policy))
 			thread->look |= POLICY_UPDATES;
 	}
+	if (decision->members_next)
+		ask_idle(policy);
 	if (policy_swaps(policy) && policy->params.kind->leaves_taken)
 		policy_ask_states(policy, now_ns);
 	policy_window_ask(policy, next_ns);

@@ -74,9 +74,14 @@ struct proc_scan_options {
 	bool include_root;
 	pid_t except;
 	/* Find children by the parent of every process in /proc, not by the kernel's lists of
-	 * children. Always done where the kernel has no such lists, and where hidepid hides the
-	 * root. */
+	 * children. Always done where the kernel has no such lists, where hidepid hides the root, and
+	 * where it is less work, as the job has more threads than the machine has processes. */
 	bool by_ppid;
+	/* Does the caller know this thread? May be NULL. With by_ppid, such threads are left out, as
+	 * reading them is most of the work where there are many. One that has ended, and whose tid was
+	 * used again, hides the new one until the caller has noticed its end. */
+	bool (*is_known)(const void *context, pid_t pid, pid_t tid);
+	const void *context;
 };
 
 /* Make a scanner. It keeps its buffers and a descriptor of /proc between runs. Returns 0, -ENOMEM,
@@ -97,6 +102,9 @@ int proc_scan_add_root(struct proc_scan *scan, pid_t pid);
  * the job is gone), or a negative errno; then *threads and *n are unchanged, but what *threads
  * points to is invalid. Cost: a few microseconds per process and thread. */
 int proc_scan_run(struct proc_scan *scan, const struct proc_thread **threads, size_t *n);
+
+/* How many threads of the last run were left out, as the caller knows them. */
+size_t proc_scan_known(const struct proc_scan *scan);
 
 /* False when processes of the job ended during every pass of the last run. What the run found is
  * right, but it may have missed some: scan again soon. */

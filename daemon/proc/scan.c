@@ -25,6 +25,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -70,6 +71,7 @@ struct dent {
 
 struct proc_scan {
 	struct proc_scan_options options;
+	bool by_ppid; /* in this walk */
 	int proc_fd;
 	bool settled;
 	uint64_t signs; /* the sum of the hashes of this walk's signs */
@@ -83,6 +85,7 @@ struct proc_scan {
 	struct proc_thread *threads;
 	size_t n_threads;
 	size_t max_threads;
+	size_t n_known; /* threads that were left out as the caller knows them */
 	struct proc_map seen_tids;
 
 	struct relation *relations;
@@ -275,7 +278,7 @@ static int visit_thread(struct proc_scan *scan, size_t member, int task_fd, pid_
 
 	/* Read the state last: a thread that is alive then still had its children when they were
 	 * read. */
-	if (!scan->options.by_ppid) {
+	if (!scan->by_ppid) {
 		r = visit_children(scan, member, task_fd, tid);
 		if (r < 0)
 			return r;
@@ -305,6 +308,7 @@ static int open_task(const struct proc_scan *scan, pid_t pid)
 
 static int visit_threads(struct proc_scan *scan, size_t member)
 {
+	const struct proc_scan_options *options = &scan->options;
 	pid_t pid = scan->members[member].pid;
 	__attribute__((cleanup(proc_close_fd))) int task_fd = open_task(scan, pid);
 	int r;
@@ -319,6 +323,11 @@ static int visit_threads(struct proc_scan *scan, size_t member)
 	for (size_t i = 0; i < scan->listed.n; i++) {
 		pid_t tid = scan->listed.pids[i];
 
+		if (scan->by_ppid && options->is_known &&
+			options->is_known(options->context, pid, tid)) {
+			scan->n_known++;
+			continue;
+		}
 		r = tolerate(scan, tid, visit_thread(scan, member, task_fd, tid));
 		if (r < 0)
 			return r;
@@ -331,8 +340,7 @@ static int visit_member(struct proc_scan *scan, size_t member)
 	int r = visit_threads(scan, member);
 
 	/* A process that can't be read (any more) may still have children. */
-	return r == 0 && scan->options.by_ppid ? visit_relations(scan, scan->members[member].pid)
-					       : r;
+	return r == 0 && scan->by_ppid ? visit_relations(scan, scan->members[member].pid) : r;
 }
 
 /* Does a process have a child that it did not have when it was read? */
@@ -423,16 +431,27 @@ static int relate(struct proc_scan *scan)
 	return 0;
 }
 
+/* Has the job more threads, each with its list of children, than the machine has processes? Their
+ * number is that of the links to /proc, but for a few. */
+static bool has_many_threads(const struct proc_scan *scan)
+{
+	struct stat st;
+
+	return fstat(scan->proc_fd, &st) == 0 && scan->n_threads + scan->n_known > st.st_nlink;
+}
+
 static int walk(struct proc_scan *scan)
 {
 	int r = 0;
 
+	scan->by_ppid = scan->options.by_ppid || has_many_threads(scan);
 	proc_map_clear(&scan->seen);
 	proc_map_clear(&scan->seen_tids);
 	scan->n_members = 0;
 	scan->n_threads = 0;
+	scan->n_known = 0;
 	scan->signs = 0;
-	if (scan->options.by_ppid)
+	if (scan->by_ppid)
 		r = relate(scan);
 	if (r == 0 && scan->options.except)
 		r = proc_map_add(&scan->seen, scan->options.except, 0);
@@ -521,6 +540,11 @@ int proc_scan_run(struct proc_scan *scan, const struct proc_thread **threads, si
 	*threads = scan->threads;
 	*n = scan->n_threads;
 	return 0;
+}
+
+size_t proc_scan_known(const struct proc_scan *scan)
+{
+	return scan->n_known;
 }
 
 bool proc_scan_settled(const struct proc_scan *scan)
