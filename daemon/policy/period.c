@@ -27,6 +27,10 @@
  * of 3 to 7 threads on two CPUs in phases of 1 ms to 2 s. */
 #define POINT_LOSS 2.8
 #define POINT_SMOOTHING 64 /* points */
+/* The shortest period, in multiples of the balancer's CPU time for a point and divided by the CPUs; and
+ * the same undivided. So the points of jobs with very many threads cost 2.5 % of the CPUs. */
+#define POINT_REST 40
+#define POINT_REST_LEAST 8.0
 /* Three or more threads on a CPU take turns in slices of that length. A thread that is moved before
  * the others had theirs has waited in vain. */
 #define SLICE_NS 4e6
@@ -46,6 +50,8 @@ const char *policy_pace_text(enum policy_pace pace)
 		return "by phases, seen by yields";
 	case POLICY_PACE_QUIET:
 		return "no thread had to be moved";
+	case POLICY_PACE_COST:
+		return "points are costly";
 	}
 	return "unknown";
 }
@@ -126,6 +132,12 @@ static uint64_t auto_period_ns(struct policy *policy)
 		policy->decision.point_ns = policy_point_ns(policy);
 		period_ns = policy_best_period_ns(phase_ns, policy->decision.point_ns,
 			policy_computing(policy), (uint32_t)policy->m);
+	}
+	double least_ns =
+		policy_point_ns(policy) * fmax((double)POINT_REST / policy->m, POINT_REST_LEAST);
+	if (policy->points >= POINT_SMOOTHING && period_ns < least_ns) {
+		*pace = POLICY_PACE_COST;
+		period_ns = least_ns;
 	}
 	if (doublings > 0 && period_ns < POLICY_PERIOD_MOST_NS) {
 		*pace = POLICY_PACE_QUIET;

@@ -14,8 +14,9 @@ enum policy_pace {
 	POLICY_PACE_SLEEPS, /* by the phases that sleeps show, and the cost of a point */
 	POLICY_PACE_YIELDS, /* the same with yields */
 	POLICY_PACE_QUIET, /* longer, since nothing had to be moved for long */
+	POLICY_PACE_COST, /* longer, since a point takes long */
 };
-enum { POLICY_PACES = POLICY_PACE_QUIET + 1 };
+enum { POLICY_PACES = POLICY_PACE_COST + 1 };
 /* The pace in words; "unknown" for any other value. */
 const char *policy_pace_text(enum policy_pace pace);
 

@@ -11,7 +11,10 @@
 
 #include <string.h>
 
-enum { ROWS_MAX = 64, CPUS_MAX = 16, DOMAINS_MAX = 4 };
+#ifndef ROWS_MAX
+#define ROWS_MAX 64
+#endif
+enum { CPUS_MAX = 16, DOMAINS_MAX = 4 };
 
 #define MS UINT64_C(1000000)
 #define START_NS (UINT64_C(1000000) * MS)
@@ -25,6 +28,7 @@ struct machine {
 	uint64_t now_ns;
 	bool may_hand_over;
 	uint32_t ticked[CPUS_MAX];
+	uint64_t cost_ns; /* of each interval */
 };
 
 /* juggle's defaults, as changed for tests. */
@@ -90,6 +94,7 @@ static inline const struct policy_decision *step(struct machine *machine, uint64
 		.threads = machine->n,
 		.domain = machine->domain,
 		.ticked = machine->ticked,
+		.cost_ns = machine->cost_ns,
 		.may_hand_over = machine->may_hand_over};
 	const struct policy_decision *decision = policy_step(&machine->policy, &observation);
 	for (size_t k = 0; k < decision->moves; k++)

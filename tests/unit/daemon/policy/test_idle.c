@@ -9,7 +9,8 @@
 
 #include <cmocka.h>
 
-#define MS UINT64_C(1000000)
+#define ROWS_MAX 1100
+#include "tests/unit/daemon/policy/machine.h"
 
 /* What a thread that was idle or not becomes after using a share of a CPU for some time. */
 static bool idle_after(bool idle, double share, int periods)
@@ -57,11 +58,44 @@ static void test_idle_when(void **state)
 	assert_true(verdict.idle);
 }
 
+/* Each is sampled once in so many member intervals. One that begins to compute is found then. */
+static void test_idle_in_turns(void **state)
+{
+	enum { IDLE = 1000, ROUND = IDLE / 64 + 1 };
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	int looks[IDLE + 2] = {0}, members = 0;
+	(void)state;
+
+	begin(&machine, &params, 2, 1);
+	for (int i = 0; i < IDLE; i++)
+		add(&machine, POLICY_RULE_NONE);
+	while (members < 10 * ROUND) {
+		uint64_t wait_ns = machine.policy.decision.wait_ns;
+		for (size_t i = 0; i < machine.n; i++)
+			if (i >= machine.policy.n || machine.policy.thread[i].look & POLICY_TIMES)
+				runs(&machine, i, i < 2 ? wait_ns / 2 : 0, 0);
+		const struct policy_decision *decision = step(&machine, wait_ns);
+		assert_int_equal(decision->computing, 2);
+		int count = 0;
+		for (size_t i = 0; i < machine.n; i++)
+			count += machine.policy.thread[i].look & POLICY_TIMES ? 1 : 0;
+		assert_true(count <= (decision->members_next ? 2 + 64 + (IDLE + 2) / 64 : 2));
+		for (size_t i = 0; i < machine.n && decision->members_next; i++)
+			looks[i] += machine.policy.thread[i].look & POLICY_TIMES ? 1 : 0;
+		members += decision->members_next;
+	}
+	for (int i = 2; i < IDLE + 2; i++)
+		assert_in_range(looks[i], 9, 13);
+	machine_deinit(&machine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_idle),
 		cmocka_unit_test(test_idle_when),
+		cmocka_unit_test(test_idle_in_turns),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

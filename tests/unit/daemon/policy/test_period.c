@@ -106,6 +106,30 @@ static void test_quiet_points(void **unused)
 	machine_deinit(&machine);
 }
 
+/* Points cost at most 2.5 % of the CPUs, however many threads there are. */
+static void test_costly_points(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.always = true;
+	begin(&machine, &params, 3, 2);
+	machine.cost_ns = MS / 10;
+	assert_int_equal(go_on(&machine, 2000 * MS)->period_ns, 6 * MS);
+	machine.cost_ns = 2 * MS;
+	go_on(&machine, 10000 * MS);
+	assert_in_range(machine.policy.decision.period_ns, 39 * MS, 40 * MS);
+	assert_int_equal(machine.policy.decision.pace, POLICY_PACE_COST);
+	machine_deinit(&machine);
+	/* On many CPUs they may cost an eighth of one. */
+	begin(&machine, &params, CPUS_MAX + 1, CPUS_MAX);
+	machine.cost_ns = 2 * MS;
+	go_on(&machine, 10000 * MS);
+	assert_in_range(machine.policy.decision.period_ns, 15 * MS, 16 * MS);
+	machine_deinit(&machine);
+}
+
 /* sqrt(1 ms * e) for 3 threads on 2 CPUs, with points of 120 us (measured), and within limits. */
 static void test_best_period(void **unused)
 {
@@ -189,6 +213,7 @@ int main(void)
 		cmocka_unit_test(test_period_given),
 		cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_quiet_points),
+		cmocka_unit_test(test_costly_points),
 		cmocka_unit_test(test_best_period),
 		cmocka_unit_test(test_turns_pay),
 		cmocka_unit_test(test_yields_and_spins),
