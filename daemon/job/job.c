@@ -192,13 +192,13 @@ struct job_thread *job_scan_threads(struct job *job)
 	const struct proc_thread *found;
 	struct job_thread *list = NULL, **end = &list;
 	size_t n, ours;
-	uint64_t begin_ns = clock_monotonic_ns();
+	uint64_t begin_ns = clock_thread_ns();
 
 	job->new_processes = false;
 	if (proc_scan_run(job->scan, &found, &n) < 0)
 		return NULL;
 	job->scanned_ns = clock_monotonic_ns();
-	job->scan_ns = job->scanned_ns - begin_ns;
+	job->scan_ns = clock_thread_ns() - begin_ns;
 	ours = proc_scan_known(job->scan);
 	for (size_t i = 0; i < n; i++) {
 		if (roster_has(&job->roster, &found[i])) {

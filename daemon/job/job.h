@@ -32,7 +32,7 @@ struct job {
 	uint32_t listed; /* how many of those the roster has taken */
 	bool warned_full;
 	/* Of the last scan: */
-	uint64_t scan_ns; /* how long it took, without meeting threads */
+	uint64_t scan_ns; /* the CPU time that it took, without meeting threads */
 	uint64_t scanned_ns; /* when it was, by CLOCK_MONOTONIC */
 	bool new_processes; /* it found some */
 };
