@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * What many threads cost: one scan for the threads of a job, sampling all of them, and one decision
+ * What many threads cost: scans for the threads of a job, sampling all of them, and one decision
  * (for 256 CPUs, as many threads as there are, and swaps). Writes medians as JSON to standard output.
+ * With SECONDS it measures nothing, but is a job for juggle: three more threads are busy for so long.
  *
- *     scale_cost THREADS
+ *     scale_cost THREADS [SECONDS]
  */
 #include "daemon/base/clock.h"
 #include "daemon/base/parse.h"
@@ -13,6 +14,7 @@
 #include "daemon/sample/sampler.h"
 
 #include <jansson.h>
+#include <limits.h>
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdio.h>
@@ -33,6 +35,13 @@ static void *sleep_until_end(void *unused)
 {
 	while (sem_wait(&end) != 0)
 		;
+	return unused;
+}
+
+static void *be_busy(void *unused)
+{
+	for (volatile unsigned i = 0; i < UINT_MAX; i++)
+		i = 0;
 	return unused;
 }
 
@@ -58,12 +67,25 @@ static double median_us(uint64_t ns[ROUNDS])
 
 /* ---- Scans and samples ---- */
 
-/* Returns how many threads there are; 0 on an error. */
-static size_t measure_scan(struct proc_scan *scan, const struct proc_thread **found, double *us)
+static bool everybody_is_known(const void *unused, pid_t pid, pid_t tid)
 {
+	(void)unused;
+	return pid != tid;
+}
+
+/* Scan when all threads are new, or when all but the first one are known. Returns how many are new; 0 on
+ * an error. */
+static size_t measure_scan(bool known, const struct proc_thread **found, double *us)
+{
+	const struct proc_scan_options options = {.root = getpid(),
+		.include_root = true,
+		.is_known = known ? everybody_is_known : NULL};
+	struct proc_scan *scan; /* has what is found, and so stays */
 	uint64_t ns[ROUNDS];
 	size_t n = 0;
 
+	if (proc_scan_new(&scan, &options) < 0)
+		return 0;
 	for (int round = 0; round < ROUNDS; round++) {
 		uint64_t begin_ns = clock_monotonic_ns();
 		if (proc_scan_run(scan, found, &n) < 0)
@@ -160,7 +182,7 @@ static bool measure_decisions(size_t n, double *us, double *moves)
 
 /* ---- All ---- */
 
-static bool start_threads(int64_t count)
+static bool start_threads(int64_t count, void *(*run)(void *))
 {
 	struct rlimit files;
 	pthread_attr_t attributes;
@@ -174,32 +196,36 @@ static bool start_threads(int64_t count)
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	for (int64_t i = 0; i < count && good; i++)
-		good = pthread_create(&thread, &attributes, sleep_until_end, NULL) == 0;
+		good = pthread_create(&thread, &attributes, run, NULL) == 0;
 	pthread_attr_destroy(&attributes);
 	return good;
 }
 
 int main(int argc, char **argv)
 {
-	const struct proc_scan_options options = {.root = getpid(), .include_root = true};
 	const struct proc_thread *found = NULL;
-	struct proc_scan *scan = NULL;
-	int64_t count;
-	double scan_us, sample_us, decide_us, moves;
+	int64_t count, seconds;
+	double scan_us, rescan_us, sample_us, decide_us, moves;
 
-	if (argc != 2 || parse_integer(argv[1], 1, THREADS_MOST, &count) < 0)
+	if (argc < 2 || argc > 3 || parse_integer(argv[1], 1, THREADS_MOST, &count) < 0)
 		return fail("expected a number of threads, 1 to 60000");
-	if (!start_threads(count - 1))
+	if (!start_threads(count - 1, sleep_until_end))
 		return fail("that many threads cannot be started here");
-	if (proc_scan_new(&scan, &options) < 0)
+	if (argc == 3) {
+		if (parse_integer(argv[2], 1, 1000, &seconds) < 0 || !start_threads(3, be_busy))
+			return fail("expected a number of seconds, 1 to 1000");
+		sleep((unsigned)seconds);
+		_exit(EXIT_SUCCESS);
+	}
+	if (measure_scan(true, &found, &rescan_us) == 0)
 		return fail("/proc cannot be read");
-	size_t n = measure_scan(scan, &found, &scan_us);
+	size_t n = measure_scan(false, &found, &scan_us);
 	if (n == 0 || !measure_samples(found, n, &sample_us) ||
 		!measure_decisions(n, &decide_us, &moves))
 		return fail("no memory, or no samples");
-	json_t *result = json_pack("{s:I, s:i, s:f, s:f, s:f, s:f}", "threads", (json_int_t)n,
-		"cpus", CPUS, "scan_us", scan_us, "sample_us", sample_us, "decide_us", decide_us,
-		"moves", moves);
+	json_t *result = json_pack("{s:I, s:i, s:f, s:f, s:f, s:f, s:f}", "threads", (json_int_t)n,
+		"cpus", CPUS, "scan_us", scan_us, "rescan_us", rescan_us, "sample_us", sample_us,
+		"decide_us", decide_us, "moves", moves);
 	json_dumpf(result, stdout, JSON_REAL_PRECISION(4));
 	putchar('\n');
 	_exit(fflush(stdout) == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
