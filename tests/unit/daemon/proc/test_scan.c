@@ -303,6 +303,44 @@ static void body_daemon(int fd)
 	body_idle(fd);
 }
 
+static bool is_any_of(const void *known, pid_t pid, pid_t tid)
+{
+	const struct proc_thread *thread = known;
+
+	return (thread[0].pid == pid && thread[0].tid == tid) ||
+	       (thread[1].pid == pid && thread[1].tid == tid);
+}
+
+/* With the tree above: those that the caller knows are counted, and their children found. */
+static void test_known_threads(void **unused)
+{
+	struct job job = job_start(body_tree);
+	const struct proc_thread *threads;
+	struct proc_thread known[2] = {{0}};
+	struct proc_scan_options options = {
+		.root = getpid(), .by_ppid = true, .is_known = is_any_of, .context = known};
+	struct proc_scan *scan;
+	(void)unused;
+
+	hear(job.hear);
+	hear(job.hear);
+	assert_int_equal(proc_scan_new(&scan, &options), 0);
+	assert_int_equal(run(scan, &threads), 4);
+	assert_int_equal(proc_scan_known(scan), 0);
+	known[0] = threads[0]; /* the first of the parent */
+	known[1] = threads[3]; /* the child */
+	assert_int_equal(run(scan, &threads), 2);
+	assert_int_equal(proc_scan_known(scan), 2);
+	assert_int_equal(count_of_pid(threads, 2, job.pid), 2);
+	assert_true(threads[0].tid != job.pid && threads[1].tid != job.pid);
+	known[1].pid = job.pid; /* another thread that had its tid */
+	assert_int_equal(run(scan, &threads), 3);
+	job_end(&job);
+	assert_int_equal(run(scan, &threads), 0);
+	assert_int_equal(proc_scan_known(scan), 0);
+	proc_scan_free(scan);
+}
+
 static void check_double_fork(bool by_ppid)
 {
 	struct job job = job_start(body_daemon);
@@ -749,6 +787,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_teardown(test_tree, end_all),
 		cmocka_unit_test_teardown(test_tree_by_ppid, end_all),
+		cmocka_unit_test_teardown(test_known_threads, end_all),
 		cmocka_unit_test_teardown(test_read_thread, end_all),
 		cmocka_unit_test_teardown(test_double_fork, end_all),
 		cmocka_unit_test_teardown(test_except, end_all),
