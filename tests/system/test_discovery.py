@@ -2,6 +2,7 @@
 """Every process and thread below the command is found, however it was started."""
 import os
 import shutil
+import signal
 import subprocess
 import threading
 
@@ -198,6 +199,26 @@ def test_hundreds_of_idle_threads(held, after_s):
     helpers.wait_for_stat(job, lambda found: (found["threads"], found["idle_threads"]) == (0, 301),
                           "all are seen to be idle")
     assert len(end(job)["thread"]) == 301
+
+
+@pytest.mark.skipif(bool(helpers.SANITIZER), reason="a sanitizer needs too much memory for each thread")
+def test_more_threads_than_are_listed(juggle, background):
+    """Telemetry has room for 16384. The others are known and balanced all the same."""
+    threads = 16500
+    command = [helpers.built("tests/bench/scale_cost"), threads, "1000"]
+    alone = background(command)
+    try:
+        helpers.wait_for(lambda: len(helpers.threads(alone.pid)) == threads + 3, "all are there", alone)
+    except AssertionError as error:
+        pytest.skip("so many threads cannot be started here: %s" % error)
+    process = background([juggle, "--always", "-p", alone.pid])
+    found = helpers.wait_for_stat(
+        process, lambda found: (found["threads"], found["idle_threads"]) == (3, threads), "all are found")
+    assert found["threads_unlisted"] == threads + 3 - 16384
+    process.send_signal(signal.SIGINT)
+    assert process.wait(helpers.TIMEOUT_S) == 0
+    assert helpers.masks(alone.pid).keys() == set(helpers.threads(alone.pid))
+    assert all(os.sched_getaffinity(tid) == set(helpers.cpus()) for tid in sorted(helpers.threads(alone.pid))[-3:])
 
 
 def test_hundreds_of_busy_threads(held):

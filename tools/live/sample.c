@@ -84,6 +84,8 @@ static void take_header(const struct telemetry *t, struct live_sample *out)
 	if (out->cycle_p99_ns > out->cycle_max_ns)
 		out->cycle_p99_ns = out->cycle_max_ns;
 	out->unlisted = telemetry_get(&t->unlisted);
+	if (out->unlisted > 0) /* else those that are listed count, as they are shown */
+		out->compute_threads = telemetry_get32(&t->threads);
 }
 
 static int cpu_order(const void *a, const void *b)
@@ -189,7 +191,8 @@ static int take_threads(struct live_job *job, uint32_t slots, struct live_sample
 		if (!is_there(&raw[i]))
 			continue;
 		take_thread(job, &raw[i], out, &out->thread[out->threads]);
-		out->compute_threads += out->thread[out->threads].compute;
+		if (out->unlisted == 0)
+			out->compute_threads += out->thread[out->threads].compute;
 		out->threads++;
 	}
 	live_job_forget_ranks(job);
