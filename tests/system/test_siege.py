@@ -38,6 +38,17 @@ def test_result(tmp_path):
     assert all(row["tries"] == 2 and row["broken"] == [] for row in found["attacks"])
 
 
+@pytest.mark.skipif(bool(helpers.SANITIZER), reason="a sanitizer keeps memory that was freed")
+def test_soak(tmp_path):
+    """Too short to find more than coarse leaks."""
+    path = tmp_path / "r.json"
+    done = helpers.run([helpers.REPO / "tests" / "siege" / "soak", "--seconds", "9", "--json", path])
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout
+    found = json.loads(path.read_text())
+    assert len(found["rows"]) == 6 and not found["grown"] and found["status"] == 7
+    assert found["rows"][-1]["cycles"] > found["rows"][0]["cycles"] > 0
+
+
 def test_list_and_errors():
     assert [line.split()[0] for line in run("--list").stdout.splitlines()] == list(ATTACKS)
     done = run("no-such-attack")
