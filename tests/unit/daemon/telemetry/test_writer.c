@@ -407,6 +407,20 @@ static void test_slots(void **state)
 	finish(t);
 }
 
+/* Segments of libprogress are listed as long as there is room; none is listed twice. */
+static void test_progress_slots(void **state)
+{
+	struct telemetry *t = create();
+	(void)state;
+
+	for (uint32_t i = 0; i < TELEMETRY_PROGRESS; i++)
+		assert_ptr_equal(telemetry_progress_slot(t), telemetry_progress(t) + i);
+	for (int again = 0; again < 2; again++)
+		assert_null(telemetry_progress_slot(t));
+	assert_int_equal(telemetry_get32(&t->progress_slots), TELEMETRY_PROGRESS);
+	finish(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -420,6 +434,7 @@ int main(void)
 		cmocka_unit_test(test_shared_with_children),
 		cmocka_unit_test(test_without_a_name),
 		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_progress_slots),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
