@@ -181,14 +181,14 @@ static int read_subdomains(struct trace_parser *p)
 
 	if (!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &published.now_ns) ||
 		!trace_take_tid(p, &published.pid) ||
-		!trace_take_signed(p, ' ', INT32_MAX, &rank) ||
+		!trace_take_signed(p, ' ', UINT64_C(1) << 31, &rank) || rank > INT32_MAX ||
 		!trace_take_number(p, ' ', TRACE_WORKERS_MAX, &workers) || workers == 0)
 		return trace_refuse(p, "a damaged subdomains record");
 	published.rank = (int32_t)rank;
 	published.workers = (uint32_t)workers;
 	do {
-		if (!trace_take_item(p, workers - 1, &owner) || owner < -1 ||
-			published.subdomains == TRACE_SUBDOMAINS_MAX)
+		if (!trace_take_item(p, workers, &owner) || owner < -1 ||
+			owner >= (int64_t)workers || published.subdomains == TRACE_SUBDOMAINS_MAX)
 			return trace_refuse(p, "a damaged subdomains record");
 		int32_t *next = trace_append(&memory->owner, sizeof(*next));
 		if (next == NULL)

@@ -217,6 +217,24 @@ static void test_subdomains(void **state)
 	trace_file_deinit(&trace);
 }
 
+/* A program with one worker has empty places, too, and may give itself any rank. */
+static void test_extreme_subdomains(void **state)
+{
+	struct trace_file trace;
+	struct trace_error error;
+
+	(void)state;
+	assert_int_equal(parse(&trace, &error,
+				 HEADER "subdomains 10 41 -2147483648 1 0 -1\n"
+					"subdomains 11 42 2147483647 1 -1\n"),
+		0);
+	assert_int_equal(trace.publisheds, 2);
+	assert_int_equal(trace.published[0].rank, INT32_MIN);
+	assert_int_equal(trace.published[0].owner[1], -1);
+	assert_int_equal(trace.published[1].rank, INT32_MAX);
+	trace_file_deinit(&trace);
+}
+
 static void test_damaged_subdomains(void **state)
 {
 	(void)state;
@@ -226,6 +244,9 @@ static void test_damaged_subdomains(void **state)
 	assert_refused("subdomains 1 2 0 65537 0\n", 2, "a damaged subdomains record");
 	assert_refused("subdomains 1 2 0 2 0 2\n", 2, "a damaged subdomains record");
 	assert_refused("subdomains 1 2 0 2 0 -2\n", 2, "a damaged subdomains record");
+	assert_refused("subdomains 1 2 0 1 1\n", 2, "a damaged subdomains record");
+	assert_refused("subdomains 1 2 2147483648 1 0\n", 2, "a damaged subdomains record");
+	assert_refused("subdomains 1 2 -2147483649 1 0\n", 2, "a damaged subdomains record");
 	assert_refused("subdomains 1 0 0 2 0\n", 2, "a damaged subdomains record");
 	assert_refused("subdomains 1 2 0 2 0  1\n", 2, "a damaged subdomains record");
 	assert_refused("give 1 2 0 0\n", 2, "a damaged give record");
@@ -606,6 +627,7 @@ int main(void)
 		cmocka_unit_test(test_header),
 		cmocka_unit_test(test_records),
 		cmocka_unit_test(test_subdomains),
+		cmocka_unit_test(test_extreme_subdomains),
 		cmocka_unit_test(test_damaged_subdomains),
 		cmocka_unit_test(test_too_many_subdomains),
 		cmocka_unit_test(test_no_trace),
