@@ -3,6 +3,8 @@
 
 #include <stdlib.h>
 
+#include "daemon/progress/traced.h"
+
 static int compare(const void *a, const void *b)
 {
 	const struct published_thread *x = a, *y = b;
@@ -79,6 +81,8 @@ enum policy_role published_look(
 	if (is_of(published, i, pid) && published->thread[i].tid == tid) {
 		*updates =
 			atomic_load_explicit(&published->thread[i].updates, memory_order_relaxed);
+		if (*updates > PROGRESS_TRACE_UPDATES_MAX)
+			*updates = PROGRESS_TRACE_UPDATES_MAX;
 		return published->thread[i].balanced ? POLICY_ROLE_BALANCED : POLICY_ROLE_WORKER;
 	}
 	if (is_of(published, i, pid) || (i > 0 && is_of(published, i - 1, pid)))

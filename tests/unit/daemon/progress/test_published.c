@@ -48,6 +48,10 @@ static void test_roles(void **state)
 	assert_int_equal(updates, 6);
 	assert_int_equal(look(&published, 30, 31, &updates), POLICY_ROLE_WORKER);
 	assert_int_equal(updates, 5);
+	/* More than a trace can hold, from a damaged segment. */
+	atomic_store(&published_entry(&published, 10, 12)->updates, UINT64_MAX);
+	assert_int_equal(look(&published, 10, 12, &updates), POLICY_ROLE_BALANCED);
+	assert_true(updates == (UINT64_C(1) << 62) - 1);
 	/* Before, between and after the workers of their process. */
 	assert_int_equal(look(&published, 10, 10, &updates), POLICY_ROLE_OTHER);
 	assert_int_equal(look(&published, 10, 20, &updates), POLICY_ROLE_OTHER);
