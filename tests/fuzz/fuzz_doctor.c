@@ -1,28 +1,38 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Feeds arbitrary bytes to the readers of jugglectl doctor: programs, small files of the kernel,
- * and command lines of launchers. The first byte chooses which.
+ * Feeds arbitrary bytes to the readers of jugglectl doctor: programs, small files of the kernel, command
+ * lines of launchers, and the environment with all rules that judge it. The first byte chooses which.
  */
+#undef NDEBUG
+#include "tools/doctor/judge.h"
 #include "tools/doctor/launcher.h"
 #include "tools/doctor/libraries.h"
 #include "tools/doctor/text.h"
 
-#include <stdlib.h>
-#include <string.h>
+#include <assert.h>
+#include <stdio.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "tests/fuzz/input.h"
+
+enum { WORDS = 64, FINDINGS = 128 };
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
-static void read_program(const uint8_t *data, size_t bytes)
+static void read_program(const struct input *input)
 {
+	static int fd = -1; /* kept, because a file takes long to create */
 	struct doctor_program *program = calloc(1, sizeof(*program));
-	int fd = memfd_create("program", MFD_CLOEXEC);
 
-	if (program != NULL && fd >= 0 && write(fd, data, bytes) == (ssize_t)bytes)
-		(void)doctor_read_libraries(fd, program);
-	if (fd >= 0)
-		close(fd);
+	if (fd < 0)
+		fd = memfd_create("program", MFD_CLOEXEC);
+	assert(program != NULL && fd >= 0 && ftruncate(fd, 0) == 0 &&
+		pwrite(fd, input->at, input->left, 0) == (ssize_t)input->left);
+	(void)doctor_read_libraries(fd, program);
+	assert(program->libraries <= DOCTOR_LIBRARIES_MAX);
+	for (size_t i = 0; i < program->libraries; i++)
+		assert(memchr(program->library[i], '\0', sizeof(program->library[i])) != NULL);
 	free(program);
 }
 
@@ -32,47 +42,105 @@ static void read_text(const char *text)
 	struct doctor_version version;
 	char out[64];
 	uint64_t number;
+	int64_t whole;
 
 	if (doctor_parse_cpus(text, &mask) == 0)
 		cpuset_format(&mask, out, sizeof(out));
-	(void)doctor_parse_version(text, &version);
+	(void)doctor_parse_number(text, &whole);
+	if (doctor_parse_version(text, &version) == 0)
+		assert(version.major > 0 && version.minor >= 0 && version.patch >= 0);
 	(void)doctor_parse_status(text, "Seccomp", 10, &number);
-	(void)doctor_parse_cgroup(text, "cpu", out, sizeof(out));
+	if (doctor_parse_cgroup(text, "cpu", out, sizeof(out)) == 0)
+		assert(out[0] == '/' && strstr(out, "..") == NULL);
 	(void)doctor_parse_cgroup(text, "", out, sizeof(out));
-	(void)doctor_parse_cpu_max(text);
+	assert(doctor_parse_cpu_max(text) >= 0);
 	(void)doctor_parse_hidepid(text);
 }
 
-/* Words are separated by newlines. */
-static void read_command(enum doctor_launcher_kind kind, char *text)
+/* Lines, up to an empty one, which is left out. The list ends with NULL. Returns what follows. */
+static char *split(char *text, const char *words[WORDS + 1])
 {
-	const char *words[66];
+	size_t n = 0;
+
+	for (char *word; n < WORDS && (word = strsep(&text, "\n")) != NULL && *word != '\0';)
+		words[n++] = word;
+	words[n] = NULL;
+	return text;
+}
+
+static void read_command(enum doctor_launcher_kind kind, const char *const *words)
+{
 	struct doctor_launcher launcher;
 	size_t n = 0;
 
-	for (char *rest = text, *word; n < 65 && (word = strsep(&rest, "\n")) != NULL;)
-		words[n++] = word;
-	words[n] = NULL;
+	if (words[0] == NULL)
+		return;
 	doctor_launcher_parse(&launcher, kind, words);
+	while (words[n] != NULL)
+		n++;
+	assert(launcher.program == -1 || (launcher.program > 0 && (size_t)launcher.program < n));
+}
+
+/* A machine and a program whose names come from the input, as do the variables. */
+static void judge(uint8_t kind, const char *const *environment, const char *const *command)
+{
+	static const char *const library[] = {"libgomp.so.1", "libomp.so.5", "libmpi.so.40",
+		"libmpich.so.12", "libmpi.so.12", "libiomp5.so", "libtbb.so.12", "libc.so.6"};
+	struct doctor_system *system = malloc(sizeof(*system));
+	struct doctor_finding *finding = calloc(FINDINGS, sizeof(*finding));
+
+	assert(system != NULL && finding != NULL);
+	doctor_system_init(system);
+	(void)doctor_parse_cpus("0-3", &system->cpus);
+	system->mask = system->online = system->first = system->cores = system->cpus;
+	system->environment = environment;
+	if (command[0] != NULL) {
+		system->command = command;
+		snprintf(system->program.name, sizeof(system->program.name), "%s", command[0]);
+		snprintf(system->release, sizeof(system->release), "%s", command[0]);
+		snprintf(system->governor, sizeof(system->governor), "%s", command[0]);
+		system->program.elf = true;
+		system->program.libraries = 1;
+		strcpy(system->program.library[0], library[kind % 8]);
+		system->inner = system->program;
+		enum doctor_launcher_kind launcher = (enum doctor_launcher_kind)(kind / 8 % 5);
+		if (launcher != DOCTOR_NO_LAUNCHER)
+			doctor_launcher_parse(&system->launcher, launcher, command);
+	}
+	size_t n = doctor_judge(system, finding, FINDINGS);
+	assert(n <= FINDINGS);
+	for (size_t i = 0; i < n; i++) {
+		for (const char *at = finding[i].text; *at != '\0'; at++)
+			assert(*at >= ' ' && *at <= '~');
+		for (const char *at = finding[i].advice; *at != '\0'; at++)
+			assert(*at >= ' ' && *at <= '~');
+	}
+	free(finding);
+	free(system);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
-	if (bytes < 1)
-		return 0;
-	if (data[0] % 6 == 0) {
-		read_program(data + 1, bytes - 1);
+	struct input input = {data, bytes};
+	const char *words[WORDS + 1], *command[WORDS + 1];
+	uint8_t which = input_byte(&input) % 7;
+
+	if (which == 0) {
+		read_program(&input);
 		return 0;
 	}
-	char *text = malloc(bytes);
-	if (text == NULL)
-		return 0;
-	memcpy(text, data + 1, bytes - 1);
-	text[bytes - 1] = '\0';
-	if (data[0] % 6 == 1)
+	uint8_t kind = which == 6 ? input_byte(&input) : 0;
+	char *text = input_text(&input);
+	if (which == 1) {
 		read_text(text);
-	else
-		read_command((enum doctor_launcher_kind)(data[0] % 6 - 1), text);
+	} else {
+		char *rest = split(text, words);
+		split(rest, command);
+		if (which < 6)
+			read_command((enum doctor_launcher_kind)(which - 1), words);
+		else
+			judge(kind, words, command);
+	}
 	free(text);
 	return 0;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * Feeds arbitrary bytes to the parsers of /proc text. Programs of a job choose the names of their
- * threads, so strangers control a part of this text.
+ * threads, so strangers control a part of this text. The first byte chooses the parser.
  */
 #undef NDEBUG
 #include <assert.h>
@@ -40,6 +40,14 @@ static void fuzz_pids(const char *text, size_t bytes)
 	assert(proc_parse_pids(text, bytes, NULL, 0) == n);
 }
 
+static void fuzz_cpu(const char *text, size_t bytes)
+{
+	int32_t os_cpu;
+
+	if (proc_parse_cpu(text, bytes, &os_cpu) == 0)
+		assert(os_cpu >= 0);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	const char *text;
@@ -49,7 +57,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (bytes == 0)
 		return 0;
 	text = (const char *)data + 1;
-	switch (data[0] % 4) {
+	switch (data[0] % 5) {
 	case 0:
 		fuzz_stat(text, bytes - 1);
 		break;
@@ -58,6 +66,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		break;
 	case 2:
 		fuzz_pids(text, bytes - 1);
+		break;
+	case 3:
+		fuzz_cpu(text, bytes - 1);
 		break;
 	default:
 		(void)proc_parse_blocks(text, bytes - 1, &blocks);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Reads arbitrary bytes as the segment of a juggle: what the reader returns has to keep within its
- * bounds. The first byte determines whether the header is made acceptable; the second, how much is
- * cut off afterwards.
+ * Reads damaged telemetry of a juggle: what the reader returns has to keep within its bounds. The first
+ * byte determines whether the rest is a whole file or writes to one, and whether the header is made
+ * acceptable; the second, how much is left of the file
+ * afterwards, in 256ths; 0: all.
  */
 #undef NDEBUG
 #include "daemon/telemetry/reader_fd.h"
@@ -11,9 +12,10 @@
 #include <errno.h>
 #include <string.h>
 
-#include "tests/fuzz/segment_file.h"
+#include "tests/fuzz/telemetry_file.h"
 
 #define PID 4711
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
 
 #define ENDS(text) assert(memchr(text, '\0', sizeof(text)) != NULL)
@@ -61,36 +63,49 @@ static void read_all(struct telemetry_reader *reader)
 	free(segment);
 }
 
+/* Returns the size of the file. */
+static size_t write_telemetry(int fd, struct input *input, bool accepted)
+{
+	struct telemetry_file file;
+
+	telemetry_file_init(&file, PID);
+	while (input->left > 0)
+		telemetry_file_damage(&file, input);
+	if (accepted)
+		telemetry_make_acceptable(&file.t, PID);
+	telemetry_file_write(fd, &file);
+	return TELEMETRY_FILE_BYTES;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
+	static int fd = -1;
 	struct telemetry_reader *reader = NULL;
+	struct input input = {data, bytes};
+	uint8_t how = input_byte(&input), cut = input_byte(&input);
+	bool accepted = how % 4 >= 2;
+	size_t total = input.left;
 	uint32_t version;
 
-	if (bytes < 2)
-		return 0;
-	bool accepted = data[0] % 4 != 0;
-	size_t rest = bytes - 2,
-	       room = rest > sizeof(struct telemetry) ? rest : sizeof(struct telemetry);
-	size_t total = accepted ? sizeof(struct telemetry) + TELEMETRY_ARRAYS_BYTES : rest;
-	char *content = calloc(1, room);
-	assert(content != NULL);
-	memcpy(content, data + 2, rest);
-	if (accepted)
-		telemetry_make_acceptable((struct telemetry *)content, PID);
-	int fd = segment_file(content, accepted ? room : rest, total);
-	int other = dup(fd);
-	free(content);
-	int error = telemetry_reader_open_fd(fd, PID, geteuid(), &reader, &version);
+	if (fd < 0)
+		fd = segment_file_new();
+	if (how % 4 == 0)
+		segment_file_write(fd, input.at, input.left, 0);
+	else
+		total = write_telemetry(fd, &input, accepted);
+	segment_file_resize(fd, total);
+	int error = telemetry_reader_open_fd(dup(fd), PID, geteuid(), &reader, &version);
 	assert((error == 0) == (reader != NULL));
 	assert(error == 0 || (!accepted && (error == -EAGAIN || error == -EPROTO ||
 						   error == -EBADMSG || error == -EPERM)));
 	if (error == 0) {
 		read_all(reader);
-		if (ftruncate(other, (off_t)(total / 256 * data[1])) == 0)
+		if (cut > 0) {
+			segment_file_resize(fd, total / 256 * cut);
 			read_all(reader);
+		}
 		assert(telemetry_reader_closed(reader)); /* it has no name */
 	}
 	telemetry_reader_close(reader);
-	close(other);
 	return 0;
 }

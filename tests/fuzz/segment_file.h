@@ -1,48 +1,38 @@
 /* SPDX-License-Identifier: MIT */
-/* Files and headers for fuzzers of readers of segments. */
+/* Segments of libprogress for fuzzers: as a program in the midst of its work has them, then damaged
+ * by the input. */
 #ifndef FUZZ_SEGMENT_FILE_H
 #define FUZZ_SEGMENT_FILE_H
 
-#include "daemon/telemetry/telemetry.h"
 #include "libprogress/progress.h"
 #include "libprogress/segment.h"
+#include "tests/fuzz/input.h"
 
-#include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* A file without a name, of `total` bytes, which begins with `data`; the rest is zero. Its mode is
- * that of a segment, for its user alone. */
-static inline int segment_file(const void *data, size_t bytes, size_t total)
+/* A file without a name, which belongs to its user alone, like a segment. It is kept from input to
+ * input, because it takes long to create. */
+static inline int segment_file_new(void)
 {
 	int fd = memfd_create("segment", MFD_CLOEXEC);
 
-	if (fd < 0 || fchmod(fd, 0600) < 0 || pwrite(fd, data, bytes, 0) != (ssize_t)bytes ||
-		ftruncate(fd, (off_t)total) < 0)
+	if (fd < 0 || fchmod(fd, 0600) < 0)
 		abort();
 	return fd;
 }
 
-#define TELEMETRY_ARRAYS_BYTES                                                                     \
-	(TELEMETRY_CPUS * sizeof(struct telemetry_cpu) +                                           \
-		TELEMETRY_THREADS * sizeof(struct telemetry_thread) +                              \
-		TELEMETRY_PROGRESS * sizeof(struct telemetry_progress))
-
-/* Set what opening checks; leave the rest as it is. */
-static inline void telemetry_make_acceptable(struct telemetry *t, pid_t pid)
+static inline void segment_file_write(int fd, const void *data, size_t bytes, size_t offset)
 {
-	t->magic = TELEMETRY_MAGIC;
-	t->version = TELEMETRY_VERSION;
-	t->header_bytes = sizeof *t;
-	t->total_bytes = sizeof *t + TELEMETRY_ARRAYS_BYTES;
-	t->cpu_bytes = sizeof(struct telemetry_cpu);
-	t->thread_bytes = sizeof(struct telemetry_thread);
-	t->progress_bytes = sizeof(struct telemetry_progress);
-	t->cpu_capacity = TELEMETRY_CPUS;
-	t->thread_capacity = TELEMETRY_THREADS;
-	t->progress_capacity = TELEMETRY_PROGRESS;
-	t->pid = pid;
+	if (pwrite(fd, data, bytes, (off_t)offset) != (ssize_t)bytes)
+		abort();
+}
+
+static inline void segment_file_resize(int fd, size_t bytes)
+{
+	if (ftruncate(fd, (off_t)bytes) < 0)
+		abort();
 }
 
 /* Set what opening checks; leave the rest as it is. Returns the size. */
@@ -64,6 +54,82 @@ static inline size_t segment_make_acceptable(
 	h->period_ns += h->period_ns == 0;
 	h->state = SEGMENT_OPEN;
 	return h->size_bytes;
+}
+
+/* A segment in memory. Free content with free(). */
+struct segment {
+	char *content;
+	uint32_t workers, subdomains;
+	size_t bytes;
+};
+
+static inline struct segment segment_new(pid_t pid, uint32_t workers, uint32_t subdomains)
+{
+	struct segment segment = {.workers = workers,
+		.subdomains = subdomains,
+		.bytes = segment_size(workers, subdomains)};
+
+	segment.content = aligned_alloc(SEGMENT_LINE, segment.bytes);
+	if (segment.content == NULL)
+		abort();
+	memset(segment.content, 0, segment.bytes);
+	struct segment_header *header = (struct segment_header *)segment.content;
+	header->balancing = 1;
+	header->pairs = 5;
+	header->low = 1;
+	header->high = subdomains;
+	segment_make_acceptable(header, pid, workers, subdomains);
+	for (uint32_t w = 0; w < workers; w++) {
+		struct segment_worker *worker =
+			(struct segment_worker *)(segment.content + segment_worker_offset(w));
+		worker->tid = (uint32_t)pid + w;
+		worker->node = w % 2;
+	}
+	for (uint32_t s = 0; s < subdomains; s++) {
+		struct segment_subdomain *subdomain =
+			(struct segment_subdomain *)(segment.content +
+						     segment_subdomain_offset(workers, s));
+		subdomain->owner = subdomain->holder = s % workers;
+		subdomain->updates = 100 + 50 * (s % workers);
+	}
+	return segment;
+}
+
+/* One write of the input, to any record. */
+static inline void segment_damage(struct segment *segment, struct input *input)
+{
+	static const struct field header[] = {FIELD(segment_header, magic),
+		FIELD(segment_header, version), FIELD(segment_header, header_bytes),
+		FIELD(segment_header, size_bytes), FIELD(segment_header, workers),
+		FIELD(segment_header, subdomains), FIELD(segment_header, worker_bytes),
+		FIELD(segment_header, subdomain_bytes), FIELD(segment_header, pid),
+		FIELD(segment_header, rank), FIELD(segment_header, created_ns),
+		FIELD(segment_header, balancing), FIELD(segment_header, pairs),
+		FIELD(segment_header, low), FIELD(segment_header, high),
+		FIELD(segment_header, hybrid_every), FIELD(segment_header, period_ns),
+		FIELD(segment_header, state), FIELD(segment_header, claim),
+		FIELD(segment_header, beat_ns), FIELD(segment_header, points),
+		FIELD(segment_header, moves), FIELD(segment_header, due_ns)};
+	static const struct field worker[] = {FIELD(segment_worker, dirty),
+		FIELD(segment_worker, tid), FIELD(segment_worker, node),
+		FIELD(segment_worker, iterations), FIELD(segment_worker, updates),
+		FIELD(segment_worker, handed)};
+	static const struct field subdomain[] = {FIELD(segment_subdomain, sequence),
+		FIELD(segment_subdomain, holder), FIELD(segment_subdomain, updates),
+		FIELD(segment_subdomain, iteration), FIELD(segment_subdomain, residual),
+		FIELD(segment_subdomain, owner)};
+	uint32_t record = input_byte(input) % (1 + segment->workers + segment->subdomains);
+
+	if (record == 0)
+		input_write(input, segment->content, header, sizeof header / sizeof *header);
+	else if (record <= segment->workers)
+		input_write(input, segment->content + segment_worker_offset(record - 1), worker,
+			sizeof worker / sizeof *worker);
+	else
+		input_write(input,
+			segment->content + segment_subdomain_offset(
+						   segment->workers, record - 1 - segment->workers),
+			subdomain, sizeof subdomain / sizeof *subdomain);
 }
 
 #endif

@@ -38,17 +38,10 @@ int doctor_read_file(const char *root, const char *path, char *out, size_t bytes
 
 int doctor_read_number(const char *root, const char *path, int64_t *out)
 {
-	char text[64], *end;
+	char text[64];
 	int error = doctor_read_file(root, path, text, sizeof(text));
 
-	if (error != 0)
-		return error;
-	errno = 0;
-	long long number = strtoll(text, &end, 10);
-	if (end == text || *end != '\0' || errno != 0)
-		return -EBADMSG;
-	*out = number;
-	return 0;
+	return error != 0 ? error : doctor_parse_number(text, out);
 }
 
 int doctor_read_cpus(const char *root, const char *path, struct cpuset *out)
@@ -60,6 +53,18 @@ int doctor_read_cpus(const char *root, const char *path, struct cpuset *out)
 		return doctor_parse_cpus(text, out);
 	memset(out, 0, sizeof(*out));
 	return error;
+}
+
+int doctor_parse_number(const char *text, int64_t *out)
+{
+	char *end;
+
+	errno = 0;
+	long long number = strtoll(text, &end, 10);
+	if (end == text || *end != '\0' || errno != 0)
+		return -EBADMSG;
+	*out = number;
+	return 0;
 }
 
 int doctor_parse_cpus(const char *text, struct cpuset *out)

@@ -18,6 +18,9 @@ int doctor_read_number(const char *root, const char *path, int64_t *out);
 /* The same, of a list of CPUs; also empty ones. On an error out is empty. */
 int doctor_read_cpus(const char *root, const char *path, struct cpuset *out);
 
+/* A whole number, and nothing behind it. Returns 0, or -EBADMSG with out unchanged. */
+int doctor_parse_number(const char *text, int64_t *out);
+
 /* "0-3,8". Kernels write "" or "(null)" for an empty list. Returns 0, or -EBADMSG with out
  * empty. */
 int doctor_parse_cpus(const char *text, struct cpuset *out);

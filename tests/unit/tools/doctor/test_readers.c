@@ -241,6 +241,13 @@ static void test_parsers(void **state)
 	assert_true(strlen(text) < 16);
 	assert_non_null(strstr(text, ",..."));
 
+	int64_t whole = 7;
+	assert_int_equal(doctor_parse_number("-12", &whole), 0);
+	assert_int_equal(whole, -12);
+	static const char *const no_numbers[] = {"", "x", "1 ", "1x", "99999999999999999999"};
+	for (size_t i = 0; i < sizeof no_numbers / sizeof *no_numbers; i++)
+		assert_int_equal(doctor_parse_number(no_numbers[i], &whole), -EBADMSG);
+	assert_int_equal(whole, -12);
 	assert_int_equal(doctor_parse_version("6.12.63-generic", &version), 0);
 	assert_true(version.major == 6 && version.minor == 12 && version.patch == 63);
 	assert_int_equal(doctor_parse_version("7.0", &version), 0);

@@ -18,7 +18,7 @@
 
 #include <cmocka.h>
 
-#include "tests/fuzz/segment_file.h"
+#include "tests/fuzz/telemetry_file.h"
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define MEMBERS 5

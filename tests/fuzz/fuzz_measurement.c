@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT */
+/* Feeds arbitrary files to jugglectl predict --from: reports, traces, results of ubench. What is
+ * accepted has to be in range. */
+#undef NDEBUG
+#include "tools/predict/measurement.h"
+
+#include <assert.h>
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes);
+
+static void check(const struct measurement *m)
+{
+	assert(m->threads >= 1 && m->threads <= MEASUREMENT_COUNT_MAX);
+	assert(m->cpus >= 1 && m->cpus <= MEASUREMENT_COUNT_MAX);
+	assert(m->elapsed_s > 0 && m->work_s > 0);
+	assert(m->phase_s >= 0 && m->phases >= 0 && m->phases <= MEASUREMENT_PHASES_MAX);
+	assert(m->period_s >= 0);
+	assert(m->balanced >= 0 && m->balanced <= 1 && m->others >= 0 && m->others <= 1);
+	for (const char *at = m->reason; *at != '\0'; at++)
+		assert(*at >= ' ' && *at <= '~');
+	assert(measurement_kind_name(m->kind) != NULL && measurement_way_name(m->way) != NULL);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
+{
+	static int fd = -1; /* kept, because a file takes long to create */
+	struct measurement measurement;
+	char path[64], error[200] = "";
+
+	if (fd < 0)
+		fd = memfd_create("measurement", MFD_CLOEXEC);
+	assert(fd >= 0 && ftruncate(fd, 0) == 0 && pwrite(fd, data, bytes, 0) == (ssize_t)bytes);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	int r = measurement_read(&measurement, path, error, sizeof error);
+	assert(r == 0 || r == -EBADMSG || r == -EPROTO);
+	if (r == 0)
+		check(&measurement);
+	else if (r == -EBADMSG)
+		assert(error[0] != '\0' && memchr(error, '\0', sizeof error) != NULL);
+	return 0;
+}
