@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "daemon/base/parse.h"
-#include "daemon/telemetry/reader.h"
 
 #define FOLDER "/dev/shm"
 #define ENTRIES_MOST 1000 /* whoever fills the folder can't keep us busy */
@@ -51,21 +50,27 @@ static bool is_alive(const struct telemetry *other, uint64_t now_ns)
 	       now_ns;
 }
 
-/* Returns whether this juggle's threads may count, now or later. */
+bool neighbours_count(struct telemetry_reader *reader, const struct telemetry *own, uint64_t now_ns,
+	uint32_t *count)
+{
+	struct telemetry header;
+
+	if (telemetry_reader_header(reader, &header) != 0 || !is_older(&header, own))
+		return false;
+	uint32_t state = telemetry_get32(&header.state);
+	if (state == TELEMETRY_RUNNING && is_alive(&header, now_ns))
+		count_threads(reader, &header, count);
+	return state == TELEMETRY_STARTING || state == TELEMETRY_RUNNING;
+}
+
+/* As above, for the juggle with that pid. */
 static bool count_of(pid_t pid, const struct telemetry *own, uint64_t now_ns, uint32_t *count)
 {
 	struct telemetry_reader *reader;
-	struct telemetry header;
-	bool counts = false;
 
 	if (pid == own->pid || telemetry_reader_open(pid, getuid(), &reader, NULL) < 0)
 		return false;
-	if (telemetry_reader_header(reader, &header) == 0 && is_older(&header, own)) {
-		uint32_t state = telemetry_get32(&header.state);
-		counts = state == TELEMETRY_STARTING || state == TELEMETRY_RUNNING;
-		if (state == TELEMETRY_RUNNING && is_alive(&header, now_ns))
-			count_threads(reader, &header, count);
-	}
+	bool counts = neighbours_count(reader, own, now_ns, count);
 	telemetry_reader_close(reader);
 	return counts;
 }

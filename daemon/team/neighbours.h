@@ -13,7 +13,7 @@
 
 #include "daemon/base/cpuset.h"
 #include "daemon/base/folder_watch.h"
-#include "daemon/telemetry/telemetry.h"
+#include "daemon/telemetry/reader.h"
 
 struct neighbours {
 	struct folder_watch folder; /* of their segments */
@@ -29,6 +29,11 @@ void neighbours_init(struct neighbours *neighbours);
  * three periods, whose segment is damaged, or that is not this user's, does not count. own: this
  * juggle's segment. */
 void neighbours_look(struct neighbours *neighbours, const struct telemetry *own, uint64_t now_ns);
+
+/* Add the threads of one of them to count, which has CPUSET_CPUS_MAX elements, by CPU. Returns whether
+ * they count, now or later. */
+bool neighbours_count(struct telemetry_reader *reader, const struct telemetry *own, uint64_t now_ns,
+	uint32_t *count);
 
 static inline uint32_t neighbours_on(const struct neighbours *neighbours, int32_t os_cpu)
 {

@@ -6,6 +6,7 @@
  * afterwards, in 256ths; 0: all.
  */
 #undef NDEBUG
+#include "daemon/team/neighbours.h"
 #include "daemon/telemetry/reader_fd.h"
 
 #include <assert.h>
@@ -63,6 +64,20 @@ static void read_all(struct telemetry_reader *reader)
 	free(segment);
 }
 
+/* As a younger juggle counts its threads. */
+static void count(struct telemetry_reader *reader)
+{
+	const struct telemetry own = {.pid = PID + 1, .start_ns = 1};
+	uint32_t *count = calloc(CPUSET_CPUS_MAX, sizeof *count), sum = 0;
+
+	assert(count != NULL);
+	bool counts = neighbours_count(reader, &own, 1, count);
+	for (size_t i = 0; i < CPUSET_CPUS_MAX; i++)
+		sum += count[i];
+	assert(sum <= (counts ? TELEMETRY_THREADS : 0));
+	free(count);
+}
+
 /* Returns the size of the file. */
 static size_t write_telemetry(int fd, struct input *input, bool accepted)
 {
@@ -100,6 +115,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 						   error == -EBADMSG || error == -EPERM)));
 	if (error == 0) {
 		read_all(reader);
+		count(reader);
 		if (cut > 0) {
 			segment_file_resize(fd, total / 256 * cut);
 			read_all(reader);

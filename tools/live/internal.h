@@ -39,6 +39,8 @@ void live_job_command(const struct telemetry *t, char *out, size_t out_bytes);
 
 /* The rank that mpirun or a batch system gave a process; -1: none, or it can't be read. */
 int32_t live_rank(pid_t pid);
+/* The same in an environment: variables that end in NULs, and a NUL behind the last byte. */
+int32_t live_rank_in(const char *text, size_t bytes);
 /* The same for a process whose segment has rank `published`, which is 0 if the program did not set
  * it. */
 int32_t live_rank_of(pid_t pid, int32_t published);
@@ -61,6 +63,18 @@ size_t live_ancestors(pid_t pid, pid_t above[LIVE_DEPTH]);
 
 /* Is `above` the process itself or one above it? */
 bool live_is_below(pid_t pid, pid_t above);
+
+/* ---- list.c ---- */
+
+/* Fill in what the name of a file in /dev/shm contains. false: it is not a segment's name. */
+bool live_entry_named(const char *name, struct live_entry *entry);
+
+/* ---- open.c ---- */
+
+/* The one of n entries, as live_list() gives them, that live_open() would open. *out points into
+ * them. Results as there. */
+int live_choose(const struct live_entry *all, size_t n, const char *name,
+	const struct live_entry **out, struct live_error *error);
 
 /* ---- choice.c ---- */
 

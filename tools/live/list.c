@@ -190,8 +190,7 @@ static int look_at(struct live_entry *entry)
 	return 0;
 }
 
-/* Fill in what the name contains. false: it is not a segment's name. */
-static bool name_entry(const char *name, struct live_entry *entry)
+bool live_entry_named(const char *name, struct live_entry *entry)
 {
 	*entry = (struct live_entry){.rank = -1, .age_s = NAN};
 	if (strncmp(name, "juggle.", 7) == 0 && read_name(name + 7, entry))
@@ -245,7 +244,7 @@ int live_list(struct live_entry **out, size_t *n)
 	if (folder == NULL)
 		return -errno;
 	while (error == 0 && (file = readdir(folder)) != NULL)
-		if (name_entry(file->d_name, &entry))
+		if (live_entry_named(file->d_name, &entry))
 			error = add(&entry, &array, n, &room);
 	closedir(folder);
 	if (error != 0) {
@@ -264,7 +263,7 @@ int live_remove(const struct live_entry *entry)
 {
 	struct live_entry now;
 
-	if (!name_entry(strrchr(entry->path, '/') + 1, &now))
+	if (!live_entry_named(strrchr(entry->path, '/') + 1, &now))
 		return -EINVAL;
 	int error = look_at(&now);
 	if (error != 0)

@@ -19,11 +19,6 @@ struct wanted {
 	size_t depth;
 };
 
-struct entries {
-	struct live_entry *entry;
-	size_t n;
-};
-
 /* How well an entry fits. The best is its own pid, then that of its command, then a pid within it,
  * nearer ones first. Its name and a pid above it come last. */
 enum { FITS_NOT, FITS_LOOSELY, FITS_WITHIN, FITS_COMMAND = FITS_WITHIN + LIVE_DEPTH, FITS_EXACTLY };
@@ -139,13 +134,14 @@ static void name_choices(const struct live_entry *const *choice, size_t n, char 
 }
 
 /* Explain why nothing fits. For a pid whose segment can't be used, explain that. */
-static int explain(const struct entries *all, const struct wanted *wanted, struct live_error *error)
+static int explain(const struct live_entry *all, size_t n, const struct wanted *wanted,
+	struct live_error *error)
 {
 	pid_t pid = wanted->above[0];
 	bool foreign = false;
 
-	for (size_t i = 0; i < all->n; i++) {
-		const struct live_entry *entry = &all->entry[i];
+	for (size_t i = 0; i < n; i++) {
+		const struct live_entry *entry = &all[i];
 		foreign = foreign || entry->state == LIVE_FOREIGN;
 		if (wanted->depth == 0 || (entry->pid != pid && entry->job_pid != pid))
 			continue;
@@ -177,31 +173,31 @@ static int explain(const struct entries *all, const struct wanted *wanted, struc
 		foreign ? ", but for other users" : "");
 }
 
-static int choose(const struct entries *all, const char *name, const struct live_entry **out,
-	struct live_error *error)
+int live_choose(const struct live_entry *all, size_t n, const char *name,
+	const struct live_entry **out, struct live_error *error)
 {
-	const struct live_entry **found = calloc(all->n + 1, sizeof(struct live_entry *));
+	const struct live_entry **found = calloc(n + 1, sizeof(struct live_entry *));
 	const struct wanted wanted = want(name);
 	int best = FITS_LOOSELY;
-	size_t n = 0;
+	size_t choices = 0;
 
 	if (found == NULL)
 		return fail(error, -ENOMEM, "not enough memory");
-	for (size_t i = 0; i < all->n; i++) {
-		int fit = live_is_choice(all->entry, i) ? fits(&all->entry[i], &wanted) : FITS_NOT;
+	for (size_t i = 0; i < n; i++) {
+		int fit = live_is_choice(all, i) ? fits(&all[i], &wanted) : FITS_NOT;
 		if (fit > best)
-			n = 0;
+			choices = 0;
 		if (fit >= best) {
 			best = fit;
-			found[n++] = &all->entry[i];
+			found[choices++] = &all[i];
 		}
 	}
 	int code = 0;
-	if (n == 0) {
-		code = explain(all, &wanted, error);
-	} else if (n > 1) {
+	if (choices == 0) {
+		code = explain(all, n, &wanted, error);
+	} else if (choices > 1) {
 		char list[120];
-		name_choices(found, n, list, sizeof list);
+		name_choices(found, choices, list, sizeof list);
 		code = fail(error, -ENOTUNIQ, "several jobs, name one: %s", list);
 	} else {
 		*out = found[0];
@@ -248,17 +244,18 @@ void live_open_many(void)
 
 int live_open(const char *name, struct live_job **out, struct live_error *error)
 {
-	struct entries all = {0};
+	struct live_entry *all = NULL;
 	const struct live_entry *entry = NULL;
-	int code = live_list(&all.entry, &all.n);
+	size_t n = 0;
+	int code = live_list(&all, &n);
 
 	if (code != 0)
 		fail(error, code, "cannot look into /dev/shm: %s", strerror(-code));
 	else
-		code = choose(&all, name, &entry, error);
+		code = live_choose(all, n, name, &entry, error);
 	if (code == 0)
 		code = open_entry(entry, out, error);
-	free(all.entry);
+	free(all);
 	return code;
 }
 

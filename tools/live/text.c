@@ -110,28 +110,35 @@ static int32_t number(const char *text)
 										  : -1;
 }
 
-int32_t live_rank(pid_t pid)
+int32_t live_rank_in(const char *text, size_t bytes)
 {
 	/* MPICH's mpirun comes before the srun that may have started it. */
 	static const char *const names[] = {
 		"OMPI_COMM_WORLD_RANK=", "PMI_RANK=", "PMIX_RANK=", "SLURM_PROCID="};
 	int32_t found[sizeof names / sizeof *names];
-	char *text = malloc(ENVIRON_BYTES + 1);
 
 	memset(found, -1, sizeof found);
-	if (text == NULL)
-		return -1;
-	size_t n = read_file(pid, "environ", text, ENVIRON_BYTES);
-	text[n] = '\0';
-	for (const char *at = text; at < text + n; at += strlen(at) + 1)
+	for (const char *at = text; at < text + bytes; at += strlen(at) + 1)
 		for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 			if (strncmp(at, names[i], strlen(names[i])) == 0)
 				found[i] = number(at + strlen(names[i]));
-	free(text);
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (found[i] >= 0)
 			return found[i];
 	return -1;
+}
+
+int32_t live_rank(pid_t pid)
+{
+	char *text = malloc(ENVIRON_BYTES + 1);
+
+	if (text == NULL)
+		return -1;
+	size_t n = read_file(pid, "environ", text, ENVIRON_BYTES);
+	text[n] = '\0';
+	int32_t rank = live_rank_in(text, n);
+	free(text);
+	return rank;
 }
 
 int32_t live_rank_of(pid_t pid, int32_t published)
