@@ -170,7 +170,8 @@ static void take_halo(struct halos *halos, struct halo_link *link)
 	if (halo->id != link->neighbour) {
 		link->stage = STAGE_DIRECTORY;
 	} else if (halo->owner != link->place.rank) {
-		link->place.rank = halo->owner;
+		if (halo->owner < halos->site->ranks)
+			link->place.rank = halo->owner;
 		link->stage = STAGE_DIRECTORY;
 	} else {
 		link->answered = link->asked;

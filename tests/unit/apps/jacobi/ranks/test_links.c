@@ -236,6 +236,29 @@ static struct fake_options network(uint64_t seed)
 	};
 }
 
+/* A halo names an owner that is no rank. Nobody reads there, and the next halo helps. */
+static void owner_that_is_no_rank(void **state)
+{
+	const struct fake_options options = network(1);
+	struct group group;
+
+	(void)state;
+	NEED_SHM();
+	group_init(&group, 2, 2, 4, &options);
+	check_links(&group);
+	const struct site *site = &group.sites[0];
+	struct window_halo *halo =
+		(void *)(site->memory + window_halo_at(&site->window, 0, GRID_EAST, 0));
+	size_t cells = grid_edge_cells(&site->subdomains[0].block, GRID_EAST);
+	halo->owner = 77;
+	halo->seal = window_seal(halo, sizeof(*halo) + cells * sizeof(double));
+	group.asleep[0] = true;
+	group_goes_on(&group);
+	group.asleep[0] = false;
+	check_links(&group);
+	group_deinit(&group);
+}
+
 static void moved_on_and_home(void **state)
 {
 	struct group group;
@@ -453,6 +476,7 @@ static void full_ones_refuse(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(owner_that_is_no_rank),
 		cmocka_unit_test(moved_on_and_home),
 		cmocka_unit_test(swapped_at_once),
 		cmocka_unit_test(found_by_forwarding),
