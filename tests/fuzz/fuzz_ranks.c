@@ -16,7 +16,7 @@
 #include <stdio.h>
 #include <sys/mman.h>
 
-enum { RANKS = 3, RANK = 1, EACH = 4, SLOTS = 7, SENT = 8 };
+enum { RANKS = 3, EACH = 4, SLOTS = 7, SENT = 8 };
 
 /* The network, which the input plays. */
 struct transport {
@@ -130,7 +130,7 @@ static void arrives(void *arg, uint32_t slot, double share)
 	(void)arg, (void)slot, (void)share;
 }
 
-static void open_rank(struct rank *r, bool lockstep)
+static void open_rank(struct rank *r, uint32_t rank, bool lockstep, uint32_t reach)
 {
 	const struct mover_calls calls = {.leaves = leaves, .arrives = arrives};
 	uint32_t owner[SLOTS];
@@ -142,7 +142,7 @@ static void open_rank(struct rank *r, bool lockstep)
 	*site = (struct site){.transport = &r->transport,
 		.grid = &r->grid,
 		.subdomains = edge_allocate(SLOTS, sizeof(struct subdomain)),
-		.rank = RANK,
+		.rank = rank,
 		.ranks = RANKS,
 		.workers = 1,
 		.slots = SLOTS,
@@ -154,7 +154,7 @@ static void open_rank(struct rank *r, bool lockstep)
 	shm_unlink(site->progress->name); /* a finding would leave it behind */
 	assert(progress_register(site->progress, 0) == 0 && site->subdomains != NULL);
 	for (uint32_t slot = 0; slot < EACH; slot++)
-		assert(subdomain_init(&site->subdomains[slot], &r->grid, RANK * EACH + slot,
+		assert(subdomain_init(&site->subdomains[slot], &r->grid, rank * EACH + slot,
 			       lockstep) == 0);
 	window_init(&site->window, &r->grid, SLOTS);
 	site->memory = edge_allocate(1, site->window.bytes);
@@ -165,7 +165,7 @@ static void open_rank(struct rank *r, bool lockstep)
 	assert(halos_init(&r->halos, site) == 0);
 	assert(mover_init(&r->mover, &r->halos, SLOTS - 1, &calls, NULL) == 0);
 	halos_connect_all(&r->halos);
-	survey_init(&r->survey, site, 0.1, true, 0);
+	survey_init(&r->survey, site, 0.1, true, reach);
 }
 
 static void close_rank(struct rank *r)
@@ -204,11 +204,24 @@ static void take(struct rank *r, struct input *input)
 	t->taken.data = NULL;
 }
 
+static void survey(struct rank *r, uint8_t what)
+{
+	const struct survey_own own = {.rank = {.rank = r->site.rank, .subdomains = EACH},
+		.subdomains = RANKS * EACH,
+		.wishes = what % 2,
+		.advanced = true};
+	const struct estimate estimate = {.met_ns = 1};
+	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
+
+	survey_step(&r->survey, &own, 2);
+	if (survey_is_called(&r->survey))
+		survey_met(&r->survey, &own, &estimate);
+	assert(survey_known(&r->survey, known) <= POLICY_DPLB_NEIGHBOURS_MAX);
+	(void)survey_average(&r->survey);
+}
+
 static void act(struct rank *r, struct input *input)
 {
-	const struct survey_own own = {
-		.rank = {.rank = RANK}, .subdomains = EACH, .advanced = true};
-	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
 	uint8_t what = input_byte(input);
 
 	switch (what % 8) {
@@ -216,9 +229,7 @@ static void act(struct rank *r, struct input *input)
 		mover_offer(&r->mover, what / 8 % 4, what / 32 % 4);
 		break;
 	case 1:
-		survey_step(&r->survey, &own, 1);
-		(void)survey_known(&r->survey, known);
-		(void)survey_average(&r->survey);
+		survey(r, what / 8);
 		break;
 	case 2:
 		for (uint32_t slot = 0; slot < SLOTS; slot++)
@@ -248,7 +259,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 
 	assert(r != NULL);
 	r->transport.input = &input;
-	open_rank(r, input_byte(&input) % 4 == 0);
+	uint8_t how = input_byte(&input);
+	open_rank(r, how % 2, how / 2 % 4 == 0, how / 8 % 3);
 	if (setjmp(r->transport.ended) == 0)
 		while (input.left > 0)
 			act(r, &input);

@@ -20,15 +20,15 @@ struct job_files {
 
 static inline void job_files_init(struct job_files *files, uint8_t age_ns)
 {
-	/* A file with a name: telemetry without one belongs to a job that has ended. */
-	static char path[] = "/tmp/fuzz-job.XXXXXX";
+	/* Files with names: those without belong to jobs that have ended. */
+	static char job_path[] = "/tmp/fuzz-job.XXXXXX", progress_path[] = "/tmp/fuzz-job.XXXXXX";
 	static int job_fd = -1, progress_fd = -1;
 
 	if (job_fd < 0) {
-		job_fd = mkstemp(path);
-		progress_fd = segment_file_new();
+		job_fd = mkstemp(job_path);
+		progress_fd = mkstemp(progress_path);
 	}
-	if (job_fd < 0)
+	if (job_fd < 0 || progress_fd < 0)
 		abort();
 	*files = (struct job_files){.job_fd = job_fd,
 		.progress_fd = progress_fd,
