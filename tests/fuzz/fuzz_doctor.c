@@ -82,10 +82,10 @@ static void read_command(enum doctor_launcher_kind kind, const char *const *word
 }
 
 /* A machine and a program whose names come from the input, as do the variables. */
-static void judge(uint8_t kind, const char *const *environment, const char *const *command)
+static void judge(uint8_t which, const char *const *environment, const char *const *command)
 {
 	static const char *const library[] = {"libgomp.so.1", "libomp.so.5", "libmpi.so.40",
-		"libmpich.so.12", "libmpi.so.12", "libiomp5.so", "libtbb.so.12", "libc.so.6"};
+		"libmpich.so.12", "libmpi.so.12", "libopen-rte.so.40", "libtbb.so.12", "libc.so.6"};
 	struct doctor_system *system = malloc(sizeof(*system));
 	struct doctor_finding *finding = calloc(FINDINGS, sizeof(*finding));
 
@@ -101,9 +101,9 @@ static void judge(uint8_t kind, const char *const *environment, const char *cons
 		snprintf(system->governor, sizeof(system->governor), "%s", command[0]);
 		system->program.elf = true;
 		system->program.libraries = 1;
-		strcpy(system->program.library[0], library[kind % 8]);
+		strcpy(system->program.library[0], library[which % 8]);
 		system->inner = system->program;
-		enum doctor_launcher_kind launcher = (enum doctor_launcher_kind)(kind / 8 % 5);
+		enum doctor_launcher_kind launcher = doctor_launcher_kind(&system->program);
 		if (launcher != DOCTOR_NO_LAUNCHER)
 			doctor_launcher_parse(&system->launcher, launcher, command);
 	}
@@ -129,7 +129,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		read_program(&input);
 		return 0;
 	}
-	uint8_t kind = which == 6 ? input_byte(&input) : 0;
+	uint8_t library = which == 6 ? input_byte(&input) : 0;
 	char *text = input_text(&input);
 	if (which == 1) {
 		read_text(text);
@@ -139,7 +139,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		if (which < 6)
 			read_command((enum doctor_launcher_kind)(which - 1), words);
 		else
-			judge(kind, words, command);
+			judge(library, words, command);
 	}
 	free(text);
 	return 0;
