@@ -22,7 +22,6 @@ enum { RANKS = 3, EACH = 4, SLOTS = 7, SENT = 8 };
 struct transport {
 	struct input *input;
 	struct window *window;
-	char *memory;
 	bool open[TRANSPORT_GETS_MAX];
 	struct transport_message sent[SENT]; /* the last of each place; data are owned */
 	size_t sends;
@@ -63,16 +62,29 @@ void transport_abort(struct transport *t, int status)
 static void make_halo(struct input *input, struct window_halo *halo, size_t bytes)
 {
 	memset(halo, 0, bytes);
-	halo->id = input_byte(input);
-	halo->owner = input_byte(input);
+	halo->id = input_byte(input) % 16;
+	halo->owner = input_byte(input) % 4;
 	halo->iteration = input_byte(input);
 	halo->seal = window_seal(halo, bytes);
 }
 
-/* What is read is whatever the input says; a halo is mostly whole, and whoever is named mostly exists. */
+/* A record that is whole. */
+static void make_record(struct input *input, struct survey_record *record)
+{
+	memset(record, 0, sizeof(*record));
+	input_copy(input, record, sizeof(*record) / 2);
+	record->seal = window_seal(record, sizeof(*record));
+}
+
+/* Directories and home records; or a torn halo. The numbers may just not exist. */
+static void make_numbers(struct input *input, uint32_t *number, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		number[i] = input_byte(input) % 16;
+}
+
 int transport_get(struct transport *t, uint32_t rank, size_t offset, size_t bytes, void *to)
 {
-	struct survey_record *record = to;
 	int ticket = 0;
 
 	assert(rank < RANKS && offset + bytes <= t->window->bytes && bytes > 0);
@@ -81,17 +93,12 @@ int transport_get(struct transport *t, uint32_t rank, size_t offset, size_t byte
 	if (ticket == TRANSPORT_GETS_MAX)
 		return -EAGAIN;
 	t->open[ticket] = true;
-	if (offset >= t->window->halos && input_byte(t->input) % 8 != 0) {
+	if (offset == 0)
+		make_record(t->input, to);
+	else if (offset >= t->window->halos && input_byte(t->input) % 8 != 0)
 		make_halo(t->input, to, bytes);
-		return ticket;
-	}
-	memset(to, 0, bytes);
-	for (size_t word = 0; offset > 0 && word < bytes / sizeof(uint32_t); word++)
-		((uint32_t *)to)[word] = input_byte(t->input);
-	if (offset == 0) {
-		input_copy(t->input, record, 64);
-		record->seal = window_seal(record, bytes);
-	}
+	else
+		make_numbers(t->input, to, bytes / sizeof(uint32_t));
 	return ticket;
 }
 
