@@ -18,15 +18,23 @@ struct job_files {
 	struct segment progress;
 };
 
+/* Files with names: those without belong to jobs that have ended. */
+static char job_path[] = "/tmp/fuzz-job.XXXXXX", progress_path[] = "/tmp/fuzz-job.XXXXXX";
+
+static inline void job_files_remove(void)
+{
+	unlink(job_path);
+	unlink(progress_path);
+}
+
 static inline void job_files_init(struct job_files *files, uint8_t age_ns)
 {
-	/* Files with names: those without belong to jobs that have ended. */
-	static char job_path[] = "/tmp/fuzz-job.XXXXXX", progress_path[] = "/tmp/fuzz-job.XXXXXX";
 	static int job_fd = -1, progress_fd = -1;
 
 	if (job_fd < 0) {
 		job_fd = mkstemp(job_path);
 		progress_fd = mkstemp(progress_path);
+		atexit(job_files_remove);
 	}
 	if (job_fd < 0 || progress_fd < 0)
 		abort();
