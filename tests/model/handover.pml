@@ -10,7 +10,7 @@
  * whether they are empty.
  *
  * Nothing keeps two balancers apart here, because nothing does when one stands still at the wrong
- * moment.
+ * moment. claim.pml is about how they find out who balances.
  *
  * Each statement is one step, and memory is sequentially consistent: what the orders of the
  * C code achieve is tested by ThreadSanitizer and tests/unit/libprogress/test_stress.c.
