@@ -14,11 +14,11 @@ static bool win_claim(struct progress *p, uint64_t now_ns, uint64_t *mine)
 			return false;
 	}
 	*mine = segment_claim(found, (uint32_t)p->pid);
-	if (!atomic_compare_exchange_strong_explicit(
-		    &h->claim, &found, *mine, memory_order_acq_rel, memory_order_relaxed))
-		return false;
+	/* The beat first (release), or the new claim would look old, and juggle would take it over.
+	 * If somebody else is quicker, that claim is new, too. */
 	atomic_store_explicit(&h->beat_ns, now_ns, memory_order_relaxed);
-	return true;
+	return atomic_compare_exchange_strong_explicit(
+		&h->claim, &found, *mine, memory_order_acq_rel, memory_order_relaxed);
 }
 
 static void give_back(struct progress *p, uint64_t mine)

@@ -39,8 +39,9 @@ enum segment_state {
  * or juggle's balancer for as long as it watches. The high 32 bits count changes, so that a new
  * claim never looks like an old one. The program claims and gives back with compare-and-swap. A
  * balancer with a descriptor writes its claim, and reads it back. Anyone may take over a claim
- * whose `beat_ns` is old. A balancer that has lost its claim stops. It does no harm when two act
- * for a moment: see owner. */
+ * whose `beat_ns` is old, so a balancer writes the beat before the claim, and reads it after. A
+ * balancer that has lost its claim stops. It does no harm when two act for a moment
+ * (tests/model/handover.pml), and it does not go on (tests/model/claim.pml). */
 
 struct segment_header {
 	/* Set at creation: */

@@ -319,10 +319,12 @@ int progress_reader_claim(struct progress_reader *reader, pid_t balancer, uint64
 		segment_is_fresh(words.beat_ns, now_ns))
 		return -EBUSY;
 	uint64_t mine = segment_claim(words.claim, (uint32_t)balancer);
-	words.claim = mine;
-	words.beat_ns = now_ns;
-	error = write_at(reader->fd, &words, offsetof(struct balancer_words, points),
-		offsetof(struct segment_header, claim));
+	/* The beat first, or the new claim would look old, and the program would take it over. */
+	error = write_at(
+		reader->fd, &now_ns, sizeof now_ns, offsetof(struct segment_header, beat_ns));
+	if (error == 0)
+		error = write_at(
+			reader->fd, &mine, sizeof mine, offsetof(struct segment_header, claim));
 	if (error == 0)
 		error = read_words(reader, &words);
 	if (error != 0)

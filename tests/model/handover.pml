@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The hand-over of subdomains: progress_begin(), progress_update() and any balancer.
+ * The hand-over of subdomains: progress_begin(), progress_update() and any balancers.
  *
  * Checked: who updates a subdomain is its holder, and nobody else updates it meanwhile (safety);
- * and once the balancer has stopped, whenever and in the middle of whatever, each subdomain
- * is updated again and again, by its owner if the balancer had manners (liveness). With REMOVALS,
- * workers also empty places that they hold, so often, and an inserter fills them, of whatever it
- * likes for whom it likes, while the balancer does not look whether they are empty.
+ * and once the balancers have stopped, whenever and in the middle of whatever, each subdomain is
+ * updated again and again (none_lost), by its owner if the balancers had MANNERS and the last one
+ * was not killed (arrives). With REMOVALS, workers also empty places that they hold, so often, and
+ * an inserter fills them, of whatever it likes for whom it likes, while the balancers do not look
+ * whether they are empty.
+ *
+ * Nothing keeps two balancers apart here, because nothing does when one stands still at the wrong
+ * moment. claim.pml is about how they find out who balances.
  *
  * Each statement is one step, and memory is sequentially consistent: what the orders of the
  * C code achieve is tested by ThreadSanitizer and tests/unit/libprogress/test_stress.c.
@@ -17,12 +21,15 @@
  *   EARLY_FLAG   the balancer sets the flag before it writes the owner
  *   NO_FLAG      the holder does not flag the gainer
  *   WRITE_HOLDER the balancer writes the holder itself
+ *   CLEAR_FLAG   the balancer clears flags, which others may have set
  *   TRUST_OWNER  an owner out of range is not ignored
  * and with REMOVALS:
  *   NO_VOID      emptying a place does not invalidate its holder's list
  *   NO_WORD      filling a place does not flag the worker
  *   OWNER_LATE   filling a place writes its owner after its holder
+ * and with REMOVALS or BALANCERS:
  *   NO_REMINDER  the balancer does not look again whether hand-overs are still to be done
+ *   REMIND_OWNER when it does, it flags the owner, not the holder
  */
 #ifndef WORKERS
 #define WORKERS 2
@@ -36,6 +43,9 @@
 #ifndef REMOVALS
 #define REMOVALS 0
 #endif
+#ifndef BALANCERS
+#define BALANCERS 1
+#endif
 #define NOBODY WORKERS /* out of range; the holder of an empty place */
 #define SET(w, s) held[(w) * SUBDOMAINS + (s)]
 
@@ -44,8 +54,9 @@ bool dirty[WORKERS + 1]; /* with one for NOBODY, whom only TRUST_OWNER meets */
 bool held[(WORKERS + 1) * SUBDOMAINS]; /* the workers' lists */
 bool updating[SUBDOMAINS];
 byte last[SUBDOMAINS] = NOBODY; /* who has updated it last */
-bool stopped;
-byte moves = MOVES; /* of the balancer, which ends the state space */
+byte balancers = BALANCERS; /* that are at work */
+bool stopped; /* all of them */
+byte moves = MOVES; /* of all balancers together, which ends the state space */
 byte removals = REMOVALS; /* likewise */
 
 #ifdef TRUST_OWNER
@@ -55,7 +66,7 @@ byte removals = REMOVALS; /* likewise */
 #endif
 
 /* Steps that only the worker itself can tell apart are one: nobody else changes a `holder` that is
- * `me`, nor a worker's list. */
+ * `me`, nor a worker's list, nor clears its flag. */
 inline look(me)
 {
 	do
@@ -79,25 +90,30 @@ inline look(me)
 		s++
 	   }
 #endif
-	:: s == SUBDOMAINS -> s = 0; break
+	:: atomic { s == SUBDOMAINS -> s = 0; break }
 	od
 }
 
 inline update(me)
 {
 	do
-	:: d_step { s < SUBDOMAINS && !SET(me, s) -> s++ }
-	:: d_step {
-		s < SUBDOMAINS && SET(me, s) ->
-		assert(holder[s] == me && !updating[s]);
-		updating[s] = true;
-		last[s] = me
+	:: atomic {
+		do
+		:: s < SUBDOMAINS && !SET(me, s) -> s++
+		:: else -> break
+		od;
+		if
+		:: s < SUBDOMAINS ->
+			assert(holder[s] == me && !updating[s]);
+			updating[s] = true;
+			last[s] = me
+		:: else -> s = 0; break
+		fi
 	   }
-	   d_step { assert(holder[s] == me); updating[s] = false }
 	   if
-	   :: d_step { s++ }
+	   :: d_step { assert(holder[s] == me); updating[s] = false; s++ }
 #if REMOVALS > 0
-	   :: atomic { removals > 0 -> removals-- }
+	   :: d_step { removals > 0 -> removals--; assert(holder[s] == me); updating[s] = false }
 	      holder[s] = NOBODY;
 	      d_step {
 #ifndef NO_VOID
@@ -107,7 +123,6 @@ inline update(me)
 	      }
 #endif
 	   fi
-	:: s == SUBDOMAINS -> s = 0; break
 	od
 }
 
@@ -116,22 +131,55 @@ proctype worker(byte me)
 	byte s, to;
 
 	do
-	:: dirty[me] ->
 #ifdef CLEAR_LATE
-		look(me);
-		dirty[me] = false;
+	:: dirty[me] -> look(me); dirty[me] = false; update(me)
 #else
-		dirty[me] = false;
-		look(me);
+	:: d_step { dirty[me] -> dirty[me] = false } look(me); update(me)
 #endif
-		update(me)
-	:: !dirty[me] ->
-		update(me)
+	:: !dirty[me] -> update(me)
 	od
 }
 
-/* Writes any owner for any subdomain and stops at any moment. With MANNERS it stops only after it
- * has flagged the previous owner, and leaves no owner out of range, as progress_balance() does. */
+#ifndef MANNERS
+/* Writes any owner for any subdomain, flags anyone, and stops at any moment. It remembers nothing
+ * between its steps, so each may as well be another's: it stands for any number of balancers at
+ * once, each of which is killed in the middle of whatever. */
+proctype balancer()
+{
+	byte s, to;
+
+	do
+	:: atomic {
+		moves > 0 ->
+		moves--;
+		select(s : 0 .. SUBDOMAINS - 1);
+		select(to : 0 .. WORKERS);
+#ifdef WRITE_HOLDER
+		holder[s] = to;
+#endif
+		owner[s] = to;
+		s = 0;
+		to = 0
+	   }
+	:: atomic {
+		select(to : 0 .. WORKERS - 1);
+#ifdef CLEAR_FLAG
+		dirty[to] = false;
+#else
+		dirty[to] = true;
+#endif
+		to = 0
+	   }
+	:: break
+	od;
+	stopped = true
+}
+#else
+/* Moves subdomains as progress_balance() does: reads the owner, writes another one, in range, and
+ * flags the worker that it has read. While there is another balancer, it may be killed between any
+ * two steps. The last one has a balancing point after that, which looks whether hand-overs are
+ * still to be done: another balancer may have written the owner in between, or have been killed
+ * before it flagged the holder. */
 proctype balancer()
 {
 	byte s, to, from;
@@ -141,44 +189,39 @@ proctype balancer()
 		moves > 0 ->
 		moves--;
 		select(s : 0 .. SUBDOMAINS - 1);
-#ifdef MANNERS
-		select(to : 0 .. WORKERS - 1);
-#else
-		select(to : 0 .. WORKERS);
-#endif
 		from = owner[s]
 	   }
 #ifdef EARLY_FLAG
 	   dirty[from] = true;
-	   d_step { owner[s] = to; s = 0; to = 0; from = 0 }
+	   atomic { select(to : 0 .. WORKERS - 1); owner[s] = to; s = 0; to = 0; from = 0 }
 #else
-#ifdef WRITE_HOLDER
-	   holder[s] = to;
-#endif
-	   owner[s] = to;
-#ifndef MANNERS
+	   atomic { select(to : 0 .. WORKERS - 1); owner[s] = to; s = 0; to = 0 }
 	   if
-	   :: break /* killed between the two */
-	   :: atomic { select(from : 0 .. WORKERS - 1) } /* flags anyone */
-	   fi;
+	   :: d_step { dirty[from] = true; from = 0 }
+	   :: atomic { balancers > 1 -> balancers--; from = 0; goto killed }
+	   fi
 #endif
-	   d_step { dirty[from] = true; s = 0; to = 0; from = 0 }
-#endif
-	:: break
+	:: atomic { balancers > 1 -> balancers--; goto killed }
+	:: atomic { balancers == 1 -> balancers--; break }
 	od;
-#if REMOVALS > 0 && defined(MANNERS) && !defined(NO_REMINDER)
-	/* The next balancing point. */
+#if (REMOVALS > 0 || BALANCERS > 1) && !defined(NO_REMINDER)
 	for (s : 0 .. SUBDOMAINS - 1) {
 		to = owner[s];
 		from = holder[s];
 		if
+#ifdef REMIND_OWNER
+		:: from != NOBODY && from != to -> dirty[to] = true
+#else
 		:: from != NOBODY && from != to -> dirty[from] = true
+#endif
 		:: else
 		fi
 	}
 #endif
-	stopped = true
+	atomic { stopped = true; s = 0; to = 0; from = 0 };
+killed:	skip
 }
+#endif
 
 #if REMOVALS > 0
 proctype inserter()
@@ -186,18 +229,16 @@ proctype inserter()
 	byte s, to;
 
 	do
-	:: atomic {
-		s < SUBDOMAINS && holder[s] == NOBODY ->
-		assert(!updating[s]);
-		select(to : 0 .. WORKERS - 1)
-	   }
+	:: if
+	   :: holder[0] == NOBODY
+	   :: holder[SUBDOMAINS - 1] == NOBODY -> s = SUBDOMAINS - 1
+	   fi;
 #ifdef OWNER_LATE
-	   holder[s] = to;
+	   atomic { select(to : 0 .. WORKERS - 1); holder[s] = to }
 	   owner[s] = to;
 #else
-	   owner[s] = to;
-	   assert(holder[s] == NOBODY);
-	   holder[s] = to;
+	   atomic { select(to : 0 .. WORKERS - 1); owner[s] = to }
+	   d_step { assert(holder[s] == NOBODY && !updating[s]); holder[s] = to }
 #endif
 	   d_step {
 #ifndef NO_WORD
@@ -206,8 +247,6 @@ proctype inserter()
 		to = 0;
 		s = 0
 	   }
-	:: d_step { s < SUBDOMAINS - 1 && holder[s] != NOBODY -> s++ }
-	:: d_step { s == SUBDOMAINS - 1 && holder[s] != NOBODY -> s = 0 }
 	od
 }
 #endif
@@ -227,7 +266,9 @@ init {
 #if REMOVALS > 0
 		run inserter();
 #endif
-		run balancer()
+		for (i : 1 .. BALANCERS) {
+			run balancer()
+		}
 	}
 }
 
