@@ -18,6 +18,7 @@
 
 static int until[2];
 static int children, stay_ms;
+static pthread_attr_t detached;
 
 static void *stay(void *unused)
 {
@@ -32,8 +33,7 @@ static void have_child(int turn)
 	pthread_t thread;
 
 	if (turn % 2 == 0) {
-		if (pthread_create(&thread, NULL, stay, NULL) == 0)
-			pthread_detach(thread);
+		pthread_create(&thread, &detached, stay, NULL);
 		return;
 	}
 	if (fork() == 0) {
@@ -58,7 +58,8 @@ static void *busy(void *unused)
 
 int main(int argc, char **argv)
 {
-	static const int ignored[] = {SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPIPE};
+	static const int ignored[] = {
+		SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO, SIGPIPE};
 	pthread_t thread;
 	char byte;
 
@@ -68,6 +69,8 @@ int main(int argc, char **argv)
 	stay_ms = atoi(argv[3]);
 	for (size_t i = 0; i < sizeof ignored / sizeof *ignored; i++)
 		signal(ignored[i], SIG_IGN);
+	pthread_attr_init(&detached);
+	pthread_attr_setdetachstate(&detached, PTHREAD_CREATE_DETACHED);
 	for (int i = 0; i < 3; i++)
 		pthread_create(&thread, NULL, busy, NULL);
 	while (read(0, &byte, 1) > 0)
