@@ -198,7 +198,9 @@ struct job_thread *job_scan_threads(struct job *job)
 	if (proc_scan_run(job->scan, &found, &n) < 0)
 		return NULL;
 	job->scanned_ns = clock_monotonic_ns();
-	job->scan_ns = clock_thread_ns() - begin_ns;
+	uint64_t took_ns = clock_thread_ns() - begin_ns;
+	job->scan_ns = took_ns < job->last_scan_ns ? took_ns : job->last_scan_ns;
+	job->last_scan_ns = took_ns;
 	ours = proc_scan_known(job->scan);
 	for (size_t i = 0; i < n; i++) {
 		if (roster_has(&job->roster, &found[i])) {

@@ -32,7 +32,9 @@ struct job {
 	uint32_t listed; /* how many of those the roster has taken */
 	bool warned_full;
 	/* Of the last scan: */
-	uint64_t scan_ns; /* the CPU time that it took, without meeting threads */
+	uint64_t last_scan_ns; /* the CPU time that it took, without meeting threads */
+	uint64_t
+		scan_ns; /* the same of the cheaper of the last two: new threads are read but once */
 	uint64_t scanned_ns; /* when it was, by CLOCK_MONOTONIC */
 	bool new_processes; /* it found some */
 };

@@ -58,8 +58,8 @@ int ledger_new(struct ledger **out)
 
 	if (ledger == NULL)
 		return -ENOMEM;
-	/* The numbers of CPUs can have gaps: leave room for them. */
 	ledger->spare = malloc(ENTRIES * sizeof *ledger->spare);
+	/* The numbers of CPUs can have gaps: leave room for them. */
 	ledger->words = cpus > 0 && cpus <= 512 ? 16 : CPUSET_WORDS;
 	size_t masks = ENTRIES * ledger->words * sizeof(uint64_t);
 	ledger->bytes = sizeof(struct header) + ENTRIES * sizeof(struct entry) + masks;

@@ -273,7 +273,8 @@ void policy_deinit(struct policy *policy);
 int policy_reserve(struct policy *policy, size_t threads);
 
 /* Decide. The first interval has to be a member interval. The decision, and all that it points to,
- * is valid until the next call for this policy. O(threads * moves + CPUs^2). */
+ * is valid until the next call for this policy. O(threads + CPUs log CPUs), for each swap the threads of
+ * two CPUs, and CPUs for each thread that is placed. */
 const struct policy_decision *policy_step(
 	struct policy *policy, const struct policy_observation *observation);
 

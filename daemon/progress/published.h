@@ -46,9 +46,8 @@ struct published_thread *published_entry(struct published *published, pid_t pid,
 
 /* For all threads, without the lock: is there any worker? */
 bool published_any(const struct published *published);
-/* For all threads: the role of a thread, and, if it is a worker, its updates, of which
- * there are no more than a trace can hold. The caller holds the lock, for as many look-ups as it
- * likes. */
+/* For all threads: the role of a thread, and, if it is a worker, its updates, at most as many as a
+ * trace can hold. The caller holds the lock, for as many look-ups as it likes. */
 enum policy_role published_look(
 	const struct published *published, pid_t pid, pid_t tid, uint64_t *updates);
 

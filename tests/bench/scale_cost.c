@@ -40,7 +40,7 @@ static void *sleep_until_end(void *unused)
 
 static void *be_busy(void *unused)
 {
-	for (volatile unsigned i = 0; i < UINT_MAX; i++)
+	for (volatile unsigned i = 0; i < UINT_MAX; i++) /* for ever */
 		i = 0;
 	return unused;
 }

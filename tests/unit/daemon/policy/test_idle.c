@@ -56,6 +56,9 @@ static void test_idle_when(void **state)
 	/* One long window is as good as many short ones. */
 	assert_true(policy_idle_update(&verdict, 0, 10000 * MS));
 	assert_true(verdict.idle);
+	assert_false(policy_idle_update(&verdict, 300 * MS, 10000 * MS));
+	assert_true(policy_idle_update(&verdict, 510 * MS, 10000 * MS));
+	assert_false(verdict.idle);
 }
 
 /* Each is sampled once in so many member intervals. One that begins to compute is found then. */
