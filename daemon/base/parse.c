@@ -184,3 +184,49 @@ int parse_positive(const char *text, double max, double *out)
 	*out = value;
 	return 0;
 }
+
+#define SPEED_LEAST 0.01
+#define SPEED_MOST 100.0
+#define SPEED_CHARS 32
+
+/* One word of the list: [COUNTx]SPEED. */
+static int parse_speed(const char *text, size_t length, int64_t *copies, double *speed)
+{
+	char word[SPEED_CHARS];
+	int rc = 0;
+
+	if (length >= sizeof(word))
+		return -EINVAL;
+	memcpy(word, text, length);
+	word[length] = '\0';
+	char *x = strchr(word, 'x');
+	*copies = 1;
+	if (x != NULL) {
+		*x = '\0';
+		rc = parse_integer(word, 1, INT32_MAX, copies);
+	}
+	if (rc == 0)
+		rc = parse_fraction(x != NULL ? x + 1 : word, SPEED_MOST, speed);
+	return rc == 0 && *speed < SPEED_LEAST ? -ERANGE : rc;
+}
+
+int parse_speeds(const char *text, size_t max, double *out, size_t *count)
+{
+	size_t stored = 0;
+
+	for (const char *at = text; at != NULL;) {
+		size_t length = strcspn(at, ",");
+		int64_t copies;
+		double speed;
+		int rc = parse_speed(at, length, &copies, &speed);
+		if (rc < 0)
+			return rc;
+		if ((uint64_t)copies > max - stored)
+			return -ERANGE;
+		while (copies-- > 0)
+			out[stored++] = speed;
+		at = at[length] == ',' ? at + length + 1 : NULL;
+	}
+	*count = stored;
+	return 0;
+}

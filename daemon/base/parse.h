@@ -9,6 +9,7 @@
 #ifndef BASE_PARSE_H
 #define BASE_PARSE_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 /* A time with its unit, such as "20ms", "0.5s", "500us"; units ns, us, ms, s, min. A number without
@@ -33,5 +34,11 @@ int parse_fraction(const char *text, double max, double *out);
 /* A number above 0, up to max, with or without an exponent, such as "1e-4". Returns 0, -EINVAL or
  * -ERANGE. */
 int parse_positive(const char *text, double max, double *out);
+
+/* Speeds of CPUs, one after the other, relative to each other: numbers from 0.01 to 100, separated by
+ * commas, each for one CPU or, after COUNTx, for several. "8x1,16x0.55" is 24 speeds. Stores up to
+ * max of them, and in *count how many there were. Returns 0, -EINVAL, or -ERANGE (a number out of
+ * range, or more than max speeds); then out[] is undefined, and *count unchanged. */
+int parse_speeds(const char *text, size_t max, double *out, size_t *count);
 
 #endif

@@ -225,9 +225,32 @@ static void positive_numbers(void **state)
 	assert_true(value == 25);
 }
 
+static void speeds(void **state)
+{
+	static const char *const refused[] = {"", ",", "1,", ",1", "1,,1", "x1", "2x", "2x2x1",
+		"1.5x1", "1 ", "1,-1", "1;1", "2x 1", "00000000000000000000000000000000001"};
+	static const char *const outside[] = {
+		"0", "0.009", "101", "1,0", "0x1", "-1x1", "25x1", "8x1,17x1", "99999999999x1"};
+	double speed[24];
+	size_t count = 77;
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(refused) / sizeof(refused[0]); i++)
+		if (parse_speeds(refused[i], 24, speed, &count) != -EINVAL || count != 77)
+			fail_msg("\"%s\" is taken", refused[i]);
+	for (size_t i = 0; i < sizeof(outside) / sizeof(outside[0]); i++)
+		if (parse_speeds(outside[i], 24, speed, &count) != -ERANGE || count != 77)
+			fail_msg("\"%s\" is taken", outside[i]);
+	assert_int_equal(parse_speeds("8x1,15x0.55,0.5", 24, speed, &count), 0);
+	assert_int_equal(count, 24);
+	assert_true(speed[0] == 1 && speed[7] == 1 && speed[8] == 0.55 && speed[22] == 0.55);
+	assert_true(speed[23] == 0.5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(speeds),
 		cmocka_unit_test(times),
 		cmocka_unit_test(long_times),
 		cmocka_unit_test(sizes),
