@@ -25,7 +25,8 @@ static void show_cpus(const struct teams *teams)
 	for (size_t i = 0; i < count; i++)
 		telemetry_cpus(t)[i] =
 			(struct telemetry_cpu){.os_cpu = teams->topology.cpu[i].os_cpu,
-				.domain = teams->topology.cpu[i].domain};
+				.domain = teams->topology.cpu[i].domain,
+				.speed = 1000};
 	telemetry_set32(&t->cpus, (uint32_t)count);
 }
 

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 #define TELEMETRY_MAGIC UINT64_C(0x656c6767756a0a01) /* "juggle" between two marks */
-#define TELEMETRY_VERSION 4
+#define TELEMETRY_VERSION 5
 #define TELEMETRY_CPUS 1024
 #define TELEMETRY_THREADS 16384
 #define TELEMETRY_PROGRESS 1024
@@ -52,6 +52,9 @@ enum { /* struct telemetry_progress, flags */
 struct telemetry_cpu {
 	int32_t os_cpu;
 	int32_t domain; /* index of the balancing domain */
+	/* In thousandths: how fast it is, of the fastest, as far as that is known beforehand; and the
+	 * share of its time that the hypervisor took lately. */
+	_Atomic uint32_t speed, stolen;
 };
 
 struct telemetry_thread {
@@ -141,11 +144,15 @@ struct telemetry {
 	/* What the last period followed from; 0: unknown. */
 	_Atomic uint64_t phase_ns; /* CPU time of a thread from barrier to barrier */
 	_Atomic uint64_t point_ns; /* CPU time of a balancing point */
+	char speeds[16]; /* where telemetry_cpu.speed comes from */
+	/* The control group's quota in thousandths of a CPU (0: none), and for how long the job's
+	 * threads were throttled by it. */
+	_Atomic uint64_t quota, throttled_ns;
 	/* struct telemetry_cpu cpu[cpu_capacity]; struct telemetry_thread thread[...];
 	 * struct telemetry_progress progress[...]; */
 };
 
-_Static_assert(sizeof(struct telemetry_cpu) == 8, "wire format");
+_Static_assert(sizeof(struct telemetry_cpu) == 16, "wire format");
 _Static_assert(sizeof(struct telemetry_thread) == 80, "wire format");
 _Static_assert(offsetof(struct telemetry, command) == 64, "wire format");
 _Static_assert(offsetof(struct telemetry, job_pid) == 384, "wire format");
@@ -155,7 +162,7 @@ _Static_assert(
 	offsetof(struct telemetry, progress_bytes) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(offsetof(struct telemetry, aside_ns) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(offsetof(struct telemetry, pace) == 768 + 8 * TELEMETRY_BUCKETS, "wire format");
-_Static_assert(sizeof(struct telemetry) == 976 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(sizeof(struct telemetry) == 1008 + 8 * TELEMETRY_BUCKETS, "wire format");
 
 /* The histogram of the cost of balancing points: buckets of 1/16 of a power of two, exact below 16
  * ns. telemetry_bucket_ns() returns the middle of a bucket. Pure. */

@@ -82,9 +82,11 @@ static inline void telemetry_file_damage(struct telemetry_file *file, struct inp
 		FIELD(telemetry, progress_bytes), FIELD(telemetry, progress_capacity),
 		FIELD(telemetry, progress_slots), FIELD(telemetry, aside_ns),
 		FIELD(telemetry, balance_ns), FIELD(telemetry, pace), FIELD(telemetry, phase_ns),
-		FIELD(telemetry, point_ns)};
-	static const struct field cpu[] = {
-		FIELD(telemetry_cpu, os_cpu), FIELD(telemetry_cpu, domain)};
+		FIELD(telemetry, point_ns), FIELD(telemetry, speeds), FIELD(telemetry, quota),
+		FIELD(telemetry, throttled_ns)};
+	static const struct field cpu[] = {FIELD(telemetry_cpu, os_cpu),
+		FIELD(telemetry_cpu, domain), FIELD(telemetry_cpu, speed),
+		FIELD(telemetry_cpu, stolen)};
 	static const struct field thread[] = {FIELD(telemetry_thread, flags),
 		FIELD(telemetry_thread, os_cpu), FIELD(telemetry_thread, tid),
 		FIELD(telemetry_thread, pid), FIELD(telemetry_thread, start_ticks),

@@ -75,7 +75,9 @@ static void set_cpus(struct telemetry *t, const struct telemetry_cpu *cpu, uint3
 /* A run of 4 s with a different value in every field. */
 static struct telemetry *telemetry_of_run(void)
 {
-	static const struct telemetry_cpu cpus[] = {{0, 0}, {2, 0}, {5, 1}, {1, 2}, {7, 2}};
+	static const struct telemetry_cpu cpus[] = {{.os_cpu = 0, .domain = 0},
+		{.os_cpu = 2, .domain = 0}, {.os_cpu = 5, .domain = 1}, {.os_cpu = 1, .domain = 2},
+		{.os_cpu = 7, .domain = 2}};
 	struct telemetry *t = new_telemetry();
 
 	snprintf(t->command, sizeof t->command, "./app -n 3 \"two words\"");
@@ -336,11 +338,17 @@ static void test_domains(void **state)
 		uint32_t count;
 		const char *cpus, *domains;
 	} cases[] = {
-		{{{0, 0}}, 0, "[]", "[]"},
-		{{{9, 0}}, 1, "[9]", "[[9]]"},
-		{{{3, 0}, {1, 0}, {2, 0}}, 3, "[3, 1, 2]", "[[3, 1, 2]]"},
-		{{{0, 0}, {4, 1}, {1, 2}, {5, 3}}, 4, "[0, 4, 1, 5]", "[[0], [4], [1], [5]]"},
-		{{{0, 4}, {1, 4}, {6, 7}}, 3, "[0, 1, 6]", "[[0, 1], [6]]"},
+		{{{.os_cpu = 0, .domain = 0}}, 0, "[]", "[]"},
+		{{{.os_cpu = 9, .domain = 0}}, 1, "[9]", "[[9]]"},
+		{{{.os_cpu = 3, .domain = 0}, {.os_cpu = 1, .domain = 0},
+			 {.os_cpu = 2, .domain = 0}},
+			3, "[3, 1, 2]", "[[3, 1, 2]]"},
+		{{{.os_cpu = 0, .domain = 0}, {.os_cpu = 4, .domain = 1},
+			 {.os_cpu = 1, .domain = 2}, {.os_cpu = 5, .domain = 3}},
+			4, "[0, 4, 1, 5]", "[[0], [4], [1], [5]]"},
+		{{{.os_cpu = 0, .domain = 4}, {.os_cpu = 1, .domain = 4},
+			 {.os_cpu = 6, .domain = 7}},
+			3, "[0, 1, 6]", "[[0, 1], [6]]"},
 	};
 	struct telemetry *t = new_telemetry();
 	(void)state;

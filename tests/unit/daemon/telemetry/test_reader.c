@@ -259,7 +259,7 @@ static void test_hostile_numbers(void **state)
 	ASSERT_BAD(total_bytes, TOTAL_BYTES + 1);
 	ASSERT_BAD(total_bytes, UINT64_MAX);
 	ASSERT_BAD(cpu_bytes, 0);
-	ASSERT_BAD(cpu_bytes, 16);
+	ASSERT_BAD(cpu_bytes, 8);
 	ASSERT_BAD(thread_bytes, 0);
 	ASSERT_BAD(thread_bytes, 128);
 	ASSERT_BAD(progress_bytes, 0);

@@ -41,7 +41,7 @@
 static void test_layout(void **state)
 {
 	(void)state;
-	assert_int_equal(TELEMETRY_VERSION, 4);
+	assert_int_equal(TELEMETRY_VERSION, 5);
 	assert_true(TELEMETRY_MAGIC == UINT64_C(0x656c6767756a0a01));
 	AT(magic, 0);
 	AT(version, 8);
@@ -87,10 +87,16 @@ static void test_layout(void **state)
 	AT(balance_ns, 3712);
 	AT(pace, 3840);
 	AT(phase_ns, 4032);
-	assert_int_equal(sizeof(struct telemetry), 4048);
+	AT(point_ns, 4040);
+	AT(speeds, 4048);
+	AT(quota, 4064);
+	AT(throttled_ns, 4072);
+	assert_int_equal(sizeof(struct telemetry), 4080);
 	assert_int_equal(offsetof(struct telemetry_cpu, os_cpu), 0);
 	assert_int_equal(offsetof(struct telemetry_cpu, domain), 4);
-	assert_int_equal(sizeof(struct telemetry_cpu), 8);
+	assert_int_equal(offsetof(struct telemetry_cpu, speed), 8);
+	assert_int_equal(offsetof(struct telemetry_cpu, stolen), 12);
+	assert_int_equal(sizeof(struct telemetry_cpu), 16);
 	THREAD_AT(flags, 0);
 	THREAD_AT(os_cpu, 4);
 	THREAD_AT(tid, 8);
@@ -250,7 +256,7 @@ static void test_create(void **state)
 	assert_true(t->magic == TELEMETRY_MAGIC);
 	assert_int_equal(t->version, TELEMETRY_VERSION);
 	assert_int_equal(t->header_bytes, sizeof *t);
-	assert_int_equal(t->cpu_bytes, 8);
+	assert_int_equal(t->cpu_bytes, 16);
 	assert_int_equal(t->thread_bytes, 80);
 	assert_int_equal(t->total_bytes, t->header_bytes + t->cpu_capacity * t->cpu_bytes +
 						 t->thread_capacity * t->thread_bytes +

@@ -83,8 +83,11 @@ static struct content *new_content(void)
 
 static void test_cpus(void **state)
 {
-	static const struct telemetry_cpu cpu[] = {
-		{7, 3}, {-1, 0}, {1, INT32_MAX}, {2, -5}, {7, 3}, {0, 1023}, {4, 1024}, {7, 3}};
+	static const struct telemetry_cpu cpu[] = {{.os_cpu = 7, .domain = 3},
+		{.os_cpu = -1, .domain = 0}, {.os_cpu = 1, .domain = INT32_MAX},
+		{.os_cpu = 2, .domain = -5}, {.os_cpu = 7, .domain = 3},
+		{.os_cpu = 0, .domain = 1023}, {.os_cpu = 4, .domain = 1024},
+		{.os_cpu = 7, .domain = 3}};
 	struct content *c = new_content();
 	struct live_sample sample;
 
