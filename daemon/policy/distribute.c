@@ -5,39 +5,46 @@
  */
 #include "daemon/policy/distribute.h"
 
-static void add(struct policy_thread *threads, size_t row, struct policy_cpu *cpu)
+#include <math.h>
+
+#include "daemon/policy/speeds.h"
+
+#define PLACE_MARGIN 1.1 /* an unused CPU has to promise that much more than a used one */
+
+static void add(struct policy_thread *threads, size_t row, struct policy_cpu *cpus, size_t j)
 {
-	threads[row].next = cpu->first;
-	cpu->first = (int32_t)row;
-	cpu->threads++;
+	threads[row].next = cpus[j].first;
+	cpus[j].first = (int32_t)row;
+	policy_occupy(cpus, j);
 }
 
 void policy_count(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {
 	for (size_t j = 0; j < m; j++) {
-		cpus[j].threads = 0;
+		cpus[j].threads = cpus[j].core_used = 0;
 		cpus[j].first = POLICY_NO_ROW;
 	}
 	for (size_t i = n; i-- > 0;)
 		if (threads[i].cpu != POLICY_NO_CPU)
-			add(threads, i, &cpus[threads[i].cpu]);
+			add(threads, i, cpus, (size_t)threads[i].cpu);
 }
 
-/* Does a CPU have fewer threads than another, or as many, and fewer of other jobs? CPUs that were
- * taken count as the fullest. */
-static bool emptier(const struct policy_cpu *cpu, const struct policy_cpu *than)
+/* Does a CPU have fewer threads than another, or as many, and more room for one? CPUs that were taken
+ * count as the fullest. */
+static bool emptier(const struct policy_cpu *cpus, size_t j, size_t than)
 {
-	if (cpu->taken != than->taken)
-		return than->taken;
-	return cpu->threads != than->threads ? cpu->threads < than->threads
-					     : cpu->neighbours < than->neighbours;
+	if (cpus[j].taken != cpus[than].taken)
+		return cpus[than].taken;
+	return cpus[j].threads != cpus[than].threads
+		       ? cpus[j].threads < cpus[than].threads
+		       : policy_room(cpus, j) > policy_room(cpus, than);
 }
 
 static size_t emptiest(const struct policy_cpu *cpus, size_t m)
 {
 	size_t best = 0;
 	for (size_t j = 1; j < m; j++)
-		if (emptier(&cpus[j], &cpus[best]))
+		if (emptier(cpus, j, best))
 			best = j;
 	return best;
 }
@@ -47,7 +54,7 @@ static size_t fullest(const struct policy_cpu *cpus, size_t m)
 {
 	size_t best = m;
 	for (size_t j = 0; j < m; j++)
-		if (!cpus[j].taken && (best == m || emptier(&cpus[best], &cpus[j])))
+		if (!cpus[j].taken && (best == m || emptier(cpus, best, j)))
 			best = j;
 	return best;
 }
@@ -60,14 +67,14 @@ void policy_place(struct policy_thread *threads, size_t n, struct policy_cpu *cp
 			continue;
 		size_t to = emptiest(cpus, m);
 		threads[i].cpu = (int32_t)to;
-		cpus[to].threads++;
+		policy_occupy(cpus, to);
 	}
 }
 
 /* Of the threads on a CPU take the one that is furthest behind. */
-static size_t take_furthest_behind(struct policy_thread *threads, struct policy_cpu *cpu)
+static size_t take_furthest_behind(struct policy_thread *threads, struct policy_cpu *cpus, size_t j)
 {
-	int32_t *pick = &cpu->first;
+	int32_t *pick = &cpus[j].first;
 
 	for (int32_t *link = pick; *link != POLICY_NO_ROW; link = &threads[*link].next) {
 		int64_t progress_ns = threads[*link].progress_ns,
@@ -77,16 +84,16 @@ static size_t take_furthest_behind(struct policy_thread *threads, struct policy_
 	}
 	size_t row = (size_t)*pick;
 	*pick = threads[row].next;
-	cpu->threads--;
+	policy_vacate(cpus, j);
 	return row;
 }
 
 static void move(struct policy_thread *threads, struct policy_cpu *cpus, size_t from, size_t to)
 {
-	size_t row = take_furthest_behind(threads, &cpus[from]);
+	size_t row = take_furthest_behind(threads, cpus, from);
 
 	threads[row].cpu = (int32_t)to;
-	add(threads, row, &cpus[to]);
+	add(threads, row, cpus, to);
 }
 
 void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
@@ -106,14 +113,64 @@ size_t policy_make_way(struct policy_thread *threads, size_t n, struct policy_cp
 	size_t moves = 0;
 
 	policy_count(threads, n, cpus, m);
-	/* Of the CPUs with most threads the one with most others, and likewise with the fewest. Each
-	 * round makes the one or the other emptier: m rounds suffice. */
+	/* Of the CPUs with most threads the one with the least room, and of those with the fewest
+	 * threads the one with the most. Each round makes the one or the other emptier: m rounds
+	 * suffice. */
 	for (size_t round = 0; round < m; round++) {
 		size_t from = fullest(cpus, m), to = emptiest(cpus, m);
 		if (cpus[from].threads != cpus[to].threads + 1 ||
-			cpus[from].neighbours <= cpus[to].neighbours)
+			policy_room(cpus, from) >= policy_room(cpus, to))
 			break;
 		move(threads, cpus, from, to);
+		moves++;
+	}
+	return moves;
+}
+
+/* The used CPU of a single thread that gives least, or m. */
+static size_t least_place(const struct policy_cpu *cpus, size_t m)
+{
+	size_t best = m;
+
+	for (size_t j = 0; j < m; j++)
+		if (cpus[j].threads == 1 && (best == m || cpus[j].potential < cpus[best].potential))
+			best = j;
+	return best;
+}
+
+/* What an unused CPU promises. */
+static double promise(const struct policy_cpu *cpus, size_t j)
+{
+	double speed = cpus[j].rated * (1 - cpus[j].stolen), room = policy_room(cpus, j);
+
+	return speed > 0 ? room * fmin(1, cpus[j].potential / speed) : 0;
+}
+
+static size_t best_unused(const struct policy_cpu *cpus, size_t m)
+{
+	size_t best = m;
+
+	for (size_t j = 0; j < m; j++)
+		if (cpus[j].threads == 0 && !cpus[j].taken &&
+			(best == m || promise(cpus, j) > promise(cpus, best)))
+			best = j;
+	return best;
+}
+
+size_t policy_take_places(
+	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
+{
+	size_t moves = 0;
+
+	policy_count(threads, n, cpus, m);
+	for (size_t round = 0; round < m; round++) {
+		size_t from = least_place(cpus, m), to = best_unused(cpus, m);
+		if (from == m || to == m ||
+			promise(cpus, to) <= PLACE_MARGIN * cpus[from].potential)
+			break;
+		move(threads, cpus, from, to);
+		/* So much is promised, and will be measured. */
+		cpus[to].potential = promise(cpus, to);
 		moves++;
 	}
 	return moves;

@@ -25,6 +25,8 @@ struct policy_kind {
 	size_t (*balance)(struct policy *policy);
 	/* Move extra threads out of the way of other jobs'. */
 	bool makes_way;
+	/* Progress is CPU time times the speed of the CPU, and threads go to the fastest CPUs. */
+	bool weighs_speeds;
 	/* Do without CPUs that others have taken; needs tickers. */
 	bool leaves_taken;
 	/* Keep to the user's period even while nothing moves, because it is how often users

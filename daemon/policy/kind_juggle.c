@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "daemon/policy/distribute.h"
+#include "daemon/policy/speeds.h"
 #include "daemon/policy/step.h"
 #include "daemon/policy/swap.h"
 
@@ -16,8 +17,24 @@ static bool short_yields(const struct policy *policy)
 {
 	double phase_ns = policy->phases.yields.phase_ns;
 
-	return phase_ns > 0 && !policy_turns_pay(phase_ns, policy_point_ns(policy),
-				       policy_computing(policy), (uint32_t)policy->m);
+	return phase_ns > 0 &&
+	       !policy_turns_pay(phase_ns, policy_point_ns(policy), policy_computing(policy),
+		       (uint32_t)policy->m, policy->chooser.turns_gain);
+}
+
+/* What turns gain by what is known of the CPUs. It changes with the number of threads. */
+static void know_turns(struct policy *policy)
+{
+	struct policy_chooser *chooser = &policy->chooser;
+	uint32_t threads = policy_computing(policy);
+
+	if (policy->turns.known && policy->turns.threads == threads)
+		return;
+	policy->turns.known = true;
+	policy->turns.threads = threads;
+	chooser->turns_gain = policy_turns_gain(policy->cpu, policy->m, threads);
+	chooser->speeds_differ = policy_speeds_differ(policy->cpu, policy->m);
+	policy_count(policy->thread, policy->n, policy->cpu, policy->m);
 }
 
 static void choose(struct policy *policy, const struct policy_observation *observation)
@@ -29,6 +46,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	chooser->subdomains = policy_subdomains_move(policy, observation);
 	if (!policy_is_complete(policy))
 		return;
+	know_turns(policy);
 	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {
 		policy_enter(policy, chooser->regime, now_ns);
 	} else if (policy_swaps(policy) !=
@@ -59,9 +77,13 @@ static size_t balance(struct policy *policy)
 	uint64_t elapsed_ns = policy->decision.elapsed_ns;
 	struct policy_swap_params params =
 		policy_swap_defaults(policy->params.margin_ns, elapsed_ns);
+	size_t moved = 0;
 
-	return policy_swap(&params, elapsed_ns, policy->thread, policy->n, policy->cpu, policy->m,
-		policy->order);
+	if (policy->chooser.reason == POLICY_REASON_UNEQUAL)
+		moved = policy_take_places(policy->thread, policy->n, policy->cpu, policy->m);
+	return moved > 0 ? moved
+			 : policy_swap(&params, elapsed_ns, policy->thread, policy->n, policy->cpu,
+				   policy->m, policy->order);
 }
 
 const struct policy_kind policy_kind_juggle = {
@@ -69,6 +91,7 @@ const struct policy_kind policy_kind_juggle = {
 	.summary = "keep all threads at the same rate",
 	.windows = true,
 	.makes_way = true,
+	.weighs_speeds = true,
 	.leaves_taken = true,
 	.choose = choose,
 	.balance = balance,

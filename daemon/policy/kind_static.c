@@ -18,5 +18,6 @@ const struct policy_kind policy_kind_static = {
 	.name = "static",
 	.summary = "distribute once, never move",
 	.choose = policy_choose_once,
+	.weighs_speeds = true,
 	.keeps_period = true,
 };

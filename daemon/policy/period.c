@@ -52,6 +52,8 @@ const char *policy_pace_text(enum policy_pace pace)
 		return "no thread had to be moved";
 	case POLICY_PACE_COST:
 		return "points are costly";
+	case POLICY_PACE_SHORT:
+		return "phases too short for turns";
 	}
 	return "unknown";
 }
@@ -66,14 +68,14 @@ double policy_best_period_ns(double phase_ns, double point_ns, uint32_t n, uint3
 	return fmin(best_ns, POLICY_PERIOD_MOST_NS);
 }
 
-bool policy_turns_pay(double phase_ns, double point_ns, uint32_t n, uint32_t m)
+bool policy_turns_pay(double phase_ns, double point_ns, uint32_t n, uint32_t m, double gain)
 {
-	double each = (double)n / m, wall_ns = phase_ns * each;
+	double wall_ns = phase_ns * fmax(1, (double)n / m);
 	double period_ns = policy_best_period_ns(phase_ns, point_ns, n, m);
 	double points_ns = POINT_LOSS * point_ns * wall_ns / (m * period_ns);
 	double last_turn_ns = period_ns / 4;
 
-	return n <= m || n % m == 0 || points_ns + last_turn_ns < (ceil(each) - each) * phase_ns;
+	return gain <= 0 || points_ns + last_turn_ns < gain * wall_ns;
 }
 
 static uint64_t longer(uint64_t a_ns, uint64_t b_ns)
@@ -116,6 +118,24 @@ double policy_point_ns(const struct policy *policy)
 	return policy->points > 0 ? policy->point_ns : POLICY_POINT_NS;
 }
 
+/* What follows from the phases. Where CPUs differ in speed, threads have their places even where there
+ * is no time for two turns in a phase. */
+static double phases_period_ns(struct policy *policy, double phase_ns)
+{
+	uint32_t n = policy_computing(policy), m = (uint32_t)policy->m;
+	double point_ns = policy_point_ns(policy);
+	double period_ns = policy_best_period_ns(phase_ns, point_ns, n, m);
+
+	policy->decision.phase_ns = phase_ns;
+	policy->decision.point_ns = point_ns;
+	if (!policy->chooser.speeds_differ ||
+		(phase_ns * fmax(1, (double)n / m) >= 2 * period_ns &&
+			policy_turns_pay(phase_ns, point_ns, n, m, policy->chooser.turns_gain)))
+		return period_ns;
+	policy->decision.pace = POLICY_PACE_SHORT;
+	return POLICY_PERIOD_MOST_NS;
+}
+
 static uint64_t auto_period_ns(struct policy *policy)
 {
 	const struct policy_chooser *chooser = &policy->chooser;
@@ -128,10 +148,7 @@ static uint64_t auto_period_ns(struct policy *policy)
 	*pace = POLICY_PACE_UNKNOWN;
 	if (phase_ns > 0) {
 		*pace = sleeps ? POLICY_PACE_SLEEPS : POLICY_PACE_YIELDS;
-		policy->decision.phase_ns = phase_ns;
-		policy->decision.point_ns = policy_point_ns(policy);
-		period_ns = policy_best_period_ns(phase_ns, policy->decision.point_ns,
-			policy_computing(policy), (uint32_t)policy->m);
+		period_ns = phases_period_ns(policy, phase_ns);
 	}
 	double least_ns =
 		policy_point_ns(policy) * fmax((double)POINT_REST / policy->m, POINT_REST_LEAST);

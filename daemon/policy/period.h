@@ -15,8 +15,9 @@ enum policy_pace {
 	POLICY_PACE_YIELDS, /* the same with yields */
 	POLICY_PACE_QUIET, /* longer, since nothing had to be moved for long */
 	POLICY_PACE_COST, /* longer, since a point takes long */
+	POLICY_PACE_SHORT, /* the longest: threads are where they should be, and phases too short for turns */
 };
-enum { POLICY_PACES = POLICY_PACE_COST + 1 };
+enum { POLICY_PACES = POLICY_PACE_SHORT + 1 };
 /* The pace in words; "unknown" for any other value. */
 const char *policy_pace_text(enum policy_pace pace);
 
@@ -30,8 +31,9 @@ const char *policy_pace_text(enum policy_pace pace);
  * (e), point_ns the CPU time of a balancing point; n threads on m > 0 CPUs. */
 double policy_best_period_ns(double phase_ns, double point_ns, uint32_t n, uint32_t m);
 
-/* With that period, is what turns gain in a phase more than what they cost? True for n <= m and for
- * multiples of m, too: there turns gain only beside other work, and how much can't be known. */
-bool policy_turns_pay(double phase_ns, double point_ns, uint32_t n, uint32_t m);
+/* With that period, is what turns gain in a phase more than what they cost? gain is that of perfect
+ * turns (policy_turns_gain()). True where it is 0, too: there turns gain only beside other work, and how
+ * much can't be known. */
+bool policy_turns_pay(double phase_ns, double point_ns, uint32_t n, uint32_t m, double gain);
 
 #endif

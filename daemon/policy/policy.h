@@ -113,6 +113,8 @@ struct policy_observation {
 	const struct policy_domain *domain; /* all of them, this one included */
 	/* By CPU: threads that older balancers of other jobs confine to it. NULL: none. */
 	const uint32_t *neighbours;
+	/* By CPU: thousandths of its time that the hypervisor took lately. NULL: none. */
+	const uint32_t *stolen;
 	/* By CPU: has its ticker run since the interval before? NULL where there are no tickers. */
 	const uint32_t *ticked;
 	bool may_hand_over; /* false: new threads stay in this domain */
@@ -139,6 +141,7 @@ struct policy_decision {
 	enum policy_reason reason;
 	bool changed; /* the regime differs from the one before */
 	bool neighbours_changed; /* so does the number of others' threads on some CPU */
+	bool stolen_changed; /* so does what the hypervisor takes of some CPU */
 	const struct policy_move *move;
 	size_t moves;
 	const struct policy_handover *handover;
@@ -162,6 +165,12 @@ struct policy_cpu {
 	uint32_t threads; /* confined to it */
 	int32_t first; /* the row of one of them, or POLICY_NO_ROW; see policy_count() */
 	uint32_t neighbours; /* of other jobs, which this one makes way for */
+	/* What is known of its speed beforehand: */
+	double rated; /* of the fastest CPU: 1 */
+	int32_t core; /* the index of the first CPU of its core */
+	uint32_t core_used; /* of such a first CPU: how many CPUs of the core have threads */
+	double stolen; /* share of its time that the hypervisor takes */
+	double potential; /* what it gave a thread alone when it was last used, or might by now */
 	/* Decided: it needs a ticker. Threads that spin there take turns more often then; and it shows
 	 * that the CPU has not been taken. */
 	bool tick;
@@ -249,6 +258,10 @@ struct policy {
 	uint64_t reason_ns; /* ... and since when */
 	struct policy_chooser chooser;
 	struct {
+		uint32_t threads; /* for so many */
+		bool known;
+	} turns; /* for which chooser.turns_gain was computed */
+	struct {
 		bool open; /* else one may open at start_ns */
 		bool due; /* it opens or closes in the next interval */
 		uint64_t start_ns, run_ns, wait_ns;
@@ -271,6 +284,10 @@ int policy_init(struct policy *policy, const struct policy_params *params, const
 void policy_deinit(struct policy *policy);
 /* Make room for that many rows. Returns 0, or -ENOMEM with everything as it was. */
 int policy_reserve(struct policy *policy, size_t threads);
+
+/* Speeds of the CPUs in thousandths of the fastest one's, above 0; and which of them share a core: those
+ * with equal numbers. Without this call all count as equal. Call it before the first step. */
+void policy_rate(struct policy *policy, const uint32_t *speed, const int32_t *core);
 
 /* Decide. The first interval has to be a member interval. The decision, and all that it points to,
  * is valid until the next call for this policy. O(threads + CPUs log CPUs), for each swap the threads of

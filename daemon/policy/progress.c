@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The progress of each thread. CPU time counts as it is. Instructions, and the updates that workers
- * of libprogress count (the paper proposes both in Section 7), are converted to time at their mean
- * rate, so that margins keep their meaning.
+ * The progress of each thread: CPU time times the speed of the CPU, of the fastest one's. Instructions,
+ * and the updates that workers of libprogress count (the paper proposes both in Section 7), are
+ * converted to time at their mean rate, so that margins keep their meaning.
  *
  * Updates show the progress of a thread, but not the speed of its CPU, since an update of one
  * worker may take longer than that of another. So gain_ns, from which speeds follow, leaves them
@@ -11,6 +11,9 @@
 #include "daemon/policy/step.h"
 
 #include <math.h>
+
+#include "daemon/policy/kind.h"
+#include "daemon/policy/speeds.h"
 
 #define UPDATE_PERIODS 64 /* over which the time of an update is smoothed */
 
@@ -34,9 +37,27 @@ static void take_wait(
 	thread->starved_ns = 0;
 }
 
+/* The progress that so much CPU time is on that CPU. */
+static uint64_t weigh(const struct policy *policy, int32_t cpu, uint64_t ns)
+{
+	double rate = cpu != POLICY_NO_CPU ? policy_rate_of(policy->cpu, (size_t)cpu) : 1;
+
+	return rate < 1 ? (uint64_t)((double)ns * rate) : ns;
+}
+
+/* Where the thread is left to the kernel, nobody knows on which CPUs it ran. */
+static uint64_t gain_of(const struct policy *policy, const struct policy_thread *thread)
+{
+	if (!policy->params.kind->weighs_speeds || policy->params.by_work ||
+		thread->left_ns > thread->run_ns)
+		return thread->work;
+	return weigh(policy, thread->left_cpu, thread->left_ns) +
+	       weigh(policy, thread->cpu_before, thread->run_ns - thread->left_ns);
+}
+
 /* What a thread did since its last sample. Returns how long ago that was. */
-static uint64_t take_times(
-	struct policy_thread *thread, const struct policy_sight *sight, uint64_t now_ns)
+static uint64_t take_times(const struct policy *policy, struct policy_thread *thread,
+	const struct policy_sight *sight, uint64_t now_ns)
 {
 	uint64_t elapsed_ns = 0;
 
@@ -44,9 +65,10 @@ static uint64_t take_times(
 		thread->run_ns = sight->run_ns - thread->total_run_ns;
 		thread->wait_ns = sight->wait_ns - thread->total_wait_ns;
 		thread->slices = sight->slices - thread->total_slices;
-		thread->work = thread->gain_ns = sight->work - thread->total_work;
+		thread->work = sight->work - thread->total_work;
 		if (sight->moved_run_ns > thread->total_run_ns)
 			thread->left_ns = sight->moved_run_ns - thread->total_run_ns;
+		thread->gain_ns = gain_of(policy, thread);
 		elapsed_ns = now_ns - thread->seen_ns;
 		take_wait(thread, sight, elapsed_ns);
 		thread->stands = thread->wait_ns > 0 && thread->run_ns <= thread->left_ns;
@@ -169,7 +191,7 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 			continue;
 		}
 		if (sight->news & POLICY_TIMES)
-			elapsed_ns = take_times(thread, sight, now_ns);
+			elapsed_ns = take_times(policy, thread, sight, now_ns);
 		take_updates(thread, sight);
 		/* A compute thread that waits for a CPU does not sleep. */
 		policy_idle_update(&thread->idle,

@@ -33,6 +33,8 @@
 #define SLOWER_FIRST 0.3
 /* Where perfect turns would gain no more than this, and threads sleep, the job begins aside. */
 #define TURNS_LEAST 0.15
+/* With no more threads than CPUs: CPUs on which turns gain that much are unequal. */
+#define UNEQUAL_LEAST 0.03
 
 void policy_regime_init(struct policy_chooser *chooser, bool always)
 {
@@ -71,6 +73,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "threads that sleep, and nothing was tried yet";
 	case POLICY_REASON_SHORT:
 		return "phases too short to take turns in";
+	case POLICY_REASON_UNEQUAL:
+		return "CPUs of unequal speed";
 	case POLICY_REASON_SUBDOMAINS:
 		return "a CPU for each thread, and subdomains move instead";
 	}
@@ -117,20 +121,30 @@ static double gain_of(const struct policy_chooser *chooser)
 	return chooser->arm[POLICY_BALANCE].busy - chooser->arm[POLICY_ASIDE].busy;
 }
 
-/* What perfect turns gain over threads that keep to their CPUs: Section 3 of the paper. Beside other
- * work, which can't be known here, it may be more. */
-static double turns_gain(uint32_t threads, uint32_t cpus)
+/* What perfect turns gain over threads that keep to their CPUs: Section 3 of the paper. With a CPU for
+ * each thread it depends on other work, which can't be known here. */
+static double turns_gain(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
 {
-	double each = (double)threads / cpus;
+	return threads > cpus ? chooser->turns_gain : 1;
+}
 
-	return threads > cpus ? ceil(each) / each - 1 : 1;
+/* Do threads gain by being on the right CPUs, because of the CPUs' speeds, or by turns on them? The
+ * latter may be so on CPUs of equal speed, too, where some share a core. */
+static bool unequal(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
+{
+	bool turns = chooser->turns_gain > UNEQUAL_LEAST;
+
+	if (threads == 0 || threads == cpus)
+		return threads > 0 && turns;
+	return chooser->speeds_differ || (threads < cpus && turns);
 }
 
 /* The regime of threads that sleep, before trials. */
-static enum policy_regime begins_with(const struct policy_window *window)
+static enum policy_regime begins_with(
+	const struct policy_chooser *chooser, const struct policy_window *window)
 {
-	return turns_gain(window->threads, window->cpus) > TURNS_LEAST ? POLICY_BALANCE
-								       : POLICY_ASIDE;
+	return turns_gain(chooser, window->threads, window->cpus) > TURNS_LEAST ? POLICY_BALANCE
+										: POLICY_ASIDE;
 }
 
 static bool goes_by_trials(enum policy_reason reason)
@@ -171,7 +185,7 @@ static bool can_pay(const struct policy_chooser *chooser, uint64_t window_ns,
 	const struct policy_window *window)
 {
 	bool tried = chooser->arm[0].weight > 0 && chooser->arm[1].weight > 0;
-	double turns = turns_gain(window->threads, window->cpus);
+	double turns = turns_gain(chooser, window->threads, window->cpus);
 	double slower = tried ? fabs(gain_of(chooser)) : SLOWER_FIRST * turns;
 
 	return chooser->trials_ns + slower * (double)window_ns <=
@@ -188,7 +202,7 @@ static bool awake(struct policy_chooser *chooser, const struct policy_window *wi
 		chooser->short_wait--;
 		return false;
 	}
-	if (yields && !chooser->always && window->short_yields &&
+	if (yields && !chooser->always && !chooser->speeds_differ && window->short_yields &&
 		chooser->regime == POLICY_BALANCE) {
 		chooser->short_gap = chooser->short_gap == 0 ? GAP_LEAST : chooser->short_gap * 2;
 		if (chooser->short_gap > SHORT_GAP_MOST)
@@ -198,7 +212,9 @@ static bool awake(struct policy_chooser *chooser, const struct policy_window *wi
 	} else {
 		if (chooser->regime == POLICY_BALANCE)
 			chooser->short_gap = 0;
-		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_NEVER_IDLE);
+		changed = settle(chooser, POLICY_BALANCE,
+			unequal(chooser, window->threads, window->cpus) ? POLICY_REASON_UNEQUAL
+									: POLICY_REASON_NEVER_IDLE);
 	}
 	chooser->yields = yields;
 	chooser->spins = !yields;
@@ -223,16 +239,23 @@ uint64_t policy_regime_window_ns(const struct policy_chooser *chooser)
 
 bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
 {
-	if (threads < cpus || threads == 0)
+	bool uneven = unequal(chooser, threads, cpus);
+
+	if (threads == 0 || (threads < cpus && !uneven))
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
 	if (chooser->subdomains && threads == cpus)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_SUBDOMAINS);
-	if (chooser->reason == POLICY_REASON_SUBDOMAINS)
+	if (chooser->reason == POLICY_REASON_SUBDOMAINS ||
+		(chooser->reason == POLICY_REASON_UNEQUAL && !uneven))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
+	if (uneven &&
+		(chooser->reason == POLICY_REASON_START || chooser->reason == POLICY_REASON_FEW ||
+			chooser->reason == POLICY_REASON_NO_CONTEST))
+		return settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
 	/* There are more threads than CPUs now. Every millisecond of an uneven distribution is
 	 * lost, so balance; a trial follows soon. */
 	if (threads > cpus && chooser->regime == POLICY_ASIDE &&
-		(chooser->always || turns_gain(threads, cpus) > TURNS_LEAST) &&
+		(chooser->always || turns_gain(chooser, threads, cpus) > TURNS_LEAST) &&
 		(chooser->reason == POLICY_REASON_START || chooser->reason == POLICY_REASON_FEW))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
 	return false;
@@ -241,15 +264,16 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window)
 {
 	double elapsed = (double)window->elapsed_ns;
+	bool uneven = unequal(chooser, window->threads, window->cpus);
 
 	if (window->elapsed_ns == 0)
 		return false;
 	chooser->elapsed_ns += window->elapsed_ns;
-	if (window->threads < window->cpus || window->threads == 0)
+	if (window->threads == 0 || (window->threads < window->cpus && !uneven))
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
 	if (chooser->subdomains && window->threads == window->cpus)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_SUBDOMAINS);
-	if (!chooser->always && !window->taken && window->threads == window->cpus &&
+	if (!chooser->always && !window->taken && !uneven && window->threads == window->cpus &&
 		(double)window->wait_ns < WAIT_SHARE * elapsed * window->threads)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_NO_CONTEST);
 	double rate = window->sleeps / elapsed * 1e9;
@@ -261,10 +285,12 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	chooser->yields = chooser->spins = false;
 	if (chooser->always)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_OPTION);
-	if (window->phase_ns > 0 && window->phase_ns < SHORT_NS)
+	if (window->phase_ns > 0 && window->phase_ns < SHORT_NS && !chooser->speeds_differ)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
+	if (uneven)
+		return settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
 	if (chooser->sleep_rate * LONG_WINDOW_NS < WINDOW_SLEEPS * 1e9)
-		return settle(chooser, begins_with(window), POLICY_REASON_LONG);
+		return settle(chooser, begins_with(chooser, window), POLICY_REASON_LONG);
 
 	/* Another part of the program has begun: try again soon. */
 	if (!chooser->trial && chooser->window_sleep_rate > 0 &&
@@ -283,7 +309,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		return decide(chooser, window->elapsed_ns);
 	}
 	if (!goes_by_trials(chooser->reason)) { /* it has only just begun to */
-		chooser->settled = begins_with(window);
+		chooser->settled = begins_with(chooser, window);
 		return change(chooser, chooser->settled, POLICY_REASON_UNTRIED);
 	}
 	/* A window that was longer than it had to be counts as several. */

@@ -25,8 +25,9 @@ enum policy_reason {
 	POLICY_REASON_SUBDOMAINS, /* work moves between the threads, each on a CPU of its own */
 	POLICY_REASON_UNTRIED, /* they sleep, and no trial has been made yet */
 	POLICY_REASON_SHORT, /* they sleep or yield so often that there is no time for turns */
+	POLICY_REASON_UNEQUAL, /* no more threads than CPUs, and these differ in speed */
 };
-enum { POLICY_REASONS = POLICY_REASON_SHORT + 1 };
+enum { POLICY_REASONS = POLICY_REASON_UNEQUAL + 1 };
 /* The reason in words; "unknown" for any other value. */
 const char *policy_reason_text(enum policy_reason reason);
 
@@ -56,6 +57,10 @@ struct policy_chooser {
 	/* Set by the caller: all compute threads are workers between whom subdomains move (PLB).
 	 * With a CPU for each, they are placed and then stay. */
 	bool subdomains;
+	/* Set by the caller, by what is known of the CPUs: do they differ in speed, and what do perfect
+	 * turns gain over threads that keep to their CPUs? */
+	bool speeds_differ;
+	double turns_gain;
 	struct policy_arm arm[2]; /* by enum policy_regime */
 	enum policy_regime regime; /* now */
 	enum policy_regime settled; /* between trials */
@@ -89,7 +94,9 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
  * between yields can't be told from longer ones meanwhile, it is balanced for a window now and then.
  * For any other job the share of the CPUs' time that it uses is its speed, beside other jobs, too,
  * and trials of both regimes decide. Each lasts for one window. Their gap grows while the outcome is
- * clear, and they may cost the job 5 ms and 0.5 % of its time. Where phases are so long that a trial
+ * clear, and they may cost the job 5 ms and 0.5 % of its time. Where CPUs differ in speed, a job of no more
+ * threads than CPUs is balanced, as these shares say nothing of it; and phases too short for turns are
+ * no reason to stand aside, as threads still have to be on the right CPUs. Where phases are so long that a trial
  * would take seconds, there is none, and the job is balanced. Windows should leave out the first
  * moments after a change. Returns true when the regime changed. */
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);

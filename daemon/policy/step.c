@@ -31,8 +31,22 @@ int policy_init(struct policy *policy, const struct policy_params *params, const
 		return -ENOMEM;
 	}
 	for (size_t j = 0; j < count; j++)
-		policy->cpu[j].os_cpu = os_cpu[j];
+		policy->cpu[j] = (struct policy_cpu){
+			.os_cpu = os_cpu[j], .rated = 1, .core = (int32_t)j, .potential = 1};
 	return 0;
+}
+
+void policy_rate(struct policy *policy, const uint32_t *speed, const int32_t *core)
+{
+	if (!policy->params.kind->weighs_speeds)
+		return;
+	for (size_t j = 0; j < policy->m; j++) {
+		size_t first = 0;
+		while (core[first] != core[j])
+			first++;
+		policy->cpu[j].core = (int32_t)first;
+		policy->cpu[j].rated = policy->cpu[j].potential = speed[j] / 1000.0;
+	}
 }
 
 void policy_deinit(struct policy *policy)
@@ -150,6 +164,22 @@ static bool take_neighbours(struct policy *policy, const uint32_t *neighbours)
 	return changed;
 }
 
+/* Likewise. What turns gain follows from it. */
+static bool take_stolen(struct policy *policy, const uint32_t *stolen)
+{
+	bool weighs = policy->params.kind->weighs_speeds, changed = false;
+
+	for (size_t j = 0; j < policy->m; j++) {
+		uint32_t thousandths = weighs && stolen != NULL ? stolen[j] : 0;
+		double now = thousandths < 1000 ? thousandths / 1000.0 : 0.999;
+		changed |= now != policy->cpu[j].stolen;
+		policy->cpu[j].stolen = now;
+	}
+	if (changed)
+		policy->turns.known = false;
+	return changed;
+}
+
 static void begin(struct policy *policy, const struct policy_observation *observation)
 {
 	size_t n =
@@ -166,7 +196,8 @@ static void begin(struct policy *policy, const struct policy_observation *observ
 			.handover = policy->handover,
 			.domain = policy->domain,
 			.members = policy->decision.members_next,
-			.neighbours_changed = take_neighbours(policy, observation->neighbours)};
+			.neighbours_changed = take_neighbours(policy, observation->neighbours),
+			.stolen_changed = take_stolen(policy, observation->stolen)};
 	policy->last_ns = observation->now_ns;
 }
 

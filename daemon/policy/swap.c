@@ -9,8 +9,10 @@
 #include <stdlib.h>
 
 #include "daemon/policy/distribute.h"
+#include "daemon/policy/speeds.h"
 
 #define NEAR 5 /* speed margins */
+#define FORGET_NS 1e9 /* what disturbed a CPU that is not used is forgotten over that long */
 
 static uint32_t one_more(uint32_t periods, const struct policy_swap_params *params)
 {
@@ -73,8 +75,14 @@ static void measure_cpus(const struct policy_swap_params *params, uint64_t elaps
 		if (cpu->ran > cpu->runnable)
 			cpu->runnable = cpu->ran;
 		/* Its threads slept nearly all the time: take what it could have given them. */
-		double share = cpu->runnable < 1.0 / 64 ? 1 : cpu->gained / cpu->runnable;
+		double share = cpu->runnable < 1.0 / 64 ? policy_rate_of(cpus, j)
+							: cpu->gained / cpu->runnable;
 		cpu->speed = cpu->threads > 0 ? elapsed * share / cpu->threads : 0;
+		if (cpu->threads > 0)
+			cpu->potential = share;
+		else
+			cpu->potential +=
+				(cpu->rated - cpu->potential) * fmin(1, elapsed / FORGET_NS);
 	}
 }
 

@@ -251,8 +251,12 @@ static void step_cpu(struct threads_sim *sim, uint32_t cpu)
 		else if (isinf(sim->pull))
 			sim->pull = sim->now + half * jitter_next(&sim->kernel_jitter, 1);
 	}
-	if (sim->computing == 0)
-		end_phase(sim);
+	if (sim->computing > 0)
+		return;
+	/* Whoever comes last does not sleep. It may be another thread of this CPU: means are right. */
+	if (sim->params.barrier == THREADS_BLOCK)
+		sim->thread[sim->cpu[cpu].first].sleeps--;
+	end_phase(sim);
 }
 
 bool threads_run(struct threads_sim *sim, uint64_t until_ns)

@@ -72,6 +72,7 @@ struct threads_params {
 	bool joint; /* one pool instead of domains */
 	/* For policies: */
 	bool by_work; /* the policy sees the work done, as by counting instructions (perf) */
+	bool untold; /* the policy does not know the speeds of the CPUs */
 	bool period_auto; /* the policy chooses its period; period_ns is the shortest */
 	bool always; /* as juggle --always */
 	bool idle_auto; /* as --idle auto: threads that sleep for long are idle; false: none is */

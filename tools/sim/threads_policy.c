@@ -6,7 +6,32 @@
 #include "tools/sim/threads_internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
+
+/* Tell the policy how fast its CPUs are. Each is a core. Returns 0 or -ENOMEM. */
+static int tell_speeds(const struct threads_sim *sim, struct sim_pool *pool)
+{
+	uint32_t *speed = calloc(pool->m, sizeof *speed);
+	int32_t *core = calloc(pool->m, sizeof *core);
+	double most = 0;
+
+	if (speed == NULL || core == NULL) {
+		free(speed);
+		free(core);
+		return -ENOMEM;
+	}
+	for (uint32_t j = 0; j < sim->m; j++)
+		most = fmax(most, sim->cpu[j].speed);
+	for (uint32_t j = 0; j < pool->m; j++) {
+		speed[j] = (uint32_t)fmax(1, round(1000 * sim->cpu[pool->cpu[j]].speed / most));
+		core[j] = (int32_t)j;
+	}
+	policy_rate(&pool->policy, speed, core);
+	free(speed);
+	free(core);
+	return 0;
+}
 
 int pool_policy_init(struct threads_sim *sim, struct sim_pool *pool)
 {
@@ -32,6 +57,8 @@ int pool_policy_init(struct threads_sim *sim, struct sim_pool *pool)
 		r = policy_init(&pool->policy, &policy, number, pool->m);
 	}
 	free(number);
+	if (r == 0 && !params->untold)
+		r = tell_speeds(sim, pool);
 	if (r == 0)
 		r = policy_reserve(&pool->policy, pool->n);
 	/* All threads are there from the start, and known to compute. */

@@ -20,6 +20,18 @@ struct domain {
 	uint32_t order[2 * M_MAX];
 };
 
+/* Of equal CPUs, with rows that are all zero. */
+static inline struct domain domain_of(size_t n, size_t m)
+{
+	struct domain d = {.n = n, .m = m};
+
+	for (size_t j = 0; j < M_MAX; j++) {
+		d.cpu[j].rated = d.cpu[j].potential = 1;
+		d.cpu[j].core = (int32_t)j;
+	}
+	return d;
+}
+
 static inline void count_threads(const struct domain *d, uint32_t *count)
 {
 	memset(count, 0, M_MAX * sizeof *count);

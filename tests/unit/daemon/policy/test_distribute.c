@@ -21,8 +21,8 @@ static void test_place_even(void **state)
 	(void)state;
 
 	for (int round = 0; round < 3000; round++) {
-		struct domain d = {.n = (size_t)random_int(&seed, 0, N_MAX),
-			.m = (size_t)random_int(&seed, 1, M_MAX)};
+		struct domain d = domain_of(
+			(size_t)random_int(&seed, 0, N_MAX), (size_t)random_int(&seed, 1, M_MAX));
 		/* In two steps, as threads are found. */
 		size_t all = d.n, first = (size_t)random_int(&seed, 0, (int64_t)all);
 		for (size_t i = 0; i < all; i++)
@@ -48,7 +48,7 @@ static void test_place_even(void **state)
 
 static void test_place_lowest_first(void **state)
 {
-	struct domain d = {.n = 5, .m = 3};
+	struct domain d = domain_of(5, 3);
 	(void)state;
 
 	for (size_t i = 0; i < d.n; i++)
@@ -69,7 +69,7 @@ static void test_place_lowest_first(void **state)
 /* Among CPUs with as few threads, the one with fewer neighbours. */
 static void test_place_by_neighbours(void **state)
 {
-	struct domain d = {.n = 5, .m = 3};
+	struct domain d = domain_of(5, 3);
 	const int32_t expected[] = {1, 2, 0, 1, 2};
 	(void)state;
 
@@ -90,8 +90,8 @@ static void test_make_way(void **state)
 	(void)state;
 
 	for (int round = 0; round < 3000; round++) {
-		struct domain d = {.n = (size_t)random_int(&seed, 0, N_MAX),
-			.m = (size_t)random_int(&seed, 1, M_MAX)};
+		struct domain d = domain_of(
+			(size_t)random_int(&seed, 0, N_MAX), (size_t)random_int(&seed, 1, M_MAX));
 		uint32_t count[M_MAX];
 		for (size_t i = 0; i < d.n; i++)
 			d.thread[i] =
@@ -140,8 +140,8 @@ static void test_even_out(void **state)
 	(void)state;
 
 	for (int round = 0; round < 3000; round++) {
-		struct domain d = {.n = (size_t)random_int(&seed, 0, N_MAX),
-			.m = (size_t)random_int(&seed, 1, M_MAX)};
+		struct domain d = domain_of(
+			(size_t)random_int(&seed, 0, N_MAX), (size_t)random_int(&seed, 1, M_MAX));
 		for (size_t i = 0; i < d.n; i++) {
 			d.thread[i].cpu = (int32_t)random_int(&seed, -1, (int64_t)d.m - 1);
 			d.thread[i].progress_ns = random_int(&seed, -100, 100);

@@ -154,19 +154,21 @@ static void test_turns_pay(void **unused)
 {
 	static const struct {
 		uint32_t n, m;
+		double gain; /* of perfect turns */
 		double from_ms; /* the shortest phase in which they do, to 0.5 ms; 0: any */
-	} cases[] = {{3, 2, 1.5}, {5, 2, 2.5}, {7, 2, 4.5}, {5, 4, 1}, {65, 64, 1}, {2, 2, 0},
-		{1, 2, 0}, {4, 2, 0}};
+	} cases[] = {{3, 2, 1. / 3, 1.5}, {5, 2, 0.2, 2.5}, {7, 2, 1. / 7, 4.5}, {5, 4, 0.6, 1},
+		{65, 64, 63. / 65, 1}, {2, 2, 0, 0}, {1, 2, 0, 0}, {4, 2, 0, 0}, {2, 2, 0.41, 1.5},
+		{12, 24, 0.55, 1}};
 	(void)unused;
 
 	for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
 		for (double phase_ms = 0.5; phase_ms < 1000; phase_ms += 0.5)
-			assert_int_equal(
-				policy_turns_pay(phase_ms * 1e6, 6e4, cases[k].n, cases[k].m),
+			assert_int_equal(policy_turns_pay(phase_ms * 1e6, 6e4, cases[k].n,
+						 cases[k].m, cases[k].gain),
 				phase_ms >= cases[k].from_ms);
 	/* They do less as points cost more. */
-	assert_true(policy_turns_pay(5e6, 1e5, 3, 2));
-	assert_false(policy_turns_pay(5e6, 1e6, 3, 2));
+	assert_true(policy_turns_pay(5e6, 1e5, 3, 2, 1. / 3));
+	assert_false(policy_turns_pay(5e6, 1e6, 3, 2, 1. / 3));
 }
 
 /* Switches distinguish threads that yield from threads that spin. Tickers are for spinning threads,

@@ -48,9 +48,23 @@ static struct run start(uint64_t seed)
 	return run;
 }
 
+/* What is known beforehand of so many threads on equal CPUs. */
+static void know(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
+{
+	double each = (double)threads / cpus;
+
+	chooser->turns_gain = threads > cpus ? ceil(each) / each - 1 : 0;
+}
+
+static bool count(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
+{
+	know(chooser, threads, cpus);
+	return policy_regime_count(chooser, threads, cpus);
+}
+
 static bool step(struct run *run, const struct job *job)
 {
-	(void)policy_regime_count(&run->chooser, 6, 4); /* as a team does before each window */
+	(void)count(&run->chooser, 6, 4); /* as a team does before each window */
 	enum policy_regime before = run->chooser.regime;
 	enum policy_reason reason = run->chooser.reason;
 	double busy = job->busy[before] + job->noise * random_share(&run->seed);
@@ -113,6 +127,7 @@ static void test_no_trial_needed(void **state)
 			struct run run = start(before);
 			steps(&run, before % 2 ? &blocking : &harmed, before);
 			/* It takes several windows to tell how often threads sleep. */
+			know(&run.chooser, examples[i].window.threads, examples[i].window.cpus);
 			bool slow = examples[i].reason == POLICY_REASON_NEVER_IDLE ||
 				    examples[i].reason == POLICY_REASON_LONG;
 			for (int k = 0; k < (slow && before > 0 ? 60 : 0); k++)
@@ -163,9 +178,9 @@ static void test_subdomains(void **state)
 		struct policy_chooser chooser;
 		policy_regime_init(&chooser, always);
 		chooser.subdomains = true;
-		assert_false(policy_regime_count(&chooser, 3, 4));
+		assert_false(count(&chooser, 3, 4));
 		assert_int_equal(chooser.reason, POLICY_REASON_FEW);
-		assert_true(policy_regime_count(&chooser, 4, 4));
+		assert_true(count(&chooser, 4, 4));
 		assert_int_equal(chooser.regime, POLICY_BALANCE);
 		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
 		for (int i = 0; i < 1000; i++)
@@ -173,16 +188,16 @@ static void test_subdomains(void **state)
 		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
 		assert_int_equal(chooser.always, always);
 		/* With more of them than CPUs they share again, and are moved. */
-		assert_false(policy_regime_count(&chooser, 5, 4));
+		assert_false(count(&chooser, 5, 4));
 		assert_int_equal(chooser.regime, POLICY_BALANCE);
 		assert_int_equal(chooser.reason, POLICY_REASON_START);
 		/* Other threads among them count as usual. */
-		assert_false(policy_regime_count(&chooser, 4, 4));
+		assert_false(count(&chooser, 4, 4));
 		assert_int_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
 		chooser.subdomains = false;
-		assert_false(policy_regime_count(&chooser, 4, 4));
+		assert_false(count(&chooser, 4, 4));
 		assert_int_not_equal(chooser.reason, POLICY_REASON_SUBDOMAINS);
-		assert_true(policy_regime_count(&chooser, 3, 4));
+		assert_true(count(&chooser, 3, 4));
 		assert_int_equal(chooser.regime, POLICY_ASIDE);
 	}
 }
@@ -389,6 +404,7 @@ static void test_forgets(void **state)
 	(void)state;
 
 	steps(&run, &blocking, 500);
+	know(&run.chooser, few.threads, few.cpus);
 	(void)policy_regime_update(&run.chooser, &few);
 	assert_int_equal(run.chooser.regime, POLICY_ASIDE);
 	steps(&run, &harmed, 10);
@@ -411,7 +427,7 @@ static void test_short_yields(void **state)
 	(void)state;
 
 	policy_regime_init(&chooser, false);
-	policy_regime_count(&chooser, 3, 2);
+	count(&chooser, 3, 2);
 	for (int i = 0; i < 1000; i++) {
 		(void)policy_regime_update(&chooser, &window);
 		assert_true(chooser.yields);
@@ -467,7 +483,7 @@ static void test_first_trial(void **state)
 			many.threads = threads;
 			for (int i = 0; i < 50 && chooser.reason != POLICY_REASON_TRIAL; i++) {
 				enum policy_regime regime = chooser.regime;
-				policy_regime_count(&chooser, threads, 2);
+				count(&chooser, threads, 2);
 				(void)policy_regime_update(&chooser, &many);
 				if (chooser.reason == POLICY_REASON_TRIAL)
 					assert_int_not_equal(chooser.regime, regime);
@@ -500,7 +516,7 @@ static void test_begins(void **state)
 				.cpus = cases[k].cpus};
 			struct policy_chooser chooser;
 			policy_regime_init(&chooser, false);
-			policy_regime_count(&chooser, cases[k].threads, cases[k].cpus);
+			count(&chooser, cases[k].threads, cases[k].cpus);
 			policy_regime_update(&chooser, &window);
 			assert_int_equal(chooser.regime, cases[k].regime);
 			assert_int_equal(chooser.reason,

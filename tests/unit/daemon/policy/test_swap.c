@@ -51,7 +51,7 @@ static double idle_ns(const struct policy_cpu *cpu)
 
 static void test_three_on_two(void **state)
 {
-	struct domain d = {.m = 2};
+	struct domain d = domain_of(0, 2);
 	(void)state;
 
 	add_thread(&d, 0, LAMBDA_NS / 2, LAMBDA_NS / 2);
@@ -70,7 +70,7 @@ static void test_three_on_two(void **state)
  * slot: rho_2 gives, although the thread furthest behind is on rho_1. */
 static void test_slowest_cpu_first(void **state)
 {
-	struct domain d = {.m = 3};
+	struct domain d = domain_of(0, 3);
 	(void)state;
 
 	add_thread(&d, 0, 12, LAMBDA_NS / 2);
@@ -85,7 +85,7 @@ static void test_slowest_cpu_first(void **state)
 
 static void test_fastest_cpu_first(void **state)
 {
-	struct domain d = {.m = 3};
+	struct domain d = domain_of(0, 3);
 	(void)state;
 
 	add_thread(&d, 0, 2, LAMBDA_NS / 2);
@@ -100,7 +100,7 @@ static void test_fastest_cpu_first(void **state)
 /* Two slow CPUs and two fast slots: each slow CPU gives one thread; not one CPU two. */
 static void test_cyclic(void **state)
 {
-	struct domain d = {.m = 4};
+	struct domain d = domain_of(0, 4);
 	(void)state;
 
 	for (int32_t j = 0; j < 4; j++)
@@ -116,7 +116,7 @@ static void test_cyclic(void **state)
 /* A CPU with nothing left to give does not stop the others. */
 static void test_exhausted_cpus(void **state)
 {
-	struct domain d = {.m = 4};
+	struct domain d = domain_of(0, 4);
 	(void)state;
 
 	add_thread(&d, 0, 1, LAMBDA_NS / 4); /* 0: three behind */
@@ -141,7 +141,7 @@ static void test_to_the_letter(void **state)
 {
 	(void)state;
 	for (int letter = 0; letter <= 1; letter++) {
-		struct domain d = {.m = 4};
+		struct domain d = domain_of(0, 4);
 		add_thread(&d, 0, 1, LAMBDA_NS / 4); /* 0 and 1: slow */
 		add_thread(&d, 1, 2, LAMBDA_NS / 4);
 		add_thread(&d, 2, 3, LAMBDA_NS); /* 2: fast, the furthest, but one behind */
@@ -160,7 +160,7 @@ static void test_to_the_letter(void **state)
 /* Section 2.1: threads that slept for half of the period are not on a slow CPU. */
 static void test_idle_discount(void **state)
 {
-	struct domain d = {.m = 2};
+	struct domain d = domain_of(0, 2);
 	(void)state;
 
 	for (int32_t j = 0; j < 2; j++)
@@ -200,7 +200,7 @@ static void test_idle_discount(void **state)
 static void test_speed_is_smoothed(void **state)
 {
 	const struct policy_swap_params params = {.speed_margin = 0.02, .speed_periods = 16};
-	struct domain d = {.m = 2};
+	struct domain d = domain_of(0, 2);
 	(void)state;
 
 	for (int32_t j = 0; j < 2; j++)
@@ -225,7 +225,7 @@ static void test_speed_is_smoothed(void **state)
 /* What a thread ran before its move counts for the CPU that it left. */
 static void test_run_before_move(void **state)
 {
-	struct domain d = {.m = 2};
+	struct domain d = domain_of(0, 2);
 	(void)state;
 
 	for (int32_t j = 0; j < 2; j++)
@@ -252,7 +252,7 @@ static void test_margin(void **state)
 {
 	(void)state;
 	for (int64_t margin = 19; margin <= 21; margin++) {
-		struct domain d = {.m = 2};
+		struct domain d = domain_of(0, 2);
 		add_thread(&d, 0, 0, LAMBDA_NS / 2);
 		add_thread(&d, 0, 0, LAMBDA_NS / 2);
 		add_thread(&d, 1, 30, LAMBDA_NS);
@@ -267,7 +267,7 @@ static void test_nothing_to_swap(void **state)
 {
 	(void)state;
 	/* No fast slots: the thread on the fast CPU is the one behind. */
-	struct domain d = {.m = 2};
+	struct domain d = domain_of(0, 2);
 	add_thread(&d, 0, 100, LAMBDA_NS / 2);
 	add_thread(&d, 0, 100, LAMBDA_NS / 2);
 	add_thread(&d, 1, 10, LAMBDA_NS);
@@ -275,7 +275,7 @@ static void test_nothing_to_swap(void **state)
 	assert_true(d.cpu[1].fast);
 
 	/* No thread behind on a slow CPU: the fast CPU has the one behind, and a slot. */
-	d = (struct domain){.m = 2};
+	d = domain_of(0, 2);
 	add_thread(&d, 0, 100, LAMBDA_NS / 3);
 	add_thread(&d, 0, 100, LAMBDA_NS / 3);
 	add_thread(&d, 1, 10, LAMBDA_NS / 2);
@@ -284,7 +284,7 @@ static void test_nothing_to_swap(void **state)
 	assert_int_equal(d.cpu[1].fast_slots, 1);
 
 	/* An empty CPU takes no part, and does not make the others fast. */
-	d = (struct domain){.m = 3};
+	d = domain_of(0, 3);
 	add_thread(&d, 0, 10, LAMBDA_NS);
 	add_thread(&d, 1, 100, LAMBDA_NS);
 	assert_int_equal(swap(&d, (struct policy_swap_params){0}), 0);
@@ -295,7 +295,7 @@ static void test_nothing_to_swap(void **state)
 static void test_degenerate(void **state)
 {
 	struct policy_swap_params params = {0};
-	struct domain d = {.m = 2};
+	struct domain d = domain_of(0, 2);
 	(void)state;
 
 	assert_int_equal(swap(&d, params), 0); /* no threads */
@@ -315,7 +315,7 @@ static void test_degenerate(void **state)
 /* n = m: a CPU shared with other work is slow, and its thread swaps with another. */
 static void test_foreign_load(void **state)
 {
-	struct domain d = {.m = 2};
+	struct domain d = domain_of(0, 2);
 	(void)state;
 
 	add_thread(&d, 0, LAMBDA_NS / 2, LAMBDA_NS / 2);
@@ -330,7 +330,7 @@ static void test_foreign_load(void **state)
 static void test_margin_of_many(void **state)
 {
 	const struct policy_swap_params params = {.margin_ns = 100000, .speed_margin = 0.02};
-	struct domain d = {.m = 16};
+	struct domain d = domain_of(0, 16);
 	(void)state;
 
 	for (int32_t cpu = 0; cpu < 16; cpu++)
@@ -350,7 +350,7 @@ static void test_even_stays(void **state)
 
 	for (int round = 0; round < 500; round++) {
 		int64_t each = random_int(&seed, 1, 4), noise = round % 2 ? LAMBDA_NS / 100 : 0;
-		struct domain d = {.m = (size_t)random_int(&seed, 1, M_MAX)};
+		struct domain d = domain_of(0, (size_t)random_int(&seed, 1, M_MAX));
 		for (size_t j = 0; j < d.m; j++) {
 			int64_t gain = (LAMBDA_NS - random_int(&seed, 0, noise)) / each;
 			for (int64_t i = 0; i < each; i++)
@@ -366,7 +366,7 @@ static void test_even_stays(void **state)
 static void test_one_slow_of_many(void **state)
 {
 	uint64_t seed = 6;
-	struct domain d = {.m = 13};
+	struct domain d = domain_of(0, 13);
 	(void)state;
 
 	for (int32_t j = 0; j < 13; j++)
@@ -382,7 +382,7 @@ static void test_one_slow_of_many(void **state)
 /* A part of each lead and lag is forgotten, before the comparison. */
 static void test_forgets(void **state)
 {
-	struct domain d = {.m = 2};
+	struct domain d = domain_of(0, 2);
 	(void)state;
 
 	add_thread(&d, 0, -1000, LAMBDA_NS / 2);
@@ -401,7 +401,7 @@ static void test_forgets(void **state)
 /* A thread without a CPU is left out: it keeps its whole lead. */
 static void test_forgets_unplaced(void **state)
 {
-	struct domain d = {.m = 2};
+	struct domain d = domain_of(0, 2);
 	(void)state;
 
 	add_thread(&d, 0, 10, LAMBDA_NS / 2);
@@ -417,7 +417,7 @@ static void test_forgets_unplaced(void **state)
 
 static struct domain random_domain(uint64_t *seed)
 {
-	struct domain d = {.m = (size_t)random_int(seed, 1, M_MAX)};
+	struct domain d = domain_of(0, (size_t)random_int(seed, 1, M_MAX));
 	size_t n = (size_t)random_int(seed, 0, N_MAX);
 	/* Narrow ranges make ties, which wide ones never do. */
 	int64_t progress = random_word(seed) & 1 ? 10 : 100 * LAMBDA_NS;
@@ -554,7 +554,7 @@ static int64_t spread(const struct domain *d)
 /* Each CPU shares its time fairly among its threads. Returns the largest spread. */
 static double largest_spread(const struct run *run, int periods)
 {
-	struct domain d = {.n = run->n, .m = run->m};
+	struct domain d = domain_of(run->n, run->m);
 	int64_t largest = 0;
 	uint64_t seed = 6;
 

@@ -519,7 +519,7 @@ static void test_loads(void **unused)
 	threads_free(sim);
 }
 
-/* CPU time does not show that a CPU is slow; work does. */
+/* CPU time does not show that a CPU is slow; work does, and so do speeds that are known. */
 static void test_speeds(void **unused)
 {
 	struct machine machine;
@@ -528,10 +528,14 @@ static void test_speeds(void **unused)
 	begin(&machine, 4, 4, PINNED);
 	machine.cpu[3].speed = 0.5;
 	machine.params.phase_ns = 4 * S;
+	machine.params.untold = true;
 	double pinned = time_s(&machine);
 	assert_float_equal(pinned, 8, 1e-8);
 	set_balancer(&machine, JUGGLE);
 	assert_float_equal(time_s(&machine), pinned, 1e-8);
+	machine.params.untold = false;
+	assert_float_equal(time_s(&machine), 4 * 4 / 3.5, 0.2);
+	machine.params.untold = true;
 	machine.params.by_work = true;
 	assert_float_equal(time_s(&machine), 4 * 4 / 3.5, 0.2);
 }
