@@ -36,6 +36,7 @@ struct balancer {
 	struct teams teams;
 	struct published published; /* what programs publish of their threads */
 	struct neighbours neighbours;
+	struct stolen stolen;
 	struct progress_finder finder;
 	struct proc_watch watch; /* notices births where no team does */
 	struct cpuset usable; /* those of teams.own that the job's cpusets leave it */
@@ -190,6 +191,7 @@ static int set_up(struct balancer *b)
 		.trace = b->trace,
 		.published = &b->published,
 		.neighbours = &b->neighbours,
+		.stolen = &b->stolen,
 		.sampler = sampler_kind(b->job.sampler),
 		.kick_fd = b->kick_fd};
 	return teams_start(&b->teams, &b->usable);
@@ -252,6 +254,8 @@ static int run(struct balancer *b)
 		if (now_ns - b->last_neighbours_ns >= NEIGHBOURS_NS) {
 			b->last_neighbours_ns = now_ns;
 			neighbours_look(&b->neighbours, b->setup->telemetry, now_ns);
+			stolen_look(&b->stolen, now_ns);
+			teams_show_stolen(&b->teams);
 			show_cost(b);
 		}
 		int r = trace_flush(b->trace);

@@ -63,6 +63,15 @@ int proc_read_mask(pid_t pid, pid_t tid, struct cpuset *out);
 int proc_parse_cpu(const char *text, size_t bytes, int32_t *out);
 int proc_read_cpu(pid_t pid, pid_t tid, int32_t *out);
 
+/* The time of a CPU since it was first online, in clock ticks: all of it, and what the hypervisor took.
+ * line: one of /proc/stat, without a newline or with it. Returns 0, or -EBADMSG (also for lines of
+ * something else); then *out is unchanged. */
+struct proc_cpu_times {
+	int32_t os_cpu;
+	uint64_t all, stolen;
+};
+int proc_parse_cpu_times(const char *line, struct proc_cpu_times *out);
+
 /* A scan of a job: all processes below a root, and their threads. */
 struct proc_scan;
 

@@ -50,6 +50,7 @@ struct team {
 	struct sampler_slot **slot; /* scratch: capacity elements */
 	struct policy_domain *domain; /* the counts of all domains before the step */
 	uint32_t *neighbours; /* by CPU: threads of older juggles */
+	uint32_t *stolen; /* by CPU: what the hypervisor takes, in thousandths */
 	uint32_t *ticked; /* by CPU: has its ticker run? */
 	uint64_t deadline_ns; /* of the next interval */
 	struct shun shun;

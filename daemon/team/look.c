@@ -118,13 +118,16 @@ static void look_at_workers(struct team *team, uint64_t now_ns)
 			&published->wanted_until_ns, now_ns + WANTED_NS, memory_order_relaxed);
 }
 
-static void look_at_neighbours(struct team *team)
+/* What others have of our CPUs. */
+static void look_at_others(struct team *team)
 {
 	const struct policy *policy = &team->policy;
 
-	for (size_t j = 0; j < policy->m; j++)
-		team->neighbours[j] =
-			neighbours_on(team->context->neighbours, policy->cpu[j].os_cpu);
+	for (size_t j = 0; j < policy->m; j++) {
+		int32_t os_cpu = policy->cpu[j].os_cpu;
+		team->neighbours[j] = neighbours_on(team->context->neighbours, os_cpu);
+		team->stolen[j] = stolen_of(team->context->stolen, os_cpu);
+	}
 }
 
 static void look_at_tickers(struct team *team)
@@ -146,7 +149,7 @@ uint64_t team_look(struct team *team)
 	look_at_tickers(team);
 	if (members) {
 		look_at_rules(team, now_ns);
-		look_at_neighbours(team);
+		look_at_others(team);
 		team_verify(team, now_ns);
 	}
 	if (members || published_any(team->context->published))

@@ -140,6 +140,7 @@ static void step(struct team *team)
 		.cost_ns = team->cost_ns,
 		.domain = team->domain,
 		.neighbours = team->neighbours,
+		.stolen = team->stolen,
 		.ticked = team->ticked};
 
 	observation.may_hand_over = exchange_enter(exchange, members, team->domain);
@@ -213,6 +214,7 @@ static void free_memory(struct team *team)
 	free(team->slot);
 	free(team->domain);
 	free(team->neighbours);
+	free(team->stolen);
 	free(team->ticked);
 	pthread_mutex_destroy(&team->lock);
 	free(team);
@@ -259,14 +261,23 @@ static int init_policy(struct team *team, const struct topology_cpu *cpu, size_t
 		.start_ns = team->context->telemetry->start_ns,
 		.begin_ns = now_ns,
 		.seed = now_ns};
-	int32_t *os_cpu = calloc(count, sizeof *os_cpu);
+	int32_t *os_cpu = calloc(count, sizeof *os_cpu), *core = calloc(count, sizeof *core);
+	uint32_t *speed = calloc(count, sizeof *speed);
+	int r = -ENOMEM;
 
-	if (os_cpu == NULL)
-		return -ENOMEM;
-	for (size_t j = 0; j < count; j++)
+	for (size_t j = 0; j < count && os_cpu != NULL && core != NULL && speed != NULL; j++) {
 		os_cpu[j] = cpu[j].os_cpu;
-	int r = policy_init(&team->policy, &params, os_cpu, count);
+		core[j] = cpu[j].core;
+		speed[j] = topology_speed(&cpu[j]);
+		r = 0;
+	}
+	if (r == 0)
+		r = policy_init(&team->policy, &params, os_cpu, count);
+	if (r == 0)
+		policy_rate(&team->policy, speed, core);
 	free(os_cpu);
+	free(core);
+	free(speed);
 	if (r < 0)
 		return r;
 	team->deadline_ns = now_ns + options->period_ns;
@@ -285,8 +296,10 @@ int team_new(struct team **out, const struct team_context *context, const struct
 	team->context = context;
 	team->domain = calloc(context->exchange->domains, sizeof *team->domain);
 	team->neighbours = calloc(count, sizeof *team->neighbours);
+	team->stolen = calloc(count, sizeof *team->stolen);
 	team->ticked = calloc(count, sizeof *team->ticked);
-	int r = team->domain == NULL || team->neighbours == NULL || team->ticked == NULL
+	int r = team->domain == NULL || team->neighbours == NULL || team->stolen == NULL ||
+				team->ticked == NULL
 			? -ENOMEM
 			: sampler_new(&team->sampler, context->sampler);
 	if (r == 0)

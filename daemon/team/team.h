@@ -13,6 +13,7 @@
 #include "daemon/progress/published.h"
 #include "daemon/team/exchange.h"
 #include "daemon/team/neighbours.h"
+#include "daemon/team/stolen.h"
 #include "daemon/telemetry/telemetry.h"
 #include "daemon/topology/topology.h"
 #include "daemon/trace/writer.h"
@@ -27,6 +28,7 @@ struct team_context {
 	struct trace *trace; /* NULL: none */
 	struct published *published;
 	const struct neighbours *neighbours;
+	const struct stolen *stolen;
 	enum sampler_kind sampler; /* never SAMPLER_AUTO */
 	struct exchange *exchange;
 	/* The CPUs that juggle may use; the job's cpusets may leave it fewer. */

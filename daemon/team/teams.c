@@ -28,9 +28,19 @@ static void show_cpus(const struct teams *teams)
 		telemetry_cpus(t)[i] =
 			(struct telemetry_cpu){.os_cpu = teams->topology.cpu[i].os_cpu,
 				.domain = teams->topology.cpu[i].domain,
-				.speed = (uint32_t)(1000 * teams->topology.cpu[i].speed + 0.5)};
+				.speed = topology_speed(&teams->topology.cpu[i])};
 	snprintf(t->speeds, sizeof t->speeds, "%s", teams->topology.speeds_from);
 	telemetry_set32(&t->cpus, (uint32_t)count);
+}
+
+void teams_show_stolen(const struct teams *teams)
+{
+	const struct telemetry *t = teams->context.telemetry;
+	uint32_t count = telemetry_get32(&t->cpus);
+
+	for (uint32_t i = 0; i < count && i < teams->topology.cpus; i++)
+		telemetry_set32(&telemetry_cpus(t)[i].stolen,
+			stolen_of(teams->context.stolen, teams->topology.cpu[i].os_cpu));
 }
 
 int teams_start(struct teams *teams, const struct cpuset *usable)

@@ -20,6 +20,9 @@ int teams_start(struct teams *teams, const struct cpuset *usable);
 /* Returns the list of the teams' threads; the caller owns them. Accepts what was never started. */
 struct job_thread *teams_stop(struct teams *teams);
 
+/* Publish what the hypervisor takes of the CPUs. */
+void teams_show_stolen(const struct teams *teams);
+
 /* Give a list of threads to the teams: those that computed in teams that have ended, evenly; all
  * others to the first team, which hands each over to the right one when it begins to compute. */
 void teams_add(struct teams *teams, struct job_thread *threads);

@@ -25,6 +25,12 @@ struct topology {
 	const char *speeds_from;
 };
 
+/* In thousandths, at least 1: as policies, traces and telemetry have it. */
+static inline uint32_t topology_speed(const struct topology_cpu *cpu)
+{
+	return cpu->speed > 0.001 ? (uint32_t)(1000 * cpu->speed + 0.5) : 1;
+}
+
 enum topology_domains {
 	TOPOLOGY_SPLIT, /* a domain for each NUMA node */
 	TOPOLOGY_LLC, /* for each last-level cache; a NUMA node where there is none beyond L1 */

@@ -33,7 +33,7 @@ struct trace_memory {
 	struct trace_array point;
 	/* Of all points together: */
 	struct trace_array thread, other, newcomer, move, change, handover, load, neighbours,
-		ticked;
+		stolen, ticked;
 	struct trace_array published, give, sample;
 	struct trace_array owner; /* of all of `published` */
 	struct trace_array update; /* of all of `sample` */

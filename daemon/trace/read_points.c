@@ -210,6 +210,9 @@ static int read_line(struct trace_parser *p, struct trace_point *point)
 	if (trace_take_word(p, "neighbours"))
 		return read_counts(
 			p, &p->memory->neighbours, TRACE_OS_CPU_MAX + 1, &point->neighbour_cpus);
+	if (trace_take_word(p, "stolen"))
+		return read_counts(
+			p, &p->memory->stolen, TRACE_OS_CPU_MAX + 1, &point->stolen_cpus);
 	if (trace_take_word(p, "ticked"))
 		return read_counts(
 			p, &p->memory->ticked, TRACE_OS_CPU_MAX + 1, &point->ticked_cpus);

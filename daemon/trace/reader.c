@@ -109,6 +109,29 @@ static int read_birth(struct trace_parser *p)
 	return 0;
 }
 
+/* OS_CPU:DOMAIN:CORE:SPEED. Without the latter two, CPUs are equal. */
+static bool take_cpu(struct trace_parser *p, struct trace_cpu *out)
+{
+	const char *blank = memchr(p->field, ' ', (size_t)(p->stop - p->field));
+	const char *end = blank != NULL ? blank : p->stop;
+	char mark = blank != NULL ? ' ' : '\n';
+	uint64_t core, speed;
+
+	if (!trace_take_cpu(p, ':', &out->os_cpu))
+		return false;
+	out->core = out->os_cpu;
+	out->speed = TRACE_SPEED_MAX;
+	if (memchr(p->field, ':', (size_t)(end - p->field)) == NULL)
+		return trace_take_domain(p, mark, &out->domain);
+	if (!trace_take_domain(p, ':', &out->domain) ||
+		!trace_take_number(p, ':', TRACE_OS_CPU_MAX, &core) ||
+		!trace_take_number(p, mark, TRACE_SPEED_MAX, &speed) || speed == 0)
+		return false;
+	out->core = (int32_t)core;
+	out->speed = (uint32_t)speed;
+	return true;
+}
+
 static int read_cpus(struct trace_parser *p)
 {
 	struct trace_array *cpus = &p->memory->cpu;
@@ -121,9 +144,7 @@ static int read_cpus(struct trace_parser *p)
 	p->cpus = 0;
 	do {
 		struct trace_cpu cpu;
-		bool last = memchr(p->field, ' ', (size_t)(p->stop - p->field)) == NULL;
-		if (!trace_take_cpu(p, ':', &cpu.os_cpu) ||
-			!trace_take_domain(p, last ? '\n' : ' ', &cpu.domain))
+		if (!take_cpu(p, &cpu))
 			return trace_refuse(p, "a damaged cpus record");
 		struct trace_cpu *out = trace_append(cpus, sizeof(*out));
 		if (out == NULL)
@@ -338,7 +359,7 @@ static void complete_points(struct trace_memory *memory)
 	const char *newcomer = memory->newcomer.item, *load = memory->load.item;
 	const char *move = memory->move.item, *change = memory->change.item;
 	const char *handover = memory->handover.item, *neighbours = memory->neighbours.item;
-	const char *ticked = memory->ticked.item;
+	const char *stolen = memory->stolen.item, *ticked = memory->ticked.item;
 
 	for (size_t i = 0; i < memory->point.count; i++, point++) {
 		point->thread = take(&thread, point->threads, sizeof(*point->thread));
@@ -347,6 +368,7 @@ static void complete_points(struct trace_memory *memory)
 		point->load = take(&load, point->loads, sizeof(*point->load));
 		point->neighbours =
 			take(&neighbours, point->neighbour_cpus, sizeof(*point->neighbours));
+		point->stolen = take(&stolen, point->stolen_cpus, sizeof(*point->stolen));
 		point->ticked = take(&ticked, point->ticked_cpus, sizeof(*point->ticked));
 		point->move = take(&move, point->moves, sizeof(*point->move));
 		point->change = take(&change, point->changes, sizeof(*point->change));
@@ -443,6 +465,7 @@ void trace_file_deinit(struct trace_file *trace)
 	free(memory->handover.item);
 	free(memory->load.item);
 	free(memory->neighbours.item);
+	free(memory->stolen.item);
 	free(memory->ticked.item);
 	free(memory->published.item);
 	free(memory->give.item);

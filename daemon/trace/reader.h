@@ -16,6 +16,8 @@
 struct trace_cpu {
 	int32_t os_cpu;
 	uint32_t domain;
+	int32_t core; /* CPUs with the same share one */
+	uint32_t speed; /* 1 to TRACE_SPEED_MAX */
 };
 
 /* A thread in an interval. tid is above 0; times and counts are below 2^62. The parser does not
@@ -62,6 +64,8 @@ struct trace_point {
 	size_t loads;
 	const uint32_t *neighbours; /* by CPU of the domain; NULL: as before */
 	size_t neighbour_cpus;
+	const uint32_t *stolen; /* by CPU of the domain, in thousandths; NULL: as before */
+	size_t stolen_cpus;
 	const uint32_t *ticked; /* by CPU of the domain: did its ticker run? NULL: none did */
 	size_t ticked_cpus;
 	const struct trace_thread *thread; /* all compute threads */

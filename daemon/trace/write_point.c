@@ -8,7 +8,8 @@ void trace_cpus(struct trace *trace, uint64_t now_ns, const struct topology *top
 	trace_begin(trace);
 	trace_print(trace, "cpus %llu", (number)now_ns);
 	for (size_t i = 0; i < topology->cpus; i++)
-		trace_print(trace, " %d:%d", topology->cpu[i].os_cpu, topology->cpu[i].domain);
+		trace_print(trace, " %d:%d:%d:%u", topology->cpu[i].os_cpu, topology->cpu[i].domain,
+			topology->cpu[i].core, topology_speed(&topology->cpu[i]));
 	trace_print(trace, "\n");
 	trace_end(trace);
 }
@@ -143,11 +144,12 @@ void trace_point(struct trace *trace, const struct policy *policy,
 	const struct policy_decision *decision = &policy->decision;
 	bool domains = decision->members && policy->params.domains > 1;
 	bool neighbours = decision->neighbours_changed, ticked = any_heard(policy);
+	bool stolen = decision->stolen_changed;
 
 	if (trace == NULL)
 		return;
 	size_t lines = print_threads(trace, policy, observation, false) + domains + neighbours +
-		       ticked + decision->moves + decision->handovers + 1;
+		       stolen + ticked + decision->moves + decision->handovers + 1;
 	trace_begin(trace);
 	trace_print(trace, "point %llu %u %llu %zu %s%s", (number)observation->now_ns,
 		policy->params.domain, (number)decision->elapsed_ns, lines,
@@ -165,6 +167,12 @@ void trace_point(struct trace *trace, const struct policy *policy,
 		trace_print(trace, "neighbours");
 		for (size_t j = 0; j < policy->m; j++)
 			trace_print(trace, " %u", policy->cpu[j].neighbours);
+		trace_print(trace, "\n");
+	}
+	if (stolen) {
+		trace_print(trace, "stolen");
+		for (size_t j = 0; j < policy->m; j++)
+			trace_print(trace, " %.0f", 1000 * policy->cpu[j].stolen);
 		trace_print(trace, "\n");
 	}
 	if (ticked) {

@@ -14,6 +14,8 @@ int replay_domain_init(struct replay_domain *domain, const struct trace_file *tr
 	const struct trace_team *team, const struct policy_params *params)
 {
 	int32_t *os_cpu = calloc(team->cpus + 1, sizeof(*os_cpu));
+	int32_t *core = calloc(team->cpus + 1, sizeof(*core));
+	uint32_t *speed = calloc(team->cpus + 1, sizeof(*speed));
 	size_t m = 0;
 	int r = 0;
 
@@ -22,9 +24,11 @@ int replay_domain_init(struct replay_domain *domain, const struct trace_file *tr
 		.cpu = calloc(team->cpus + 1, sizeof(*domain->cpu)),
 		.load = calloc(team->domains, sizeof(*domain->load)),
 		.neighbours = calloc(team->cpus + 1, sizeof(*domain->neighbours)),
+		.stolen = calloc(team->cpus + 1, sizeof(*domain->stolen)),
 		.ticked = calloc(team->cpus + 1, sizeof(*domain->ticked))};
-	if (os_cpu == NULL || domain->cpu == NULL || domain->load == NULL ||
-		domain->neighbours == NULL || domain->ticked == NULL)
+	if (os_cpu == NULL || core == NULL || speed == NULL || domain->cpu == NULL ||
+		domain->load == NULL || domain->neighbours == NULL || domain->stolen == NULL ||
+		domain->ticked == NULL)
 		r = -ENOMEM;
 	for (size_t i = 0; i < team->cpus && r == 0; i++) {
 		const struct trace_cpu *cpu = &trace->cpu[team->first_cpu + i];
@@ -33,12 +37,18 @@ int replay_domain_init(struct replay_domain *domain, const struct trace_file *tr
 		if (cpu->domain != team->domain)
 			continue;
 		domain->cpu[m] = team->first_cpu + i;
+		core[m] = cpu->core;
+		speed[m] = cpu->speed;
 		os_cpu[m++] = cpu->os_cpu;
 	}
 	/* Without CPUs there is nothing to decide. */
 	if (r == 0 && m > 0)
 		r = policy_init(&domain->policy, params, os_cpu, m);
+	if (r == 0 && m > 0)
+		policy_rate(&domain->policy, speed, core);
 	free(os_cpu);
+	free(core);
+	free(speed);
 	return r;
 }
 
@@ -48,6 +58,7 @@ void replay_domain_deinit(struct replay_domain *domain)
 	free(domain->sight);
 	free(domain->load);
 	free(domain->neighbours);
+	free(domain->stolen);
 	free(domain->ticked);
 	free(domain->row_of);
 	free(domain->cpu);
@@ -198,6 +209,8 @@ static void set_load(struct replay_domain *domain, const struct trace_point *poi
 		domain->load[d].threads = point->load[d];
 	for (size_t j = 0; j < point->neighbour_cpus && j < domain->policy.m; j++)
 		domain->neighbours[j] = point->neighbours[j];
+	for (size_t j = 0; j < point->stolen_cpus && j < domain->policy.m; j++)
+		domain->stolen[j] = point->stolen[j];
 	for (size_t j = 0; j < domain->policy.m; j++)
 		domain->ticked[j] = j < point->ticked_cpus ? point->ticked[j] : 0;
 }
@@ -222,6 +235,7 @@ int replay_domain_step(struct replay_domain *domain, const struct trace_point *p
 		.cost_ns = point->cost_ns,
 		.domain = domain->load,
 		.neighbours = domain->neighbours,
+		.stolen = domain->stolen,
 		.ticked = domain->ticked,
 		.may_hand_over = point->may_hand_over};
 	policy_step(&domain->policy, &observation);

@@ -12,6 +12,7 @@
 struct history {
 	struct machine machine;
 	uint64_t seed;
+	bool unequal; /* CPUs differ in speed, or share cores, or a hypervisor takes some of them */
 	bool asleep[ROWS_MAX];
 	bool stands[CPUS_MAX]; /* others have taken the CPU */
 	bool were_taken[CPUS_MAX]; /* the policy knew that before the step */
@@ -39,6 +40,7 @@ static inline const struct policy_kind *any_kind(struct history *h)
 static inline void history_begin(struct history *h, uint64_t seed)
 {
 	*h = (struct history){.seed = seed};
+	h->unequal = chance(h, 2);
 	struct policy_params params = defaults(any_kind(h));
 
 	params.period_auto = chance(h, 2);
@@ -54,6 +56,11 @@ static inline void history_begin(struct history *h, uint64_t seed)
 	params.seed = random_word(&h->seed) >> 2;
 	machine_init(&h->machine, &params, (uint32_t)random_int(&h->seed, 1, CPUS_MAX));
 	h->machine.may_hand_over = chance(h, 2);
+	for (size_t j = 0; j < h->machine.policy.m && h->unequal; j++) {
+		h->machine.speed[j] = (uint32_t)random_int(&h->seed, 1, 4) * 250;
+		h->machine.core[j] = (int32_t)random_int(&h->seed, 0, (int64_t)j);
+	}
+	policy_rate(&h->machine.policy, h->machine.speed, h->machine.core);
 }
 
 static inline void history_end(struct history *h)
@@ -142,6 +149,8 @@ static inline uint64_t history_live(struct history *h)
 		machine->ticked[j] = machine->policy.cpu[j].tick && !h->stands[j] && !chance(h, 5);
 		if (chance(h, 50))
 			h->stands[j] = !h->stands[j];
+		if (h->unequal && members && chance(h, 50))
+			machine->stolen[j] = (uint32_t)random_int(&h->seed, 0, 1100);
 	}
 	return elapsed_ns;
 }
@@ -156,6 +165,7 @@ static inline struct policy_observation history_observation(
 		.thread = machine->sight,
 		.threads = machine->n,
 		.domain = machine->domain,
+		.stolen = machine->stolen,
 		.ticked = machine->ticked,
 		.may_hand_over = machine->may_hand_over && machine->policy.decision.members_next};
 }

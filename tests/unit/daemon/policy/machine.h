@@ -28,6 +28,8 @@ struct machine {
 	uint64_t now_ns;
 	bool may_hand_over;
 	uint32_t ticked[CPUS_MAX];
+	uint32_t speed[CPUS_MAX], stolen[CPUS_MAX]; /* in thousandths */
+	int32_t core[CPUS_MAX];
 	uint64_t cost_ns; /* of each interval */
 };
 
@@ -50,8 +52,11 @@ static inline void machine_init(
 	int32_t os_cpu[CPUS_MAX];
 
 	memset(machine, 0, sizeof *machine);
-	for (uint32_t j = 0; j < cpus; j++)
+	for (uint32_t j = 0; j < cpus; j++) {
 		os_cpu[j] = (int32_t)(100 + j);
+		machine->speed[j] = 1000;
+		machine->core[j] = (int32_t)j;
+	}
 	assert_int_equal(policy_init(&machine->policy, params, os_cpu, cpus), 0);
 	assert_int_equal(policy_reserve(&machine->policy, ROWS_MAX), 0);
 	for (uint32_t d = 0; d < params->domains; d++)
@@ -93,6 +98,7 @@ static inline const struct policy_decision *step(struct machine *machine, uint64
 		.thread = machine->sight,
 		.threads = machine->n,
 		.domain = machine->domain,
+		.stolen = machine->stolen,
 		.ticked = machine->ticked,
 		.cost_ns = machine->cost_ns,
 		.may_hand_over = machine->may_hand_over};

@@ -132,10 +132,14 @@ static void assert_placed(const struct history *h, const struct policy_decision 
 }
 
 /* Between looks at members, threads only swap places, if none ends and all moves could be carried
- * out, and no CPU is or was taken. */
+ * out, no CPU is or was taken, and none is unused while others are slower. */
 static void assert_swapped(const struct history *h, const struct policy_decision *decision)
 {
+	const struct policy *policy = &h->machine.policy;
+
 	if (decision->members || h->ended || h->refused)
+		return;
+	if (policy->chooser.reason == POLICY_REASON_UNEQUAL && decision->computing < policy->m)
 		return;
 	for (size_t j = 0; j < h->machine.policy.m; j++)
 		if (h->machine.policy.cpu[j].taken || h->were_taken[j])
@@ -147,13 +151,15 @@ static void assert_swapped(const struct history *h, const struct policy_decision
 
 /* ---- Histories ---- */
 
-static void begin_twin(struct policy *twin, const struct policy *policy)
+static void begin_twin(struct policy *twin, const struct machine *machine)
 {
+	const struct policy *policy = &machine->policy;
 	int32_t os_cpu[CPUS_MAX];
 
 	for (size_t j = 0; j < policy->m; j++)
 		os_cpu[j] = policy->cpu[j].os_cpu;
 	assert_int_equal(policy_init(twin, &policy->params, os_cpu, policy->m), 0);
+	policy_rate(twin, machine->speed, machine->core);
 	assert_int_equal(policy_reserve(twin, ROWS_MAX), 0);
 }
 
@@ -184,7 +190,7 @@ static void test_histories(void **unused)
 		struct history h;
 		struct policy twin;
 		history_begin(&h, seed);
-		begin_twin(&twin, &h.machine.policy);
+		begin_twin(&twin, &h.machine);
 		for (int k = 0; k < STEPS; k++) {
 			advance(&h, &twin);
 			for (size_t j = 0; j < h.machine.policy.m; j++)
