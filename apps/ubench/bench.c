@@ -131,10 +131,10 @@ int bench_main(const struct model *model, int argc, char **argv, int cpus, void 
 
 	if (rc)
 		return rc < 0 ? 2 : 0;
-	if (options.pin && crew_is_bound()) {
-		/* The runtime has restricted our mask by now, so there is nothing to pin to. */
-		fprintf(stderr, "%s: --pin: OMP_PROC_BIND already binds the threads\n",
-			model->program);
+	if ((options.pin || options.speed_count) && crew_is_bound()) {
+		/* The runtime has restricted our mask by now, so the CPUs are unknown. */
+		fprintf(stderr, "%s: %s: OMP_PROC_BIND already binds the threads\n", model->program,
+			options.pin ? "--pin" : "--speeds");
 		return 2;
 	}
 	rc = cpuset_of_thread(0, &mask);
@@ -142,14 +142,18 @@ int bench_main(const struct model *model, int argc, char **argv, int cpus, void 
 		return setup_failed(model->program, "reading the affinity mask", rc);
 
 	struct bench bench = {.threads = threads_of(&options)};
-	int status =
-		setup_rate(model->program, &options, options.calibrate ? 1 : bench.threads, &rate);
+	int status = setup_speeds(model->program, &options, cpuset_count(&mask));
+	if (status == 0)
+		status = setup_rate(
+			model->program, &options, options.calibrate ? 1 : bench.threads, &rate);
 	if (status)
 		return status;
 	if (options.calibrate)
 		return result_write_rate(model->program, rate, &options);
 	setup_job(&bench.job, &options, rate, &mask);
-	status = run(&bench, model, &options, rate, cpus > 0 ? cpus : cpuset_count(&mask), wait);
+	if (cpus == 0 || options.speed_count) /* speeds are those of the mask */
+		cpus = cpuset_count(&mask);
+	status = run(&bench, model, &options, rate, cpus, wait);
 	bench_deinit(&bench);
 	return status;
 }

@@ -23,6 +23,7 @@ enum {
 	KEY_CALIBRATE,
 	KEY_PIN,
 	KEY_IMBALANCE,
+	KEY_SPEEDS,
 	KEY_JSON,
 };
 
@@ -46,6 +47,11 @@ static const struct argp_option table[] = {
 	{"pin", KEY_PIN, NULL, 0,
 		"Pin thread i to the i-th CPU of the affinity mask, modulo their number: "
 		"the static baseline",
+		0},
+	{"speeds", KEY_SPEEDS, "LIST", 0,
+		"Emulate CPUs of unequal speed: the i-th number is that of the i-th CPU of the "
+		"affinity mask, such as 1,0.55 or 8x1,16x0.55; 0.01 to 100, relative to the "
+		"fastest (default: all equal)",
 		0},
 	{"rate", KEY_RATE, "STEPS", 0,
 		"Steps of work in a millisecond, 1 to 1000000000 (default: measured at the start, "
@@ -82,6 +88,21 @@ static error_t read_barrier(struct argp_state *state, const struct model *model,
 	return command_line_refuse(state, "--barrier", arg, expected);
 }
 
+static error_t read_speeds(struct argp_state *state, const char *arg, struct ubench_options *out)
+{
+	double fastest = 0;
+
+	if (parse_speeds(arg, CPUSET_CPUS_MAX, out->speed, &out->speed_count) < 0)
+		return command_line_refuse(state, "--speeds", arg,
+			"numbers from 0.01 to 100, as 1,0.55 or 8x1,16x0.55");
+	for (size_t i = 0; i < out->speed_count; i++)
+		if (out->speed[i] > fastest)
+			fastest = out->speed[i];
+	for (size_t i = 0; i < out->speed_count; i++)
+		out->speed[i] /= fastest;
+	return 0;
+}
+
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct parsing *parsing = state->input;
@@ -114,6 +135,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 			return command_line_refuse(
 				state, "--imbalance", arg, "a percentage from 0 to 10000");
 		return 0;
+	case KEY_SPEEDS:
+		return read_speeds(state, arg, out);
 	case KEY_RATE:
 		error = command_line_integer(state, "--rate", arg, 1, RATE_MAX, &number);
 		out->rate_steps_per_ms = (uint64_t)number;
@@ -156,8 +179,13 @@ int ubench_options_parse(
 		"%s\vThe work is done in steps. ubench, ubench-omp and ubench-mpi do the same "
 		"steps, so equal options and an equal --rate give an equal checksum. The result is "
 		"a JSON object: elapsed_s is the wall time from the first barrier to the last, "
-		"ideal_s is what it would be with the work spread evenly over the CPUs, and "
-		"phase_times_s has the times of the first 10000 phases as thread 0 sees them."
+		"ideal_s is what it would be with the work spread evenly over the CPUs, by their "
+		"speeds, and phase_times_s has the times of the first 10000 phases as thread 0 "
+		"sees them."
+		"\n\n--speeds is an emulation: a thread asks every few microseconds which CPU it "
+		"is "
+		"on, and on a slow one does further steps that count for nothing. Barriers and "
+		"access to memory (-m) are not slowed."
 		"\n\n%s\n\nExit status: 0, 1 when the run failed, 2 when the command line is "
 		"wrong.",
 		model->doc, model->notes);

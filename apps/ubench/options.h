@@ -6,8 +6,10 @@
 #define UBENCH_OPTIONS_H
 
 #include "apps/ubench/barrier.h"
+#include "daemon/base/cpuset.h"
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #define OPTIONS_THREADS_MAX 4096
@@ -29,6 +31,8 @@ struct ubench_options {
 	uint64_t memory_bytes;
 	uint64_t rate_steps_per_ms; /* 0: not given */
 	double imbalance_pct;
+	size_t speed_count; /* 0: all CPUs are equal */
+	double speed[CPUSET_CPUS_MAX]; /* relative to the fastest */
 	bool calibrate;
 	bool pin;
 	bool quiet;

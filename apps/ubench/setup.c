@@ -44,6 +44,15 @@ int setup_rate(const char *program, const struct ubench_options *options, int th
 	return 0;
 }
 
+int setup_speeds(const char *program, const struct ubench_options *options, int cpus)
+{
+	if (options->speed_count == 0 || options->speed_count == (size_t)cpus)
+		return 0;
+	fprintf(stderr, "%s: --speeds: speeds given: %zu, CPUs in the affinity mask: %d\n", program,
+		options->speed_count, cpus);
+	return 2;
+}
+
 void setup_job(struct job *job, const struct ubench_options *options, uint64_t rate_steps_per_ms,
 	const struct cpuset *cpus)
 {
@@ -57,4 +66,6 @@ void setup_job(struct job *job, const struct ubench_options *options, uint64_t r
 		.memory_bytes = options->memory_bytes,
 		.pin = options->pin ? cpus : NULL,
 	};
+	if (options->speed_count)
+		slowdown_init(&job->slowdown, rate_steps_per_ms, cpus, options->speed);
 }

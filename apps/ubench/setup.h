@@ -16,8 +16,12 @@
 int setup_rate(const char *program, const struct ubench_options *options, int threads,
 	uint64_t *rate_steps_per_ms);
 
-/* Fill in what options and rate decide. cpus is for --pin and must outlive the job. The caller adds
- * the barrier. */
+/* Check that there is a speed for each of the CPUs, if there are any. Prints the error. Returns 0, or
+ * the exit status to end with. */
+int setup_speeds(const char *program, const struct ubench_options *options, int cpus);
+
+/* Fill in what options and rate decide. cpus is for --pin and --speeds, of which there is
+ * one for each CPU; it must outlive the job. The caller adds the barrier. */
 void setup_job(struct job *job, const struct ubench_options *options, uint64_t rate_steps_per_ms,
 	const struct cpuset *cpus);
 

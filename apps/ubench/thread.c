@@ -14,6 +14,7 @@ int thread_init(struct bench_thread *thread, int index, uint64_t *phase_ns, stru
 	int rc = 0;
 
 	*thread = (struct bench_thread){.index = index, .phase_ns = phase_ns};
+	burn_init(&thread->burn);
 	/* Pin first: the memory belongs where the thread will be. */
 	if (job->pin)
 		rc = pin_caller(cpuset_nth(job->pin, index));
@@ -46,7 +47,10 @@ void thread_run(struct bench_thread *thread, struct job *job)
 	uint64_t last_ns = clock_monotonic_ns();
 	thread->started_ns = last_ns;
 	for (uint64_t phase = 0; phase < job->phases; phase++) {
-		work_run(&thread->work, steps);
+		if (job->slowdown.chunk_steps)
+			slowdown_run(&job->slowdown, &thread->work, &thread->burn, steps);
+		else
+			work_run(&thread->work, steps);
 		job->wait(job->wait_arg);
 		if (phase < times) {
 			uint64_t now_ns = clock_monotonic_ns();

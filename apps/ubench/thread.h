@@ -8,6 +8,7 @@
 #ifndef UBENCH_THREAD_H
 #define UBENCH_THREAD_H
 
+#include "apps/ubench/slowdown.h"
 #include "apps/ubench/work.h"
 #include "daemon/base/cpuset.h"
 
@@ -24,6 +25,7 @@ struct job {
 	uint64_t steps; /* of a phase */
 	uint64_t steps_first; /* the same for thread 0, which may have more */
 	uint64_t memory_bytes;
+	struct slowdown slowdown;
 	const struct cpuset *pin; /* thread i to the i-th of these; NULL: don't pin */
 	void (*wait)(void *); /* the barrier of all threads, and its argument */
 	void *wait_arg;
@@ -34,6 +36,7 @@ struct job {
  * thread's counters slow its neighbour. */
 struct bench_thread {
 	alignas(128) struct work work;
+	struct burn burn;
 	int index;
 	uint64_t started_ns; /* wall clock after the start barrier */
 	uint64_t ended_ns; /* and after the last */

@@ -121,6 +121,19 @@ out:
 	return status;
 }
 
+/* The speeds must fit each machine, one of whose ranks says so if they don't. Returns the same on all
+ * ranks: 0, or the exit status to end with. */
+static int check_speeds(
+	const struct model *model, const struct ubench_options *options, const struct place *place)
+{
+	int status = 0, worst;
+
+	if (place->node_rank == 0)
+		status = setup_speeds(model->program, options, cpuset_count(&place->cpus));
+	MPI_Allreduce(&status, &worst, 1, MPI_INT, MPI_MAX, MPI_COMM_WORLD);
+	return worst;
+}
+
 /* What rank 0 finds out for all: the rate, or that the run ends here. */
 static int find_rate(const struct model *model, const struct ubench_options *options,
 	const struct place *place, uint64_t *rate)
@@ -155,6 +168,9 @@ static int rank_main(int argc, char **argv)
 	int rc = ubench_options_parse(argc, argv, &model, place.rank != 0, &options);
 	if (rc)
 		return rc < 0 ? 2 : 0;
+	rc = check_speeds(&model, &options, &place);
+	if (rc)
+		return rc;
 	if (place.rank == 0) {
 		found[0] = (uint64_t)find_rate(&model, &options, &place, &found[1]);
 		MPI_Request request;

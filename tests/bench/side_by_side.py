@@ -4,6 +4,7 @@
 A way (a column of the tables) is pinned threads, the Linux balancer, or juggle with some options.
 """
 
+import json
 import os
 import shlex
 import statistics
@@ -20,11 +21,12 @@ COLUMNS = {
 }
 
 
-def add_arguments(parser):
+def add_arguments(parser, cpu_count=2):
     parser.add_argument("--build", default=os.environ.get("JUGGLE_BUILD", REPO / "build"), type=Path,
                         help="folder of the build to measure (default: build)")
     parser.add_argument("--repeats", type=int, help="runs of each column (default: 5, quick: 3)")
-    parser.add_argument("--cpus", help="CPUs to use, as taskset -c takes them (default: the first two)")
+    parser.add_argument("--cpus", default=",".join(map(str, sorted(os.sched_getaffinity(0))[:cpu_count])),
+                        help=f"CPUs to use, as taskset -c takes them (default: the first {cpu_count})")
     parser.add_argument("--column", action="append", default=[], metavar="NAME=OPTIONS",
                         help="another column: juggle with these options; may be repeated")
     parser.add_argument("--skip", default="", metavar="NAMES", help="columns to leave out, such as pinned")
@@ -40,22 +42,43 @@ def complete(args, columns=COLUMNS):
         args.columns[name] = options
     for name in filter(None, args.skip.split(",")):
         args.columns.pop(name, None)
-    if args.cpus is None:
-        args.cpus = ",".join(map(str, sorted(os.sched_getaffinity(0))[:2]))
     args.build = args.build.resolve()  # commands may run in other folders
-    args.juggle = args.build / "daemon" / "juggle"
-    if not args.juggle.exists():
-        fail(f"{args.juggle} is missing; build first, or give --build")
+    args.juggle = built(args, "daemon/juggle")
 
 
 def fail(message):
     sys.exit(f"{Path(sys.argv[0]).name}: {message}")
 
 
-def count_cpus(args):
-    return len(subprocess.run(
+def built(args, program):
+    """The path of a program of the build."""
+    path = args.build / program
+    if not path.exists():
+        fail(f"{path} is missing; build first, or give --build")
+    return path
+
+
+def list_cpus(args):
+    """The CPUs to use, ascending."""
+    result = subprocess.run(
         ["taskset", "-c", args.cpus, "python3", "-c", "import os; print(*os.sched_getaffinity(0))"],
-        capture_output=True, text=True, check=True).stdout.split())
+        capture_output=True, text=True)
+    if result.returncode != 0:
+        fail(f"--cpus {args.cpus}: {result.stderr.strip()}")
+    return sorted(map(int, result.stdout.split()))
+
+
+def count_cpus(args):
+    return len(list_cpus(args))
+
+
+def ubench_rate(args):
+    """Steps of ubench in a millisecond, for --rate: all runs do the same work."""
+    result = subprocess.run(["taskset", "-c", args.cpus, built(args, "apps/ubench"), "--calibrate"],
+                            capture_output=True, text=True)
+    if result.returncode != 0:
+        fail(f"cannot run ubench on CPUs {args.cpus}: {result.stderr.strip()}")
+    return json.loads(result.stdout)["rate_steps_per_ms"]
 
 
 def wrap(args, column, command, pin=()):
@@ -96,6 +119,17 @@ def ratio(times, base, column):
     if base not in times or column not in times:
         return None
     return statistics.median(times[base]) / statistics.median(times[column])
+
+
+def heads(columns, bases=("pinned", "linux")):
+    """Names of ratios, COLUMN/BASE: each base with the columns behind it."""
+    names = list(columns)
+    return [f"{column}/{base}" for base in bases if base in names for column in names[names.index(base) + 1:]]
+
+
+def ratios(times, heads):
+    """Name -> ratio, for names of heads()."""
+    return {head: ratio(times, head.split("/")[1], head.split("/")[0]) for head in heads}
 
 
 def spread(times):

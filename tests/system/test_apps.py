@@ -7,6 +7,7 @@ time is only checked against bounds that a starved machine also meets.
 import json
 import os
 import pathlib
+import resource
 import shutil
 import signal
 import subprocess
@@ -21,7 +22,7 @@ PATIENCE_S = 60  # a test that takes longer hangs
 
 UBENCH_KEYS = {
     "program", "version", "threads", "cpus", "phase_s", "phases", "barrier", "pin",
-    "imbalance_pct", "rate_steps_per_ms", "memory_bytes", "elapsed_s", "phase_times_s",
+    "imbalance_pct", "speeds", "rate_steps_per_ms", "memory_bytes", "elapsed_s", "phase_times_s",
     "phase_median_s", "ideal_s", "checksum",
 }
 
@@ -73,6 +74,8 @@ def mpirun():
     ["-m", "-1"], ["-m", "5T"], ["-m", "3X"], ["-m", "4T"],
     ["--rate", "0"], ["--rate", "-5"], ["--rate", "1000000001"],
     ["--imbalance", "-1"], ["--imbalance", "10001"], ["--imbalance", "5%"],
+    ["--speeds", ""], ["--speeds", "0"], ["--speeds", "1,"], ["--speeds", "-1"], ["--speeds", "101"],
+    ["--speeds", "0x1"], ["--speeds", "8193x1"], ["--speeds", "1,fast"],
     ["surplus"],
 ])
 def test_ubench_refuses(args):
@@ -167,6 +170,62 @@ def test_ubench_imbalance_is_in_the_ideal():
     assert found["ideal_s"] == pytest.approx(0.0025)
 
 
+@pytest.mark.needs_cpus(2)
+@pytest.mark.parametrize("args, threads, speeds, phases", [
+    # Threads take turns: all work over the speeds that can be used at a time.
+    (["-t", "2"], 2, [1, 0.5], 2 / 1.5),
+    (["-t", "3"], 3, [0.5, 1], 3 / 1.5),
+    (["-t", "1"], 1, [0.5, 1], 1),
+    # As fast as the fastest CPU lets the thread with the most work be.
+    (["-t", "2", "--imbalance", "150"], 2, [1, 0.25], 3.5 / 1.25),
+    (["-t", "2", "--imbalance", "50"], 2, [1, 1], 1.5),
+])
+def test_ubench_speeds_are_in_the_ideal(args, threads, speeds, phases):
+    found = result("ubench", "-e", "1ms", "-p", "2", "--rate", RATE, *args,
+                   "--speeds", ",".join(f"{2 * speed:g}" for speed in speeds),
+                   preexec_fn=lambda: os.sched_setaffinity(0, helpers.cpus()[:2]))
+    assert (found["threads"], found["cpus"], found["speeds"]) == (threads, 2, speeds)
+    assert found["ideal_s"] == pytest.approx(2 * phases * 0.001)
+
+
+def all_speeds(*first):
+    """A list of speeds for all CPUs of this process, of which the last is repeated."""
+    count = len(os.sched_getaffinity(0))
+    return ",".join(map(str, (list(first) + [first[-1]] * count)[:count]))
+
+
+@pytest.mark.parametrize("name", ["ubench", "ubench-omp"])
+def test_ubench_does_the_same_work_at_any_speed(name):
+    args = ["-t", "3", "-e", "3ms", "-p", "4", "--rate", "1003", "-m", "1000"]
+    equal = result(name, *args)
+    assert equal["speeds"] is None
+    for speeds in (all_speeds(1, 0.3), all_speeds(0.1, 1), all_speeds(7)):
+        assert result(name, *args, "--speeds", speeds)["checksum"] == equal["checksum"]
+
+
+@pytest.mark.needs_cpus(2)
+def test_ubench_slow_cpu_takes_more_time():
+    """Twenty times the CPU time for the same work; a machine that is busy can't hide that."""
+    def cpu_s(cpu):
+        before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime
+        result("ubench", "-t", "2", "-e", "10ms", "-p", "2", "--rate", "100000", "--imbalance", "1000", "--pin",
+               "--speeds", "0.05,1" if cpu == 0 else "1,0.05",
+               preexec_fn=lambda: os.sched_setaffinity(0, helpers.cpus()[:2]))
+        return resource.getrusage(resource.RUSAGE_CHILDREN).ru_utime - before
+
+    # Thread 0 has nearly all the work, on the first CPU.
+    assert cpu_s(0) > 3 * cpu_s(1)
+
+
+@pytest.mark.parametrize("args", [[], ["--calibrate"]])
+def test_ubench_needs_a_speed_for_each_cpu(args):
+    cpu = min(os.sched_getaffinity(0))
+    done = run("ubench", "--speeds", "1,2x0.55", *args,
+               preexec_fn=lambda: os.sched_setaffinity(0, {cpu}))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == "ubench: --speeds: speeds given: 3, CPUs in the affinity mask: 1\n"
+
+
 def test_ubench_uses_the_mask():
     cpu = min(os.sched_getaffinity(0))
     found = result("ubench", "-e", "1ms", "-p", "2", "--rate", RATE, "--pin",
@@ -222,7 +281,10 @@ def test_omp_environment():
     assert result("ubench-omp", *COMMON, env={"OMP_NUM_THREADS": "2"})["threads"] == 2
     bound = {"OMP_PROC_BIND": "true"}
     assert result("ubench-omp", *COMMON, env=bound)["cpus"] == len(os.sched_getaffinity(0))
-    assert run("ubench-omp", "--pin", env=bound).returncode == 2
+    for args in (["--pin"], ["--speeds", all_speeds(1)]):
+        done = run("ubench-omp", *args, env=bound)
+        assert done.returncode == 2
+        assert done.stderr == f"ubench-omp: {args[0]}: OMP_PROC_BIND already binds the threads\n"
     done = run("ubench-omp", *COMMON, "-t", "3", env={
         "OMP_THREAD_LIMIT": "2",
         # It ends while threads run, and leaves their memory to the kernel.
@@ -239,10 +301,16 @@ def test_mpi_does_the_same_work(mpirun):
     assert (found["threads"], found["barrier"], found["program"]) == (3, "mpi", "ubench-mpi")
     assert len(found["phase_times_s"]) == 5
     assert found["checksum"] == result("ubench", *COMMON, "-t", "3")["checksum"]
+    speeds = ",".join(["1"] + ["0.5"] * (found["cpus"] - 1))  # mpirun may bind ranks
+    done = mpirun(3, *COMMON, "--speeds", speeds)
+    assert done.returncode == 0, done.stderr
+    slowed = json.loads(done.stdout)
+    assert slowed["speeds"] == [1] + [0.5] * (found["cpus"] - 1)
+    assert slowed["checksum"] == found["checksum"]
 
 
 def test_mpi_says_an_error_once(mpirun):
-    for args in (["-t", "3"], ["-b", "spin"]):
+    for args in (["-t", "3"], ["-b", "spin"], ["--speeds", "8192x1"]):
         done = mpirun(2, *args)
         assert done.returncode == 2
         assert done.stderr.count("ubench-mpi: ") == 1

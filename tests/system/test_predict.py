@@ -161,6 +161,7 @@ def test_result_of_ubench(predict, tmp_path):
     assert measured["juggle_deviation_pct"] == pytest.approx(1)
     assert measured["pinned_deviation_pct"] == pytest.approx(-24.25)
     assert predict("--from", ubench_result(tmp_path, pin=True))["measured"]["way"] == "pinned"
+    assert predict("--from", ubench_result(tmp_path, speeds=[1, 0.55]))["measured"] == measured
     assert predict("--from", ubench_result(tmp_path), "-m", 3)["juggle_s"] == pytest.approx(2)
 
 
