@@ -9,6 +9,8 @@
 #include "daemon/policy/step.h"
 #include "daemon/policy/swap.h"
 
+/* As long without a change, a job has started all its threads. */
+#define STEADY_NS UINT64_C(500000000)
 /* A CPU that was taken will be taken again. */
 #define TAKEN_MEMORY_NS UINT64_C(10000000000)
 
@@ -23,11 +25,14 @@ static bool short_yields(const struct policy *policy)
 }
 
 /* What turns gain by what is known of the CPUs. It changes with the number of threads. */
-static void know_turns(struct policy *policy)
+static void know_turns(struct policy *policy, uint64_t now_ns)
 {
 	struct policy_chooser *chooser = &policy->chooser;
 	uint32_t threads = policy_computing(policy);
 
+	if (policy->turns.threads != threads)
+		policy->turns.since_ns = now_ns;
+	chooser->steady = now_ns - policy->turns.since_ns >= STEADY_NS;
 	if (policy->turns.known && policy->turns.threads == threads)
 		return;
 	policy->turns.known = true;
@@ -46,7 +51,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	chooser->subdomains = policy_subdomains_move(policy, observation);
 	if (!policy_is_complete(policy))
 		return;
-	know_turns(policy);
+	know_turns(policy, now_ns);
 	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {
 		policy_enter(policy, chooser->regime, now_ns);
 	} else if (policy_swaps(policy) !=

@@ -258,7 +258,8 @@ struct policy {
 	uint64_t reason_ns; /* ... and since when */
 	struct policy_chooser chooser;
 	struct {
-		uint32_t threads; /* for so many */
+		uint32_t threads; /* for so many ... */
+		uint64_t since_ns; /* ... as there have been since then */
 		bool known;
 	} turns; /* for which chooser.turns_gain was computed */
 	struct {

@@ -134,9 +134,10 @@ static bool unequal(const struct policy_chooser *chooser, uint32_t threads, uint
 {
 	bool turns = chooser->turns_gain > UNEQUAL_LEAST;
 
-	if (threads == 0 || threads == cpus)
-		return threads > 0 && turns;
-	return chooser->speeds_differ || (threads < cpus && turns);
+	if (threads >= cpus)
+		return threads == cpus ? turns : chooser->speeds_differ;
+	/* A program that still starts threads may ask for its mask to find out how many. */
+	return threads > 1 && chooser->steady && (chooser->speeds_differ || turns);
 }
 
 /* The regime of threads that sleep, before trials. */

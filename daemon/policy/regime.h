@@ -61,6 +61,8 @@ struct policy_chooser {
 	 * turns gain over threads that keep to their CPUs? */
 	bool speeds_differ;
 	double turns_gain;
+	/* Set by the caller: the number of threads has not changed lately. */
+	bool steady;
 	struct policy_arm arm[2]; /* by enum policy_regime */
 	enum policy_regime regime; /* now */
 	enum policy_regime settled; /* between trials */
