@@ -75,8 +75,10 @@ static void test_damaged(void **state)
 	for (size_t i = 0; i < sizeof bad / sizeof bad[0]; i++) {
 		char root[] = RECORDED_ROOT;
 		uint32_t type[PMUS_MAX];
-		recorded_unpack("topology/gb10", root);
-		recorded_append(root, DEVICES "/big/cpus", "0-19\n");
+		assert_non_null(mkdtemp(root));
+		recorded_append(root, DEVICES "/small/cpus", "0-19\n");
+		recorded_append(root, DEVICES "/small/type", "7\n");
+		recorded_append(root, DEVICES "/big/cpus", "20-23\n");
 		if (bad[i] != NULL)
 			recorded_append(root, DEVICES "/big/type", bad[i]);
 		assert_int_equal(find(root, type), -EBADMSG);
