@@ -243,6 +243,8 @@ int topology_init(
 	int r = find_speeds(topology, machine, setup);
 	if (machine != NULL)
 		hwloc_topology_destroy(machine);
+	if (r < 0)
+		topology_deinit(topology);
 	return r;
 }
 

@@ -9,6 +9,7 @@ import contextlib
 import json
 import os
 import signal
+import struct
 import subprocess
 import time
 from pathlib import Path
@@ -351,6 +352,18 @@ def segment(juggle_pid, uid=None):
     """The path of the telemetry segment of a running juggle."""
     uid = os.geteuid() if uid is None else uid
     return Path("/dev/shm/juggle.%d.%d" % (uid, juggle_pid))
+
+
+def speeds(juggle_pid):
+    """({CPU: its speed in thousandths}, where speeds come from), of the telemetry of a running
+    juggle."""
+    data = segment(juggle_pid).read_bytes()
+    header_bytes, = struct.unpack_from("=I", data, 12)
+    cpus, = struct.unpack_from("=I", data, 416)
+    found = {}
+    for at in range(header_bytes, header_bytes + 16 * cpus, 16):
+        os_cpu, _, found[os_cpu], _ = struct.unpack_from("=iiII", data, at)
+    return found, data[header_bytes - 32:header_bytes - 16].rstrip(b"\0").decode()
 
 
 def find(root, name):

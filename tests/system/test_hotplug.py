@@ -81,12 +81,15 @@ def held(juggle, app, background, two, tmp_path):
 
 
 def test_cpu_goes_offline_and_comes_back(held, hotplug, two):
-    job = held()
+    job = held("env", "JUGGLE_OPTIONS=--speeds 0.5,1")
+    assert helpers.speeds(job.juggle.pid) == ({two[0]: 500, two[1]: 1000}, "option")
     hotplug(False)
     job.balanced_on(two[:1])
+    assert helpers.speeds(job.juggle.pid) == ({two[0]: 1000}, "option")
     job.runs()
     hotplug(True)
     job.balanced_on(two)
+    assert helpers.speeds(job.juggle.pid) == ({two[0]: 500, two[1]: 1000}, "option")
     job.runs()
     report = job.end()
     assert report["balancer"] == "ended"
