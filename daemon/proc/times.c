@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "daemon/base/cpuset.h"
 
@@ -17,9 +18,12 @@ int proc_parse_cpu_times(const char *line, struct proc_cpu_times *out)
 	struct proc_cpu_times times = {0};
 	int at = 0, bytes = 0;
 
-	if (sscanf(line, "cpu%4d%n", &times.os_cpu, &at) != 1 || times.os_cpu < 0 ||
-		times.os_cpu >= CPUSET_CPUS_MAX || line[at] != ' ')
+	/* The line of all CPUs together has a blank there. */
+	if (strncmp(line, "cpu", 3) != 0 || line[3] < '0' || line[3] > '9' ||
+		sscanf(line + 3, "%4d%n", &times.os_cpu, &at) != 1 ||
+		times.os_cpu >= CPUSET_CPUS_MAX || line[3 + at] != ' ')
 		return -EBADMSG;
+	at += 3;
 	for (int i = 0; i < FIELDS; i++, at += bytes) {
 		uint64_t ticks;
 		if (sscanf(line + at, " %19" SCNu64 "%n", &ticks, &bytes) != 1 ||
