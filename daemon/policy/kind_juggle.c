@@ -30,6 +30,9 @@ static void know_turns(struct policy *policy, uint64_t now_ns)
 	struct policy_chooser *chooser = &policy->chooser;
 	uint32_t threads = policy_computing(policy);
 
+	chooser->learns = policy->params.by_work;
+	if (chooser->learns && policy_swaps(policy) && policy_learn_speeds(policy->cpu, policy->m))
+		policy->turns.known = false;
 	if (policy->turns.threads != threads)
 		policy->turns.since_ns = now_ns;
 	chooser->steady = now_ns - policy->turns.since_ns >= STEADY_NS;
@@ -84,7 +87,8 @@ static size_t balance(struct policy *policy)
 		policy_swap_defaults(policy->params.margin_ns, elapsed_ns);
 	size_t moved = 0;
 
-	if (policy->chooser.reason == POLICY_REASON_UNEQUAL)
+	if (policy->chooser.reason == POLICY_REASON_UNEQUAL ||
+		policy->chooser.reason == POLICY_REASON_LEARN)
 		moved = policy_take_places(policy->thread, policy->n, policy->cpu, policy->m);
 	return moved > 0 ? moved
 			 : policy_swap(&params, elapsed_ns, policy->thread, policy->n, policy->cpu,

@@ -35,6 +35,9 @@
 #define TURNS_LEAST 0.15
 /* With no more threads than CPUs: CPUs on which turns gain that much are unequal. */
 #define UNEQUAL_LEAST 0.03
+/* CPUs that seemed equal are looked at again after that long, and after twice as long each time. */
+#define LEARN_NS UINT64_C(10000000000)
+#define LEARN_MOST_NS UINT64_C(160000000000)
 
 void policy_regime_init(struct policy_chooser *chooser, bool always)
 {
@@ -75,6 +78,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "phases too short to take turns in";
 	case POLICY_REASON_UNEQUAL:
 		return "CPUs of unequal speed";
+	case POLICY_REASON_LEARN:
+		return "finding out how fast the CPUs are";
 	case POLICY_REASON_SUBDOMAINS:
 		return "a CPU for each thread, and subdomains move instead";
 	}
@@ -242,7 +247,7 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 {
 	bool uneven = unequal(chooser, threads, cpus);
 
-	if (threads == 0 || (threads < cpus && !uneven))
+	if (threads == 0 || (threads < cpus && !uneven && chooser->reason != POLICY_REASON_LEARN))
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
 	if (chooser->subdomains && threads == cpus)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_SUBDOMAINS);
@@ -262,6 +267,34 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 	return false;
 }
 
+/* No more threads than CPUs, and none of them waits for one. */
+static bool is_calm(const struct policy_chooser *chooser, const struct policy_window *window)
+{
+	double waits = WAIT_SHARE * (double)window->elapsed_ns * window->threads;
+
+	if (window->threads < window->cpus)
+		return true;
+	return window->threads == window->cpus && !chooser->always && !window->taken &&
+	       (double)window->wait_ns < waits;
+}
+
+/* Is it time to see how fast the CPUs are? */
+static bool should_learn(struct policy_chooser *chooser, const struct policy_window *window)
+{
+	if (!chooser->learns || !chooser->steady || window->threads < 2 ||
+		chooser->reason == POLICY_REASON_LEARN)
+		return false;
+	if (chooser->learn_wait_ns > window->elapsed_ns) {
+		chooser->learn_wait_ns -= window->elapsed_ns;
+		return false;
+	}
+	chooser->learn_gap_ns = chooser->learn_gap_ns == 0 ? LEARN_NS : 2 * chooser->learn_gap_ns;
+	if (chooser->learn_gap_ns > LEARN_MOST_NS)
+		chooser->learn_gap_ns = LEARN_MOST_NS;
+	chooser->learn_wait_ns = chooser->learn_gap_ns;
+	return true;
+}
+
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window)
 {
 	double elapsed = (double)window->elapsed_ns;
@@ -270,13 +303,17 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	if (window->elapsed_ns == 0)
 		return false;
 	chooser->elapsed_ns += window->elapsed_ns;
-	if (window->threads == 0 || (window->threads < window->cpus && !uneven))
+	if (window->threads == 0)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
 	if (chooser->subdomains && window->threads == window->cpus)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_SUBDOMAINS);
-	if (!chooser->always && !window->taken && !uneven && window->threads == window->cpus &&
-		(double)window->wait_ns < WAIT_SHARE * elapsed * window->threads)
-		return settle(chooser, POLICY_ASIDE, POLICY_REASON_NO_CONTEST);
+	if (!uneven && is_calm(chooser, window)) {
+		if (should_learn(chooser, window))
+			return settle(chooser, POLICY_BALANCE, POLICY_REASON_LEARN);
+		return settle(chooser, POLICY_ASIDE,
+			window->threads < window->cpus ? POLICY_REASON_FEW
+						       : POLICY_REASON_NO_CONTEST);
+	}
 	double rate = window->sleeps / elapsed * 1e9;
 	if (chooser->sleep_windows < SLEEP_WINDOWS)
 		chooser->sleep_windows++;

@@ -25,9 +25,10 @@ enum policy_reason {
 	POLICY_REASON_SUBDOMAINS, /* work moves between the threads, each on a CPU of its own */
 	POLICY_REASON_UNTRIED, /* they sleep, and no trial has been made yet */
 	POLICY_REASON_SHORT, /* they sleep or yield so often that there is no time for turns */
-	POLICY_REASON_UNEQUAL, /* no more threads than CPUs, and these differ in speed */
+	POLICY_REASON_UNEQUAL, /* CPUs differ in speed */
+	POLICY_REASON_LEARN, /* for one window, to see whether they do */
 };
-enum { POLICY_REASONS = POLICY_REASON_UNEQUAL + 1 };
+enum { POLICY_REASONS = POLICY_REASON_LEARN + 1 };
 /* The reason in words; "unknown" for any other value. */
 const char *policy_reason_text(enum policy_reason reason);
 
@@ -61,8 +62,10 @@ struct policy_chooser {
 	 * turns gain over threads that keep to their CPUs? */
 	bool speeds_differ;
 	double turns_gain;
-	/* Set by the caller: the number of threads has not changed lately. */
-	bool steady;
+	/* Set by the caller: the number of threads has not changed lately; and while threads are placed,
+	 * their work shows how fast the CPUs are. */
+	bool steady, learns;
+	uint64_t learn_wait_ns, learn_gap_ns; /* until that is looked at again, and the next time */
 	struct policy_arm arm[2]; /* by enum policy_regime */
 	enum policy_regime regime; /* now */
 	enum policy_regime settled; /* between trials */

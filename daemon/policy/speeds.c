@@ -7,6 +7,8 @@
  * with one program; most compute-bound ones have 0.2 to 0.3. */
 #define SMT_GAIN 0.25
 #define DIFFER 0.05 /* speeds that are closer count as equal */
+#define LEAST 0.001 /* no CPU is slower */
+#define LEARN_PERIODS 8 /* with fewer, the kernel's ticks show more than the CPU's speed */
 
 static double speed_of(const struct policy_cpu *cpu)
 {
@@ -64,6 +66,24 @@ bool policy_speeds_differ(const struct policy_cpu *cpus, size_t m)
 		most = fmax(most, speed_of(&cpus[j]));
 	}
 	return least < most * (1 - DIFFER);
+}
+
+bool policy_learn_speeds(struct policy_cpu *cpus, size_t m)
+{
+	double most = 0;
+
+	for (size_t j = 0; j < m; j++) {
+		if (cpus[j].threads > 0 && cpus[j].periods < LEARN_PERIODS)
+			return false;
+		if (cpus[j].threads > 0)
+			most = fmax(most, cpus[j].potential);
+	}
+	for (size_t j = 0; j < m && most > 0; j++)
+		if (cpus[j].threads > 0) {
+			double speed = cpus[j].potential / most;
+			cpus[j].rated = speed > 1 - DIFFER ? 1 : fmax(speed, LEAST);
+		}
+	return most > 0;
 }
 
 /* The next place of an even distribution. */

@@ -18,6 +18,12 @@
  * and clears the counts of threads; policy_count() brings them back. */
 double policy_turns_gain(struct policy_cpu *cpus, size_t m, uint32_t n);
 
+/* Take what CPUs gave their threads, at the last balancing points, for their speeds; for those that have
+ * threads, once all of these have been used for long enough. Where the work that is done is counted,
+ * it tells more than what is known beforehand: it is that of this very program. Returns whether that
+ * is so. */
+bool policy_learn_speeds(struct policy_cpu *cpus, size_t m);
+
 /* The progress of a thread on that CPU in a ns of CPU time: its speed while so many CPUs of its core
  * have threads. */
 double policy_rate_of(const struct policy_cpu *cpus, size_t j);

@@ -139,7 +139,9 @@ static void assert_swapped(const struct history *h, const struct policy_decision
 
 	if (decision->members || h->ended || h->refused)
 		return;
-	if (policy->chooser.reason == POLICY_REASON_UNEQUAL && decision->computing < policy->m)
+	bool speeds = policy->chooser.reason == POLICY_REASON_UNEQUAL ||
+		      policy->chooser.reason == POLICY_REASON_LEARN;
+	if (speeds && decision->computing < policy->m)
 		return;
 	for (size_t j = 0; j < h->machine.policy.m; j++)
 		if (h->machine.policy.cpu[j].taken || h->were_taken[j])

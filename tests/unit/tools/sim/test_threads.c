@@ -538,6 +538,12 @@ static void test_speeds(void **unused)
 	machine.params.untold = true;
 	machine.params.by_work = true;
 	assert_float_equal(time_s(&machine), 4 * 4 / 3.5, 0.2);
+	/* Without --always, that has to be found out first. */
+	machine.params.always = false;
+	machine.params.phases = 5;
+	assert_float_equal(time_s(&machine), 5 * 4 * 4 / 3.5, 1);
+	machine.params.barrier = THREADS_BLOCK;
+	assert_float_equal(time_s(&machine), 5 * 4 * 4 / 3.5, 1);
 }
 
 static void test_seed(void **unused)
