@@ -55,7 +55,8 @@ static const struct argp_option table[] = {
 	{"always", KEY_ALWAYS, 0, 0,
 		"balance whenever there are enough threads, without trials of whether it pays", 2},
 	{"domains", KEY_DOMAINS, "MODE", 0,
-		"split (each NUMA node on its own) or joint (all CPUs as one pool) "
+		"split (each NUMA node on its own), llc (each last-level cache on its own) or "
+		"joint (all CPUs as one pool) "
 		"(default: " DEFAULT_DOMAINS ")",
 		2},
 	{"idle", KEY_IDLE, "LIST", 0,
@@ -228,7 +229,6 @@ static char *filter_help(int key, const char *text, void *input)
 
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
-	static const char *const domains[] = {"split", "joint", NULL};
 	struct options *o = state->input;
 
 	switch (key) {
@@ -258,7 +258,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->always = true;
 		return 0;
 	case KEY_DOMAINS:
-		o->joint = parse_word(state, "--domains", arg, domains) == 1;
+		o->domains = (enum topology_domains)parse_word(
+			state, "--domains", arg, topology_domains_names);
 		return 0;
 	case KEY_IDLE:
 		parse_idle(state, o, arg);

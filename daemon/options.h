@@ -12,6 +12,7 @@
 #include "daemon/base/cpuset.h"
 #include "daemon/policy/kind.h"
 #include "daemon/sample/sampler.h"
+#include "daemon/topology/topology.h"
 
 enum { /* exit statuses of juggle itself, as those of timeout(1) and env(1) */
 	EXIT_JUGGLE_FAILED = 125,
@@ -30,7 +31,7 @@ struct options {
 	double jitter; /* a share of the period */
 	const struct policy_kind *policy;
 	bool always; /* balance without trials */
-	bool joint; /* one pool instead of a domain per NUMA node */
+	enum topology_domains domains;
 	unsigned idle; /* a sum of IDLE_ constants */
 	const char *idle_list; /* the argument of --idle, for the globs in it */
 	enum sampler_kind sampler;

@@ -180,7 +180,7 @@ static void describe_run(struct keeper *k, enum sampler_kind sampler)
 	snprintf(t->policy, sizeof t->policy, "%s", o->policy->name);
 	snprintf(t->sampler, sizeof t->sampler, "%s", sampler_kind_name(sampler));
 	snprintf(t->balancers, sizeof t->balancers, "domain");
-	snprintf(t->domains, sizeof t->domains, "%s", o->joint ? "joint" : "split");
+	snprintf(t->domains, sizeof t->domains, "%s", topology_domains_names[o->domains]);
 	t->attached = o->pid != 0;
 	atomic_store(&t->job_pid, o->pid);
 	telemetry_set(&t->period_ns, o->period_ns);

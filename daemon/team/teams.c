@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/team/teams.h"
 
+#include <stdio.h>
+
 #include "daemon/base/clock.h"
 #include "daemon/telemetry/writer.h"
 #include "daemon/trace/write_point.h"
@@ -26,7 +28,8 @@ static void show_cpus(const struct teams *teams)
 		telemetry_cpus(t)[i] =
 			(struct telemetry_cpu){.os_cpu = teams->topology.cpu[i].os_cpu,
 				.domain = teams->topology.cpu[i].domain,
-				.speed = 1000};
+				.speed = (uint32_t)(1000 * teams->topology.cpu[i].speed + 0.5)};
+	snprintf(t->speeds, sizeof t->speeds, "%s", teams->topology.speeds_from);
 	telemetry_set32(&t->cpus, (uint32_t)count);
 }
 
@@ -35,7 +38,7 @@ int teams_start(struct teams *teams, const struct cpuset *usable)
 	struct team_context *context = &teams->context;
 	struct exchange *exchange = &teams->exchange;
 	const struct topology_cpu *cpu;
-	int r = topology_init(&teams->topology, usable, context->options->joint);
+	int r = topology_init(&teams->topology, usable, context->options->domains);
 
 	if (r == 0)
 		r = exchange_init(exchange, teams->topology.domains);

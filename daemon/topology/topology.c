@@ -6,9 +6,21 @@
 #include <stdlib.h>
 #include <time.h>
 
-#define UNKNOWN_NODE INT32_MAX
+/* What marks a domain before domains are numbered: a NUMA node's number, the lowest CPU of a cache,
+ * NODES + a node's number for CPUs without such a cache, or UNKNOWN. */
+#define NODES CPUSET_CPUS_MAX
+#define UNKNOWN INT32_MAX
+/* What marks a core: hwloc's number of it, or CORES + the CPU's number. */
+#define CORES CPUSET_CPUS_MAX
 #define PAUSES 10
 #define PAUSE_NS 10000000
+
+const char *const topology_domains_names[] = {
+	[TOPOLOGY_SPLIT] = "split",
+	[TOPOLOGY_LLC] = "llc",
+	[TOPOLOGY_JOINT] = "joint",
+	NULL,
+};
 
 /* The first NUMA node of a CPU. Memory-only nodes beside it don't matter. */
 static int32_t node_of(hwloc_topology_t machine, int os_cpu)
@@ -16,9 +28,43 @@ static int32_t node_of(hwloc_topology_t machine, int os_cpu)
 	hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(machine, (unsigned)os_cpu);
 
 	if (pu == NULL || pu->nodeset == NULL)
-		return UNKNOWN_NODE;
+		return UNKNOWN;
 	int node = hwloc_bitmap_first(pu->nodeset);
-	return node < 0 ? UNKNOWN_NODE : node;
+	return node < 0 ? UNKNOWN : node;
+}
+
+/* L3, or L2 on machines, or for cores, that have no L3. */
+static int32_t last_cache_of(hwloc_topology_t machine, int os_cpu)
+{
+	int32_t found = UNKNOWN;
+
+	for (hwloc_obj_t at = hwloc_get_pu_obj_by_os_index(machine, (unsigned)os_cpu); at != NULL;
+		at = at->parent)
+		if (hwloc_obj_type_is_dcache(at->type) && at->attr->cache.depth > 1)
+			found = hwloc_bitmap_first(at->cpuset);
+	if (found != UNKNOWN)
+		return found;
+	int32_t node = node_of(machine, os_cpu);
+	return node == UNKNOWN ? UNKNOWN : NODES + node;
+}
+
+static int32_t domain_of(hwloc_topology_t machine, int os_cpu, enum topology_domains domains)
+{
+	if (machine == NULL || domains == TOPOLOGY_JOINT)
+		return 0;
+	return domains == TOPOLOGY_LLC ? last_cache_of(machine, os_cpu) : node_of(machine, os_cpu);
+}
+
+static int32_t core_of(hwloc_topology_t machine, int os_cpu)
+{
+	hwloc_obj_t core = NULL;
+
+	if (machine != NULL)
+		core = hwloc_get_pu_obj_by_os_index(machine, (unsigned)os_cpu);
+	while (core != NULL && core->type != HWLOC_OBJ_CORE)
+		core = core->parent;
+	return core != NULL && core->logical_index < CORES ? (int32_t)core->logical_index
+							   : CORES + os_cpu;
 }
 
 static int by_domain(const void *a, const void *b)
@@ -30,20 +76,33 @@ static int by_domain(const void *a, const void *b)
 	return (x->os_cpu > y->os_cpu) - (x->os_cpu < y->os_cpu);
 }
 
-/* NUMA node numbers may have gaps; domains have none. */
+/* The marks of domains may have gaps; domains have none. */
 static void number_domains(struct topology *topology)
 {
-	int32_t node = -1, domain = -1;
+	int32_t mark = -1, domain = -1;
 
 	qsort(topology->cpu, topology->cpus, sizeof *topology->cpu, by_domain);
 	for (size_t i = 0; i < topology->cpus; i++) {
-		if (domain < 0 || topology->cpu[i].domain != node) {
-			node = topology->cpu[i].domain;
+		if (domain < 0 || topology->cpu[i].domain != mark) {
+			mark = topology->cpu[i].domain;
 			domain++;
 		}
 		topology->cpu[i].domain = domain;
 	}
 	topology->domains = (size_t)domain + 1;
+}
+
+/* Nor have cores. */
+static void number_cores(struct topology *topology)
+{
+	int32_t number[CORES + CPUSET_CPUS_MAX] = {0}, cores = 0; /* by mark; from 1 */
+
+	for (size_t i = 0; i < topology->cpus; i++) {
+		int32_t *core = &topology->cpu[i].core;
+		if (number[*core] == 0)
+			number[*core] = ++cores;
+		*core = number[*core] - 1;
+	}
 }
 
 /* hwloc's view of the machine; NULL when it has none. */
@@ -70,7 +129,7 @@ static hwloc_topology_t load(void)
 static bool knows_all(hwloc_topology_t machine, const struct cpuset *cpus)
 {
 	for (int os_cpu = 0; os_cpu < CPUSET_CPUS_MAX; os_cpu++)
-		if (cpuset_has(cpus, os_cpu) && node_of(machine, os_cpu) == UNKNOWN_NODE)
+		if (cpuset_has(cpus, os_cpu) && node_of(machine, os_cpu) == UNKNOWN)
 			return false;
 	return true;
 }
@@ -89,25 +148,29 @@ static hwloc_topology_t load_with(const struct cpuset *cpus)
 	return machine;
 }
 
-int topology_init(struct topology *topology, const struct cpuset *cpus, int joint)
+int topology_init(
+	struct topology *topology, const struct cpuset *cpus, enum topology_domains domains)
 {
 	int count = cpuset_count(cpus);
 
-	*topology = (struct topology){0};
+	*topology = (struct topology){.speeds_from = "equal"};
 	if (count == 0)
 		return -EINVAL;
 	topology->cpu = calloc((size_t)count, sizeof *topology->cpu);
 	if (topology->cpu == NULL)
 		return -ENOMEM;
 	/* Without an answer of hwloc, all CPUs are one domain, and balancing goes on. */
-	hwloc_topology_t machine = joint ? NULL : load_with(cpus);
+	hwloc_topology_t machine = load_with(cpus);
 	for (int os_cpu = 0; os_cpu < CPUSET_CPUS_MAX; os_cpu++)
 		if (cpuset_has(cpus, os_cpu))
 			topology->cpu[topology->cpus++] = (struct topology_cpu){.os_cpu = os_cpu,
-				.domain = machine != NULL ? node_of(machine, os_cpu) : 0};
+				.domain = domain_of(machine, os_cpu, domains),
+				.core = core_of(machine, os_cpu),
+				.speed = 1};
 	if (machine != NULL)
 		hwloc_topology_destroy(machine);
 	number_domains(topology);
+	number_cores(topology);
 	return 0;
 }
 

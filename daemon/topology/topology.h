@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* Which CPUs form a domain: those of each NUMA node that hwloc finds. The only user of hwloc. */
+/* The CPUs to use: which of them form a domain, which share a core, and how fast they are. Its
+ * source file is the only user of hwloc. */
 #ifndef JUGGLE_TOPOLOGY_H
 #define JUGGLE_TOPOLOGY_H
 
@@ -11,18 +12,33 @@
 struct topology_cpu {
 	int32_t os_cpu;
 	int32_t domain; /* 0, 1, ... in the order of the CPUs; not the number of a NUMA node */
+	int32_t core; /* likewise; hardware threads of one core share it */
+	double speed; /* of a thread that has the CPU, and its core, for itself; the fastest has 1 */
 };
 
 struct topology {
 	struct topology_cpu *cpu; /* sorted by domain, then os_cpu */
 	size_t cpus;
 	size_t domains;
+	/* "equal" (or nothing is known), "option", "cpu_capacity", "CPU kinds", "CPPC" or
+	 * "frequency"; a constant */
+	const char *speeds_from;
 };
 
-/* Sort the CPUs of a mask into domains. With `joint` all are in one. CPUs that hwloc does not know
- * form a domain of their own. Takes some milliseconds. Returns 0, -EINVAL for an empty mask, or
- * -ENOMEM. Free with topology_deinit(). */
-int topology_init(struct topology *topology, const struct cpuset *cpus, int joint);
+enum topology_domains {
+	TOPOLOGY_SPLIT, /* a domain for each NUMA node */
+	TOPOLOGY_LLC, /* for each last-level cache; a NUMA node where there is none beyond L1 */
+	TOPOLOGY_JOINT, /* one for all CPUs */
+};
+
+/* The words of --domains, in the order of the enum, and NULL. */
+extern const char *const topology_domains_names[];
+
+/* Look at the CPUs of a mask. CPUs that hwloc does not know form a domain of their own, and each has
+ * a core of its own. Takes some milliseconds. Returns 0, -EINVAL for an empty mask, or -ENOMEM. Free
+ * with topology_deinit(). */
+int topology_init(
+	struct topology *topology, const struct cpuset *cpus, enum topology_domains domains);
 /* Accepts a zeroed object. */
 void topology_deinit(struct topology *topology);
 

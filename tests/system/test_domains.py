@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""NUMA domains, with the synthetic machines of hwloc in place of a large one."""
+"""Domains by NUMA node or cache, with the synthetic machines of hwloc in place of a large one."""
 import collections
 import subprocess
 
@@ -39,6 +39,17 @@ def test_domains(run_juggle, app, tmp_path, synthetic, mode, domains):
         assert report["migrations"] <= 3, "one CPU a domain leaves nobody to swap with"
     else:
         assert report["migrations"] > 0
+
+
+@pytest.mark.parametrize("mode, domains", [("split", [[0, 1]]), ("llc", [[0], [1]])])
+def test_caches(run_juggle, app, tmp_path, synthetic, mode, domains):
+    """A node whose CPUs each have a last-level cache of their own."""
+    env = {**synthetic, "HWLOC_SYNTHETIC": "node:1 l3:2 core:1 pu:1"}
+    report, trace = run(run_juggle, app, tmp_path, mode, env)
+    assert report["domains"] == domains
+    assert '"domains":"%s"' % mode in trace[0].replace('": "', '":"')
+    assert report["threads"] == 3
+    assert report["balancer"] == "ended"
 
 
 @pytest.mark.parametrize("threads", [2, 3, 4, 5])

@@ -40,7 +40,7 @@ def test_the_commands_own(run_juggle, script, expected):
     (["-n", "2x", "true"], "from 1 to"),
     (["--idle", "comm=", "true"], "comm=GLOB"),
     (["--sampler", "guess", "true"], "schedstat"),
-    (["--domains", "both", "true"], "split or joint"),
+    (["--domains", "both", "true"], "split, llc or joint"),
     (["-c", "", "true"], "list of CPUs"),
     (["-c", "1-0", "true"], "list of CPUs"),
     (["-c", "0,", "true"], "list of CPUs"),

@@ -86,7 +86,7 @@ static void try_cpus(struct doctor_system *system)
 	system->affinity_error = cpuset_of_thread(0, &system->mask);
 	if (!system->cpus_given)
 		system->cpus = system->mask;
-	if (topology_init(&topology, &system->cpus, 0) == 0) {
+	if (topology_init(&topology, &system->cpus, TOPOLOGY_SPLIT) == 0) {
 		system->domains = topology.domains;
 		topology_deinit(&topology);
 	}

@@ -33,9 +33,13 @@ static struct cpuset mask_of(const int *cpus, size_t count)
 	return mask;
 }
 
+struct place {
+	int os_cpu, domain;
+};
+
 /* On `machine` (NULL: this one) the CPUs fall into the given domains. */
-static void assert_domains(const char *machine, int joint, const struct topology_cpu *expected,
-	size_t count, size_t domains)
+static void assert_domains(const char *machine, enum topology_domains mode,
+	const struct place *expected, size_t count, size_t domains)
 {
 	struct topology topology;
 	struct cpuset mask = {{0}};
@@ -47,7 +51,7 @@ static void assert_domains(const char *machine, int joint, const struct topology
 	else
 		unsetenv("HWLOC_SYNTHETIC");
 	memset(&topology, 0xa5, sizeof topology);
-	assert_int_equal(topology_init(&topology, &mask, joint), 0);
+	assert_int_equal(topology_init(&topology, &mask, mode), 0);
 	unsetenv("HWLOC_SYNTHETIC");
 	assert_int_equal(topology.cpus, count);
 	assert_int_equal(topology.domains, domains);
@@ -61,37 +65,37 @@ static void assert_domains(const char *machine, int joint, const struct topology
 	topology_deinit(&topology); /* a zeroed one */
 }
 
-#define ASSERT_DOMAINS(machine, joint, domains, ...)                                               \
-	assert_domains(machine, joint, (const struct topology_cpu[])__VA_ARGS__,                   \
-		sizeof((const struct topology_cpu[])__VA_ARGS__) / sizeof(struct topology_cpu),    \
-		domains)
+#define ASSERT_DOMAINS(machine, mode, domains, ...)                                                \
+	assert_domains(machine, mode, (const struct place[])__VA_ARGS__,                           \
+		sizeof((const struct place[])__VA_ARGS__) / sizeof(struct place), domains)
 
 static void test_split(void **state)
 {
 	(void)state;
-	ASSERT_DOMAINS("node:2 core:4 pu:1", 0, 2,
+	ASSERT_DOMAINS("node:2 core:4 pu:1", TOPOLOGY_SPLIT, 2,
 		{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 1}, {5, 1}, {6, 1}, {7, 1}});
-	ASSERT_DOMAINS("node:1 core:2 pu:2", 0, 1, {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
-	ASSERT_DOMAINS("package:2 node:2 core:1 pu:2", 0, 4,
+	ASSERT_DOMAINS("node:1 core:2 pu:2", TOPOLOGY_SPLIT, 1, {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
+	ASSERT_DOMAINS("package:2 node:2 core:1 pu:2", TOPOLOGY_SPLIT, 4,
 		{{0, 0}, {1, 0}, {2, 1}, {3, 1}, {4, 2}, {5, 2}, {6, 3}, {7, 3}});
 	/* Nodes inside packages that have no cores of their own are still nodes. */
-	ASSERT_DOMAINS("package:2 [numa] core:2 pu:1", 0, 2, {{0, 0}, {1, 0}, {2, 1}, {3, 1}});
+	ASSERT_DOMAINS("package:2 [numa] core:2 pu:1", TOPOLOGY_SPLIT, 2,
+		{{0, 0}, {1, 0}, {2, 1}, {3, 1}});
 }
 
 /* With some of the CPUs, domains are numbered in order, without gaps. */
 static void test_part_of_a_machine(void **state)
 {
 	(void)state;
-	ASSERT_DOMAINS("node:4 core:2 pu:1", 0, 2, {{2, 0}, {3, 0}, {7, 1}});
-	ASSERT_DOMAINS("node:4 core:2 pu:1", 0, 1, {{5, 0}});
-	ASSERT_DOMAINS("node:2 core:64 pu:1", 0, 2, {{63, 0}, {64, 1}, {127, 1}});
+	ASSERT_DOMAINS("node:4 core:2 pu:1", TOPOLOGY_SPLIT, 2, {{2, 0}, {3, 0}, {7, 1}});
+	ASSERT_DOMAINS("node:4 core:2 pu:1", TOPOLOGY_SPLIT, 1, {{5, 0}});
+	ASSERT_DOMAINS("node:2 core:64 pu:1", TOPOLOGY_SPLIT, 2, {{63, 0}, {64, 1}, {127, 1}});
 }
 
 /* CPU numbers that alternate between the nodes, as on many real machines. */
 static void test_interleaved(void **state)
 {
 	(void)state;
-	ASSERT_DOMAINS("node:2 core:3 pu:1(indexes=0,2,4,1,3,5)", 0, 2,
+	ASSERT_DOMAINS("node:2 core:3 pu:1(indexes=0,2,4,1,3,5)", TOPOLOGY_SPLIT, 2,
 		{{0, 0}, {2, 0}, {4, 0}, {1, 1}, {3, 1}, {5, 1}});
 }
 
@@ -99,24 +103,81 @@ static void test_interleaved(void **state)
 static void test_two_memories(void **state)
 {
 	(void)state;
-	ASSERT_DOMAINS(
-		"package:2 [numa] [numa] core:2 pu:1", 0, 2, {{0, 0}, {1, 0}, {2, 1}, {3, 1}});
+	ASSERT_DOMAINS("package:2 [numa] [numa] core:2 pu:1", TOPOLOGY_SPLIT, 2,
+		{{0, 0}, {1, 0}, {2, 1}, {3, 1}});
 }
 
 static void test_joint(void **state)
 {
 	(void)state;
-	ASSERT_DOMAINS("node:2 core:2 pu:1", 1, 1, {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
-	ASSERT_DOMAINS("node:2 core:2 pu:1", 1, 1, {{1, 0}, {2, 0}, {100, 0}, {8191, 0}});
-	ASSERT_DOMAINS(NULL, 1, 1, {{0, 0}});
+	ASSERT_DOMAINS("node:2 core:2 pu:1", TOPOLOGY_JOINT, 1, {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
+	ASSERT_DOMAINS(
+		"node:2 core:2 pu:1", TOPOLOGY_JOINT, 1, {{1, 0}, {2, 0}, {100, 0}, {8191, 0}});
+	ASSERT_DOMAINS(NULL, TOPOLOGY_JOINT, 1, {{0, 0}});
+}
+
+static void test_caches(void **state)
+{
+	(void)state;
+	ASSERT_DOMAINS("node:1 l3:2 l2:2 core:1 pu:2", TOPOLOGY_LLC, 2,
+		{{0, 0}, {1, 0}, {2, 0}, {3, 0}, {4, 1}, {5, 1}, {6, 1}, {7, 1}});
+	ASSERT_DOMAINS(
+		"node:2 l3:2 core:1 pu:1", TOPOLOGY_LLC, 4, {{0, 0}, {1, 1}, {2, 2}, {3, 3}});
+	ASSERT_DOMAINS(
+		"node:1 l2:2 l1:2 core:1 pu:1", TOPOLOGY_LLC, 2, {{0, 0}, {1, 0}, {2, 1}, {3, 1}});
+	/* A cache that a machine's halves share is one domain, whatever its memory. */
+	ASSERT_DOMAINS(
+		"l3:1 node:2 core:2 pu:1", TOPOLOGY_LLC, 1, {{0, 0}, {1, 0}, {2, 0}, {3, 0}});
+	/* The first level is each core's own. */
+	ASSERT_DOMAINS(
+		"node:2 core:2 l1:1 pu:1", TOPOLOGY_LLC, 2, {{0, 0}, {1, 0}, {2, 1}, {3, 1}});
+	ASSERT_DOMAINS("node:2 core:1 pu:1", TOPOLOGY_LLC, 3, {{0, 0}, {1, 1}, {100, 2}});
+	ASSERT_DOMAINS("l3:2 core:2 pu:1(indexes=0,2,1,3)", TOPOLOGY_LLC, 2,
+		{{0, 0}, {2, 0}, {1, 1}, {3, 1}});
+	ASSERT_DOMAINS("node:1 l3:8 core:8 pu:1", TOPOLOGY_LLC, 2, {{17, 0}, {18, 0}, {63, 1}});
+}
+
+/* The cores of these CPUs, in the order of the topology. */
+static void assert_cores(const char *machine, enum topology_domains mode, const int32_t *core,
+	const int *cpu, size_t count)
+{
+	struct topology topology;
+	struct cpuset mask = mask_of(cpu, count);
+
+	setenv("HWLOC_SYNTHETIC", machine, 1);
+	assert_int_equal(topology_init(&topology, &mask, mode), 0);
+	unsetenv("HWLOC_SYNTHETIC");
+	assert_int_equal(topology.cpus, count);
+	for (size_t i = 0; i < count; i++) {
+		assert_int_equal(topology.cpu[i].os_cpu, cpu[i]);
+		assert_int_equal(topology.cpu[i].core, core[i]);
+	}
+	topology_deinit(&topology);
+}
+
+static void test_cores(void **state)
+{
+	(void)state;
+	for (enum topology_domains mode = 0; topology_domains_names[mode] != NULL; mode++) {
+		assert_cores("core:2 pu:2", mode, (int32_t[]){0, 0, 1, 1}, (int[]){0, 1, 2, 3}, 4);
+		assert_cores("core:4 pu:2", mode, (int32_t[]){0, 1, 1}, (int[]){3, 6, 7}, 3);
+		/* All first threads of cores, and then all second ones. */
+		assert_cores("core:2 pu:2(indexes=0,2,1,3)", mode, (int32_t[]){0, 1, 0, 1},
+			(int[]){0, 1, 2, 3}, 4);
+		assert_cores(
+			"core:1 pu:2", mode, (int32_t[]){0, 0, 1, 2}, (int[]){0, 1, 2, 8191}, 4);
+	}
+	assert_cores("node:2 core:2 pu:2(indexes=0,2,4,6,1,3,5,7)", TOPOLOGY_SPLIT,
+		(int32_t[]){0, 0, 1, 2, 2}, (int[]){0, 2, 4, 5, 7}, 5);
 }
 
 /* CPUs that hwloc does not know form the last domain. */
 static void test_unknown(void **state)
 {
 	(void)state;
-	ASSERT_DOMAINS("node:2 core:2 pu:1", 0, 3, {{0, 0}, {3, 1}, {4, 2}, {1000, 2}, {8191, 2}});
-	ASSERT_DOMAINS("node:2 core:2 pu:1", 0, 1, {{4, 0}, {5, 0}});
+	ASSERT_DOMAINS("node:2 core:2 pu:1", TOPOLOGY_SPLIT, 3,
+		{{0, 0}, {3, 1}, {4, 2}, {1000, 2}, {8191, 2}});
+	ASSERT_DOMAINS("node:2 core:2 pu:1", TOPOLOGY_SPLIT, 1, {{4, 0}, {5, 0}});
 }
 
 /* A machine that hwloc cannot describe is one domain: balancing goes on. */
@@ -127,7 +188,7 @@ static void test_no_answer(void **state)
 	(void)state;
 
 	setenv("HWLOC_XMLFILE", "/nonexistent/machine.xml", 1);
-	int r = topology_init(&topology, &mask, 0);
+	int r = topology_init(&topology, &mask, TOPOLOGY_SPLIT);
 	unsetenv("HWLOC_XMLFILE");
 	assert_int_equal(r, 0);
 	assert_int_equal(topology.cpus, 2);
@@ -143,7 +204,7 @@ static void test_this_machine(void **state)
 
 	unsetenv("HWLOC_SYNTHETIC");
 	assert_int_equal(cpuset_of_thread(0, &mask), 0);
-	assert_int_equal(topology_init(&topology, &mask, 0), 0);
+	assert_int_equal(topology_init(&topology, &mask, TOPOLOGY_SPLIT), 0);
 	assert_int_equal(topology.cpus, cpuset_count(&mask));
 	assert_true(topology.domains >= 1 && topology.domains <= topology.cpus);
 	assert_int_equal(topology.cpu[0].domain, 0);
@@ -165,9 +226,9 @@ static void test_empty(void **state)
 	struct cpuset mask = {{0}};
 	(void)state;
 
-	for (int joint = 0; joint < 2; joint++) {
+	for (enum topology_domains mode = 0; topology_domains_names[mode] != NULL; mode++) {
 		memset(&topology, 0xa5, sizeof topology);
-		assert_int_equal(topology_init(&topology, &mask, joint), -EINVAL);
+		assert_int_equal(topology_init(&topology, &mask, mode), -EINVAL);
 		topology_deinit(&topology); /* accepts a partial one */
 	}
 }
@@ -205,7 +266,7 @@ static void test_no_binding(void **state)
 		struct topology topology;
 		if (forbid_binding() < 0)
 			_exit(77);
-		_exit(topology_init(&topology, &mask, 0) == 0 ? 0 : 1);
+		_exit(topology_init(&topology, &mask, TOPOLOGY_SPLIT) == 0 ? 0 : 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {
@@ -224,6 +285,8 @@ int main(void)
 		cmocka_unit_test(test_interleaved),
 		cmocka_unit_test(test_two_memories),
 		cmocka_unit_test(test_joint),
+		cmocka_unit_test(test_caches),
+		cmocka_unit_test(test_cores),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_no_answer),
 		cmocka_unit_test(test_this_machine),
