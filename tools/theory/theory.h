@@ -16,7 +16,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#define THEORY_UNEQUAL_MAX 4096 /* n and m, where speeds are unequal */
+/* The largest n for theory_best_static() and theory_reactive() where speeds are unequal. */
+#define THEORY_UNEQUAL_MAX 4096
 
 struct theory_case {
 	uint32_t threads; /* n */
