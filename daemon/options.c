@@ -28,6 +28,7 @@ enum {
 	KEY_POLICY = 'P',
 	KEY_JITTER = 256,
 	KEY_DOMAINS,
+	KEY_SPEEDS,
 	KEY_IDLE,
 	KEY_SAMPLER,
 	KEY_MARGIN,
@@ -58,6 +59,11 @@ static const struct argp_option table[] = {
 		"split (each NUMA node on its own), llc (each last-level cache on its own) or "
 		"joint (all CPUs as one pool) "
 		"(default: " DEFAULT_DOMAINS ")",
+		2},
+	{"speeds", KEY_SPEEDS, "LIST", 0,
+		"speeds of the CPUs, in the order of their numbers, such as 8x1,16x0.55 (default: "
+		"as "
+		"the system tells)",
 		2},
 	{"idle", KEY_IDLE, "LIST", 0,
 		"threads to leave alone: auto, main, none, comm=GLOB, or several of these, "
@@ -111,6 +117,24 @@ static int64_t parse_number(
 		argp_error(state, "%s '%s': expected a number from %lld to %lld", name, arg,
 			(long long)least, (long long)most);
 	return value;
+}
+
+static void read_speeds(struct argp_state *state, struct options *o, const char *arg)
+{
+	double *speed = calloc(CPUSET_CPUS_MAX, sizeof *speed);
+
+	if (speed == NULL)
+		argp_failure(state, EXIT_JUGGLE_FAILED, ENOMEM, "--speeds");
+	int r = parse_speeds(arg, CPUSET_CPUS_MAX, speed, &o->speeds);
+	if (r == -ERANGE)
+		argp_error(state, "--speeds %s: speeds are from 0.01 to 100, for at most %d CPUs",
+			arg, CPUSET_CPUS_MAX);
+	else if (r < 0)
+		argp_error(state,
+			"--speeds '%s': expected a list of speeds such as 1,0.55 or 8x1,16x0.55",
+			arg);
+	free(o->speed);
+	o->speed = speed;
 }
 
 /* The words of a comma-separated list, one per call; *at is the list at first. Returns the length
@@ -261,6 +285,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->domains = (enum topology_domains)parse_word(
 			state, "--domains", arg, topology_domains_names);
 		return 0;
+	case KEY_SPEEDS:
+		read_speeds(state, o, arg);
+		return 0;
 	case KEY_IDLE:
 		parse_idle(state, o, arg);
 		return 0;
@@ -334,6 +361,8 @@ static void parse_environment(struct options *options, char *name)
 
 void options_deinit(struct options *options)
 {
+	free(options->speed);
+	options->speed = NULL;
 	free(options->environment);
 	options->environment = NULL;
 }

@@ -32,6 +32,8 @@ struct options {
 	const struct policy_kind *policy;
 	bool always; /* balance without trials */
 	enum topology_domains domains;
+	double *speed; /* of the CPUs of `cpus`, in their order; owned; NULL: not given */
+	size_t speeds;
 	unsigned idle; /* a sum of IDLE_ constants */
 	const char *idle_list; /* the argument of --idle, for the globs in it */
 	enum sampler_kind sampler;

@@ -136,6 +136,15 @@ int cpuset_nth(const struct cpuset *set, int nth)
 	return -1;
 }
 
+int cpuset_rank(const struct cpuset *set, int os_cpu)
+{
+	int below = 0;
+
+	for (int cpu = 0; cpu < os_cpu && cpu < CPUSET_CPUS_MAX; cpu++)
+		below += cpuset_has(set, cpu);
+	return below;
+}
+
 /* A raw system call, because glibc's wrapper takes a cpu_set_t. The kernel leaves words beyond its
  * own number of CPUs as they are. */
 int cpuset_of_thread(pid_t tid, struct cpuset *out)

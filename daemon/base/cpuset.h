@@ -62,6 +62,9 @@ int cpuset_count(const struct cpuset *set);
  * empty or nth is negative. */
 int cpuset_nth(const struct cpuset *set, int nth);
 
+/* The reverse: how many CPUs of the set have smaller numbers. */
+int cpuset_rank(const struct cpuset *set, int os_cpu);
+
 /* The affinity mask of a thread (0: the caller). Returns 0, -ESRCH or -EPERM. */
 int cpuset_of_thread(pid_t tid, struct cpuset *out);
 

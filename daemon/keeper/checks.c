@@ -56,6 +56,17 @@ static int check_cpus(struct options *options)
 	return -EINVAL;
 }
 
+static int check_speeds(const struct options *options)
+{
+	int cpus = cpuset_count(&options->cpus);
+
+	if (options->speed == NULL || options->speeds == (size_t)cpus)
+		return 0;
+	fprintf(stderr, "juggle: --speeds: %zu speed%s for %d CPU%s\n", options->speeds,
+		options->speeds == 1 ? "" : "s", cpus, cpus == 1 ? "" : "s");
+	return -EINVAL;
+}
+
 static int check_sampler(const struct options *options, enum sampler_kind *kind)
 {
 	struct sampler *sampler = NULL;
@@ -181,6 +192,8 @@ int checks_run(struct options *options, struct check_results *out)
 	*out = (struct check_results){
 		.sampler = options->sampler, .process_fd = -1, .fifo_fd = {-1, -1}};
 	int r = check_cpus(options);
+	if (r == 0)
+		r = check_speeds(options);
 	if (r == 0)
 		r = check_sampler(options, &out->sampler);
 	if (r == 0 && options->pid != 0)

@@ -16,7 +16,7 @@ struct check_results {
 	int fifo_fd[2];
 };
 
-/* Check CPUs, sampler, the process of -p, and the files to write. Sets options->cpus to the
+/* Check CPUs and their speeds, sampler, the process of -p, and the files to write. Sets options->cpus to the
  * caller's mask where -c is not given. Returns 0, or a negative errno after printing one line.
  * Sets *out in either case; after an error descriptors may be open, too. */
 int checks_run(struct options *options, struct check_results *out);

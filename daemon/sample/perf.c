@@ -8,11 +8,11 @@
  * now. Run and wait times come from schedstat.
  *
  * Where there are several kinds of cores, each kind has its own PMU, and a generic event counts on
- * only one of them. There the task clock is used, too.
+ * only one of them. There a thread has an event for each (Linux 5.13; on Arm 6.6).
  */
 #include "daemon/sample/back_end.h"
+#include "daemon/sample/pmus.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdbool.h>
@@ -24,27 +24,25 @@
 
 /* slot->fd[0] is schedstat's. */
 #define PERF_FD 1
+/* PERF_PMU_TYPE_SHIFT, which older headers lack: above it, config says which PMU is to count. */
+#define PMU_TYPE_SHIFT 32
+
+_Static_assert(PERF_FD + PMUS_MAX <= SAMPLER_FDS, "a descriptor for each event");
 
 struct perf_state {
 	uint32_t type;
-	uint64_t config;
+	uint64_t config[PMUS_MAX]; /* of each event of a thread */
+	size_t events;
 	bool exclude_kernel;
 	bool have_schedstat;
 };
 
-/* What read(2) returns with the read_format below. */
-struct perf_value {
-	uint64_t count;
-	uint64_t enabled_ns; /* time that the thread ran */
-	uint64_t running_ns; /* the part of it in which a counter was free */
-};
-
-static int open_event(const struct perf_state *state, pid_t tid)
+static int open_event(const struct perf_state *state, uint64_t config, pid_t tid)
 {
 	struct perf_event_attr attr = {
 		.type = state->type,
 		.size = sizeof(attr),
-		.config = state->config,
+		.config = config,
 		.exclude_kernel = state->exclude_kernel,
 		.exclude_hv = 1,
 		.read_format = PERF_FORMAT_TOTAL_TIME_ENABLED | PERF_FORMAT_TOTAL_TIME_RUNNING,
@@ -57,7 +55,7 @@ static int open_event(const struct perf_state *state, pid_t tid)
 	return errno == EACCES ? -EPERM : -errno;
 }
 
-static int read_event(int fd, struct perf_value *out)
+static int read_event(int fd, struct pmus_value *out)
 {
 	ssize_t bytes = read(fd, out, sizeof(*out));
 
@@ -66,60 +64,93 @@ static int read_event(int fd, struct perf_value *out)
 	return bytes == (ssize_t)sizeof(*out) ? 0 : -EIO;
 }
 
-/* The number of kinds of cores. Only the PMU of a kind of core has a file of this name, which lists
- * its CPUs, and only where there may be several kinds. */
-static unsigned core_pmus(void)
+/* Open all events of a thread; fd[] are -1 before. After an error some may be open. */
+static int open_events(const struct perf_state *state, pid_t tid, int *fd)
 {
-	static const char devices[] = "/sys/bus/event_source/devices";
-	DIR *dir = opendir(devices);
-	struct dirent *entry;
-	unsigned n = 0;
-
-	if (dir == NULL)
-		return 0;
-	while ((entry = readdir(dir)) != NULL) {
-		char path[sizeof(devices) + sizeof(entry->d_name) + sizeof("//cpus")];
-		snprintf(path, sizeof(path), "%s/%s/cpus", devices, entry->d_name);
-		if (access(path, F_OK) == 0)
-			n++;
+	for (size_t i = 0; i < state->events; i++) {
+		int r = open_event(state, state->config[i], tid);
+		if (r < 0)
+			return r;
+		fd[i] = r;
 	}
-	closedir(dir);
-	return n;
+	return 0;
 }
 
-/* Check that the event can be opened on the calling thread, and counts. */
-static int probe(struct perf_state *state, uint32_t type, uint64_t config)
+static void close_events(int *fd)
 {
-	struct perf_value value;
-
-	state->type = type;
-	state->config = config;
-	state->exclude_kernel = false;
-	SAMPLE_AUTO_CLOSE int fd = open_event(state, 0);
-	if (fd == -EPERM) {
-		/* With perf_event_paranoid 2, the default, only user space may be counted. */
-		state->exclude_kernel = true;
-		fd = open_event(state, 0);
+	for (size_t i = 0; i < PMUS_MAX; i++) {
+		if (fd[i] >= 0)
+			close(fd[i]);
+		fd[i] = -1;
 	}
-	if (fd < 0)
-		return fd;
+}
 
-	int error = read_event(fd, &value);
+static int read_events(const struct perf_state *state, const int *fd, struct pmus_value *out)
+{
+	struct pmus_value value[PMUS_MAX];
+
+	for (size_t i = 0; i < state->events; i++) {
+		int error = read_event(fd[i], &value[i]);
+		if (error != 0)
+			return error;
+	}
+	*out = pmus_sum(value, state->events);
+	return 0;
+}
+
+/* Check that the events can be opened on the calling thread, and count. */
+static int probe(struct perf_state *state)
+{
+	int fd[PMUS_MAX] = {-1, -1, -1, -1};
+	struct pmus_value value;
+
+	state->exclude_kernel = false;
+	int error = open_events(state, 0, fd);
+	if (error == -EPERM) {
+		/* With perf_event_paranoid 2, the default, only user space may be counted. */
+		close_events(fd);
+		state->exclude_kernel = true;
+		error = open_events(state, 0, fd);
+	}
+	if (error == 0)
+		error = read_events(state, fd, &value);
+	close_events(fd);
 	/* Virtual machines may offer a counter that stands still. */
 	return error == 0 && value.count == 0 ? -ENOENT : error;
+}
+
+static int probe_instructions(struct perf_state *state)
+{
+	uint32_t type[PMUS_MAX];
+	int kinds = pmus_find("/sys/bus/event_source/devices", type);
+
+	if (kinds < 0)
+		return kinds;
+	state->type = PERF_TYPE_HARDWARE;
+	state->events = kinds > 1 ? (size_t)kinds : 1;
+	for (size_t i = 0; i < state->events; i++)
+		state->config[i] = PERF_COUNT_HW_INSTRUCTIONS |
+				   (kinds > 1 ? (uint64_t)type[i] << PMU_TYPE_SHIFT : 0);
+	return probe(state);
+}
+
+static int probe_task_clock(struct perf_state *state)
+{
+	state->type = PERF_TYPE_SOFTWARE;
+	state->events = 1;
+	state->config[0] = PERF_COUNT_SW_TASK_CLOCK;
+	return probe(state);
 }
 
 static int perf_open(void **out)
 {
 	struct perf_state *state = calloc(1, sizeof(*state));
-	int error = -ENOENT;
 
 	if (state == NULL)
 		return -ENOMEM;
-	if (core_pmus() <= 1)
-		error = probe(state, PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS);
+	int error = probe_instructions(state);
 	if (error != 0)
-		error = probe(state, PERF_TYPE_SOFTWARE, PERF_COUNT_SW_TASK_CLOCK);
+		error = probe_task_clock(state);
 	if (error != 0) {
 		free(state);
 		return error == -EPERM ? error : -ENOSYS;
@@ -138,28 +169,17 @@ static int perf_attach(void *opaque, struct sampler_slot *slot)
 		if (error != 0)
 			return error;
 	}
-	int fd = open_event(state, slot->tid);
-	if (fd < 0)
-		return fd;
-	slot->fd[PERF_FD] = fd;
-	return sample_fd_is_scarce(fd) ? -EMFILE : 0;
-}
-
-/* When there are more events than counters, the kernel lets events take turns. What an event missed
- * is estimated from what it counted. */
-static uint64_t scaled_count(const struct perf_value *value)
-{
-	if (value->running_ns == 0 || value->running_ns >= value->enabled_ns)
-		return value->count;
-	return (uint64_t)((double)value->count * (double)value->enabled_ns /
-			  (double)value->running_ns);
+	int error = open_events(state, slot->tid, &slot->fd[PERF_FD]);
+	if (error != 0)
+		return error;
+	return sample_fd_is_scarce(slot->fd[PERF_FD + state->events - 1]) ? -EMFILE : 0;
 }
 
 static void read_slot(const struct perf_state *state, struct sampler_slot *slot)
 {
 	uint64_t progress = slot->progress;
-	struct perf_value value;
-	int error = read_event(slot->fd[PERF_FD], &value);
+	struct pmus_value value;
+	int error = read_events(state, &slot->fd[PERF_FD], &value);
 
 	if (error != 0) {
 		slot->error = error;
@@ -179,8 +199,7 @@ static void read_slot(const struct perf_state *state, struct sampler_slot *slot)
 			return;
 	}
 	/* An estimate may fall. */
-	uint64_t count = scaled_count(&value);
-	slot->progress = count > progress ? count : progress;
+	slot->progress = value.count > progress ? value.count : progress;
 }
 
 static void perf_read(void *opaque, struct sampler_slot *const *slots, size_t n)

@@ -138,7 +138,9 @@ int sampler_attach(struct sampler *sampler, struct sampler_slot *slot)
 {
 	int error = 0;
 
-	*slot = (struct sampler_slot){.pid = slot->pid, .tid = slot->tid, .fd = {-1, -1}};
+	*slot = (struct sampler_slot){.pid = slot->pid, .tid = slot->tid};
+	for (size_t i = 0; i < SAMPLER_FDS; i++)
+		slot->fd[i] = -1;
 	if (sampler->back_end->attach != NULL)
 		error = sampler->back_end->attach(sampler->state, slot);
 	if (error == 0) {
@@ -154,7 +156,7 @@ int sampler_attach(struct sampler *sampler, struct sampler_slot *slot)
 void sampler_detach(struct sampler *sampler, struct sampler_slot *slot)
 {
 	(void)sampler;
-	for (size_t i = 0; i < sizeof(slot->fd) / sizeof(slot->fd[0]); i++) {
+	for (size_t i = 0; i < SAMPLER_FDS; i++) {
 		if (slot->fd[i] >= 0)
 			close(slot->fd[i]);
 		slot->fd[i] = -1;

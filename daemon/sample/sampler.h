@@ -21,6 +21,8 @@ enum sampler_kind {
 	SAMPLER_PERF, /* perf_event_open: task-clock, or instructions */
 };
 
+#define SAMPLER_FDS 5 /* schedstat, and perf events of up to four kinds of cores */
+
 struct sampler_slot {
 	pid_t pid;
 	pid_t tid;
@@ -32,7 +34,7 @@ struct sampler_slot {
 	uint64_t slices; /* times it was put on a CPU */
 	uint64_t progress; /* see sampler_progress_unit(); equals run_ns, except with perf */
 	int error; /* of the last read: 0, -ESRCH (the thread has ended), or another errno */
-	int fd[2]; /* of the source; -1: unused */
+	int fd[SAMPLER_FDS]; /* of the source; -1: unused */
 };
 
 struct sampler;
@@ -47,8 +49,8 @@ void sampler_free(struct sampler *sampler);
 
 /* Which source it is: never SAMPLER_AUTO. */
 enum sampler_kind sampler_kind(const struct sampler *sampler);
-/* The unit of slot->progress: "ns", or "instructions" (perf, on a machine that has the counter, and
- * cores of one kind). sampler_new() decides it, for all slots. */
+/* The unit of slot->progress: "ns", or "instructions" (perf, on a machine that has the counter on
+ * all its cores). sampler_new() decides it, for all slots. */
 const char *sampler_progress_unit(const struct sampler *sampler);
 /* "auto", "schedstat", "taskstats", "perf". */
 const char *sampler_kind_name(enum sampler_kind kind);

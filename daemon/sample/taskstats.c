@@ -241,8 +241,7 @@ static void taskstats_close(void *opaque)
 static int taskstats_open(void **out)
 {
 	struct taskstats_state *state = calloc(1, sizeof(*state));
-	struct sampler_slot self = {
-		.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid), .fd = {-1, -1}};
+	struct sampler_slot self = {.pid = getpid(), .tid = (pid_t)syscall(SYS_gettid)};
 	struct sampler_slot *slots = &self;
 
 	if (state == NULL)

@@ -38,7 +38,10 @@ int teams_start(struct teams *teams, const struct cpuset *usable)
 	struct team_context *context = &teams->context;
 	struct exchange *exchange = &teams->exchange;
 	const struct topology_cpu *cpu;
-	int r = topology_init(&teams->topology, usable, context->options->domains);
+	const struct topology_setup setup = {.domains = context->options->domains,
+		.speed = context->options->speed,
+		.speed_cpus = &context->options->cpus};
+	int r = topology_init(&teams->topology, usable, &setup);
 
 	if (r == 0)
 		r = exchange_init(exchange, teams->topology.domains);

@@ -2,9 +2,14 @@
 #include "daemon/topology/topology.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <hwloc.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
+#include <unistd.h>
+
+#include "daemon/topology/speed.h"
 
 /* What marks a domain before domains are numbered: a NUMA node's number, the lowest CPU of a cache,
  * NODES + a node's number for CPUs without such a cache, or UNKNOWN. */
@@ -148,8 +153,75 @@ static hwloc_topology_t load_with(const struct cpuset *cpus)
 	return machine;
 }
 
+/* Tell what hwloc knows of kinds of CPUs: cpu[].kind and query->ranked. */
+static void find_kinds(hwloc_topology_t machine, struct speed_query *query, struct speed_cpu *cpu)
+{
+	for (size_t i = 0; i < query->cpus; i++)
+		cpu[i].kind = -1;
+#if HWLOC_API_VERSION >= 0x00020400
+	hwloc_bitmap_t set = hwloc_bitmap_alloc();
+	int kinds = machine != NULL && set != NULL ? hwloc_cpukinds_get_nr(machine, 0) : 0;
+
+	query->ranked = kinds > 0;
+	for (int k = 0; k < kinds; k++) {
+		int efficiency = -1;
+		if (hwloc_cpukinds_get_info(machine, (unsigned)k, set, &efficiency, NULL, NULL, 0) <
+			0)
+			continue;
+		query->ranked = query->ranked && efficiency >= 0;
+		for (size_t i = 0; i < query->cpus; i++)
+			if (hwloc_bitmap_isset(set, (unsigned)cpu[i].os_cpu))
+				cpu[i].kind = k;
+	}
+	hwloc_bitmap_free(set);
+#else
+	(void)machine;
+#endif
+}
+
+static int open_cpus(const char *sysfs)
+{
+	char path[4096];
+	int length = snprintf(
+		path, sizeof path, "%s/devices/system/cpu", sysfs != NULL ? sysfs : "/sys");
+
+	if (length < 0 || (size_t)length >= sizeof path)
+		return -1;
+	return open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+}
+
+/* Returns 0 or -ENOMEM. */
+static int find_speeds(
+	struct topology *topology, hwloc_topology_t machine, const struct topology_setup *setup)
+{
+	struct speed_cpu *cpu = calloc(topology->cpus, sizeof *cpu);
+	double *speed = calloc(topology->cpus, sizeof *speed);
+	int r = cpu == NULL || speed == NULL ? -ENOMEM : 0;
+
+	if (r == 0) {
+		struct speed_query query = {.cpu = cpu,
+			.cpus = topology->cpus,
+			.folder = open_cpus(setup->sysfs),
+			.given = setup->speed,
+			.given_cpus = setup->speed_cpus};
+		for (size_t i = 0; i < topology->cpus; i++) {
+			cpu[i].os_cpu = topology->cpu[i].os_cpu;
+			cpu[i].core = topology->cpu[i].core;
+		}
+		find_kinds(machine, &query, cpu);
+		topology->speeds_from = speeds_read(&query, speed);
+		for (size_t i = 0; i < topology->cpus; i++)
+			topology->cpu[i].speed = speed[i];
+		if (query.folder >= 0)
+			close(query.folder);
+	}
+	free(speed);
+	free(cpu);
+	return r;
+}
+
 int topology_init(
-	struct topology *topology, const struct cpuset *cpus, enum topology_domains domains)
+	struct topology *topology, const struct cpuset *cpus, const struct topology_setup *setup)
 {
 	int count = cpuset_count(cpus);
 
@@ -164,14 +236,14 @@ int topology_init(
 	for (int os_cpu = 0; os_cpu < CPUSET_CPUS_MAX; os_cpu++)
 		if (cpuset_has(cpus, os_cpu))
 			topology->cpu[topology->cpus++] = (struct topology_cpu){.os_cpu = os_cpu,
-				.domain = domain_of(machine, os_cpu, domains),
-				.core = core_of(machine, os_cpu),
-				.speed = 1};
-	if (machine != NULL)
-		hwloc_topology_destroy(machine);
+				.domain = domain_of(machine, os_cpu, setup->domains),
+				.core = core_of(machine, os_cpu)};
 	number_domains(topology);
 	number_cores(topology);
-	return 0;
+	int r = find_speeds(topology, machine, setup);
+	if (machine != NULL)
+		hwloc_topology_destroy(machine);
+	return r;
 }
 
 void topology_deinit(struct topology *topology)

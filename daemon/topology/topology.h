@@ -34,11 +34,19 @@ enum topology_domains {
 /* The words of --domains, in the order of the enum, and NULL. */
 extern const char *const topology_domains_names[];
 
+struct topology_setup {
+	enum topology_domains domains;
+	/* Of --speeds, NULL without: speed[i] is that of the ith CPU of this set. */
+	const double *speed;
+	const struct cpuset *speed_cpus;
+	const char *sysfs; /* NULL: /sys */
+};
+
 /* Look at the CPUs of a mask. CPUs that hwloc does not know form a domain of their own, and each has
  * a core of its own. Takes some milliseconds. Returns 0, -EINVAL for an empty mask, or -ENOMEM. Free
  * with topology_deinit(). */
 int topology_init(
-	struct topology *topology, const struct cpuset *cpus, enum topology_domains domains);
+	struct topology *topology, const struct cpuset *cpus, const struct topology_setup *setup);
 /* Accepts a zeroed object. */
 void topology_deinit(struct topology *topology);
 

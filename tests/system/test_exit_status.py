@@ -41,6 +41,10 @@ def test_the_commands_own(run_juggle, script, expected):
     (["--idle", "comm=", "true"], "comm=GLOB"),
     (["--sampler", "guess", "true"], "schedstat"),
     (["--domains", "both", "true"], "split, llc or joint"),
+    (["--speeds", "0", "true"], "from 0.01 to 100"),
+    (["--speeds", "9999x1", "true"], "at most 8192 CPUs"),
+    (["--speeds", "1,fast", "true"], "list of speeds"),
+    (["--speeds", "", "true"], "list of speeds"),
     (["-c", "", "true"], "list of CPUs"),
     (["-c", "1-0", "true"], "list of CPUs"),
     (["-c", "0,", "true"], "list of CPUs"),
@@ -67,6 +71,21 @@ def test_cpus_that_cannot_be_used_are_125(run_juggle, cpus, tmp_path):
     assert done.returncode == 125
     assert "choose from" in done.stderr
     assert not ran.exists(), "the command ran all the same"
+
+
+@pytest.mark.parametrize("speeds, count", [("2x1,0.55,0.6", "4 speeds"), ("1", "1 speed")])
+def test_another_number_of_speeds_than_cpus_is_125(run_juggle, speeds, count, tmp_path):
+    ran = tmp_path / "ran"
+    cpus = helpers.cpus()[:2 if count == "1 speed" else 1]
+    if count == "1 speed" and len(cpus) == 1:
+        pytest.skip("needs 2 CPUs")
+    listed = ",".join(str(cpu) for cpu in cpus)
+    for env, words in (({}, ["--speeds", speeds]), ({"JUGGLE_OPTIONS": "--speeds " + speeds}, [])):
+        done = run_juggle("-c", listed, *words, "touch", ran, env=env)
+        assert done.returncode == 125
+        assert done.stderr == "juggle: --speeds: %s for %d CPU%s\n" % (
+            count, len(cpus), "s" * (len(cpus) > 1))
+        assert not ran.exists()
 
 
 @pytest.mark.parametrize("option", ["--report", "--trace"])

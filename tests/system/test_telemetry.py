@@ -64,6 +64,35 @@ def test_contents(running):
     assert realtime_ns > 10 ** 18 and start_ns > 0
 
 
+@pytest.mark.needs_cpus(2)
+@pytest.mark.parametrize("options, env, name, speeds", [
+    (["--speeds", "2,1"], {}, b"option", [1000, 500]),
+    (["--speeds", "2x3"], {"JUGGLE_OPTIONS": "--speeds 1"}, b"option", [1000, 1000]),
+    ([], {"JUGGLE_OPTIONS": "--speeds 0.55,1"}, b"option", [550, 1000]),
+    ([], {}, None, None),
+])
+def test_speeds(juggle, background, options, env, name, speeds):
+    cpus = helpers.cpus()[:2]
+    process = background([juggle, "-c", "%d,%d" % tuple(cpus), *options, "cat"],
+                         stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, env=env)
+    helpers.wait_for_job(process)
+    path = helpers.segment(process.pid)
+    helpers.wait_for(lambda: HEAD.unpack(path.read_bytes()[:HEAD.size])[-1] == 1,
+                     "the state is: running", process)
+    data = path.read_bytes()
+    header_bytes = HEAD.unpack(data[:HEAD.size])[2]
+    found = {}
+    for i in range(2):
+        os_cpu, _, found[os_cpu], _ = struct.unpack_from("=iiII", data, header_bytes + 16 * i)
+    source = data[header_bytes - 32:header_bytes - 16].rstrip(b"\0")
+    if name is None:
+        assert source in (b"equal", b"cpu_capacity", b"CPU kinds", b"CPPC", b"frequency")
+        assert max(found.values()) == 1000
+    else:
+        assert source == name
+        assert [found[cpu] for cpu in cpus] == speeds
+
+
 def test_nothing_is_left_whatever_the_end(run_juggle):
     before = left_over()
     for command in (["true"], ["no-such-command"], ["/"], ["sh", "-c", "kill -9 $$"],

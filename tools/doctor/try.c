@@ -86,7 +86,7 @@ static void try_cpus(struct doctor_system *system)
 	system->affinity_error = cpuset_of_thread(0, &system->mask);
 	if (!system->cpus_given)
 		system->cpus = system->mask;
-	if (topology_init(&topology, &system->cpus, TOPOLOGY_SPLIT) == 0) {
+	if (topology_init(&topology, &system->cpus, &(struct topology_setup){0}) == 0) {
 		system->domains = topology.domains;
 		for (size_t i = 0; i < topology.cpus; i++)
 			system->speed[topology.cpu[i].os_cpu] = topology.cpu[i].speed;

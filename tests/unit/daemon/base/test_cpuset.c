@@ -109,6 +109,12 @@ static void nth(void **state)
 	assert_int_equal(cpuset_nth(&set, 2), 2);
 	assert_int_equal(cpuset_nth(&set, 5), 70);
 	assert_int_equal(cpuset_nth(&set, -1), -1);
+	assert_int_equal(cpuset_rank(&set, 0), 0);
+	assert_int_equal(cpuset_rank(&set, 2), 0);
+	assert_int_equal(cpuset_rank(&set, 3), 1);
+	assert_int_equal(cpuset_rank(&set, 70), 1);
+	assert_int_equal(cpuset_rank(&set, CPUSET_CPUS_MAX), 2);
+	assert_int_equal(cpuset_rank(&set, -1), 0);
 }
 
 /* What is printed reads back as the same set, unless it was cut, which shows. */

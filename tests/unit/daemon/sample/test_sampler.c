@@ -463,7 +463,9 @@ static int perf_of_root_as_nobody(void)
 	if (sampler_new(&sampler, SAMPLER_PERF) != 0)
 		return CHILD_SKIPPED;
 	int error = sampler_attach(sampler, &slot);
-	bool closed = slot.fd[0] == -1 && slot.fd[1] == -1;
+	bool closed = true;
+	for (size_t i = 0; i < SAMPLER_FDS; i++)
+		closed = closed && slot.fd[i] == -1;
 	sampler_free(sampler);
 	return closed ? -error : EBADF;
 }

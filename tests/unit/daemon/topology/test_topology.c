@@ -51,7 +51,8 @@ static void assert_domains(const char *machine, enum topology_domains mode,
 	else
 		unsetenv("HWLOC_SYNTHETIC");
 	memset(&topology, 0xa5, sizeof topology);
-	assert_int_equal(topology_init(&topology, &mask, mode), 0);
+	assert_int_equal(
+		topology_init(&topology, &mask, &(struct topology_setup){.domains = mode}), 0);
 	unsetenv("HWLOC_SYNTHETIC");
 	assert_int_equal(topology.cpus, count);
 	assert_int_equal(topology.domains, domains);
@@ -145,7 +146,8 @@ static void assert_cores(const char *machine, enum topology_domains mode, const 
 	struct cpuset mask = mask_of(cpu, count);
 
 	setenv("HWLOC_SYNTHETIC", machine, 1);
-	assert_int_equal(topology_init(&topology, &mask, mode), 0);
+	assert_int_equal(
+		topology_init(&topology, &mask, &(struct topology_setup){.domains = mode}), 0);
 	unsetenv("HWLOC_SYNTHETIC");
 	assert_int_equal(topology.cpus, count);
 	for (size_t i = 0; i < count; i++) {
@@ -188,7 +190,7 @@ static void test_no_answer(void **state)
 	(void)state;
 
 	setenv("HWLOC_XMLFILE", "/nonexistent/machine.xml", 1);
-	int r = topology_init(&topology, &mask, TOPOLOGY_SPLIT);
+	int r = topology_init(&topology, &mask, &(struct topology_setup){0});
 	unsetenv("HWLOC_XMLFILE");
 	assert_int_equal(r, 0);
 	assert_int_equal(topology.cpus, 2);
@@ -204,7 +206,7 @@ static void test_this_machine(void **state)
 
 	unsetenv("HWLOC_SYNTHETIC");
 	assert_int_equal(cpuset_of_thread(0, &mask), 0);
-	assert_int_equal(topology_init(&topology, &mask, TOPOLOGY_SPLIT), 0);
+	assert_int_equal(topology_init(&topology, &mask, &(struct topology_setup){0}), 0);
 	assert_int_equal(topology.cpus, cpuset_count(&mask));
 	assert_true(topology.domains >= 1 && topology.domains <= topology.cpus);
 	assert_int_equal(topology.cpu[0].domain, 0);
@@ -228,7 +230,9 @@ static void test_empty(void **state)
 
 	for (enum topology_domains mode = 0; topology_domains_names[mode] != NULL; mode++) {
 		memset(&topology, 0xa5, sizeof topology);
-		assert_int_equal(topology_init(&topology, &mask, mode), -EINVAL);
+		assert_int_equal(
+			topology_init(&topology, &mask, &(struct topology_setup){.domains = mode}),
+			-EINVAL);
 		topology_deinit(&topology); /* accepts a partial one */
 	}
 }
@@ -266,7 +270,7 @@ static void test_no_binding(void **state)
 		struct topology topology;
 		if (forbid_binding() < 0)
 			_exit(77);
-		_exit(topology_init(&topology, &mask, TOPOLOGY_SPLIT) == 0 ? 0 : 1);
+		_exit(topology_init(&topology, &mask, &(struct topology_setup){0}) == 0 ? 0 : 1);
 	}
 	assert_int_equal(waitpid(pid, &status, 0), pid);
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77) {

@@ -9,11 +9,11 @@
 #include <cmocka.h>
 
 #include <fcntl.h>
-#include <ftw.h>
 #include <math.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/unit/recorded.h"
 #include "tests/unit/tools/doctor/facts.h"
 #include "tools/doctor/libraries.h"
 
@@ -27,53 +27,19 @@ static void assert_mask(const struct cpuset *mask, const char *list)
 
 /* ---- Recorded machines ---- */
 
-static void make_folders(char *path)
-{
-	for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		assert_true(mkdir(path, 0700) == 0 || errno == EEXIST);
-		*slash = '/';
-	}
-}
-
-static int remove_one(const char *path, const struct stat *file, int type, struct FTW *where)
-{
-	(void)file;
-	(void)type;
-	(void)where;
-	return remove(path);
-}
-
 /* Unpack a fixture, and read it as the machine on which juggle is to use these CPUs. */
 static void read_machine(struct doctor_system *system, const char *name, const char *cpus)
 {
-	const char *folder = getenv("JUGGLE_FIXTURES");
-	char root[] = "/tmp/test-doctor.XXXXXX", path[4096], line[1024];
+	char root[] = RECORDED_ROOT, fixture[64];
 
-	if (folder == NULL)
-		fail_msg("JUGGLE_FIXTURES is not set");
-	snprintf(path, sizeof(path), "%s/doctor/%s", folder, name);
-	FILE *fixture = fopen(path, "r");
-	assert_non_null(fixture);
-	assert_non_null(mkdtemp(root));
-	while (fgets(line, sizeof(line), fixture) != NULL) {
-		char *colon = strchr(line, ':');
-		assert_non_null(colon);
-		*colon = '\0';
-		snprintf(path, sizeof(path), "%s/%s", root, line);
-		make_folders(path);
-		FILE *file = fopen(path, "a");
-		assert_non_null(file);
-		fputs(colon + 1, file);
-		fclose(file);
-	}
-	fclose(fixture);
+	snprintf(fixture, sizeof(fixture), "doctor/%s", name);
+	recorded_unpack(fixture, root);
 	plain(system);
 	system->cpus = system->mask = mask_of(cpus);
 	memset(&system->first, 0, sizeof(system->first));
 	memset(&system->cores, 0, sizeof(system->cores));
 	doctor_read_machine(system, root);
-	nftw(root, remove_one, 16, FTW_DEPTH | FTW_PHYS);
+	recorded_remove(root);
 }
 
 static void test_hybrid(void **state)
