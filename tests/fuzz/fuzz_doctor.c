@@ -54,11 +54,11 @@ static void read_text(const char *text)
 		assert(out[0] == '/' && strstr(out, "..") == NULL);
 	(void)doctor_parse_cgroup(text, "", out, sizeof(out));
 	assert(doctor_parse_cpu_max(text) >= 0);
+	(void)doctor_parse_hidepid(text);
 	double share = 0;
 	int cpu = 0;
 	(void)doctor_parse_stolen(text, &cpu, &share);
 	assert(cpu >= 0 && cpu < CPUSET_CPUS_MAX && share >= 0 && share <= 1);
-	(void)doctor_parse_hidepid(text);
 }
 
 /* Lines, up to an empty one, which is left out. The list ends with NULL. Returns what follows. */

@@ -127,12 +127,14 @@ static enum doctor_level judge_quota(const struct doctor_system *s, struct docto
 		"CPU time is limited to that of %.3g CPUs, and %d are in use: the kernel stops all "
 		"threads from time to time, and no placement can prevent that.",
 		s->quota_cpus, count);
-	int used = (int)ceil(s->quota_cpus);
-	doctor_advise(out,
-		"juggle uses no more than %d CPU%s then, and with --fit the program gets that "
-		"many threads. Better ask for CPUs of your own instead of a limit (`docker "
-		"--cpuset-cpus` instead of --cpus).",
-		used, used == 1 ? "" : "s");
+	if (s->quota_cpus >= 2)
+		doctor_advise(out,
+			"Use no more CPUs than that (juggle -c, %d of them), or ask for CPUs of "
+			"your own instead of a limit (`docker --cpuset-cpus`).",
+			(int)s->quota_cpus);
+	else
+		doctor_advise(out, "Ask for CPUs of your own instead of a limit "
+				   "(`docker --cpuset-cpus` instead of --cpus).");
 	return DOCTOR_WARNING;
 }
 

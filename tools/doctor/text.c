@@ -160,6 +160,25 @@ double doctor_parse_cpu_max(const char *text)
 	return quota / period;
 }
 
+bool doctor_parse_hidepid(const char *mounts)
+{
+	bool hidden = false;
+
+	for (const char *line = mounts; *line != '\0';) {
+		char where[32], kind[16], options[512], *value;
+		if (sscanf(line, "%*s %31s %15s %511s", where, kind, options) == 3 &&
+			strcmp(where, "/proc") == 0 && strcmp(kind, "proc") == 0) {
+			/* A later mount hides an earlier one. */
+			value = strstr(options, "hidepid=");
+			hidden = value != NULL && strncmp(value, "hidepid=0", 9) != 0 &&
+				 strncmp(value, "hidepid=off", 11) != 0;
+		}
+		line += strcspn(line, "\n");
+		line += *line == '\n';
+	}
+	return hidden;
+}
+
 int doctor_parse_stolen(const char *line, int *cpu, double *share)
 {
 	enum { STOLEN = 7, TIMES }; /* guests' times, behind it, are in the first ones, too */
@@ -179,23 +198,4 @@ int doctor_parse_stolen(const char *line, int *cpu, double *share)
 	*cpu = (int)number;
 	*share = sum > 0 ? (double)time[STOLEN] / sum : 0;
 	return 0;
-}
-
-bool doctor_parse_hidepid(const char *mounts)
-{
-	bool hidden = false;
-
-	for (const char *line = mounts; *line != '\0';) {
-		char where[32], kind[16], options[512], *value;
-		if (sscanf(line, "%*s %31s %15s %511s", where, kind, options) == 3 &&
-			strcmp(where, "/proc") == 0 && strcmp(kind, "proc") == 0) {
-			/* A later mount hides an earlier one. */
-			value = strstr(options, "hidepid=");
-			hidden = value != NULL && strncmp(value, "hidepid=0", 9) != 0 &&
-				 strncmp(value, "hidepid=off", 11) != 0;
-		}
-		line += strcspn(line, "\n");
-		line += *line == '\n';
-	}
-	return hidden;
 }

@@ -41,11 +41,11 @@ int doctor_parse_cgroup(const char *text, const char *controller, char *out, siz
 /* cpu.max: "max 100000", "150000 100000". Returns CPUs, INFINITY for no limit or nonsense. */
 double doctor_parse_cpu_max(const char *text);
 
+/* Does /proc/self/mounts say that /proc hides processes of other users? */
+bool doctor_parse_hidepid(const char *mounts);
+
 /* A line of /proc/stat on one CPU: "cpu3 1 2 3 ...". *cpu is below CPUSET_CPUS_MAX, *share the share of
  * stolen time. Returns 0, or -EBADMSG for another line, or one of an old kernel, and sets nothing. */
 int doctor_parse_stolen(const char *line, int *cpu, double *share);
-
-/* Does /proc/self/mounts say that /proc hides processes of other users? */
-bool doctor_parse_hidepid(const char *mounts);
 
 #endif
