@@ -165,6 +165,13 @@ def test_speeds_of_a_run(predict, refused, tmp_path):
     found = predict("--from", report, "--speeds", "1,0.5", "-e", "50ms")
     assert found["phases"] == 30
     assert predict("--from", ubench_result(tmp_path), "--speeds", "1,0.5")["phase_s"] == 0.05
+    found = predict("--from", written(tmp_path, REPORT, cpu_speeds=[0.5, 1.0]))
+    assert (found["speeds"], found["phase_s"]) == ([1, 0.5], pytest.approx(2 * 0.75))
+    # Others are asked for, or they are equal or not known.
+    assert predict("--from", tmp_path / "run", "-m", 4)["speeds"] is None
+    assert predict("--from", tmp_path / "run", "--speeds", "1,0.7")["speeds"] == [1, 0.7]
+    for speeds in ([1.0, 1.0], [1.0, 0.0]):
+        assert predict("--from", written(tmp_path, REPORT, cpu_speeds=speeds))["speeds"] is None
     many = written(tmp_path, REPORT, threads=5000)
     assert "at most 4096 threads" in refused("--from", many, "--speeds", "1,0.5", status=2)
 
@@ -273,7 +280,8 @@ def test_damaged_result_of_ubench(refused, tmp_path, changes, word):
     ({"policy": "best"}, "policy"), ({"policy": 1}, "policy"), ({"thread": {}}, "thread"),
     ({"thread": [1]}, "progress_s"), ({"thread": [{"progress_s": -1}]}, "progress_s"),
     ({"thread": [{"progress_s": 1e300}]}, "progress_s"), ({"thread": []}, "progress_s"),
-    ({"threads_unlisted": 5}, "threads_unlisted"), ({"balanced_s": None}, "balanced_s"),
+    ({"cpu_speeds": 1}, "cpu_speeds"), ({"cpu_speeds": [1]}, "cpu_speeds"), ({"cpu_speeds": [1, -1]}, "cpu_speeds"),
+    ({"cpu_speeds": [1, "x"]}, "cpu_speeds"), ({"threads_unlisted": 5}, "threads_unlisted"), ({"balanced_s": None}, "balanced_s"),
 ])
 def test_damaged_report(refused, tmp_path, changes, word):
     assert word in refused("--from", written(tmp_path, REPORT, **changes), status=1)

@@ -34,7 +34,10 @@ static const struct argp_option table[] = {
 		"of the run, or those of the affinity mask)",
 		0},
 	{"speeds", KEY_SPEEDS, "LIST", 0,
-		"Speeds of all CPUs, 0.01 to 100, as 8x1,16x0.55 (default: 1 each)", 0},
+		"Speeds of all CPUs, 0.01 to 100, as 8x1,16x0.55 (default: 1 each, or with --from "
+		"those of the "
+		"run)",
+		0},
 	{"period", 'i', "TIME", 0,
 		"Time between balancing points (default: what juggle would choose, or with --from "
 		"that of the run)",
@@ -76,6 +79,13 @@ static int fastest_first(const void *a, const void *b)
 	return (*one < *other) - (*one > *other);
 }
 
+/* Returns the speeds. */
+static const double *sort_speeds(double *speed, uint32_t n)
+{
+	qsort(speed, n, sizeof *speed, fastest_first);
+	return speed;
+}
+
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct predict_options *out = state->input;
@@ -100,8 +110,6 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		out->from = arg;
 		return 0;
 	case ARGP_KEY_END:
-		qsort(out->speeds.speed, out->speeds.cpus, sizeof *out->speeds.speed,
-			fastest_first);
 		return command_speeds_count(state, &out->speeds, &out->cpus);
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -150,16 +158,19 @@ static void phases_of_run(const struct measurement *run, struct theory_case *c)
 }
 
 /* Options take precedence, then the run (NULL: none), then defaults. Returns an exit status. */
-static int build_case(const char *program, const struct predict_options *options,
-	const struct measurement *run, struct theory_case *c)
+static int build_case(const char *program, struct predict_options *options, struct measurement *run,
+	struct theory_case *c)
 {
 	*c = (struct theory_case){.threads = options->threads,
 		.cpus = options->cpus,
-		.speed = options->speeds.cpus > 0 ? options->speeds.speed : NULL,
 		.phase = (double)options->phase_ns * 1e-9,
 		.period = (double)options->period_ns * 1e-9,
 		.phases = options->phases};
+	if (options->speeds.cpus > 0)
+		c->speed = sort_speeds(options->speeds.speed, options->speeds.cpus);
 	if (run != NULL) {
+		if (c->cpus == 0 && run->speeds > 0)
+			c->speed = sort_speeds(run->speed, run->speeds);
 		c->threads = c->threads > 0 ? c->threads : run->threads;
 		c->cpus = c->cpus > 0 ? c->cpus : run->cpus;
 		c->period = c->period > 0 ? c->period : run->period_s;
@@ -168,8 +179,9 @@ static int build_case(const char *program, const struct predict_options *options
 	if (c->threads == 0)
 		return command_wrong(program, "how many threads? Give -n, or --from");
 	if (c->speed != NULL && c->threads > THEORY_UNEQUAL_MAX)
-		return command_wrong(
-			program, "with --speeds there are at most %d threads", THEORY_UNEQUAL_MAX);
+		return command_wrong(program,
+			"on CPUs of unequal speed there are at most %d threads",
+			THEORY_UNEQUAL_MAX);
 	if (!(c->phase > 0))
 		return command_wrong(program,
 			"how long is a phase on a CPU of its own? Give --phase, or --from");
