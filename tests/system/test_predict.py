@@ -99,7 +99,7 @@ def test_huge_numbers(predict):
     ("-n 2 --speeds 1,0.55 -e 20ms", "juggle", "up to 1.25 where it knows the speeds"),
     ("-n 12 --speeds 8x1,16x0.55 -e 20ms", "juggle", "up to 1.55"),
     ("-n 20 --speeds 10x1,10x0.28 -e 20ms", "juggle", "Pinning more threads to fast CPUs gains 1.79"),
-    ("-n 3 --speeds 2x1,0.01 -e 1s", "linux", "if it knows the speeds and threads sleep"),
+    ("-n 5 --speeds 3,2x1 -e 1s", "linux", "if it knows the speeds and threads sleep"),
     ("-n 2 --speeds 1,0.99 -e 1s", "little", "the CPUs are nearly equal"),
     ("-n 2 --speeds 1,0.55 -e 1s -i 9s", "period", "too long"),
     ("-n 8 --speeds 8x1,16x0.55 -e 1s", "nothing", "16 CPUs are idle"),

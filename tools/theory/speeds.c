@@ -34,27 +34,24 @@ double speeds_static(const struct theory_case *c)
 	return time;
 }
 
-/* Give threads to CPUs one after the other, each to the one where it will be fastest: any first few
- * of them are then spread best, too. cpu: of each thread; count: of each CPU, all 0 at first. */
-static void spread(const struct theory_case *c, uint16_t *cpu, uint32_t *count)
+/* The CPU where one more thread would be fastest. */
+static uint32_t best_cpu(const struct theory_case *c, const uint32_t *count)
 {
-	for (uint32_t i = 0; i < c->threads; i++) {
-		uint32_t best = 0;
-		for (uint32_t j = 1; j < used(c); j++)
-			if (c->speed[j] * (count[best] + 1) > c->speed[best] * (count[j] + 1))
-				best = j;
-		cpu[i] = (uint16_t)best;
-		count[best]++;
-	}
+	uint32_t best = 0;
+
+	for (uint32_t j = 1; j < used(c); j++)
+		if (c->speed[j] * (count[best] + 1) > c->speed[best] * (count[j] + 1))
+			best = j;
+	return best;
 }
 
 double speeds_best_static(const struct theory_case *c)
 {
-	uint16_t cpu[THEORY_UNEQUAL_MAX];
 	uint32_t count[THEORY_UNEQUAL_MAX] = {0};
 	double time = 0;
 
-	spread(c, cpu, count);
+	for (uint32_t i = 0; i < c->threads; i++)
+		count[best_cpu(c, count)]++;
 	for (uint32_t j = 0; j < used(c); j++)
 		time = fmax(time, c->phase * count[j] / c->speed[j]);
 	return time;
@@ -67,16 +64,20 @@ static int largest_first(const void *a, const void *b)
 	return (*one < *other) - (*one > *other);
 }
 
-/* Only the amounts of work matter, not whose they are. */
+/* First a thread for each CPU, so that none is idle, then each further one where it will be fastest.
+ * Any first few threads are spread like that, too. Only the amounts of work matter, not whose they
+ * are. */
 double speeds_reactive(const struct theory_case *c)
 {
 	uint16_t cpu[THEORY_UNEQUAL_MAX];
 	uint32_t count[THEORY_UNEQUAL_MAX] = {0}, n = c->threads;
 	double left[THEORY_UNEQUAL_MAX], rate[THEORY_UNEQUAL_MAX], time = 0;
 
-	spread(c, cpu, count);
-	for (uint32_t i = 0; i < n; i++)
+	for (uint32_t i = 0; i < n; i++) {
+		cpu[i] = (uint16_t)(i < used(c) ? i : best_cpu(c, count));
+		count[cpu[i]]++;
 		left[i] = c->phase;
+	}
 	while (n > 0) {
 		double step = INFINITY;
 		for (uint32_t i = 0; i < n; i++)

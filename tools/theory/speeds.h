@@ -17,8 +17,8 @@ double speeds_static(const struct theory_case *c);
 /* Never moved, and spread such that the last thread is done as early as possible. */
 double speeds_best_static(const struct theory_case *c);
 
-/* Spread like that, and again whenever some threads have completed, those farthest behind to
- * where they get the largest share. */
+/* Spread over all CPUs that they can use, and again whenever some have completed, those farthest
+ * behind to where they are fastest. */
 double speeds_reactive(const struct theory_case *c);
 
 #endif

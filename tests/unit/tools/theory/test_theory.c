@@ -363,9 +363,17 @@ static void test_unequal_reactive(void **unused)
 	assert_float_equal(theory_reactive(&c), 1.45 + 0.2025, 1e-9);
 	c.phases = 10;
 	assert_float_equal(theory_reactive(&c), 16.525, 1e-8);
-	/* Two on each fast CPU, and nobody on slow ones. */
-	c = threads_on_unequal(20, 10, 10, 0.28, speed);
-	assert_near(theory_reactive(&c), 2);
+	/* The one with 0.6 left goes to the fastest, the one with 0.4 to the next, then there. */
+	const double three[] = {1, 0.6, 0.4};
+	c = threads_on(3, 3);
+	c.speed = three;
+	assert_near(theory_reactive(&c), 1.64);
+	/* No CPU is left idle, however slow it is: 0.9 are left for the fast one. */
+	c = threads_on_unequal(2, 1, 1, 0.1, speed);
+	assert_near(theory_reactive(&c), 1.9);
+	/* Two share the fast CPU until 2. Then the third, with 0.2 left, goes there. */
+	c = threads_on_unequal(3, 1, 1, 0.4, speed);
+	assert_near(theory_reactive(&c), 2.2);
 }
 
 /* The best distribution, by trying all. */
