@@ -10,16 +10,16 @@
 /* Do they differ? False when one is not known. */
 bool doctor_speeds_differ(const struct doctor_system *system);
 
-/* The speeds, the fastest first, as `--speeds` takes them: "8x1,16x0.55". Returns whether they are
- * known and fit. */
+/* The speeds, the fastest first, as `--speeds` takes them: "8x1,16x0.55". Returns whether they
+ * are known and fit. */
 bool doctor_speeds_list(const struct doctor_system *system, char *out, size_t bytes);
 
-/* How many times as fast as pinned n > 0 threads are at best if they take turns on unequal CPUs; 1 if
- * the CPUs that they use are equal. */
+/* How many times as fast as pinned n > 0 threads are at best if they take turns on unequal CPUs; 1
+ * if the CPUs that they use are equal. */
 double doctor_speeds_gain(const struct doctor_system *system, uint32_t n);
 
-/* The CPUs that are less than half as fast as the fastest, and the share of the speed of all that they
- * have. */
+/* The CPUs that are less than half as fast as the fastest. Returns the share that they have of the
+ * speed of all. */
 double doctor_speeds_slow(const struct doctor_system *system, struct cpuset *slow);
 
 #endif

@@ -64,9 +64,9 @@ static int largest_first(const void *a, const void *b)
 	return (*one < *other) - (*one > *other);
 }
 
-/* First a thread for each CPU, so that none is idle, then each further one where it will be fastest.
- * Any first few threads are spread like that, too. Only the amounts of work matter, not whose they
- * are. */
+/* First a thread for each CPU, so that none is idle, then each further one where it will be
+ * fastest. Any first few threads are spread like that, too. Only the amounts of work matter, not
+ * whose they are. */
 double speeds_reactive(const struct theory_case *c)
 {
 	uint16_t cpu[THEORY_UNEQUAL_MAX];
