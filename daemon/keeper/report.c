@@ -104,6 +104,27 @@ static json_t *cpu_list(const struct telemetry *t, uint32_t cpus)
 	return list;
 }
 
+/* What is published of each CPU in thousandths. */
+static json_t *speed_list(const struct telemetry *t, uint32_t cpus)
+{
+	const struct telemetry_cpu *cpu = telemetry_cpus(t);
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < cpus; i++)
+		json_array_append_new(list, json_real(telemetry_get32(&cpu[i].speed) * 1e-3));
+	return list;
+}
+
+static json_t *stolen_list(const struct telemetry *t, uint32_t cpus)
+{
+	const struct telemetry_cpu *cpu = telemetry_cpus(t);
+	json_t *list = json_array();
+
+	for (uint32_t i = 0; i < cpus; i++)
+		json_array_append_new(list, json_real(telemetry_get32(&cpu[i].stolen) * 1e-3));
+	return list;
+}
+
 /* CPUs are sorted by domain. */
 static json_t *domain_list(const struct telemetry *t, uint32_t cpus)
 {
@@ -182,7 +203,7 @@ static json_t *pace_list(const struct telemetry *t)
 	return list;
 }
 
-json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_s)
+static json_t *build(const struct telemetry *t, int exit_status, double elapsed_s)
 {
 	struct facts f = gather(t, elapsed_s);
 
@@ -202,6 +223,18 @@ json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_
 		"phase_s", seconds(&t->phase_ns), "point_s", seconds(&t->point_ns),
 		"threads_unlisted", (json_int_t)f.unlisted, "thread", thread_list(t, f.slots),
 		"progress", progress_list(t, f.progress_slots));
+}
+
+json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_s)
+{
+	uint32_t cpus = at_most(&t->cpus, TELEMETRY_CPUS);
+	json_t *report = build(t, exit_status, elapsed_s);
+	json_t *speeds = json_pack("{s:o, s:s, s:o}", "cpu_speeds", speed_list(t, cpus),
+		"speeds_from", t->speeds, "stolen", stolen_list(t, cpus));
+
+	json_object_update(report, speeds);
+	json_decref(speeds);
+	return report;
 }
 
 int report_write(const char *path, json_t *report)

@@ -55,6 +55,10 @@ static void read_text(const char *text)
 	(void)doctor_parse_cgroup(text, "", out, sizeof(out));
 	assert(doctor_parse_cpu_max(text) >= 0);
 	(void)doctor_parse_hidepid(text);
+	double share = 0;
+	int cpu = 0;
+	(void)doctor_parse_stolen(text, &cpu, &share);
+	assert(cpu >= 0 && cpu < CPUSET_CPUS_MAX && share >= 0 && share <= 1);
 }
 
 /* Lines, up to an empty one, which is left out. The list ends with NULL. Returns what follows. */

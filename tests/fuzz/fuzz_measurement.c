@@ -20,6 +20,9 @@ static void check(const struct measurement *m)
 	assert(m->elapsed_s > 0 && m->work_s > 0);
 	assert(m->phase_s >= 0 && m->phases >= 0 && m->phases <= MEASUREMENT_PHASES_MAX);
 	assert(m->period_s >= 0);
+	assert(m->speeds == 0 || m->speeds == m->cpus);
+	for (uint32_t j = 0; j < m->speeds; j++)
+		assert(m->speed[j] > 0 && m->speed[j] <= 1);
 	assert(m->balanced >= 0 && m->balanced <= 1 && m->others >= 0 && m->others <= 1);
 	for (const char *at = m->reason; *at != '\0'; at++)
 		assert(*at >= ' ' && *at <= '~');

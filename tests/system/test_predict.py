@@ -95,6 +95,15 @@ def test_huge_numbers(predict):
     ("-n 3 -m 2 -e 1s -i 5s", "period", "too long"),
     ("-n 3 -m 2 -e 10ms -i 40ms -l 100", "period", "50 of 100 phases"),
     ("-n 3 -m 2 -e 10us", "period", "can't be balanced"),
+    ("-n 2 --speeds 1,0.55 -e 20ms", "juggle", "1.38 times as fast"),
+    ("-n 2 --speeds 1,0.55 -e 20ms", "juggle", "up to 1.25 where it knows the speeds"),
+    ("-n 12 --speeds 8x1,16x0.55 -e 20ms", "juggle", "up to 1.55"),
+    ("-n 20 --speeds 10x1,10x0.28 -e 20ms", "juggle", "Pinning more threads to fast CPUs gains 1.79"),
+    ("-n 5 --speeds 3,2x1 -e 1s", "linux", "if it knows the speeds and threads sleep"),
+    ("-n 2 --speeds 1,0.99 -e 1s", "little", "the CPUs are nearly equal"),
+    ("-n 2 --speeds 1,0.55 -e 1s -i 9s", "period", "too long"),
+    ("-n 8 --speeds 8x1,16x0.55 -e 1s", "nothing", "16 CPUs are idle"),
+    ("-n 4 --speeds 4x0.5 -e 1s", "nothing", "4 threads fit 4 CPUs"),
 ])
 def test_advice(predict, arguments, verdict, words):
     found = predict(*arguments.split())
@@ -109,6 +118,62 @@ def test_text_fits_a_terminal(run_jugglectl, arguments):
     assert max(map(len, done.stdout.splitlines())) < 80
     assert " CPUs, " in done.stdout and ", a balancing point every " in done.stdout.replace("\n", " ")
     assert re.search(r"^pinned .* s +1\.000$", done.stdout, re.MULTILINE)
+
+
+# --- unequal CPUs --------------------------------------------------------------------
+
+@pytest.mark.parametrize("threads, speeds, bound", [
+    (2, "1,0.55", 1.41), (2, "0.55,1", 1.41), (2, "2x1,0.3", 1), (24, "8x1,16x0.55", 1.27), (12, "8x1,16x0.55", 1.55),
+    (20, "10x1,10x0.28", 2.29), (3, "2x3", 4 / 3),
+])
+def test_speeds(predict, threads, speeds, bound):
+    """Mean speed over slowest, of the fastest CPUs, one for each thread."""
+    found = predict("-n", threads, "-e", "1s", "--speeds", speeds, "-i", "1us")
+    assert found["juggle_speedup_bound"] == pytest.approx(bound, abs=0.005)
+    assert found["juggle_speedup"] == pytest.approx(bound, abs=0.005)
+    assert found["cpus"] == len(found["speeds"]) and found["speeds"] == sorted(found["speeds"], reverse=True)
+    assert found["perfect_s"] <= found["reactive_s"] <= found["best_pinned_s"] <= found["pinned_s"]
+
+
+def test_period_costs(predict):
+    """What is lost before barriers grows with the period, from the default that juggle would choose."""
+    def gain(*options):
+        return predict("-n", 2, "-e", "20ms", "--speeds", "1,0.55", *options)["juggle_speedup"]
+    assert 1 == gain("-i", "100ms") < gain("-i", "30ms") < gain("-i", "10ms") < 1.36 < gain() < 1.4
+
+
+def test_speeds_say_how_many_cpus(predict, refused):
+    assert predict("-n", 2, "-m", 2, "-e", "1s", "--speeds", "1,0.5")["cpus"] == 2
+    assert predict("-n", 2, "-m", 2, "-e", "1s")["speeds"] is None
+    assert "--cpus 3: --speeds has 2 CPUs" in refused(*"-n 2 -m 3 -e 1s --speeds 1,0.5".split(), status=2)
+
+
+def test_pinned_at_best(run_jugglectl):
+    """The row is there where it says something."""
+    def rows(*options):
+        done = run_jugglectl("predict", "-n", 20, "-e", "1s", *options)
+        assert max(map(len, done.stdout.splitlines())) < 80
+        return dict(re.findall(r"^([a-zA-Z, ]+?) +[0-9.]+ s +([0-9.]+)$", done.stdout, re.MULTILINE))
+    assert "pinned, at best" not in rows("-m", 20)
+    assert float(rows("--speeds", "10x1,10x0.28")["pinned, at best"]) == pytest.approx(3.571 / 2, abs=0.001)
+
+
+def test_speeds_of_a_run(predict, refused, tmp_path):
+    """CPU time is work at the mean speed; that of ubench is known."""
+    report = written(tmp_path, REPORT)
+    assert predict("--from", report, "--speeds", "1,0.5")["phase_s"] == pytest.approx(2 * 0.75)
+    found = predict("--from", report, "--speeds", "1,0.5", "-e", "50ms")
+    assert found["phases"] == 30
+    assert predict("--from", ubench_result(tmp_path), "--speeds", "1,0.5")["phase_s"] == 0.05
+    found = predict("--from", written(tmp_path, REPORT, cpu_speeds=[0.5, 1.0]))
+    assert (found["speeds"], found["phase_s"]) == ([1, 0.5], pytest.approx(2 * 0.75))
+    # Others are asked for, or they are equal or not known.
+    assert predict("--from", tmp_path / "run", "-m", 4)["speeds"] is None
+    assert predict("--from", tmp_path / "run", "--speeds", "1,0.7")["speeds"] == [1, 0.7]
+    for speeds in ([1.0, 1.0], [1.0, 0.0]):
+        assert predict("--from", written(tmp_path, REPORT, cpu_speeds=speeds))["speeds"] is None
+    many = written(tmp_path, REPORT, threads=5000)
+    assert "at most 4096 threads" in refused("--from", many, "--speeds", "1,0.5", status=2)
 
 
 # --- wrong command lines -------------------------------------------------------------
@@ -127,6 +192,10 @@ def test_text_fits_a_terminal(run_jugglectl, arguments):
     ("-n 3 -m 2 -e 1s -l 0", "--phases 0"),
     ("-n 3 -m 2 -e 1s -l 1.5", "--phases 1.5"),
     ("-n 3 -m 2 -e 1s more", "more"),
+    ("-n 3 -e 1s --speeds 0", "0.01 to 100"),
+    ("-n 3 -e 1s --speeds 1,,1", "0.01 to 100"),
+    ("-n 3 -e 1s --speeds 1025x1", "at most 1024 CPUs"),
+    ("-n 4097 -e 1s --speeds 1,0.5", "at most 4096 threads"),
 ])
 def test_wrong_command_line(refused, arguments, word):
     assert word in refused(*arguments.split(), status=2)
@@ -212,7 +281,8 @@ def test_damaged_result_of_ubench(refused, tmp_path, changes, word):
     ({"policy": "best"}, "policy"), ({"policy": 1}, "policy"), ({"thread": {}}, "thread"),
     ({"thread": [1]}, "progress_s"), ({"thread": [{"progress_s": -1}]}, "progress_s"),
     ({"thread": [{"progress_s": 1e300}]}, "progress_s"), ({"thread": []}, "progress_s"),
-    ({"threads_unlisted": 5}, "threads_unlisted"), ({"balanced_s": None}, "balanced_s"),
+    ({"cpu_speeds": 1}, "cpu_speeds"), ({"cpu_speeds": [1]}, "cpu_speeds"), ({"cpu_speeds": [1, -1]}, "cpu_speeds"),
+    ({"cpu_speeds": [1, "x"]}, "cpu_speeds"), ({"threads_unlisted": 5}, "threads_unlisted"), ({"balanced_s": None}, "balanced_s"),
 ])
 def test_damaged_report(refused, tmp_path, changes, word):
     assert word in refused("--from", written(tmp_path, REPORT, **changes), status=1)

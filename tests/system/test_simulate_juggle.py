@@ -76,10 +76,10 @@ def test_theory(simulate, result):
     assert theory["reactive"] == pytest.approx(found["policies"]["reactive"]["speedup"])
     assert theory["ideal"] == theory["juggle"] == pytest.approx(1.75)
     assert found["bound_speedup"] == pytest.approx(found["perfect_speedup"]) == pytest.approx(1.75)
-    assert result("--speed", ",".join("%d:2" % cpu for cpu in range(7)), "-i", "100ms", "--phase", "400ms")[
+    assert result("--speeds", "7x2", "-i", "100ms", "--phase", "400ms")[
         "bound_speedup"] == pytest.approx(result("-i", "100ms", "--phase", "200ms")["bound_speedup"])
     assert result("--barrier", "spin")["policies"]["reactive"]["theory_speedup"] == 1
-    for options in (["--load", "0:1"], ["--speed", "0:2"], ["--domains", "2"], ["--imbalance", "1"]):
+    for options in (["--load", "0:1"], ["--speeds", "2,6x1"], ["--domains", "2"], ["--imbalance", "1"]):
         found = result(*options)
         assert found["bound_speedup"] is None
         assert {policy["theory_speedup"] for policy in found["policies"].values()} == {None}
@@ -89,9 +89,9 @@ def test_theory(simulate, result):
 
 @pytest.mark.parametrize("options, each", [
     # Two threads can't use more than two CPUs.
-    (["-n", "2", "-m", "4", "--speed", "0:4"], 0.4),
-    (["-n", "2", "-m", "4", "--speed", "0:4,1:4"], 0.25),
-    (["-n", "3", "-m", "3", "--speed", "0:4"], 0.5),
+    (["-n", "2", "--speeds", "4,3x1"], 0.4),
+    (["-n", "2", "-m", "4", "--speeds", "2x4,2x1"], 0.25),
+    (["-n", "3", "--speeds", "4,1,1"], 0.5),
     (["-n", "2", "-m", "3", "--load", "2:50,1:80"], 1 / 0.75),
 ])
 def test_perfect(result, options, each):
@@ -141,8 +141,8 @@ def test_one_policy(simulate, result):
     (["--barrier", "yield"], {"pinned": 20, "reactive": 20}),
     (["--barrier", "spin"], {"pinned": 20, "reactive": 20}),
     (["-n", "2", "-m", "2", "--load", "1:50"], {"pinned": 20, "juggle": 40 / 3}),
-    (["-n", "2", "-m", "2", "--speed", "0:0.5,1:1"], {"pinned": 20}),
-    (["-n", "2", "-m", "2", "--speed", "0:0.5", "--by-work"], {"juggle": 40 / 3}),
+    (["-n", "2", "--speeds", "0.5,1"], {"pinned": 20}),
+    (["-n", "2", "--speeds", "0.5,1", "--by-work"], {"juggle": 40 / 3}),
     (["-n", "9", "-m", "8", "--domains", "2"], {"ideal": 12.5, "juggle": 12.5}),
     (["-n", "9", "-m", "8", "--domains", "2", "--joint"], {"ideal": 11.25, "juggle": 11.25}),
     (["-n", "14"], {"pinned": 20, "reactive": 20, "ideal": 20, "juggle": 20}),
@@ -217,19 +217,28 @@ def test_keys(simulate):
     (["--load", "1:100"], "0 to 99"),
     (["--load", ""], "CPU:PCT"),
     (["--load", "1:5,"], "CPU:PCT"),
-    (["--speed", "0:0"], "0.01 to 100"),
-    (["--speed", "-1:1"], "CPU:FACTOR"),
-    (["--speed", "3-1:2"], "CPU:FACTOR"),
-    (["--speed", "0x1:2"], "CPU:FACTOR"),
-    (["--speed", ":2"], "CPU:FACTOR"),
-    (["--speed", "99999999999999999999:2"], "below the number of --cpus"),
-    (["--speed", "0:2,0:3"], "each CPU once"),
+    (["--speeds", "0"], "0.01 to 100"),
+    (["--speeds", ""], "0.01 to 100"),
+    (["--speeds", "1,-1"], "0.01 to 100"),
+    (["--speeds", "0x1"], "0.01 to 100"),
+    (["--speeds", "1,0.5,"], "0.01 to 100"),
+    (["--speeds", "1024x1,1"], "at most 1024 CPUs"),
+    (["--speeds", "2x1,0.5", "-m", "2"], "--cpus 2: --speeds has 3 CPUs"),
+    (["-m", "4", "--speeds", "2x1,0.5"], "--cpus 4: --speeds has 3 CPUs"),
+    (["--speeds", "2x1,0.5", "--load", "3:50"], "below the number of --cpus"),
+    (["--speeds", "2x1,0.5", "--domains", "4"], "more than CPUs"),
+    (["--heat-map", "--speeds", "2x1,0.5"], "no other options"),
+    (["--load", "-1:1"], "CPU:PCT"),
+    (["--load", "3-1:2"], "CPU:PCT"),
+    (["--load", "0x1:2"], "CPU:PCT"),
+    (["--load", ":2"], "CPU:PCT"),
+    (["--load", "99999999999999999999:2"], "below the number of --cpus"),
     (["--load", "0:50,1:5,0:60"], "each CPU once"),
     (["--heat-map", "-n", "3"], "no other options"),
     (["--policy", "ideal", "--heat-map"], "no other options"),
     (["--heat-map", "--seed", "2"], "no other options"),
     (["--max-threads", "8"], "of --heat-map only"),
-    (["--speed", "0:" + 100 * "1"], "CPU:NUMBER"),
+    (["--load", "0:" + 100 * "1"], "CPU:PCT"),
     (["--domains", "8"], "more than CPUs"),
     (["--jitter", "100"], "from 0 to 99"),
     (["--imbalance", "nan"], "from 0 to 99"),
@@ -257,6 +266,21 @@ def test_nothing_to_balance(simulate):
     assert done.stderr == "jugglectl simulate juggle: no more threads than CPUs: there is little to balance\n"
     assert "There is a CPU for each thread.\nWith juggle the program is 1.00 times" in done.stdout
     assert simulate("-n", 2, "-m", 4, "--phases", "1", "--quiet").stderr == ""
+    # It may well be something.
+    for unequal in (["--speeds", "1,0.5"], ["-m", "2", "--load", "0:50"]):
+        assert simulate("-n", 2, *unequal, "--phases", "1").stderr == ""
+
+
+def test_speeds_say_how_many_cpus(result):
+    assert result("-n", "2", "--speeds", "2x1,0.5", "--phases", "1")["cpus"] == 3
+    assert result("-n", "2", "--speeds", "2x1,0.5", "-m", "3", "--phases", "1")["cpus"] == 3
+    assert result("-n", "2", "--phases", "1")["cpus"] == 7
+
+
+def test_fast_machine_may_work_for_long(result):
+    """What would be too long on slow CPUs."""
+    options = ["-n", "2", "--phase", "60000000s", "-P", "pinned", "-i", "1s"]
+    assert result(*options, "--speeds", "2x100")["policies"]["pinned"]["time_s"] == pytest.approx(6000000)
 
 
 def test_impossible(simulate, tmp_path):

@@ -71,6 +71,31 @@ error_t command_interval(struct argp_state *state, const char *arg, uint64_t min
 	return 0;
 }
 
+error_t command_speeds(struct argp_state *state, const char *arg, struct command_speeds *out)
+{
+	size_t cpus;
+
+	if (parse_speeds(arg, COMMAND_SPEEDS_MAX, out->speed, &cpus) < 0)
+		return command_line_refuse(state, "--speeds", arg,
+			"a speed for each CPU from 0.01 to 100, as 8x1,16x0.55, for at "
+			"most " COMMAND_LINE_TEXT(COMMAND_SPEEDS_MAX) " CPUs");
+	out->cpus = (uint32_t)cpus;
+	return 0;
+}
+
+error_t command_speeds_count(
+	struct argp_state *state, const struct command_speeds *speeds, uint32_t *cpus)
+{
+	if (speeds->cpus == 0)
+		return 0;
+	if (*cpus > 0 && *cpus != speeds->cpus) {
+		argp_failure(state, 0, 0, "--cpus %u: --speeds has %u CPUs", *cpus, speeds->cpus);
+		return EINVAL;
+	}
+	*cpus = speeds->cpus;
+	return 0;
+}
+
 error_t command_argument(
 	struct argp_state *state, const char *arg, const char *what, const char **out)
 {

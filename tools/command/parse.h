@@ -26,6 +26,18 @@ int command_parse(const struct argp *argp, int argc, char **argv, void *input,
 error_t command_interval(struct argp_state *state, const char *arg, uint64_t min_ns,
 	uint64_t max_ns, const char *wanted, uint64_t *out_ns);
 
+/* --speeds: those of all CPUs, at most COMMAND_SPEEDS_MAX. */
+#define COMMAND_SPEEDS_MAX 1024
+struct command_speeds {
+	uint32_t cpus; /* 0: not given */
+	double speed[COMMAND_SPEEDS_MAX];
+};
+error_t command_speeds(struct argp_state *state, const char *arg, struct command_speeds *out);
+/* When all options are read: the number of CPUs is that of the speeds, if given. *cpus is what
+ * --cpus gave, 0 for nothing; anything else than the number of speeds is an error. */
+error_t command_speeds_count(
+	struct argp_state *state, const struct command_speeds *speeds, uint32_t *cpus);
+
 /* The only argument; `what` describes it in messages. *out is NULL before. */
 error_t command_argument(
 	struct argp_state *state, const char *arg, const char *what, const char **out);

@@ -29,8 +29,8 @@ static size_t apply(const struct doctor_system *system, const struct doctor_rule
 
 size_t doctor_judge(const struct doctor_system *system, struct doctor_finding *out, size_t max)
 {
-	static const struct doctor_rule *const tables[] = {
-		doctor_rules_machine, doctor_rules_surroundings, doctor_rules_program};
+	static const struct doctor_rule *const tables[] = {doctor_rules_machine, doctor_rules_speed,
+		doctor_rules_surroundings, doctor_rules_program};
 	size_t n = 0;
 
 	for (enum doctor_group group = 0; group < DOCTOR_GROUPS; group++)

@@ -6,19 +6,11 @@
 #include <limits.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#define STAT_BYTES 1048576 /* enough for some 8000 CPUs */
 #define CPUS "/sys/devices/system/cpu/"
-
-static void widen(struct doctor_range *range, int64_t value)
-{
-	if (value <= 0)
-		return;
-	if (range->least == 0 || (uint64_t)value < range->least)
-		range->least = (uint64_t)value;
-	if ((uint64_t)value > range->most)
-		range->most = (uint64_t)value;
-}
 
 /* The CPUs of a mask that are the first of their core. A CPU whose core isn't known counts as a
  * core of its own. */
@@ -39,17 +31,10 @@ static void read_cores(const char *root, const struct cpuset *mask, struct cpuse
 	}
 }
 
-static void read_speed(struct doctor_system *system, const char *root, int cpu)
+static void read_governor(struct doctor_system *system, const char *root, int cpu)
 {
 	char path[128], governor[sizeof(system->governor)];
-	int64_t number;
 
-	snprintf(path, sizeof(path), CPUS "cpu%d/cpu_capacity", cpu);
-	if (doctor_read_number(root, path, &number) == 0)
-		widen(&system->capacity, number);
-	snprintf(path, sizeof(path), CPUS "cpu%d/cpufreq/cpuinfo_max_freq", cpu);
-	if (doctor_read_number(root, path, &number) == 0)
-		widen(&system->max_khz, number);
 	snprintf(path, sizeof(path), CPUS "cpu%d/cpufreq/scaling_governor", cpu);
 	if (doctor_read_file(root, path, governor, sizeof(governor)) != 0)
 		return;
@@ -79,7 +64,23 @@ static void read_cpus(struct doctor_system *system, const char *root)
 	read_cores(root, &available, &system->cores);
 	for (int cpu = 0; cpu < CPUSET_CPUS_MAX; cpu++)
 		if (cpuset_has(&system->cpus, cpu))
-			read_speed(system, root, cpu);
+			read_governor(system, root, cpu);
+}
+
+/* The lines of CPUs are the first ones. */
+static void read_stolen(struct doctor_system *system, const char *root)
+{
+	char *text = malloc(STAT_BYTES), *rest = text;
+
+	if (text == NULL || doctor_read_file(root, "/proc/stat", text, STAT_BYTES) != 0)
+		rest = NULL;
+	while (rest != NULL) {
+		int cpu;
+		double share;
+		if (doctor_parse_stolen(strsep(&rest, "\n"), &cpu, &share) == 0)
+			system->stolen[cpu] = share;
+	}
+	free(text);
 }
 
 static double quota_v2(const char *root, const char *folder)
@@ -201,6 +202,7 @@ void doctor_read_machine(struct doctor_system *system, const char *root)
 {
 	read_cgroups(system, root);
 	read_cpus(system, root); /* within their limits */
+	read_stolen(system, root);
 	read_kernel(system, root);
 	read_process(system, root);
 }

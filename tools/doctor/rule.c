@@ -2,6 +2,8 @@
 /* What rules and findings have in common; see rule.h. */
 #include "tools/doctor/rule.h"
 
+#include "tools/doctor/speeds.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -23,6 +25,17 @@ void doctor_advise(struct doctor_finding *out, const char *format, ...)
 	va_end(args);
 }
 
+static void advise_predict(
+	const struct doctor_system *system, uint32_t n, struct doctor_finding *out)
+{
+	char list[80];
+
+	if (doctor_speeds_list(system, list, sizeof(list)))
+		doctor_advise(out,
+			"`jugglectl predict -n %u --speeds %s --phase TIME` says what to expect.",
+			n, list);
+}
+
 enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t n, const char *what,
 	struct doctor_finding *out)
 {
@@ -30,6 +43,15 @@ enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t 
 
 	if (n == 0 || m <= 1)
 		return DOCTOR_NONE; /* another rule says that one CPU is too few */
+	double gain = doctor_speeds_gain(system, n);
+	if (gain >= DOCTOR_GAIN) {
+		doctor_say(out,
+			"%u %s on %u CPUs of unequal speed: taking turns on the fastest, up to "
+			"%.2f times as fast as pinned.",
+			n, what, m, gain);
+		advise_predict(system, n, out);
+		return DOCTOR_GOOD;
+	}
 	if (n < m) {
 		doctor_say(out, "%u %s on %u CPUs leave CPUs free: there is nothing to balance.", n,
 			what, m);
@@ -51,6 +73,15 @@ enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t 
 	doctor_advise(
 		out, "`jugglectl predict -n %u -m %u --phase TIME` says what to expect.", n, m);
 	return DOCTOR_GOOD;
+}
+
+struct cpuset doctor_both(const struct cpuset *a, const struct cpuset *b)
+{
+	struct cpuset result;
+
+	for (size_t i = 0; i < CPUSET_WORDS; i++)
+		result.word[i] = a->word[i] & b->word[i];
+	return result;
 }
 
 enum doctor_level doctor_worst(const struct doctor_finding *finding, size_t n)

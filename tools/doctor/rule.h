@@ -47,6 +47,7 @@ struct doctor_rule {
 };
 
 extern const struct doctor_rule doctor_rules_machine[];
+extern const struct doctor_rule doctor_rules_speed[];
 extern const struct doctor_rule doctor_rules_surroundings[];
 extern const struct doctor_rule doctor_rules_program[];
 
@@ -60,6 +61,9 @@ void doctor_advise(struct doctor_finding *out, const char *format, ...)
  * "ranks". */
 enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t n, const char *what,
 	struct doctor_finding *out);
+
+/* For rules: the CPUs in both sets. */
+struct cpuset doctor_both(const struct cpuset *a, const struct cpuset *b);
 
 /* The worst level of n findings. */
 enum doctor_level doctor_worst(const struct doctor_finding *finding, size_t n);

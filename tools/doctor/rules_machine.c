@@ -8,19 +8,9 @@
 #include <string.h>
 
 enum { LIST_BYTES = 80 };
-#define SPEEDS_DIFFER 1.1 /* preferred cores of one kind differ by a few per cent */
 #define NS_PER_MS 1e6
 #define LONG_TICK_NS 5000000 /* CONFIG_HZ 250 is usual */
 #define FEW_FILES 256
-
-static struct cpuset both(const struct cpuset *a, const struct cpuset *b)
-{
-	struct cpuset result;
-
-	for (size_t i = 0; i < CPUSET_WORDS; i++)
-		result.word[i] = a->word[i] & b->word[i];
-	return result;
-}
 
 static struct cpuset without(const struct cpuset *a, const struct cpuset *b)
 {
@@ -151,7 +141,7 @@ static enum doctor_level judge_quota(const struct doctor_system *s, struct docto
 static enum doctor_level judge_isolated(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
-	struct cpuset mask = both(&s->cpus, &s->isolated);
+	struct cpuset mask = doctor_both(&s->cpus, &s->isolated);
 
 	if (cpuset_count(&mask) == 0)
 		return DOCTOR_NONE;
@@ -167,7 +157,7 @@ static enum doctor_level judge_isolated(const struct doctor_system *s, struct do
 static enum doctor_level judge_nohz_full(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
-	struct cpuset mask = both(&s->cpus, &s->nohz_full);
+	struct cpuset mask = doctor_both(&s->cpus, &s->nohz_full);
 
 	if (cpuset_count(&mask) == 0)
 		return DOCTOR_NONE;
@@ -212,44 +202,6 @@ static enum doctor_level judge_smt(const struct doctor_system *s, struct doctor_
 			"%s`%s.",
 			list, strstr(list, "...") != NULL ? " (`lscpu -e` lists them)" : "");
 	return DOCTOR_NOTE;
-}
-
-static bool differ(const struct doctor_range *range)
-{
-	return range->least > 0 && (double)range->most > SPEEDS_DIFFER * (double)range->least;
-}
-
-static enum doctor_level judge_speeds(const struct doctor_system *s, struct doctor_finding *out)
-{
-	char fast[LIST_BYTES], small[LIST_BYTES];
-	struct cpuset a = both(&s->cpus, &s->kind[0]), b = both(&s->cpus, &s->kind[1]);
-
-	if (cpuset_count(&a) > 0 && cpuset_count(&b) > 0) {
-		cpuset_format(&a, fast, sizeof(fast));
-		cpuset_format(&b, small, sizeof(small));
-		doctor_say(out,
-			"There are two kinds of cores, fast ones (%s) and small ones (%s). Equal "
-			"CPU time is not equal progress.",
-			fast, small);
-		doctor_advise(out,
-			"Use only one kind: `juggle -c %s`. (--sampler perf can't count "
-			"instructions on two kinds of cores.)",
-			fast);
-		return DOCTOR_WARNING;
-	}
-	if (!differ(&s->capacity) && !differ(&s->max_khz))
-		return DOCTOR_NONE;
-	const struct doctor_range *range = differ(&s->capacity) ? &s->capacity : &s->max_khz;
-	doctor_say(out,
-		"The CPUs differ in speed: the slowest reaches %.0f %% of the fastest. Equal CPU "
-		"time is not equal progress.",
-		100 * (double)range->least / (double)range->most);
-	if (s->sampler_error[SAMPLER_PERF] == 0 && s->instructions)
-		doctor_advise(out, "Use --sampler perf, which counts instructions here.");
-	else
-		doctor_advise(out, "Use only CPUs of one speed (-c; `lscpu -e` lists them): "
-				   "instructions can't be counted here.");
-	return DOCTOR_WARNING;
 }
 
 static enum doctor_level judge_governor(const struct doctor_system *s, struct doctor_finding *out)
@@ -515,7 +467,6 @@ const struct doctor_rule doctor_rules_machine[] = {
 	{"nohz_full", DOCTOR_CPUS, judge_nohz_full},
 	{"offline_cpus", DOCTOR_CPUS, judge_offline},
 	{"smt", DOCTOR_CPUS, judge_smt},
-	{"cpu_speeds", DOCTOR_CPUS, judge_speeds},
 	{"governor", DOCTOR_CPUS, judge_governor},
 	{"numa_domains", DOCTOR_CPUS, judge_domains},
 	{"kernel_version", DOCTOR_KERNEL, judge_version},

@@ -28,11 +28,6 @@ struct doctor_version {
 	int major, minor, patch; /* major 0: not known */
 };
 
-/* The slowest and the fastest of some CPUs, in any unit; 0: not known. */
-struct doctor_range {
-	uint64_t least, most;
-};
-
 /* A program file. */
 struct doctor_program {
 	char name[256]; /* as in the command; cut */
@@ -81,8 +76,10 @@ struct doctor_system {
 	struct cpuset nohz_full;
 	struct cpuset first; /* the first CPU of `cpus` on each core */
 	struct cpuset cores; /* the same for all online CPUs in the cpuset */
-	struct doctor_range capacity; /* of the CPUs in `cpus`, by the kernel */
-	struct doctor_range max_khz;
+	double speed[CPUSET_CPUS_MAX]; /* of each in `cpus`, as juggle sees it; 0: not known */
+	char speeds_from[16]; /* where that is from, see topology.h */
+	double stolen
+		[CPUSET_CPUS_MAX]; /* share of their time that a hypervisor took; or not known */
 	struct cpuset kind[2]; /* fast cores, and cores that save power; empty: there is one kind */
 	char governor[32]; /* "": none; "several" */
 	char driver[32]; /* of the first CPU; "": none */

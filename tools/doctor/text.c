@@ -178,3 +178,24 @@ bool doctor_parse_hidepid(const char *mounts)
 	}
 	return hidden;
 }
+
+int doctor_parse_stolen(const char *line, int *cpu, double *share)
+{
+	enum { STOLEN = 7, TIMES }; /* guests' times, behind it, are in the first ones, too */
+	unsigned long long time[TIMES];
+	double sum = 0;
+	unsigned number;
+
+	/* "cpu  1 2 3" is the sum of all. */
+	if (strncmp(line, "cpu", 3) != 0 || line[3] < '0' || line[3] > '9' ||
+		sscanf(line, "cpu%5u %llu %llu %llu %llu %llu %llu %llu %llu", &number, &time[0],
+			&time[1], &time[2], &time[3], &time[4], &time[5], &time[6],
+			&time[STOLEN]) != 1 + TIMES ||
+		number >= CPUSET_CPUS_MAX)
+		return -EBADMSG;
+	for (size_t i = 0; i < TIMES; i++)
+		sum += (double)time[i];
+	*cpu = (int)number;
+	*share = sum > 0 ? (double)time[STOLEN] / sum : 0;
+	return 0;
+}

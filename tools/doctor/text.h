@@ -44,4 +44,9 @@ double doctor_parse_cpu_max(const char *text);
 /* Does /proc/self/mounts say that /proc hides processes of other users? */
 bool doctor_parse_hidepid(const char *mounts);
 
+/* A line of /proc/stat on one CPU: "cpu3 1 2 3 ...". *cpu is below CPUSET_CPUS_MAX, *share the
+ * share of stolen time. Returns 0; or -EBADMSG, with both unchanged, for other lines and those of
+ * old kernels. */
+int doctor_parse_stolen(const char *line, int *cpu, double *share);
+
 #endif

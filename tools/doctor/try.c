@@ -88,6 +88,10 @@ static void try_cpus(struct doctor_system *system)
 		system->cpus = system->mask;
 	if (topology_init(&topology, &system->cpus, &(struct topology_setup){0}) == 0) {
 		system->domains = topology.domains;
+		for (size_t i = 0; i < topology.cpus; i++)
+			system->speed[topology.cpu[i].os_cpu] = topology.cpu[i].speed;
+		snprintf(system->speeds_from, sizeof(system->speeds_from), "%s",
+			topology.speeds_from);
 		topology_deinit(&topology);
 	}
 }

@@ -117,6 +117,8 @@ struct live_cpu {
 	int32_t os_cpu; /* not negative, and each once */
 	int32_t domain; /* 0 to 1023 */
 	uint32_t threads; /* compute threads that are there */
+	double speed; /* of the fastest, as far as that is known beforehand; NAN: not known */
+	double stolen; /* the share of its time that a hypervisor took lately, 0 to 1 */
 };
 
 struct live_thread {
@@ -204,6 +206,9 @@ struct live_sample {
 	uint64_t unlisted; /* threads for which telemetry was full */
 	struct live_cpu *cpu;
 	size_t cpus;
+	char speeds_from[16]; /* where their speeds are from */
+	double quota_cpus; /* of the control group, in CPUs; 0: none */
+	uint64_t throttled_ns; /* for how long it stopped threads */
 
 	struct live_thread *thread; /* those that have not ended, by rank, pid and tid */
 	size_t threads;
@@ -228,6 +233,11 @@ struct live_sample {
 int live_take(struct live_job *job, struct live_sample *out);
 /* Accepts a zeroed one, and zeroes it. */
 void live_sample_deinit(struct live_sample *sample);
+
+/* Do the speeds of the CPUs differ, as far as they are known? Pure. */
+bool live_speeds_differ(const struct live_sample *sample);
+/* The mean share of stolen time of the CPUs. Pure. */
+double live_stolen(const struct live_sample *sample);
 
 /* Fill in what needs two moments: the rates between two samples of one job, or since the start if
  * `before` is NULL. Threads are matched by tid and pid, subdomains by process and number. Pure. */

@@ -62,6 +62,9 @@ static void take_header(const struct telemetry *t, struct live_sample *out)
 	live_text(out->sampler, sizeof out->sampler, t->sampler, sizeof t->sampler);
 	live_text(out->balancers, sizeof out->balancers, t->balancers, sizeof t->balancers);
 	live_text(out->domains, sizeof out->domains, t->domains, sizeof t->domains);
+	live_text(out->speeds_from, sizeof out->speeds_from, t->speeds, sizeof t->speeds);
+	out->quota_cpus = (double)telemetry_get(&t->quota) * 1e-3;
+	out->throttled_ns = telemetry_get(&t->throttled_ns);
 	out->period_ns = telemetry_get(&t->period_ns);
 	out->heartbeat_ns = telemetry_get(&t->heartbeat_ns);
 	out->idle_threads = telemetry_get32(&t->idle_threads);
@@ -101,6 +104,16 @@ static bool is_cpu(const struct telemetry_cpu *raw)
 	return raw->os_cpu >= 0 && raw->domain >= 0 && raw->domain < TELEMETRY_CPUS;
 }
 
+static struct live_cpu make_cpu(const struct telemetry_cpu *raw)
+{
+	uint32_t speed = telemetry_get32(&raw->speed), stolen = telemetry_get32(&raw->stolen);
+
+	return (struct live_cpu){.os_cpu = raw->os_cpu,
+		.domain = raw->domain,
+		.speed = speed > 0 && speed <= 1000 ? speed * 1e-3 : NAN,
+		.stolen = stolen <= 1000 ? stolen * 1e-3 : 1};
+}
+
 /* Sort by number and drop duplicates. Returns how many are left. */
 static size_t sort_cpus(struct live_cpu *cpu, size_t n)
 {
@@ -124,8 +137,7 @@ static int take_cpus(struct telemetry_reader *reader, uint32_t n, struct live_sa
 		error = -ENOMEM;
 	for (uint32_t i = 0; i < n && error == 0; i++)
 		if (is_cpu(&raw[i]))
-			out->cpu[out->cpus++] =
-				(struct live_cpu){.os_cpu = raw[i].os_cpu, .domain = raw[i].domain};
+			out->cpu[out->cpus++] = make_cpu(&raw[i]);
 	free(raw);
 	if (error == 0)
 		out->cpus = sort_cpus(out->cpu, out->cpus);
@@ -528,6 +540,26 @@ void live_sample_deinit(struct live_sample *sample)
 	free(sample->thread);
 	free(sample->cpu);
 	*sample = (struct live_sample){0};
+}
+
+bool live_speeds_differ(const struct live_sample *sample)
+{
+	double least = INFINITY, most = 0;
+
+	for (size_t i = 0; i < sample->cpus; i++) {
+		least = fmin(least, sample->cpu[i].speed); /* ignores NAN */
+		most = fmax(most, sample->cpu[i].speed);
+	}
+	return least < most;
+}
+
+double live_stolen(const struct live_sample *sample)
+{
+	double sum = 0;
+
+	for (size_t i = 0; i < sample->cpus; i++)
+		sum += sample->cpu[i].stolen;
+	return sample->cpus > 0 ? sum / (double)sample->cpus : 0;
 }
 
 const char *live_regime_name(bool balancing)

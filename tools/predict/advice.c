@@ -44,13 +44,27 @@ static void explain_nothing(const struct theory_case *c, char *text, uint32_t by
 			c->threads, each, c->cpus, plural(c->cpus));
 }
 
+static void explain_little(const struct theory_case *c, char *text, uint32_t bytes)
+{
+	char why[80];
+
+	if (theory_unequal(c) && c->threads <= c->cpus)
+		snprintf(why, sizeof why, "the CPUs are nearly equal");
+	else
+		snprintf(why, sizeof why, "with %.1f threads for each CPU",
+			(double)c->threads / c->cpus);
+	snprintf(text, bytes,
+		"Little to gain: %s, perfect balance is %.3f times as fast as pinned.", why,
+		theory_speedup(c, theory_perfect(c)));
+}
+
 /* What a shorter period would gain: one with ten points per phase, if juggle accepts it. */
 static void explain_shorter(const struct theory_case *c, char *text, size_t bytes)
 {
 	struct theory_case shorter = *c;
 
 	shorter.period = fmax(c->phase / 10, LEAST_PERIOD_S);
-	if (shorter.period >= c->period || isnan(theory_lag_bound(&shorter)))
+	if (shorter.period >= c->period || theory_long_period(&shorter))
 		snprintf(text, bytes, " Phases this short can't be balanced.");
 	else
 		snprintf(text, bytes,
@@ -85,40 +99,58 @@ static void explain_period(const struct theory_case *c, char *text, uint32_t byt
 static void explain_linux(const struct theory_case *c, char *text, uint32_t bytes)
 {
 	snprintf(text, bytes,
-		"Linux does as well by itself for phases this long, if threads sleep at barriers: "
+		"Linux does as well by itself for phases this long, if %sthreads sleep at "
+		"barriers: "
 		"%.2f times as fast as pinned. If they spin or yield, or are bound to CPUs, use "
 		"juggle, for %.2f.",
+		theory_unequal(c) ? "it knows the speeds and " : "",
 		theory_speedup(c, theory_reactive(c)), theory_speedup(c, theory_juggle(c)));
+}
+
+/* What Linux does by itself. */
+static void explain_kernel(const struct theory_case *c, char *text, size_t bytes)
+{
+	double best = theory_speedup(c, theory_reactive(c));
+
+	if (best < LITTLE)
+		snprintf(text, bytes, "Spreading threads again when some wait gains nothing.");
+	else if (theory_unequal(c))
+		snprintf(text, bytes,
+			"Linux by itself gains up to %.2f where it knows the speeds and threads "
+			"sleep at barriers, and little elsewhere.",
+			best);
+	else if (c->phase < LINUX_PHASE_S)
+		snprintf(text, bytes,
+			"Linux by itself falls short of its %.2f for phases under 100 ms, and "
+			"gains nothing if threads spin or yield.",
+			best);
+	else
+		snprintf(text, bytes,
+			"Linux by itself gains %.2f if threads sleep at barriers, and nothing if "
+			"they spin or yield.",
+			best);
 }
 
 static void explain_juggle(const struct theory_case *c, char *text, uint32_t bytes)
 {
 	double juggle = theory_speedup(c, theory_juggle(c));
 	double perfect = theory_speedup(c, theory_perfect(c));
-	double linux_best = theory_speedup(c, theory_reactive(c));
-	char more[80] = "", other[200];
+	double fixed = theory_speedup(c, theory_best_static(c));
+	char more[80] = "", other[200], by_hand[80] = "";
 
 	if (perfect > juggle * 1.005)
 		snprintf(more, sizeof more, "; the shorter the period the better, up to %.2f",
 			perfect);
-	if (linux_best < LITTLE)
-		snprintf(other, sizeof other,
-			"Spreading threads again when some wait gains nothing.");
-	else if (c->phase < LINUX_PHASE_S)
-		snprintf(other, sizeof other,
-			"Linux by itself falls short of its %.2f for phases under 100 ms, and "
-			"gains nothing if threads spin or yield.",
-			linux_best);
-	else
-		snprintf(other, sizeof other,
-			"Linux by itself gains %.2f if threads sleep at barriers, and nothing if "
-			"they spin or yield.",
-			linux_best);
-	snprintf(text, bytes, "juggle helps: %.2f times as fast as pinned%s. %s%s%s", juggle, more,
+	if (fixed >= LITTLE)
+		snprintf(by_hand, sizeof by_hand, " Pinning more threads to fast CPUs gains %.2f.",
+			fixed);
+	explain_kernel(c, other, sizeof other);
+	snprintf(text, bytes, "juggle helps: %.2f times as fast as pinned%s. %s%s%s%s", juggle,
+		more,
 		c->period < SHORTEST_PERIOD_S ? "Its shortest period is 100 us, though. " : "",
 		c->phase < COSTLY_PHASE_S ? "In phases this short it loses part of that to moves. "
 					  : "",
-		other);
+		other, by_hand);
 }
 
 enum advice_verdict advice_give(const struct theory_case *c, char *text, uint32_t text_bytes)
@@ -130,13 +162,10 @@ enum advice_verdict advice_give(const struct theory_case *c, char *text, uint32_
 		return ADVICE_NOTHING;
 	}
 	if (theory_speedup(c, theory_perfect(c)) < LITTLE) {
-		snprintf(text, text_bytes,
-			"Little to gain: with %.1f threads for each CPU, perfect balance is %.3f "
-			"times as fast as pinned.",
-			(double)c->threads / c->cpus, theory_speedup(c, theory_perfect(c)));
+		explain_little(c, text, text_bytes);
 		return ADVICE_LITTLE;
 	}
-	if (isnan(theory_lag_bound(c)) || theory_speedup(c, juggle) < LITTLE) {
+	if (theory_long_period(c) || theory_speedup(c, juggle) < LITTLE) {
 		explain_period(c, text, text_bytes);
 		return ADVICE_PERIOD;
 	}

@@ -170,6 +170,33 @@ static double work_of_report(struct reading *reading, double *wait_s)
 	return sum;
 }
 
+/* Reports of older versions have none; and 0 stands for one that was not known. */
+static void speeds_of_report(struct reading *reading)
+{
+	const json_t *list = json_object_get(reading->root, "cpu_speeds"), *speed;
+	struct measurement *out = reading->out;
+	bool known = true, differ = false;
+	size_t i;
+
+	if (list == NULL || out->cpus > MEASUREMENT_SPEEDS_MAX)
+		return;
+	if (!json_is_array(list) || json_array_size(list) != out->cpus)
+		refuse(reading, "\"cpu_speeds\" is no array with a speed for each CPU");
+	json_array_foreach(list, i, speed)
+	{
+		double found = json_number_value(speed);
+		if (!json_is_number(speed) || !(found >= 0 && found <= 1))
+			refuse(reading,
+				"\"cpu_speeds\" has something else than numbers from 0 to 1");
+		if (reading->failed)
+			return;
+		out->speed[i] = found;
+		known = known && found > 0;
+		differ = differ || found != out->speed[0];
+	}
+	out->speeds = known && differ ? out->cpus : 0;
+}
+
 static void read_report(struct reading *reading)
 {
 	struct measurement *out = reading->out;
@@ -183,6 +210,7 @@ static void read_report(struct reading *reading)
 		json_array_size(cpus) > MEASUREMENT_COUNT_MAX)
 		refuse(reading, "\"cpus\" is missing, or no array of CPUs");
 	out->cpus = (uint32_t)json_array_size(cpus);
+	speeds_of_report(reading);
 	out->elapsed_s = number(reading, root, "elapsed_s", TIME_S_MIN, TIME_S_MAX);
 	out->period_s = number(reading, root, "period_s", TIME_S_MIN, TIME_S_MAX);
 	out->way = way_of_policy(reading, text(reading, "policy"));

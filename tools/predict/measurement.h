@@ -12,6 +12,7 @@
 
 #define MEASUREMENT_COUNT_MAX 1000000 /* threads, or CPUs */
 #define MEASUREMENT_PHASES_MAX 1000000000
+#define MEASUREMENT_SPEEDS_MAX 1024
 
 enum measurement_kind { MEASUREMENT_REPORT, MEASUREMENT_TRACE, MEASUREMENT_UBENCH };
 
@@ -27,6 +28,9 @@ struct measurement {
 	enum measurement_kind kind;
 	enum measurement_way way;
 	uint32_t threads, cpus; /* at least 1 */
+	/* Of a report, where juggle knew that they differ: the speed of each CPU, above 0. */
+	double speed[MEASUREMENT_SPEEDS_MAX];
+	uint32_t speeds; /* 0, or as many as CPUs */
 	double elapsed_s;
 	double work_s; /* mean CPU time of a thread; exact for ubench: phase_s * phases */
 	double phase_s; /* 0: not known */

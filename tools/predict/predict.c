@@ -15,6 +15,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define ADVICE_BYTES 500
@@ -22,21 +23,28 @@
 #define BALANCED_WHOLLY 0.9
 #define OTHERS_MUCH 0.05 /* of the CPUs */
 
+enum { KEY_SPEEDS = 0x100 };
+
 static const struct argp_option table[] = {
 	{"threads", 'n', "N", 0,
 		"Number of compute threads, 1 to 1000000 (default: with --from those of the run)",
 		0},
 	{"cpus", 'm', "M", 0,
-		"Number of CPUs, 1 to 1000000 (default: those of the affinity mask, or with --from "
-		"those of the run)",
+		"Number of CPUs, 1 to 1000000 (default: as many as --speeds has, with --from those "
+		"of the run, or those of the affinity mask)",
+		0},
+	{"speeds", KEY_SPEEDS, "LIST", 0,
+		"Speeds of all CPUs, 0.01 to 100, as 8x1,16x0.55 (default: 1 each, or with --from "
+		"those of the "
+		"run)",
 		0},
 	{"period", 'i', "TIME", 0,
 		"Time between balancing points (default: what juggle would choose, or with --from "
 		"that of the run)",
 		0},
 	{"phase", 'e', "TIME", 0,
-		"How long a phase takes a thread on a CPU of its own (default: with --from that of "
-		"the run)",
+		"How long a phase takes a thread on a CPU of its own, of speed 1 (default: with "
+		"--from that of the run)",
 		0},
 	{"phases", 'l', "L", 0,
 		"Number of phases, 1 to 1000000000 (default: 1, or with --from those of the run)",
@@ -51,7 +59,8 @@ static const struct argp_option table[] = {
 static const char doc[] =
 	"Predict how long threads take pinned, with the Linux balancer and with juggle.\v"
 	"The model: equal threads compute for a phase and then wait at a barrier, again and again; "
-	"CPUs are equally fast, and balancing costs nothing. Times have a unit: ns, us, ms, s or "
+	"CPUs are equally fast unless --speeds says otherwise, and balancing costs nothing. Times "
+	"have a unit: ns, us, ms, s or "
 	"min.\n\n"
 	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
 
@@ -59,8 +68,23 @@ static const char doc[] =
 struct predict_options {
 	uint32_t threads, cpus, phases;
 	uint64_t period_ns, phase_ns;
+	struct command_speeds speeds;
 	const char *from;
 };
+
+static int fastest_first(const void *a, const void *b)
+{
+	const double *one = a, *other = b;
+
+	return (*one < *other) - (*one > *other);
+}
+
+/* Returns the speeds. */
+static const double *sort_speeds(double *speed, uint32_t n)
+{
+	qsort(speed, n, sizeof *speed, fastest_first);
+	return speed;
+}
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
@@ -80,9 +104,13 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return command_line_time(state, "--period", arg, 1, &out->period_ns);
 	case 'e':
 		return command_line_time(state, "--phase", arg, 1, &out->phase_ns);
+	case KEY_SPEEDS:
+		return command_speeds(state, arg, &out->speeds);
 	case 'f':
 		out->from = arg;
 		return 0;
+	case ARGP_KEY_END:
+		return command_speeds_count(state, &out->speeds, &out->cpus);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -103,31 +131,46 @@ static int default_cpus(const char *program, uint32_t *cpus)
 	return 0;
 }
 
-/* A report or a trace has only the total work of a thread. --phases says how many phases that is,
+/* How much work CPU time is, where threads take turns on all CPUs. */
+static double mean_speed(const struct theory_case *c)
+{
+	uint32_t used = c->threads < c->cpus ? c->threads : c->cpus;
+	double sum = 0;
+
+	for (uint32_t j = 0; j < used; j++)
+		sum += c->speed != NULL ? c->speed[j] : 1;
+	return sum / used;
+}
+
+/* A report or a trace has only the CPU time of a thread. --phases says how many phases that is,
  * --phase how long each is; without both it is one phase. */
 static void phases_of_run(const struct measurement *run, struct theory_case *c)
 {
 	bool phase_given = c->phase > 0, phases_given = c->phases > 0;
+	double work_s = run->work_s * (run->kind == MEASUREMENT_UBENCH ? 1 : mean_speed(c));
 
 	if (!phases_given && run->phases > 0)
 		c->phases = run->phases;
 	else if (!phases_given)
-		c->phases = phase_given ? fmax(1, round(run->work_s / c->phase)) : 1;
+		c->phases = phase_given ? fmax(1, round(work_s / c->phase)) : 1;
 	if (!phase_given)
-		c->phase =
-			run->phase_s > 0 && !phases_given ? run->phase_s : run->work_s / c->phases;
+		c->phase = run->phase_s > 0 && !phases_given ? run->phase_s : work_s / c->phases;
 }
 
 /* Options take precedence, then the run (NULL: none), then defaults. Returns an exit status. */
-static int build_case(const char *program, const struct predict_options *options,
-	const struct measurement *run, struct theory_case *c)
+static int build_case(const char *program, struct predict_options *options, struct measurement *run,
+	struct theory_case *c)
 {
 	*c = (struct theory_case){.threads = options->threads,
 		.cpus = options->cpus,
 		.phase = (double)options->phase_ns * 1e-9,
 		.period = (double)options->period_ns * 1e-9,
 		.phases = options->phases};
+	if (options->speeds.cpus > 0)
+		c->speed = sort_speeds(options->speeds.speed, options->speeds.cpus);
 	if (run != NULL) {
+		if (c->cpus == 0 && run->speeds > 0)
+			c->speed = sort_speeds(run->speed, run->speeds);
 		c->threads = c->threads > 0 ? c->threads : run->threads;
 		c->cpus = c->cpus > 0 ? c->cpus : run->cpus;
 		c->period = c->period > 0 ? c->period : run->period_s;
@@ -135,6 +178,10 @@ static int build_case(const char *program, const struct predict_options *options
 	}
 	if (c->threads == 0)
 		return command_wrong(program, "how many threads? Give -n, or --from");
+	if (c->speed != NULL && c->threads > THEORY_UNEQUAL_MAX)
+		return command_wrong(program,
+			"on CPUs of unequal speed there are at most %d threads",
+			THEORY_UNEQUAL_MAX);
 	if (!(c->phase > 0))
 		return command_wrong(program,
 			"how long is a phase on a CPU of its own? Give --phase, or --from");
@@ -142,8 +189,8 @@ static int build_case(const char *program, const struct predict_options *options
 		c->phases = 1;
 	int status = c->cpus > 0 ? 0 : default_cpus(program, &c->cpus);
 	if (status == 0 && !(c->period > 0)) /* as juggle does with --period auto */
-		c->period = policy_best_period_ns(
-				    c->phase * 1e9, POLICY_POINT_NS, c->threads, c->cpus) *
+		c->period = policy_best_period_ns(c->phase / mean_speed(c) * 1e9, POLICY_POINT_NS,
+				    c->threads, c->cpus) *
 			    1e-9;
 	return status;
 }
@@ -152,7 +199,7 @@ static int build_case(const char *program, const struct predict_options *options
 
 struct prediction {
 	struct theory_case c;
-	double pinned, reactive, juggle, bound;
+	double pinned, best_pinned, reactive, juggle, bound;
 	enum advice_verdict verdict;
 	char advice[ADVICE_BYTES];
 	const char *from; /* NULL: no run */
@@ -163,6 +210,7 @@ struct prediction {
 static void predict(struct prediction *p)
 {
 	p->pinned = theory_static(&p->c);
+	p->best_pinned = theory_best_static(&p->c);
 	p->reactive = theory_reactive(&p->c);
 	p->juggle = theory_juggle(&p->c);
 	p->bound = theory_juggle_bound(&p->c);
@@ -189,7 +237,7 @@ static json_t *name_or_mark(const char *name)
 static int print_json(const char *program, const struct prediction *p)
 {
 	const struct theory_case *c = &p->c;
-	json_t *measured = NULL;
+	json_t *measured = NULL, *speeds = c->speed != NULL ? json_array() : NULL;
 
 	if (p->from != NULL)
 		measured = json_pack("{s:o, s:s, s:s, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:f}",
@@ -200,13 +248,15 @@ static int print_json(const char *program, const struct prediction *p)
 			deviation_pct(p, p->pinned), "reactive_deviation_pct",
 			deviation_pct(p, p->reactive), "juggle_deviation_pct",
 			deviation_pct(p, p->juggle));
+	for (uint32_t j = 0; c->speed != NULL && j < c->cpus; j++)
+		json_array_append_new(speeds, json_real(c->speed[j]));
 	return command_print_json(program,
-		json_pack("{s:I, s:I, s:f, s:f, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:s, "
-			  "s:s, "
-			  "s:o?}",
-			"threads", (json_int_t)c->threads, "cpus", (json_int_t)c->cpus, "period_s",
-			c->period, "phase_s", c->phase, "phases", (json_int_t)c->phases, "pinned_s",
-			p->pinned, "reactive_s", p->reactive, "juggle_s", p->juggle,
+		json_pack("{s:I, s:I, s:o?, s:f, s:f, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, "
+			  "s:f, s:s, s:s, s:o?}",
+			"threads", (json_int_t)c->threads, "cpus", (json_int_t)c->cpus, "speeds",
+			speeds, "period_s", c->period, "phase_s", c->phase, "phases",
+			(json_int_t)c->phases, "pinned_s", p->pinned, "best_pinned_s",
+			p->best_pinned, "reactive_s", p->reactive, "juggle_s", p->juggle,
 			"juggle_bound_s", p->bound, "perfect_s", theory_perfect(c),
 			"reactive_speedup", theory_speedup(c, p->reactive), "juggle_speedup",
 			theory_speedup(c, p->juggle), "juggle_speedup_bound",
@@ -244,6 +294,8 @@ static void print_table(const struct prediction *p)
 	printf("%-18s %14s %9s", "", "predicted", "speedup");
 	printf(p->from != NULL ? " %14s %12s\n" : "\n", "measured", "deviation");
 	print_row(p, "pinned", p->pinned, any || p->way == MEASUREMENT_PINNED);
+	if (theory_unequal(&p->c))
+		print_row(p, "pinned, at best", p->best_pinned, false);
 	print_row(p, "Linux, at best", p->reactive, any || p->way == MEASUREMENT_LINUX);
 	print_row(p, "juggle", p->juggle, any || p->way == MEASUREMENT_JUGGLE);
 	print_row(p, "juggle, at best", p->bound, false);
@@ -287,12 +339,17 @@ static void print_remarks(const struct prediction *p)
 static int print_text(const char *program, const struct prediction *p)
 {
 	const struct theory_case *c = &p->c;
-	char text[200], phase[32], period[32];
+	char text[200], speeds[64] = "", phase[32], period[32];
 
+	if (c->speed != NULL && c->speed[0] == c->speed[c->cpus - 1])
+		snprintf(speeds, sizeof speeds, " of speed %.3g", c->speed[0]);
+	else if (c->speed != NULL)
+		snprintf(speeds, sizeof speeds, " of speed %.3g to %.3g", c->speed[c->cpus - 1],
+			c->speed[0]);
 	snprintf(text, sizeof text,
-		"%u thread%s on %u CPU%s, %.0f phase%s of %s, a balancing point every %s.",
-		c->threads, c->threads == 1 ? "" : "s", c->cpus, c->cpus == 1 ? "" : "s", c->phases,
-		c->phases == 1 ? "" : "s", time_text(c->phase, phase),
+		"%u thread%s on %u CPU%s%s, %.0f phase%s of %s, a balancing point every %s.",
+		c->threads, c->threads == 1 ? "" : "s", c->cpus, c->cpus == 1 ? "" : "s", speeds,
+		c->phases, c->phases == 1 ? "" : "s", time_text(c->phase, phase),
 		time_text(c->period, period));
 	command_sentences("%s", text);
 	putchar('\n');

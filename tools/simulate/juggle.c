@@ -145,21 +145,27 @@ static double perfect(const struct session *session)
 	return seconds(&session->outcome[NAMES_PINNED]) / time;
 }
 
+static bool equal_cpus(const struct threads_params *params)
+{
+	for (size_t j = 0; j < params->cpus; j++)
+		if (params->cpu[j].speed != params->cpu[0].speed || params->cpu[j].loads > 0)
+			return false;
+	return true;
+}
+
 /* The case that the theory covers: equal threads and CPUs, balanced as one domain. Returns false
  * for other cases. */
 static bool theory_case(const struct session *session, struct theory_case *c)
 {
 	const struct threads_params *params = &session->options->params;
 
-	for (size_t j = 0; j < params->cpus; j++)
-		if (params->cpu[j].speed != params->cpu[0].speed || params->cpu[j].loads > 0)
-			return false;
 	*c = (struct theory_case){.threads = params->threads,
 		.cpus = (uint32_t)params->cpus,
 		.phase = (double)params->phase_ns / params->cpu[0].speed,
 		.period = (double)params->period_ns,
 		.phases = (double)params->phases};
-	return params->imbalance <= 0 && (params->domains == 1 || params->joint);
+	return equal_cpus(params) && params->imbalance <= 0 &&
+	       (params->domains == 1 || params->joint);
 }
 
 /* The speedup by theory (Sections 3.2.2 and 4), or NAN. */
@@ -351,7 +357,8 @@ static int simulate(struct session *session)
 
 	if (options->heat_map)
 		return print_map(session);
-	if (options->params.threads <= options->params.cpus && !options->common.quiet)
+	if (options->params.threads <= options->params.cpus && equal_cpus(&options->params) &&
+		!options->common.quiet)
 		fprintf(stderr, "%s: no more threads than CPUs: there is little to balance\n",
 			session->program);
 	if (options->series != NULL) {

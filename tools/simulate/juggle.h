@@ -7,7 +7,7 @@
 #include "tools/sim/names.h"
 #include "tools/sim/threads.h"
 
-enum { SIMULATE_THREADS_MAX = 4096, SIMULATE_CPUS_MAX = 1024 };
+enum { SIMULATE_THREADS_MAX = 4096, SIMULATE_CPUS_MAX = COMMAND_SPEEDS_MAX };
 
 struct simulate_juggle {
 	struct command_options common;

@@ -7,11 +7,13 @@
 #include "tools/sim/names.h"
 
 #include <errno.h>
+#include <math.h>
 #include <string.h>
 
 #define PHASES_MAX 1000000000
 #define MS UINT64_C(1000000)
 #define THREADS_MAP_MAX 256
+#define DEFAULT_CPUS 7
 #define WORST_NS_MAX 9e16 /* a hundred times this is still a valid time */
 
 enum {
@@ -23,7 +25,7 @@ enum {
 	KEY_TICK,
 	KEY_MIGRATION_COST,
 	KEY_LOAD,
-	KEY_SPEED,
+	KEY_SPEEDS,
 	KEY_DOMAINS,
 	KEY_JOINT,
 	KEY_REMOTE_COST,
@@ -49,14 +51,14 @@ static const struct argp_option table[] = {
 	{"imbalance", KEY_IMBALANCE, "PCT", 0,
 		"Random variation of the work, up to 99 percent (default: 0)", 1},
 	{0, 0, 0, 0, "The machine:", 2},
-	{"cpus", 'm', "N", 0, "CPUs, 1 to 1024 (default: 7)", 2},
+	{"cpus", 'm', "N", 0, "CPUs, 1 to 1024 (default: as many as --speeds has, else 7)", 2},
 	{"domains", KEY_DOMAINS, "N", 0, "NUMA domains, of neighbouring CPUs (default: 1)", 2},
 	{"remote-cost", KEY_REMOTE_COST, "PCT", 0,
 		"How much longer work takes outside of the domain where the thread began, up to "
 		"1000 percent (default: 0)",
 		2},
-	{"speed", KEY_SPEED, "CPU:FACTOR[,...]", 0,
-		"Speeds of CPUs, 0.01 to 100, as 0:0.5 (default: 1 each)", 2},
+	{"speeds", KEY_SPEEDS, "LIST", 0,
+		"Speeds of all CPUs in order, 0.01 to 100, as 8x1,16x0.55 (default: 1 each)", 2},
 	{"load", KEY_LOAD, "CPU:PCT[,...]", 0,
 		"Share of CPUs that other work takes, up to 99 percent (default: 0 each)", 2},
 	{"slice", KEY_SLICE, "TIME", 0,
@@ -67,7 +69,8 @@ static const struct argp_option table[] = {
 		"CPU time that a thread loses by a move, below the period (default: 0)", 2},
 	{0, 0, 0, 0, "The balancer:", 3},
 	{"policy", 'P', "NAME", 0,
-		"pinned, reactive, ideal, juggle, juggle2012, or all side by side (default: all)", 3},
+		"pinned, reactive, ideal, juggle, juggle2012, or all side by side (default: all)",
+		3},
 	{"period", 'i', "TIME", 0,
 		"Time between balancing points, or auto, which is 2ms for ideal (default: auto)",
 		3},
@@ -101,9 +104,10 @@ static const char doc[] =
 
 struct parsing {
 	struct simulate_juggle *out;
-	const char *load, *speed;
+	const char *load;
+	struct command_speeds speeds;
 	uint64_t margin_ns;
-	uint32_t cpus, phases;
+	uint32_t cpus, phases; /* cpus: 0 when not given */
 	bool max_threads, other; /* given: --max-threads; options without a heat map */
 };
 
@@ -150,10 +154,10 @@ static error_t read_barrier(struct argp_state *state, const char *arg, struct th
 	return error;
 }
 
-/* Parse "CPU:NUMBER[,...]". Returns 0 or, after a message, EINVAL. */
-static error_t read_list(struct argp_state *state, const struct parsing *parsing,
-	const char *option, const char *list, double min, double max)
+/* Parse "CPU:PCT[,...]". Returns 0 or, after a message, EINVAL. */
+static error_t read_loads(struct argp_state *state, const struct parsing *parsing, const char *list)
 {
+	static const char option[] = "--load";
 	struct simulate_juggle *out = parsing->out;
 	bool seen[SIMULATE_CPUS_MAX] = {false};
 	char text[64];
@@ -164,7 +168,7 @@ static error_t read_list(struct argp_state *state, const struct parsing *parsing
 		int64_t cpu = 0;
 		double number = 0;
 		if (length >= sizeof(text))
-			return command_line_refuse(state, option, list, "CPU:NUMBER[,...]");
+			return command_line_refuse(state, option, list, "CPU:PCT[,...]");
 		memcpy(text, at, length);
 		text[length] = '\0';
 		char *colon = strchr(text, ':');
@@ -172,23 +176,18 @@ static error_t read_list(struct argp_state *state, const struct parsing *parsing
 			*colon = '\0';
 		if (colon == NULL || text[0] == '\0' ||
 			strspn(text, "0123456789") != strlen(text) ||
-			parse_fraction(colon + 1, max, &number) < 0 || number < min)
-			return command_line_refuse(state, option, list,
-				min > 0 ? "CPU:FACTOR[,...], factors from 0.01 to 100"
-					: "CPU:PCT[,...], percentages from 0 to 99");
-		if (parse_integer(text, 0, (int64_t)parsing->cpus - 1, &cpu) < 0)
+			parse_fraction(colon + 1, 99, &number) < 0)
+			return command_line_refuse(
+				state, option, list, "CPU:PCT[,...], percentages from 0 to 99");
+		if (parse_integer(text, 0, (int64_t)out->params.cpus - 1, &cpu) < 0)
 			return command_line_refuse(
 				state, option, list, "CPUs from 0, below the number of --cpus");
 		if (seen[cpu])
 			return command_line_refuse(state, option, list, "each CPU once");
 		seen[cpu] = true;
-		if (min > 0) {
-			out->cpu[cpu].speed = number;
-		} else {
-			out->load[cpu].share = number / 100;
-			out->cpu[cpu].load = &out->load[cpu];
-			out->cpu[cpu].loads = 1;
-		}
+		out->load[cpu].share = number / 100;
+		out->cpu[cpu].load = &out->load[cpu];
+		out->cpu[cpu].loads = 1;
 		at = comma ? comma + 1 : NULL;
 	}
 	return 0;
@@ -202,7 +201,7 @@ static error_t wrong(struct argp_state *state, const char *message)
 
 static double slowest(const struct threads_params *params)
 {
-	double least = 1;
+	double least = INFINITY;
 
 	for (size_t j = 0; j < params->cpus; j++) {
 		const struct threads_cpu *cpu = &params->cpu[j];
@@ -245,7 +244,10 @@ static error_t complete(struct argp_state *state, struct parsing *parsing)
 	if (parsing->max_threads && !out->heat_map)
 		return wrong(
 			state, "--max-threads: of --heat-map only; the number of threads is -n");
-	params->cpus = parsing->cpus;
+	error_t error = command_speeds_count(state, &parsing->speeds, &parsing->cpus);
+	if (error != 0)
+		return error;
+	params->cpus = parsing->cpus > 0 ? parsing->cpus : DEFAULT_CPUS;
 	params->phases = parsing->phases;
 	params->cpu = out->cpu;
 	params->margin_ns = (int64_t)parsing->margin_ns;
@@ -253,12 +255,10 @@ static error_t complete(struct argp_state *state, struct parsing *parsing)
 		return wrong(state, "--domains: more than CPUs");
 	for (size_t j = 0; j < params->cpus; j++)
 		out->cpu[j] = (struct threads_cpu){
-			.speed = 1, .domain = (uint32_t)(j * params->domains / params->cpus)};
-	error_t error = parsing->speed
-				? read_list(state, parsing, "--speed", parsing->speed, 0.01, 100)
-				: 0;
-	if (error == 0 && parsing->load)
-		error = read_list(state, parsing, "--load", parsing->load, 0, 99);
+			.speed = parsing->speeds.cpus > 0 ? parsing->speeds.speed[j] : 1,
+			.domain = (uint32_t)(j * params->domains / params->cpus)};
+	if (parsing->load)
+		error = read_loads(state, parsing, parsing->load);
 	if (error != 0)
 		return error;
 	double period = (double)params->period_ns * (1 - params->jitter);
@@ -313,9 +313,8 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 			state, "--domains", arg, 1, SIMULATE_CPUS_MAX, &params->domains);
 	case KEY_REMOTE_COST:
 		return command_line_percent(state, "--remote-cost", arg, 1000, &params->remote);
-	case KEY_SPEED:
-		parsing->speed = arg;
-		return 0;
+	case KEY_SPEEDS:
+		return command_speeds(state, arg, &parsing->speeds);
 	case KEY_LOAD:
 		parsing->load = arg;
 		return 0;
@@ -389,7 +388,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 
 int simulate_juggle_parse(int argc, char **argv, struct simulate_juggle *out)
 {
-	struct parsing parsing = {.out = out, .cpus = 7, .phases = 10, .margin_ns = MS / 2};
+	struct parsing parsing = {.out = out, .phases = 10, .margin_ns = MS / 2};
 	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
 
 	*out = (struct simulate_juggle){

@@ -49,7 +49,8 @@ void csv_keys(FILE *to, const struct sample_table *table)
 	if (table != &sample_head)
 		fputs(TIME_KEY ",", to);
 	for (size_t i = 0; i < table->table.columns; i++)
-		fprintf(to, "%s%s", i > 0 ? "," : "", table->table.column[i].key);
+		if (table->table.column[i].key != NULL)
+			fprintf(to, "%s%s", i > 0 ? "," : "", table->table.column[i].key);
 	fputc('\n', to);
 }
 
@@ -65,6 +66,8 @@ int csv_rows(FILE *to, const struct sample_table *table, const struct live_sampl
 		if (table != &sample_head)
 			fprintf(to, "%lld,", (long long)unix_time_ms);
 		for (size_t k = 0; k < table->table.columns; k++) {
+			if (table->table.column[k].key == NULL)
+				continue;
 			fputs(k > 0 ? "," : "", to);
 			print_value(to, table->table.get(&row[i], k));
 		}

@@ -158,6 +158,31 @@ static void print_threads(FILE *to, const struct live_sample *s)
 	}
 }
 
+/* What makes the CPUs slow, if anything does. */
+static void print_cpus(FILE *to, const struct live_sample *s)
+{
+	bool differ = live_speeds_differ(s);
+	double least = INFINITY, stolen = live_stolen(s);
+
+	for (size_t i = 0; i < s->cpus; i++)
+		least = fmin(least, s->cpu[i].speed);
+	if (differ || stolen > 0) {
+		label(to, "CPUs");
+		if (differ)
+			fprintf(to, "speeds %s to 1, by %s%s", format_number(least).text,
+				s->speeds_from, stolen > 0 ? "; " : "");
+		if (stolen > 0)
+			fprintf(to, "%s %% of their time stolen", format_percent(stolen).text);
+		fputc('\n', to);
+	}
+	if (s->quota_cpus > 0 || s->throttled_ns > 0) {
+		label(to, "quota");
+		if (s->quota_cpus > 0)
+			fprintf(to, "%s CPUs; ", format_number(s->quota_cpus).text);
+		fprintf(to, "throttled for %s so far\n", time_of(s->throttled_ns).text);
+	}
+}
+
 static void print_subdomains(FILE *to, const struct live_sample *s)
 {
 	if (s->workers == 0)
@@ -195,6 +220,7 @@ void text_head(FILE *to, const struct live_sample *sample, bool since_start)
 		print_points(to, sample);
 	}
 	print_threads(to, sample);
+	print_cpus(to, sample);
 	print_subdomains(to, sample);
 	print_interval(to, sample, since_start);
 }

@@ -51,6 +51,10 @@ enum {
 	HEAD_SPREAD,
 	HEAD_MOVES,
 	HEAD_MOVE_RATE,
+	HEAD_SPEEDS_FROM,
+	HEAD_STOLEN,
+	HEAD_QUOTA,
+	HEAD_THROTTLED,
 	HEAD_COLUMNS,
 };
 
@@ -100,6 +104,10 @@ static const struct column head_column[HEAD_COLUMNS] = {
 	[HEAD_SPREAD] = {"spread", "spread", SHOW_COUNT, 6, 0},
 	[HEAD_MOVES] = {"moves", NULL, SHOW_COUNT, 0, 0},
 	[HEAD_MOVE_RATE] = {"moves_per_s", "moves/s", SHOW_NUMBER, 7, 0},
+	[HEAD_SPEEDS_FROM] = {"speeds_from", NULL, SHOW_PLAIN, 0, 0},
+	[HEAD_STOLEN] = {"stolen", NULL, SHOW_PERCENT, 0, 0},
+	[HEAD_QUOTA] = {"quota_cpus", NULL, SHOW_NUMBER, 0, 0},
+	[HEAD_THROTTLED] = {"throttled_s", NULL, SHOW_NUMBER, 0, 0},
 };
 
 /* ---- What is counted here ---- */
@@ -279,6 +287,21 @@ static struct value get_progress(const struct live_sample *s, size_t column)
 	}
 }
 
+/* What juggle found out about the CPUs. */
+static struct value get_cpus(const struct live_sample *s, size_t column)
+{
+	switch (column) {
+	case HEAD_SPEEDS_FROM:
+		return value_text(s->speeds_from);
+	case HEAD_STOLEN:
+		return value_real(live_stolen(s));
+	case HEAD_QUOTA:
+		return s->quota_cpus > 0 ? value_real(s->quota_cpus) : value_unknown();
+	default:
+		return value_seconds(s->throttled_ns);
+	}
+}
+
 static struct value get_head(const void *of, size_t column)
 {
 	const struct sample_row *row = of;
@@ -308,10 +331,12 @@ static struct value get_head(const void *of, size_t column)
 	default:
 		break;
 	}
-	if (column >= HEAD_PROCESSES)
+	if (column >= HEAD_PROCESSES && column < HEAD_SPEEDS_FROM)
 		return get_progress(s, column);
 	if (!s->wrapped)
 		return value_unknown();
+	if (column >= HEAD_SPEEDS_FROM)
+		return get_cpus(s, column);
 	return column < HEAD_THREADS || column == HEAD_IDLE ? get_wrapped(s, column)
 							    : get_balancer(s, column);
 }

@@ -122,12 +122,26 @@ const struct sample_table sample_compute_threads = {
 	.sorting = thread_sorting,
 };
 
-enum { CPU_NUMBER, CPU_DOMAIN, CPU_THREADS, CPU_COLUMNS };
+/* In text, speeds and stolen time are left out where they say nothing. */
+enum {
+	CPU_NUMBER,
+	CPU_DOMAIN,
+	CPU_THREADS,
+	CPU_SPEED,
+	CPU_STOLEN,
+	CPU_SPEED_SHOWN,
+	CPU_STOLEN_SHOWN,
+	CPU_COLUMNS
+};
 
 static const struct column cpu_column[CPU_COLUMNS] = {
 	[CPU_NUMBER] = {"os_cpu", "CPU", SHOW_PLAIN, 3, 0},
 	[CPU_DOMAIN] = {"domain", "domain", SHOW_PLAIN, 0, 0},
 	[CPU_THREADS] = {"threads", "threads", SHOW_PLAIN, 0, 0},
+	[CPU_SPEED] = {"speed", NULL, SHOW_NUMBER, 0, 0},
+	[CPU_STOLEN] = {"stolen", NULL, SHOW_PERCENT, 0, 0},
+	[CPU_SPEED_SHOWN] = {NULL, "speed", SHOW_NUMBER, 0, 0},
+	[CPU_STOLEN_SHOWN] = {NULL, "stolen %", SHOW_PERCENT, 0, 0},
 };
 
 static struct value get_cpu(const void *of, size_t column)
@@ -140,8 +154,16 @@ static struct value get_cpu(const void *of, size_t column)
 		return value_id(cpu->os_cpu);
 	case CPU_DOMAIN:
 		return value_id(cpu->domain);
-	default:
+	case CPU_THREADS:
 		return value_count(cpu->threads);
+	case CPU_SPEED:
+		return value_real(cpu->speed);
+	case CPU_STOLEN:
+		return value_real(cpu->stolen);
+	case CPU_SPEED_SHOWN:
+		return live_speeds_differ(row->sample) ? value_real(cpu->speed) : value_unknown();
+	default:
+		return live_stolen(row->sample) > 0 ? value_real(cpu->stolen) : value_unknown();
 	}
 }
 

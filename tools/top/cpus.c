@@ -4,9 +4,10 @@
 
 #include "tools/table/format.h"
 
+#include <math.h>
 #include <stdio.h>
 
-enum { LABEL = 9, TID_COLS = 8, COMPACT_COLS = 9 };
+enum { NAMES_COL = 32, LABEL = 9, TID_COLS = 8, COMPACT_COLS = 9 };
 
 static uint32_t most_listed(const struct arrange *arrange)
 {
@@ -151,11 +152,43 @@ static void draw_names(
 	}
 }
 
+/* Which columns the list has: those that say something. */
+struct list {
+	uint32_t least; /* threads on a CPU */
+	bool speeds, stolen;
+	int names; /* where the last column begins */
+};
+
+static const struct live_cpu *juggles(const struct frame *frame, int32_t os_cpu)
+{
+	const struct live_sample *sample = frame->sample;
+
+	for (size_t i = 0; i < sample->cpus; i++)
+		if (sample->cpu[i].os_cpu == os_cpu)
+			return &sample->cpu[i];
+	return NULL;
+}
+
+static void draw_slowness(
+	const struct canvas_area *line, const struct list *list, const struct live_cpu *cpu)
+{
+	int col = NAMES_COL + 1;
+
+	if (list->speeds) {
+		canvas_field(line, 0, col, 6, true, CANVAS_PLAIN,
+			format_number(cpu != NULL ? cpu->speed : NAN).text);
+		col += 7;
+	}
+	if (list->stolen)
+		canvas_field(line, 0, col, 8, true, CANVAS_PLAIN,
+			format_percent(cpu != NULL ? cpu->stolen : NAN).text);
+}
+
 static void draw_row(const struct canvas_area *area, int row, const struct frame *frame,
-	const struct arrange_cpu *cpu, uint32_t least)
+	const struct arrange_cpu *cpu, const struct list *list)
 {
 	struct canvas_area line = canvas_part(area, row, 0, 1, area->cols);
-	struct canvas_area names = canvas_part(&line, 0, 32, 1, line.cols - 32);
+	struct canvas_area names = canvas_part(&line, 0, list->names, 1, line.cols - list->names);
 	char domain[16] = "", count[16];
 	double share = 0;
 
@@ -166,9 +199,10 @@ static void draw_row(const struct canvas_area *area, int row, const struct frame
 		share += nth(frame, cpu, i)->share;
 	canvas_print(&line, 0, 0, CANVAS_PLAIN, "%4d", (int)cpu->os_cpu);
 	canvas_field(&line, 0, 5, 7, true, CANVAS_PLAIN, domain);
-	canvas_field(
-		&line, 0, 13, 7, true, cpu->threads > least ? CANVAS_BOLD : CANVAS_PLAIN, count);
+	canvas_field(&line, 0, 13, 7, true, cpu->threads > list->least ? CANVAS_BOLD : CANVAS_PLAIN,
+		count);
 	canvas_field(&line, 0, 21, 7, true, CANVAS_PLAIN, format_percent(share).text);
+	draw_slowness(&line, list, juggles(frame, cpu->os_cpu));
 	draw_names(&names, frame, cpu);
 }
 
@@ -177,12 +211,17 @@ void cpus_draw_list(const struct canvas_area *area, const struct frame *frame)
 	const struct arrange *arrange = frame->arrange;
 	int fit = area->rows - 2;
 	size_t first = panels_scroll(frame->view, arrange->cpus, fit);
-	uint32_t least = fewest(arrange);
+	struct list list = {.least = fewest(arrange),
+		.speeds = live_speeds_differ(frame->sample),
+		.stolen = live_stolen(frame->sample) > 0};
 	struct canvas_area rest = panels_title(area, "CPUs: %zu, and the compute threads on them%s",
 		arrange->cpus, frame->sample->wrapped ? "" : " (or were when they last ran)");
 
-	canvas_text(&rest, 0, 0, CANVAS_BOLD,
-		" CPU  DOMAIN THREADS   THEIR %   WHO (A ahead, B behind)");
+	list.names = NAMES_COL + (list.speeds ? 7 : 0) + (list.stolen ? 9 : 0) +
+		     (list.speeds || list.stolen);
+	canvas_print(&rest, 0, 0, CANVAS_BOLD,
+		" CPU  DOMAIN THREADS   THEIR %%   %s%sWHO (A ahead, B behind)",
+		list.speeds ? " SPEED " : "", list.stolen ? "STOLEN % " : "");
 	for (int i = 0; i < fit && first + (size_t)i < arrange->cpus; i++)
-		draw_row(&rest, i + 1, frame, &arrange->cpu[first + (size_t)i], least);
+		draw_row(&rest, i + 1, frame, &arrange->cpu[first + (size_t)i], &list);
 }

@@ -97,6 +97,22 @@ static void draw_unwrapped(const struct canvas_area *area, const struct live_sam
 	}
 }
 
+/* What slows the CPUs down. Returns whether anything does. */
+static bool draw_slowness(const struct canvas_area *area, const struct live_sample *sample)
+{
+	double stolen = live_stolen(sample);
+	int col = 1;
+
+	if (stolen > 0)
+		col = canvas_print(area, 0, col, CANVAS_BOLD, "%s %% of the CPUs' time stolen%s",
+			format_percent(stolen).text, sample->quota_cpus > 0 ? "; " : "");
+	if (sample->quota_cpus > 0)
+		col = canvas_print(area, 0, col, CANVAS_BOLD, "quota of %s CPUs, throttled for %s",
+			format_number(sample->quota_cpus).text,
+			format_time((double)sample->throttled_ns * 1e-9).text);
+	return col > 1;
+}
+
 static void draw_threads(const struct canvas_area *area, const struct live_sample *sample)
 {
 	int col = canvas_print(area, 0, 1, CANVAS_PLAIN, "%zu thread%s", sample->compute_threads,
@@ -137,6 +153,8 @@ int head_draw(const struct canvas_area *area, const struct frame *frame)
 	(sample->wrapped ? draw_juggle : draw_unwrapped)(&rest, sample);
 	rest = canvas_part(area, 3, 0, area->rows - 3, area->cols);
 	draw_threads(&rest, sample);
+	rest = canvas_part(area, rows, 0, area->rows - rows, area->cols);
+	rows += sample->wrapped && draw_slowness(&rest, sample);
 	if (sample->subdomains == 0)
 		return rows;
 	rest = canvas_part(area, rows, 0, area->rows - rows, area->cols);

@@ -75,15 +75,18 @@ static void set_cpus(struct telemetry *t, const struct telemetry_cpu *cpu, uint3
 /* A run of 4 s with a different value in every field. */
 static struct telemetry *telemetry_of_run(void)
 {
-	static const struct telemetry_cpu cpus[] = {{.os_cpu = 0, .domain = 0},
-		{.os_cpu = 2, .domain = 0}, {.os_cpu = 5, .domain = 1}, {.os_cpu = 1, .domain = 2},
-		{.os_cpu = 7, .domain = 2}};
+	static const struct telemetry_cpu cpus[] = {{.os_cpu = 0, .domain = 0, .speed = 1000},
+		{.os_cpu = 2, .domain = 0, .speed = 750, .stolen = 125},
+		{.os_cpu = 5, .domain = 1, .speed = 500},
+		{.os_cpu = 1, .domain = 2, .stolen = 1000},
+		{.os_cpu = 7, .domain = 2, .speed = 250}};
 	struct telemetry *t = new_telemetry();
 
 	snprintf(t->command, sizeof t->command, "./app -n 3 \"two words\"");
 	snprintf(t->policy, sizeof t->policy, "juggle");
 	snprintf(t->sampler, sizeof t->sampler, "schedstat");
 	snprintf(t->balancers, sizeof t->balancers, "domain");
+	snprintf(t->speeds, sizeof t->speeds, "cpu_capacity");
 	set_cpus(t, cpus, COUNT(cpus));
 	telemetry_set32(&t->state, TELEMETRY_ENDED);
 	telemetry_set32(&t->regime, POLICY_BALANCE);
@@ -210,6 +213,9 @@ static void test_keys(void **state)
 		{"threads_unlisted", JSON_INTEGER},
 		{"thread", JSON_ARRAY},
 		{"progress", JSON_ARRAY},
+		{"cpu_speeds", JSON_ARRAY},
+		{"speeds_from", JSON_STRING},
+		{"stolen", JSON_ARRAY},
 	};
 	struct telemetry *empty = new_telemetry(), *full = telemetry_of_run();
 	(void)state;
@@ -242,6 +248,9 @@ static void test_values(void **state)
 	assert_string_equal(text_at(report, "balancers"), "domain");
 	assert_json(at(report, "cpus"), "[0, 2, 5, 1, 7]");
 	assert_json(at(report, "domains"), "[[0, 2], [5], [1, 7]]");
+	assert_json(at(report, "cpu_speeds"), "[1.0, 0.75, 0.5, 0.0, 0.25]");
+	assert_string_equal(text_at(report, "speeds_from"), "cpu_capacity");
+	assert_json(at(report, "stolen"), "[0.0, 0.125, 0.0, 1.0, 0.0]");
 	assert_int_equal(integer_at(report, "threads"), 6);
 	assert_int_equal(integer_at(report, "idle_threads"), 2);
 	assert_int_equal(integer_at(report, "cycles"), 100);

@@ -52,9 +52,9 @@ static void test_hybrid(void **state)
 	assert_mask(&s->first, "0,2,4-7");
 	assert_mask(&s->cores, "0,2,4-7");
 	assert_mask(&s->kind[1], "4-7");
-	assert_int_equal(s->max_khz.most, 4700000);
 	assert_false(isfinite(s->quota_cpus));
-	assert_says(s, "cpu_speeds", DOCTOR_WARNING, "(0-3) and small ones (4-7)", "juggle -c 0-3");
+	assert_says(s, "cpu_speeds", DOCTOR_WARNING, "(0-3) and small ones (4-7)", "--speeds");
+	assert_level(s, "cpu_stolen", DOCTOR_NONE); /* nothing is known of it */
 	assert_says(s, "smt", DOCTOR_NOTE, "of 6 cores", "juggle -c 0,2,4-7");
 	assert_level(s, "governor", DOCTOR_NONE); /* intel_pstate's powersave is different */
 	assert_says(s, "sched_yield", DOCTOR_NOTE, "6.12.40", "6.12.63");
@@ -133,6 +133,11 @@ static void test_server(void **state)
 	assert_says(s, "sched_ext", DOCTOR_WARNING, "scx_example", "");
 	assert_level(s, "governor", DOCTOR_NOTE);
 	assert_level(s, "cpu_speeds", DOCTOR_NONE);
+	assert_true(s->stolen[0] == 0.03 && s->stolen[3] == 0.12 && s->stolen[12] == 0);
+	assert_says(s, "cpu_stolen", DOCTOR_NOTE,
+		"3.8 % of the CPUs' time since boot, most of CPU 3: 12.0 %", "take turns");
+	s->cpus = mask_of("0-2");
+	assert_says(s, "cpu_stolen", DOCTOR_NOTE, "3.0 %", "no placement");
 	assert_true(s->may_move_others);
 	assert_level(s, "autogroup", DOCTOR_NONE);
 	free(s);
@@ -184,6 +189,22 @@ static void test_launchers(void **state)
 }
 
 /* ---- Parsers ---- */
+
+static void test_stolen_time(void **state)
+{
+	(void)state;
+	static const char *const times[] = {"cpu  1 2 3 4 5 6 7 8 9 10", "cpu0 1 2 3 4 5 6 7",
+		"cpux 1 2 3 4 5 6 7 8", "cpu8192 1 2 3 4 5 6 7 8", "", "intr 1 2 3 4 5 6 7 8 9"};
+	double share = -1;
+	int cpu = -1;
+	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
+		assert_int_equal(doctor_parse_stolen(times[i], &cpu, &share), -EBADMSG);
+	assert_true(cpu == -1 && share == -1);
+	assert_int_equal(doctor_parse_stolen("cpu17 10 0 20 40 5 1 4 20 99 99", &cpu, &share), 0);
+	assert_true(cpu == 17 && share == 0.2);
+	assert_int_equal(doctor_parse_stolen("cpu1 0 0 0 0 0 0 0 0", &cpu, &share), 0);
+	assert_true(cpu == 1 && share == 0);
+}
 
 static void test_parsers(void **state)
 {
@@ -308,6 +329,7 @@ int main(void)
 		cmocka_unit_test(test_server),
 		cmocka_unit_test(test_launchers),
 		cmocka_unit_test(test_parsers),
+		cmocka_unit_test(test_stolen_time),
 		cmocka_unit_test(test_own_libraries),
 		cmocka_unit_test(test_damaged_program),
 	};

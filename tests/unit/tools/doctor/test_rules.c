@@ -192,16 +192,98 @@ static void test_small_things(void **state)
 	assert_says(s, "shared_memory", DOCTOR_WARNING, "0.0 MB left", "--shm-size");
 	s->shm_error = -EACCES;
 	assert_says(s, "shared_memory", DOCTOR_WARNING, "can't be used", "");
-	s->capacity = (struct doctor_range){430, 1024};
-	s->instructions = true;
-	assert_says(s, "cpu_speeds", DOCTOR_WARNING, "42 %", "--sampler perf");
-	s->sampler_error[SAMPLER_PERF] = -EPERM;
-	assert_says(s, "cpu_speeds", DOCTOR_WARNING, "", "-c");
 	strcpy(s->governor, "powersave");
 	strcpy(s->driver, "acpi-cpufreq");
 	assert_level(s, "governor", DOCTOR_WARNING);
 	strcpy(s->driver, "amd_pstate_epp");
 	assert_level(s, "governor", DOCTOR_NONE);
+	free(s);
+}
+
+/* The CPUs of `plain` and so many more: first fast ones, then small ones. */
+static void make_hybrid(struct doctor_system *s, int fast, int small, double speed)
+{
+	char list[32];
+
+	plain(s);
+	snprintf(list, sizeof(list), "0-%d", fast + small - 1);
+	s->cpus = s->mask = s->online = s->first = s->cores = mask_of(list);
+	for (int cpu = 0; cpu < fast + small; cpu++)
+		s->speed[cpu] = cpu < fast ? 1 : speed;
+	strcpy(s->speeds_from, "cpu_capacity");
+}
+
+static void test_speeds(void **state)
+{
+	struct doctor_system *s = malloc(sizeof(*s));
+
+	(void)state;
+	assert_non_null(s);
+	make_hybrid(s, 8, 16, 0.55);
+	/* A thread for each CPU, if nothing is said. */
+	assert_says(s, "cpu_speeds", DOCTOR_NOTE, "by cpu_capacity: 8x1,16x0.55.",
+		"24 threads up to 1.27 times");
+	assert_level(s, "threads", DOCTOR_NONE);
+	s->threads = 12;
+	assert_says(s, "cpu_speeds", DOCTOR_NOTE, "", "12 threads up to 1.55 times");
+	assert_says(s, "threads", DOCTOR_GOOD, "up to 1.55 times",
+		"predict -n 12 --speeds 8x1,16x0.55 --phase");
+	s->threads = 48; /* even, but for the speeds */
+	assert_says(s, "threads", DOCTOR_GOOD, "up to 1.27 times", "predict -n 48");
+	s->threads = 8;
+	assert_says(s, "cpu_speeds", DOCTOR_NOTE, "", "hardly matters");
+	assert_level(s, "threads", DOCTOR_WARNING);
+	/* Small cores are worth their turns however slow they are, unless they add nothing. */
+	make_hybrid(s, 10, 10, 0.28);
+	assert_says(s, "cpu_speeds", DOCTOR_NOTE, "10x1,10x0.28", "Use all of them");
+	make_hybrid(s, 8, 2, 0.05);
+	assert_says(s, "cpu_speeds", DOCTOR_WARNING, "8x1,2x0.05", "8-9 have 1.2 %");
+	make_hybrid(s, 8, 0, 1);
+	assert_level(s, "cpu_speeds", DOCTOR_NONE);
+	/* What is known of kinds only matters where speeds are not known. */
+	s->kind[0] = mask_of("0-3");
+	s->kind[1] = mask_of("4-7");
+	assert_says(s, "cpu_speeds", DOCTOR_WARNING, "small ones (4-7)", "--speeds");
+	s->speed[0] = 0;
+	assert_level(s, "cpu_speeds", DOCTOR_WARNING);
+	free(s);
+}
+
+/* Each CPU has its own speed: the list is cut, and not offered as an option. */
+static void test_many_speeds(void **state)
+{
+	struct doctor_system *s = malloc(sizeof(*s));
+
+	(void)state;
+	assert_non_null(s);
+	make_hybrid(s, 64, 0, 1);
+	for (int cpu = 0; cpu < 64; cpu++)
+		s->speed[cpu] = 1 - 0.01 * cpu;
+	s->threads = 64;
+	assert_says(s, "cpu_speeds", DOCTOR_NOTE, "1,0.99,0.98", "up to 1.85 times");
+	assert_says(s, "cpu_speeds", DOCTOR_NOTE, "...", "");
+	assert_says(s, "threads", DOCTOR_GOOD, "unequal speed", "");
+	struct doctor_finding finding = {0};
+	level_of(s, "threads", &finding);
+	assert_string_equal(finding.advice, "");
+	free(s);
+}
+
+static void test_stolen(void **state)
+{
+	struct doctor_system *s = malloc(sizeof(*s));
+
+	(void)state;
+	assert_non_null(s);
+	plain(s);
+	s->stolen[1] = 0.004;
+	assert_level(s, "cpu_stolen", DOCTOR_NONE);
+	s->stolen[1] = 0.04;
+	assert_says(s, "cpu_stolen", DOCTOR_NOTE,
+		"1.0 % of the CPUs' time since boot, most of CPU 1: 4.0 %", "take turns");
+	s->stolen[5] = 0.9; /* not ours */
+	s->stolen[0] = s->stolen[2] = s->stolen[3] = 0.03;
+	assert_says(s, "cpu_stolen", DOCTOR_NOTE, "CPU 1: 4.0 %", "no placement");
 	free(s);
 }
 
@@ -348,6 +430,9 @@ int main(void)
 		cmocka_unit_test(test_environment),
 		cmocka_unit_test(test_terminal_is_safe),
 		cmocka_unit_test(test_small_things),
+		cmocka_unit_test(test_speeds),
+		cmocka_unit_test(test_many_speeds),
+		cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_mpi_rules),
 		cmocka_unit_test(test_command_rules),
 	};

@@ -9,6 +9,7 @@
 #include "tools/live/internal.h"
 
 #include <errno.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -119,6 +120,44 @@ static void test_cpus(void **state)
 	}
 	assert_true(placed >= 1 && sample.cpu[1].threads == placed);
 	live_sample_deinit(&sample);
+	live_close(job);
+	remove_file(&file);
+	free(c);
+}
+
+static void test_slow_cpus(void **state)
+{
+	static const struct telemetry_cpu cpu[] = {{.os_cpu = 0, .speed = 1000, .stolen = 50},
+		{.os_cpu = 1, .speed = 550, .stolen = 1000},
+		{.os_cpu = 2, .speed = 0, .stolen = 1001},
+		{.os_cpu = 3, .speed = 1001, .stolen = UINT32_MAX},
+		{.os_cpu = 4, .speed = UINT32_MAX}};
+	struct content *c = new_content();
+	struct live_sample sample;
+
+	(void)state;
+	memcpy(c->cpu, cpu, sizeof cpu);
+	c->t.cpus = COUNT(cpu);
+	memset(c->t.speeds, 'x', sizeof c->t.speeds); /* without an end */
+	c->t.speeds[1] = '\033';
+	c->t.quota = 1500;
+	c->t.throttled_ns = UINT64_MAX;
+	struct file file = file_of(c, sizeof *c, c->t.total_bytes);
+	struct live_job *job = wrapped_job(&file);
+	assert_int_equal(live_take(job, &sample), 0);
+	assert_int_equal(sample.cpus, COUNT(cpu));
+	assert_true(sample.cpu[0].speed == 1 && sample.cpu[1].speed == 0.55);
+	for (int i = 2; i < 5; i++)
+		assert_true(isnan(sample.cpu[i].speed));
+	assert_true(sample.cpu[0].stolen == 0.05 && sample.cpu[1].stolen == 1);
+	assert_true(sample.cpu[2].stolen == 1 && sample.cpu[3].stolen == 1);
+	assert_true(live_speeds_differ(&sample));
+	assert_float_equal(live_stolen(&sample), 3.05 / 5, 1e-12);
+	assert_string_equal(sample.speeds_from, "x?xxxxxxxxxxxxx");
+	assert_true(sample.quota_cpus == 1.5 && sample.throttled_ns == UINT64_MAX);
+	live_sample_deinit(&sample);
+	assert_false(live_speeds_differ(&sample));
+	assert_true(live_stolen(&sample) == 0);
 	live_close(job);
 	remove_file(&file);
 	free(c);
@@ -237,6 +276,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_cpus),
+		cmocka_unit_test(test_slow_cpus),
 		cmocka_unit_test(test_too_many_subdomains),
 		cmocka_unit_test(test_too_many_workers),
 		cmocka_unit_test(test_ranks_are_forgotten),

@@ -10,6 +10,7 @@
 
 #undef NDEBUG
 #include "tools/sim/ideal.h"
+#include "tools/sim/threads.h"
 #include "tools/theory/theory.h"
 
 #include <math.h>
@@ -167,6 +168,63 @@ static void test_approximation(void **unused)
 		}
 }
 
+/* Unequal CPUs: the paper's algorithm moves threads by the work that they have done. */
+static double unequal_time(const struct theory_case *c, double jitter)
+{
+	struct threads_cpu cpu[24] = {{0}};
+	const struct threads_params params = {.threads = c->threads,
+		.domains = 1,
+		.cpu = cpu,
+		.cpus = c->cpus,
+		.phase_ns = (uint64_t)(c->phase * 1e9),
+		.phases = (uint64_t)c->phases,
+		.balancer = THREADS_POLICY,
+		.kind = &policy_kind_juggle2012,
+		.period_ns = (uint64_t)(c->period * 1e9),
+		.jitter = jitter,
+		.by_work = true,
+		.always = true,
+		.seed = 1};
+	struct threads_result result;
+	struct threads_sim *sim;
+
+	for (uint32_t j = 0; j < c->cpus; j++)
+		cpu[j].speed = c->speed[j];
+	assert_int_equal(threads_new(&sim, &params), 0);
+	assert_true(threads_run(sim, UINT64_MAX / 4));
+	threads_get(sim, &result);
+	threads_free(sim);
+	return (double)result.time_ns * 1e-9;
+}
+
+static void test_unequal(void **unused)
+{
+	static const struct {
+		uint32_t n, fast, slow;
+		double speed;
+	} row[] = {{2, 1, 1, 0.55}, {2, 1, 1, 0.8}, {24, 8, 16, 0.55}, {12, 8, 16, 0.55},
+		{20, 10, 10, 0.28}, {2, 1, 2, 0.55}};
+	double speed[24];
+	(void)unused;
+
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++)
+		for (double share = 0.01; share < 0.5; share *= 1.7) {
+			struct theory_case c = {.threads = row[i].n,
+				.cpus = row[i].fast + row[i].slow,
+				.speed = speed,
+				.phase = 0.1,
+				.phases = 200};
+			for (uint32_t j = 0; j < c.cpus; j++)
+				speed[j] = j < row[i].fast ? 1 : row[i].speed;
+			c.period = share * theory_static(&c) / c.phases;
+			/* Without jitter, phases and periods can be in step for long. */
+			double time = unequal_time(&c, 0.3);
+			assert_at_most(&c, theory_juggle_bound(&c), time);
+			assert_at_most(&c, time, theory_static(&c));
+			assert_float_equal(time / theory_juggle(&c), 1, share < 0.2 ? 0.012 : 0.07);
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -177,6 +235,7 @@ int main(void)
 		cmocka_unit_test(test_no_theorem),
 		cmocka_unit_test(test_balanced_once_mean),
 		cmocka_unit_test(test_approximation),
+		cmocka_unit_test(test_unequal),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -281,6 +281,165 @@ static void test_properties(void **unused)
 			}
 }
 
+/* ---- Unequal CPUs ---- */
+
+/* So many CPUs of speed 1, then so many of speed `slow`. */
+static struct theory_case threads_on_unequal(
+	uint32_t threads, uint32_t fast_cpus, uint32_t slow_cpus, double slow, double *speed)
+{
+	struct theory_case c = threads_on(threads, fast_cpus + slow_cpus);
+
+	for (uint32_t j = 0; j < c.cpus; j++)
+		speed[j] = j < fast_cpus ? 1 : slow;
+	c.speed = speed;
+	return c;
+}
+
+/* Mean speed over slowest, of the CPUs in use; by hand. */
+static void test_unequal_bounds(void **unused)
+{
+	static const struct {
+		uint32_t n, fast, slow;
+		double speed, bound;
+	} row[] = {{2, 1, 1, 0.55, 0.775 / 0.55}, {2, 1, 1, 0.8, 1.125},
+		{24, 8, 16, 0.55, 16.8 / 24 / 0.55}, {12, 8, 16, 0.55, 10.2 / 12 / 0.55},
+		{20, 10, 10, 0.28, 0.64 / 0.28}, {48, 8, 16, 0.55, 16.8 / 24 / 0.55},
+		{3, 1, 1, 0.55, 2 / (3 / 1.55)}};
+	double speed[24];
+	(void)unused;
+
+	for (size_t i = 0; i < sizeof row / sizeof *row; i++) {
+		struct theory_case c =
+			threads_on_unequal(row[i].n, row[i].fast, row[i].slow, row[i].speed, speed);
+		assert_true(theory_unequal(&c) && theory_unbalanced(&c));
+		assert_near(theory_speedup(&c, theory_perfect(&c)), row[i].bound);
+		assert_near(theory_speedup_bound(&c), row[i].bound);
+		assert_float_equal(theory_speedup(&c, theory_juggle(&c)), row[i].bound, 1e-5);
+		/* Halfway between the two where a period is as long as a phase. */
+		c.period = theory_static(&c);
+		assert_true(theory_long_period(&c));
+		c.period *= 1 - 1e-13;
+		assert_near(theory_juggle(&c), (theory_static(&c) + theory_perfect(&c)) / 2);
+		assert_near(theory_juggle(&c), theory_balanced_once_mean(&c));
+	}
+}
+
+/* The slowest place decides. */
+static void test_unequal_static(void **unused)
+{
+	double speed[24];
+	struct theory_case c = threads_on_unequal(12, 8, 16, 0.55, speed);
+	(void)unused;
+
+	assert_near(theory_static(&c), 1 / 0.55);
+	assert_near(theory_best_static(&c), 1 / 0.55); /* two on a fast one: 2 */
+	c.threads = 25; /* a fast one has two */
+	assert_near(theory_static(&c), 2);
+	c.threads = 40; /* 8 of either have two; best, fast ones have three */
+	assert_near(theory_static(&c), 2 / 0.55);
+	assert_near(theory_best_static(&c), 3);
+	c = threads_on_unequal(20, 10, 10, 0.28, speed);
+	assert_near(theory_static(&c), 1 / 0.28);
+	assert_near(theory_best_static(&c), 2);
+	/* The slow CPU stays empty. */
+	c = threads_on_unequal(2, 1, 1, 0.3, speed);
+	assert_near(theory_best_static(&c), 2);
+	c.phases = 7;
+	c.phase = 3;
+	assert_near(theory_best_static(&c), 42);
+	assert_near(theory_static(&c), 70);
+}
+
+/* By hand: the fast one completes at 1, and what is left of the other goes there. */
+static void test_unequal_reactive(void **unused)
+{
+	double speed[24];
+	struct theory_case c = threads_on_unequal(2, 1, 1, 0.55, speed);
+	(void)unused;
+
+	assert_near(theory_reactive(&c), 1.45);
+	/* 0.45 left of 16: half of them do 0.2475 on slow CPUs while the others complete. */
+	c = threads_on_unequal(24, 8, 16, 0.55, speed);
+	assert_float_equal(theory_reactive(&c), 1.45 + 0.2025, 1e-9);
+	c.phases = 10;
+	assert_float_equal(theory_reactive(&c), 16.525, 1e-8);
+	/* The one with 0.6 left goes to the fastest, the one with 0.4 to the next, then there. */
+	const double three[] = {1, 0.6, 0.4};
+	c = threads_on(3, 3);
+	c.speed = three;
+	assert_near(theory_reactive(&c), 1.64);
+	/* No CPU is left idle, however slow it is: 0.9 are left for the fast one. */
+	c = threads_on_unequal(2, 1, 1, 0.1, speed);
+	assert_near(theory_reactive(&c), 1.9);
+	/* Two share the fast CPU until 2. Then the third, with 0.2 left, goes there. */
+	c = threads_on_unequal(3, 1, 1, 0.4, speed);
+	assert_near(theory_reactive(&c), 2.2);
+}
+
+/* The best distribution, by trying all. */
+static double best_of_all(const struct theory_case *c, uint32_t cpu, uint32_t left)
+{
+	double best = INFINITY;
+
+	if (cpu + 1 == c->cpus)
+		return left * c->phase / c->speed[cpu];
+	for (uint32_t k = 0; k <= left; k++)
+		best = fmin(best,
+			fmax(k * c->phase / c->speed[cpu], best_of_all(c, cpu + 1, left - k)));
+	return best;
+}
+
+static void test_unequal_properties(void **unused)
+{
+	double speed[] = {3, 1.9, 1, 1, 0.3};
+	struct theory_case c = {.phase = 0.3, .speed = speed};
+	(void)unused;
+
+	for (c.threads = 2; c.threads <= 13; c.threads++)
+		for (c.cpus = 2; c.cpus <= 5; c.cpus++)
+			for (c.phases = 1; c.phases < 300; c.phases *= 11) {
+				double bound = 0;
+				for (c.period = 0.002; c.period < 90; c.period *= 1.7) {
+					assert_at_most(theory_best_static(&c), theory_static(&c));
+					assert_at_most(theory_perfect(&c), theory_juggle_bound(&c));
+					assert_at_most(theory_juggle_bound(&c), theory_juggle(&c));
+					assert_at_most(theory_juggle(&c), theory_static(&c));
+					/* It forgets a thread within 1e-9 of its end. */
+					assert_at_most(theory_perfect(&c),
+						theory_reactive(&c) * (1 + 1e-8));
+					assert_at_most(theory_reactive(&c), theory_best_static(&c));
+					check_unit(c);
+					assert_at_most(bound, theory_juggle_bound(&c));
+					bound = theory_juggle_bound(&c);
+				}
+				assert_near(theory_best_static(&c),
+					c.phases * best_of_all(&c, 0, c.threads));
+			}
+}
+
+/* Equal CPUs in use, whatever their speed, are those of the paper with shorter phases. */
+static void test_one_speed(void **unused)
+{
+	double speed[] = {2, 2, 2, 2, 0.5};
+	(void)unused;
+
+	for (uint32_t n = 1; n < 9; n++)
+		for (double period = 0.01; period < 30; period *= 3) {
+			struct theory_case c = threads_on(n, n < 5 ? 5 : 4), own = c;
+			c.speed = speed;
+			c.phase = 2;
+			c.period = own.period = period;
+			c.phases = own.phases = 3;
+			assert_false(theory_unequal(&c));
+			assert_near(theory_static(&c), theory_static(&own));
+			assert_near(theory_best_static(&c), theory_static(&own));
+			assert_near(theory_perfect(&c), theory_perfect(&own));
+			assert_near(theory_reactive(&c), theory_reactive(&own));
+			assert_near(theory_juggle(&c), theory_juggle(&own));
+			assert_near(theory_juggle_bound(&c), theory_juggle_bound(&own));
+		}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -292,6 +451,11 @@ int main(void)
 		cmocka_unit_test(test_reactive),
 		cmocka_unit_test(test_balanced),
 		cmocka_unit_test(test_properties),
+		cmocka_unit_test(test_unequal_bounds),
+		cmocka_unit_test(test_unequal_static),
+		cmocka_unit_test(test_unequal_reactive),
+		cmocka_unit_test(test_unequal_properties),
+		cmocka_unit_test(test_one_speed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

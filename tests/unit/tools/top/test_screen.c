@@ -232,6 +232,13 @@ static void test_threads(void **state)
 	view.panel = VIEW_CPUS;
 	view.paused = true;
 	expect_screen(made, &view, 12, 60, true, "cpus-60x12");
+	made->cpu[0].speed = 1;
+	made->cpu[1].speed = 0.55;
+	expect_screen(made, &view, 12, 60, true, "cpus-speeds-60x12");
+	made->cpu[1].stolen = 0.125;
+	made->sample.quota_cpus = 1.5;
+	made->sample.throttled_ns = 3100000000;
+	expect_screen(made, &view, 14, 80, true, "cpus-slow-80x14");
 	free(made);
 }
 
@@ -339,6 +346,8 @@ static void any_head(unsigned short random[3], struct live_sample *s)
 	any_text(random, s->policy, sizeof(s->policy));
 	any_text(random, s->sampler, sizeof(s->sampler));
 	s->period_ns = any(random);
+	s->quota_cpus = any_number(random);
+	s->throttled_ns = any(random);
 	s->idle_threads = (uint32_t)any(random);
 	s->migrations = any(random);
 	s->cycle_median_ns = any(random);
@@ -367,7 +376,9 @@ static struct made *anything(unsigned short random[3])
 		made->cpu[i] = (struct live_cpu){
 			.os_cpu = below(random, 50) == 0 ? (int32_t)any(random) : (int32_t)i,
 			.domain = below(random, 3) - 1,
-			.threads = (uint32_t)(below(random, 9) == 0 ? any(random) : 2)};
+			.threads = (uint32_t)(below(random, 9) == 0 ? any(random) : 2),
+			.speed = any_number(random),
+			.stolen = any_number(random)};
 	for (size_t i = 0; i < made->sample.threads; i++)
 		any_thread(random, &made->thread[i]);
 	for (size_t i = 0; i < made->sample.processes; i++)
