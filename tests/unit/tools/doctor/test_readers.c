@@ -221,7 +221,6 @@ static void test_launchers(void **state)
 
 static void test_parsers(void **state)
 {
-	static const char cgroup[] = "9:name=systemd:/a\n4:cpu,cpuacct:/b/c\n2:cpuset:/..\n0::/d\n";
 	struct cpuset mask;
 	struct doctor_version version = {0};
 	char text[32];
@@ -258,21 +257,6 @@ static void test_parsers(void **state)
 	assert_int_equal(number, 2);
 	assert_int_equal(
 		doctor_parse_status("Seccomp_filters:\t2", "Seccomp", 10, &number), -ENOENT);
-
-	assert_int_equal(doctor_parse_cgroup(cgroup, "cpu", text, sizeof(text)), 0);
-	assert_string_equal(text, "/b/c");
-	assert_int_equal(doctor_parse_cgroup(cgroup, "cpuset", text, sizeof(text)), 0);
-	assert_string_equal(text, "/");
-	assert_int_equal(doctor_parse_cgroup(cgroup, "", text, sizeof(text)), 0);
-	assert_string_equal(text, "/d");
-	assert_int_equal(doctor_parse_cgroup(cgroup, "memory", text, sizeof(text)), -ENOENT);
-	assert_int_equal(doctor_parse_cgroup("nonsense", "", text, sizeof(text)), -ENOENT);
-
-	assert_true(doctor_parse_cpu_max("150000 100000") == 1.5);
-	static const char *const unlimited[] = {
-		"max 100000", "", "0 0", "-1 100000", "x", "nan nan"};
-	for (size_t i = 0; i < sizeof unlimited / sizeof *unlimited; i++)
-		assert_false(isfinite(doctor_parse_cpu_max(unlimited[i])));
 
 	assert_false(doctor_parse_hidepid("proc /proc proc rw,hidepid=0 0 0\n"));
 	assert_true(doctor_parse_hidepid("proc /proc proc rw,hidepid=invisible 0 0\n"));
