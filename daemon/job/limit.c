@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: MIT */
+#include "daemon/job/limit.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "daemon/base/file.h"
+#include "daemon/telemetry/writer.h"
+#include "daemon/topology/topology.h"
+
+#define LOOK_NS UINT64_C(1000000000)
+#define EARLY_FOR_NS UINT64_C(1000000000)
+#define EARLY_LOOK_NS UINT64_C(100000000)
+
+/* ---- Looking ---- */
+
+void limit_init(struct limit *limit, struct telemetry *telemetry, uint64_t now_ns)
+{
+	*limit = (struct limit){.telemetry = telemetry, .start_ns = now_ns};
+	quota_init(&limit->quota, "");
+}
+
+bool limit_due(const struct limit *limit, uint64_t now_ns)
+{
+	bool early = now_ns - limit->start_ns < EARLY_FOR_NS;
+
+	return !limit->looked || now_ns - limit->looked_ns >= (early ? EARLY_LOOK_NS : LOOK_NS);
+}
+
+static uint64_t thousandths(double cpus)
+{
+	/* The kernel's quotas end far below. */
+	return cpus < 1e15 ? (uint64_t)fmax(1, round(cpus * 1000)) : 0;
+}
+
+void limit_look(struct limit *limit, pid_t pid, uint64_t now_ns)
+{
+	limit->looked = true;
+	limit->looked_ns = now_ns;
+	if (quota_look(&limit->quota, pid) < 0)
+		return;
+	telemetry_set(&limit->telemetry->quota, thousandths(limit->quota.cpus));
+	telemetry_set(&limit->telemetry->throttled_ns, limit->quota.throttled_ns);
+}
+
+/* ---- Choosing CPUs ---- */
+
+struct candidate {
+	int32_t os_cpu;
+	int sharers; /* CPUs of the same core that come before it */
+	size_t place; /* in the topology */
+};
+
+/* The best ones first: cores of their own, and then those that are close together. */
+static int by_worth(const void *a, const void *b)
+{
+	const struct candidate *x = a, *y = b;
+
+	if (x->sharers != y->sharers)
+		return x->sharers - y->sharers;
+	return (x->place > y->place) - (x->place < y->place);
+}
+
+static int sharers_of(const struct cpuset *cpus, int32_t os_cpu)
+{
+	char path[128], list[4096];
+	struct cpuset siblings = {0};
+	int count = 0;
+
+	snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%d/topology/thread_siblings_list",
+		(int)os_cpu);
+	if (file_read_text("", path, list, sizeof list) == 0)
+		(void)cpuset_parse(list, &siblings);
+	for (int other = 0; other < os_cpu; other++)
+		count += cpuset_has(&siblings, other) && cpuset_has(cpus, other);
+	return count;
+}
+
+void limit_cut(const struct limit *limit, int joint, struct cpuset *cpus)
+{
+	size_t most = (size_t)quota_cpus_of(limit->quota.cpus, cpuset_count(cpus));
+	struct topology topology = {0};
+
+	if (most == (size_t)cpuset_count(cpus) || topology_init(&topology, cpus, joint) < 0)
+		return;
+	struct candidate *candidate = calloc(topology.cpus, sizeof *candidate);
+	for (size_t i = 0; i < topology.cpus && candidate != NULL; i++)
+		candidate[i] = (struct candidate){.os_cpu = topology.cpu[i].os_cpu,
+			.sharers = sharers_of(cpus, topology.cpu[i].os_cpu),
+			.place = i};
+	if (candidate != NULL) {
+		qsort(candidate, topology.cpus, sizeof *candidate, by_worth);
+		*cpus = (struct cpuset){0};
+		for (size_t i = 0; i < most; i++)
+			cpuset_add(cpus, candidate[i].os_cpu);
+	}
+	free(candidate);
+	topology_deinit(&topology);
+}
