@@ -25,6 +25,7 @@ struct options {
 	struct cpuset cpus; /* the CPUs to use: -c, or the caller's mask */
 	bool cpus_given;
 	uint32_t threads; /* compute threads to expect; 0: find them by watching */
+	bool fit; /* set what the environment leaves unset */
 	uint64_t period_ns;
 	bool period_auto;
 	double jitter; /* a share of the period */

@@ -113,7 +113,7 @@ static void test_quota(void **state)
 	assert_true(s->quota_cpus == 2.5);
 	assert_mask(&s->cpuset, "4-11");
 	assert_mask(&s->cores, "4-11");
-	assert_says(s, "cpu_quota", DOCTOR_WARNING, "2.5 CPUs, and 8", "2 of them");
+	assert_says(s, "cpu_quota", DOCTOR_WARNING, "2.5 CPUs, and there are 8", "juggle --fit");
 	assert_says(s, "cpuset", DOCTOR_NOTE, "8 of 16", "");
 	assert_level(s, "cpu_mask", DOCTOR_NONE);
 	assert_level(s, "seccomp", DOCTOR_NOTE);
