@@ -85,33 +85,40 @@ def test_launcher_knows_better(fit, tmp_path):
     assert fit(command=[launcher]) == ({}, "juggle: --fit: nothing to set\n")
 
 
-@pytest.mark.parametrize("library", ["openmpi", "mpich"])
-def test_ranks_divide_the_cpus(juggle, library):
-    count = len(helpers.cpus())
-    for ranks, threads in ((1, count), (count, 1), (count + 1, 1)):
-        done = mpi.run(library, ranks, ["env", *("-u" + name for name in (*NAMES, *OTHERS)),
-                                        juggle, "--fit", *SHOW])
+@pytest.fixture
+def fit_ranks(juggle, tmp_path):
+    """fit_ranks(LIBRARY, RANKS, BEFORE...) is what each rank finds in its environment. A launcher may
+    mix their output."""
+    def run(library, ranks, *before):
+        folder = tmp_path / ("%s-%d" % (library, ranks))
+        folder.mkdir()
+        done = mpi.run(library, ranks, [
+            *before, "env", *("-u" + name for name in (*NAMES, *OTHERS)), juggle, "--fit", "sh", "-c",
+            SHOW[2] + ' > "$0/$$"', folder])
         assert done.returncode == 0, done.stderr
-        lines = done.stdout.split()
-        for name in NAMES:
-            assert lines.count("%s=%d" % (name, threads)) == ranks, done.stdout
-        crowded = ranks if ranks > count else 0
-        assert lines.count("OMP_WAIT_POLICY=passive") == crowded
-        assert lines.count("OMPI_MCA_mpi_yield_when_idle=1") == (
-            crowded if library == "openmpi" else 0)
-        assert done.stderr.count("juggle: --fit: ") == ranks
+        return [dict(line.split("=", 1) for line in file.read_text().split())
+                for file in folder.iterdir()]
+    return run
+
+
+@pytest.mark.parametrize("library", ["openmpi", "mpich"])
+def test_ranks_divide_the_cpus(fit_ranks, library):
+    count = len(helpers.cpus())
+    assert fit_ranks(library, 1) == [dict.fromkeys(NAMES, str(count))]
+    assert fit_ranks(library, count) == [dict.fromkeys(NAMES, "1")] * count
+    crowded = {**dict.fromkeys(NAMES, "1"), "OMP_WAIT_POLICY": "passive"}
+    if library == "openmpi":
+        crowded["OMPI_MCA_mpi_yield_when_idle"] = "1"
+    assert fit_ranks(library, count + 1) == [crowded] * (count + 1)
 
 
 @pytest.mark.needs_cpus(2)
-def test_ranks_that_are_bound(juggle):
+def test_ranks_that_are_bound(fit_ranks):
     """Each has CPUs of its own, and divides them no further."""
-    bound = ["sh", "-c", 'exec taskset -c "$OMPI_COMM_WORLD_LOCAL_RANK" "$@"', "sh"]
     if not {0, 1} <= set(helpers.cpus()):
         pytest.skip("needs CPUs 0 and 1")
-    done = mpi.run("openmpi", 2, [*bound, "env", *("-u" + name for name in (*NAMES, *OTHERS)),
-                                  juggle, "--fit", *SHOW])
-    assert done.stdout.split().count("OMP_NUM_THREADS=1") == 2
-    assert "passive" not in done.stdout
+    bound = ["sh", "-c", 'exec taskset -c "$OMPI_COMM_WORLD_LOCAL_RANK" "$@"', "sh"]
+    assert fit_ranks("openmpi", 2, *bound) == [dict.fromkeys(NAMES, "1")] * 2
 
 
 def test_not_of_a_running_process(juggle):

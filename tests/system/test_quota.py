@@ -3,6 +3,7 @@
 
 import contextlib
 import os
+import struct
 import subprocess
 from pathlib import Path
 
@@ -13,6 +14,7 @@ import helpers
 pytestmark = [pytest.mark.needs_cpus(2)]
 
 GROUPS = Path("/sys/fs/cgroup")
+THROTTLED_AT = 4072  # of throttled_ns in struct telemetry
 
 
 class Group:
@@ -143,18 +145,53 @@ def test_job_moves_to_a_group(held, group, two):
     assert job.end()["quota_cpus"] is None
 
 
+def busy_ticks(cpu):
+    """What /proc/stat counts of a CPU: busy, and in all."""
+    for line in Path("/proc/stat").read_text().splitlines():
+        name, *ticks = line.split()
+        if name == "cpu%d" % cpu:
+            ticks = [int(tick) for tick in ticks[:8]]
+            return sum(ticks) - ticks[3] - ticks[4], sum(ticks)
+    raise AssertionError("no CPU %d" % cpu)
+
+
+@pytest.mark.timing
+def test_cpus_that_others_need(held, group, two, background):
+    """Of two CPUs, juggle uses the one where nothing else runs."""
+    group.set_quota(1)
+    job = held(2, "--always", wrap=group.inside)
+    job.is_on(1)
+
+    def used():
+        return set().union(*helpers.masks(job.ubench).values())
+    for _ in range(2):
+        first, = used()
+        other, = set(two) - {first}
+        before = busy_ticks(other)
+        hogs = [background(["taskset", "-c", first, "sh", "-c", "while :; do :; done"])
+                for _ in range(3)]
+        try:
+            helpers.wait_for(lambda: used() == {other}, "juggle makes way", job.juggle,
+                             timeout_s=15)
+        except AssertionError:
+            busy, total = (now - then for now, then in zip(busy_ticks(other), before))
+            if busy > 0.3 * total:
+                pytest.skip("others need the other CPU, too")
+            raise
+        for hog in hogs:
+            helpers.kill_session(hog)
+    assert job.end()["balancer"] == "ended"
+
+
 def test_throttled_time(held, group):
     """Of two threads that are not moved, and compute all the time."""
     group.set_quota(0.3)
     job = held(2, "-P", "observe", "-v", wrap=group.inside)
-    group.enter(job.juggle.pid)
 
-    def throttled():
-        return group.folder.joinpath("cpu.stat").read_text()
-    before = throttled()
-    helpers.wait_for(lambda: throttled() != before, "the group is throttled", job.juggle)
-    balancer = helpers.wait_for_balancer(job.juggle)
-    helpers.wait_for_looks(balancer, 30)
+    def throttled_ns():
+        data = helpers.segment(job.juggle.pid).read_bytes()
+        return struct.unpack_from("=Q", data, THROTTLED_AT)[0]
+    helpers.wait_for(throttled_ns, "juggle sees that the group is throttled", job.juggle)
     report = job.end()
     assert report["quota_cpus"] == pytest.approx(0.3)
     assert report["throttled_s"] > 0
