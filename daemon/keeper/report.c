@@ -261,6 +261,8 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
+/* Shorter throttling is not worth a line. */
+#define THROTTLED_LEAST_NS 1000000
 /* Ways that took less than this share of the time are left out. */
 #define SHARE_LEAST 0.01
 
@@ -302,9 +304,9 @@ static void summarize_quota(FILE *out, const struct telemetry *t)
 {
 	uint64_t quota = telemetry_get(&t->quota);
 
-	if (telemetry_get(&t->throttled_ns) == 0)
+	if (telemetry_get(&t->throttled_ns) < THROTTLED_LEAST_NS)
 		return;
-	fprintf(out, "  throttled    for %.3g s by a quota", seconds(&t->throttled_ns));
+	fprintf(out, "  throttled    for %.3f s by a quota", seconds(&t->throttled_ns));
 	if (quota > 0)
 		fprintf(out, " of %.3g CPU%s", (double)quota * 1e-3, quota == 1000 ? "" : "s");
 	fputc('\n', out);

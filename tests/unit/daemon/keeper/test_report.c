@@ -539,7 +539,7 @@ static void test_summary(void **state)
 		"  period       10 ms for 1.000 s: no sign of phases\n"
 		"  period       3 to 12 ms for 2.000 s: by phases, seen by sleeps (last: of 22 "
 		"ms), and points of 58 us\n"
-		"  throttled    for 1.2 s by a quota of 1.5 CPUs\n"
+		"  throttled    for 1.200 s by a quota of 1.5 CPUs\n"
 		"  migrations ");
 	assert_shows(text, "migrations   37 in 100 balancing points\n");
 	assert_shows(text, "subdomains   16 of 4 workers, 12 moves in 80 points, spread 30\n");
@@ -562,13 +562,17 @@ static void test_summary_of_nothing(void **state)
 	assert_null(strstr(text, "subdomains"));
 	assert_null(strstr(text, "throttled"));
 	free(text);
+	telemetry_set(&t->throttled_ns, 900000);
+	text = summary(t, 0);
+	assert_null(strstr(text, "throttled"));
+	free(text);
 	telemetry_set(&t->throttled_ns, 2000000000);
 	text = summary(t, 0);
-	assert_shows(text, "throttled    for 2 s by a quota\n"); /* that is gone */
+	assert_shows(text, "throttled    for 2.000 s by a quota\n"); /* that is gone */
 	free(text);
 	telemetry_set(&t->quota, 1000);
 	text = summary(t, 0);
-	assert_shows(text, "throttled    for 2 s by a quota of 1 CPU\n");
+	assert_shows(text, "throttled    for 2.000 s by a quota of 1 CPU\n");
 	free(text);
 	telemetry_unmap(t);
 }
