@@ -15,6 +15,7 @@
 #include "daemon/act/act.h"
 #include "daemon/base/clock.h"
 #include "daemon/job/job.h"
+#include "daemon/job/limit.h"
 #include "daemon/progress/finder.h"
 #include "daemon/team/teams.h"
 
@@ -39,7 +40,9 @@ struct balancer {
 	struct stolen stolen;
 	struct progress_finder finder;
 	struct proc_watch watch; /* notices births where no team does */
-	struct cpuset usable; /* those of teams.own that the job's cpusets leave it */
+	struct limit limit; /* by the job's quota */
+	struct cpuset reachable; /* those of teams.own that the job's cpusets leave it */
+	struct cpuset usable; /* those of them that the teams use */
 	struct trace *trace; /* NULL: none */
 	int kick_fd;
 	uint64_t started_ns, young_until_ns, last_cpus_ns, last_neighbours_ns;
@@ -84,27 +87,66 @@ static bool is_refused(struct balancer *b, uint64_t now_ns)
 	       atomic_exchange_explicit(&b->teams.refused, false, memory_order_relaxed);
 }
 
-/* Begin anew with other CPUs when some went offline or came back, or left or joined a cpuset. The
- * mask of this thread, which asked for all CPUs, shows our own; the teams notice the job's. */
-static int check_cpus(struct balancer *b, uint64_t now_ns)
+/* Which CPUs can the job reach? Of what the teams were refused until now, job_find_usable() learns
+ * all. No thread may be confined. */
+static void find_reachable(struct balancer *b, const struct cpuset *own, uint64_t now_ns)
 {
-	struct cpuset own, before = b->usable;
-	bool refused = is_refused(b, now_ns);
+	struct cpuset before = b->reachable;
 
-	b->last_cpus_ns = now_ns;
-	if (cpuset_of_thread(0, &own) < 0 || cpuset_count(&own) == 0 ||
-		(memcmp(&own, &b->teams.own, sizeof own) == 0 && !refused))
-		return 0;
-	struct job_thread *threads = teams_stop(&b->teams);
-	/* Of what the teams were refused until now, job_find_usable() learns all. */
 	atomic_store_explicit(&b->teams.refused, false, memory_order_relaxed);
-	b->teams.own = own;
-	job_find_usable(&b->job, &own, &b->usable);
-	if (memcmp(&b->usable, &before, sizeof before) != 0)
+	b->teams.own = *own;
+	job_find_usable(&b->job, own, &b->reachable);
+	if (memcmp(&b->reachable, &before, sizeof before) != 0)
 		b->refused_wait_ns = 0;
 	else if (b->refused_wait_ns < REFUSED_WAIT_MOST_NS)
 		b->refused_wait_ns = 2 * b->refused_wait_ns + CPUS_CHECK_NS;
 	b->refused_until_ns = now_ns + b->refused_wait_ns;
+}
+
+static void find_usable(const struct balancer *b, struct cpuset *out)
+{
+	const struct topology_setup setup = options_topology(b->setup->options);
+
+	*out = b->reachable;
+	limit_cut(&b->limit, &setup, out);
+}
+
+/* Returns whether other CPUs may be better from now on. */
+static bool look_at_quota(struct balancer *b, uint64_t now_ns)
+{
+	pid_t pid = atomic_load_explicit(&b->setup->telemetry->job_pid, memory_order_relaxed);
+	double before = b->limit.quota.cpus;
+
+	if (pid == 0 || !limit_due(&b->limit, now_ns))
+		return false;
+	limit_look(&b->limit, pid, now_ns);
+	bool crowded = limit_is_crowded(&b->limit, &b->usable, &b->reachable);
+	return crowded || b->limit.quota.cpus != before;
+}
+
+/* Begin anew with other CPUs when some went offline or came back, or left or joined a cpuset, or when
+ * the quota is enough for more of them, or fewer. The mask of this thread, which asked for all CPUs,
+ * shows our own; the teams notice the job's. */
+static int check_cpus(struct balancer *b, bool new_quota, uint64_t now_ns)
+{
+	struct cpuset own, usable;
+	bool refused = is_refused(b, now_ns);
+
+	b->last_cpus_ns = now_ns;
+	if (cpuset_of_thread(0, &own) < 0 || cpuset_count(&own) == 0)
+		return 0;
+	bool moved = memcmp(&own, &b->teams.own, sizeof own) != 0 || refused;
+	if (!moved && !new_quota)
+		return 0;
+	if (!moved) {
+		find_usable(b, &usable);
+		if (memcmp(&usable, &b->usable, sizeof usable) == 0)
+			return 0;
+	}
+	struct job_thread *threads = teams_stop(&b->teams);
+	if (moved)
+		find_reachable(b, &own, now_ns);
+	find_usable(b, &b->usable);
 	int r = teams_start(&b->teams, &b->usable);
 	if (r < 0)
 		return r;
@@ -165,6 +207,7 @@ static int set_up(struct balancer *b)
 	const struct options *options = setup->options;
 
 	b->started_ns = clock_monotonic_ns();
+	limit_init(&b->limit, setup->telemetry, b->started_ns);
 	proc_watch_init(&b->watch);
 	published_init(&b->published);
 	neighbours_init(&b->neighbours);
@@ -174,7 +217,10 @@ static int set_up(struct balancer *b)
 	int r = act_set_mask(0, &options->cpus);
 	if (r == 0)
 		r = cpuset_of_thread(0, &b->teams.own);
-	b->usable = b->teams.own;
+	b->reachable = b->teams.own;
+	/* The command begins in the same groups as this process. */
+	limit_look(&b->limit, options->pid, b->started_ns);
+	find_usable(b, &b->usable);
 	if (r == 0)
 		r = job_init(&b->job, options, setup->telemetry, setup->ledger, setup->keeper);
 	if (r < 0)
@@ -207,6 +253,7 @@ static void tear_down(struct balancer *b)
 		warn(b, "the trace ends early", r);
 	proc_watch_deinit(&b->watch);
 	published_deinit(&b->published);
+	limit_deinit(&b->limit);
 	if (b->kick_fd >= 0)
 		close(b->kick_fd);
 }
@@ -245,8 +292,9 @@ static int run(struct balancer *b)
 			next_scan_ns = b->job.scanned_ns + b->job.scan_ns * SCAN_SHARE;
 		}
 		look_for_progress(b, now_ns);
-		if (now_ns - b->last_cpus_ns >= CPUS_CHECK_NS) {
-			int r = check_cpus(b, now_ns);
+		bool new_quota = look_at_quota(b, now_ns);
+		if (new_quota || now_ns - b->last_cpus_ns >= CPUS_CHECK_NS) {
+			int r = check_cpus(b, new_quota, now_ns);
 			if (r < 0)
 				return r;
 			job_forget(&b->job, teams_take_ended(&b->teams));

@@ -35,6 +35,7 @@ enum {
 	KEY_REPORT,
 	KEY_TRACE,
 	KEY_ALWAYS,
+	KEY_FIT,
 };
 
 static const struct argp_option table[] = {
@@ -45,6 +46,10 @@ static const struct argp_option table[] = {
 	{"threads", 'n', "N", 0,
 		"compute threads to wait for before the first distribution (default: found by "
 		"watching)",
+		1},
+	{"fit", KEY_FIT, 0, 0,
+		"set what the environment leaves unset, such as OMP_NUM_THREADS, to what fits the "
+		"CPUs and the quota",
 		1},
 	{"period", 'i', "TIME", 0,
 		"time between balancing points, such as 4ms, 0.01s, 500us (default: " DEFAULT_PERIOD
@@ -278,6 +283,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 	case KEY_POLICY:
 		o->policy = parse_policy(state, arg);
 		return 0;
+	case KEY_FIT:
+		o->fit = true;
+		return 0;
 	case KEY_ALWAYS:
 		o->always = true;
 		return 0;
@@ -382,6 +390,11 @@ void options_parse(struct options *options, int argc, char **argv)
 	bool command = options->command != NULL && options->command[0] != NULL;
 	if (command && options->pid != 0) {
 		fprintf(stderr, "juggle: give either a command or -p PID, not both\n");
+		exit(EXIT_JUGGLE_FAILED);
+	}
+	if (options->fit && options->pid != 0) {
+		fprintf(stderr, "juggle: --fit is for a command; a running process has its "
+				"environment already\n");
 		exit(EXIT_JUGGLE_FAILED);
 	}
 	if (!command && options->pid == 0) {

@@ -26,6 +26,7 @@ struct options {
 	struct cpuset cpus; /* the CPUs to use: -c, or the caller's mask */
 	bool cpus_given;
 	uint32_t threads; /* compute threads to expect; 0: find them by watching */
+	bool fit; /* set what the environment leaves unset */
 	uint64_t period_ns;
 	bool period_auto;
 	double jitter; /* a share of the period */
@@ -55,5 +56,12 @@ void options_deinit(struct options *options);
 
 /* Does a comm=GLOB of --idle match this thread name? */
 bool options_idle_comm(const struct options *options, const char *comm);
+
+/* What topology_init() has to know of them. */
+static inline struct topology_setup options_topology(const struct options *options)
+{
+	return (struct topology_setup){
+		.domains = options->domains, .speed = options->speed, .speed_cpus = &options->cpus};
+}
 
 #endif

@@ -5,6 +5,8 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <poll.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -12,6 +14,7 @@
 
 #include "daemon/base/clock.h"
 
+#define NAME_BYTES 8192
 #define READER_NS 1000000000 /* what the reader of a FIFO has to open it */
 #define READER_PAUSE_NS 5000000
 
@@ -82,6 +85,30 @@ int file_write_all(int fd, const void *data, size_t bytes, uint64_t until_ns)
 		bytes -= (size_t)n;
 	}
 	return 0;
+}
+
+int file_read_text(const char *root, const char *path, char *out, size_t bytes)
+{
+	char name[NAME_BYTES];
+	size_t filled = 0;
+	ssize_t r = 0;
+
+	out[0] = '\0';
+	if ((size_t)snprintf(name, sizeof(name), "%s%s", root, path) >= sizeof(name))
+		return -ENAMETOOLONG;
+	/* Without O_NONBLOCK, opening a pipe in place of a file would block. */
+	int fd = open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return -errno;
+	while (filled + 1 < bytes && (r = read(fd, out + filled, bytes - 1 - filled)) > 0)
+		filled += (size_t)r;
+	int error = r < 0 ? -errno : 0;
+	close(fd);
+	out[error == 0 ? filled : 0] = '\0';
+	size_t length = strlen(out);
+	if (length > 0 && out[length - 1] == '\n')
+		out[length - 1] = '\0';
+	return error;
 }
 
 void file_close_from(int first)

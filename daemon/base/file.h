@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Writing to files that users name. */
+/* Writing to files that users name, and reading small ones that the kernel writes. */
 #ifndef BASE_FILE_H
 #define BASE_FILE_H
 
@@ -22,6 +22,11 @@ ssize_t file_write_some(int fd, const void *data, size_t bytes);
  * read it by then (CLOCK_MONOTONIC, in ns; UINT64_MAX: wait for it); or another negative errno. After
  * an error, a part may have been written. */
 int file_write_all(int fd, const void *data, size_t bytes, uint64_t until_ns);
+
+/* Read the beginning of a file below root ("" for the machine's own) into out, as a string without the
+ * newline at its end. Never blocks, even if the file is a FIFO. Returns 0 or a negative errno; then out
+ * is "". */
+int file_read_text(const char *root, const char *path, char *out, size_t bytes);
 
 /* Close this descriptor and all above it. */
 void file_close_from(int first);

@@ -20,6 +20,7 @@
 #include "daemon/base/clock.h"
 #include "daemon/keeper/checks.h"
 #include "daemon/keeper/children.h"
+#include "daemon/keeper/fit.h"
 #include "daemon/keeper/report.h"
 #include "daemon/keeper/state.h"
 #include "daemon/policy/policy.h"
@@ -235,6 +236,8 @@ static int set_up(struct keeper *k, struct options *options)
 	k->process_fd = checked.process_fd;
 	k->fifo_fd[0] = checked.fifo_fd[0];
 	k->fifo_fd[1] = checked.fifo_fd[1];
+	if (r == 0 && options->fit)
+		r = fit_environment(options);
 	if (r == 0)
 		r = block_signals(k); /* SIGXFSZ, too, which a limit on files would kill us with */
 	if (r == 0)

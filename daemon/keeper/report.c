@@ -203,14 +203,21 @@ static json_t *pace_list(const struct telemetry *t)
 	return list;
 }
 
+static json_t *quota_of(const struct telemetry *t)
+{
+	uint64_t quota = telemetry_get(&t->quota);
+
+	return quota > 0 ? json_real((double)quota * 1e-3) : json_null();
+}
+
 static json_t *build(const struct telemetry *t, int exit_status, double elapsed_s)
 {
 	struct facts f = gather(t, elapsed_s);
 
 	return json_pack(
 		"{s:s, s:o, s:i, s:f, s:s, s:s, s:f, s:s, s:o, s:o, s:I, s:I, s:I, s:I, "
-		"s:f, s:{s:f, s:f, s:f}, s:s, s:s, s:s, s:f, s:I, s:o, s:o, s:f, s:f, s:I, s:o, "
-		"s:o}",
+		"s:f, s:{s:f, s:f, s:f}, s:s, s:s, s:s, s:f, s:I, s:o, s:o, s:f, s:f, s:o, s:f, "
+		"s:I, s:o, s:o}",
 		"version", JUGGLE_VERSION, "command", text(t->command), "exit_status", exit_status,
 		"elapsed_s", f.elapsed_s, "policy", t->policy, "sampler", t->sampler, "period_s",
 		f.period_s, "balancers", t->balancers, "cpus", cpu_list(t, f.cpus), "domains",
@@ -220,9 +227,10 @@ static json_t *build(const struct telemetry *t, int exit_status, double elapsed_
 		f.median_us, "p99", f.p99_us, "max", f.max_us, "balancer", f.balancer, "regime",
 		f.regime, "reason", f.reason, "balanced_s", f.balanced_s, "regime_changes",
 		(json_int_t)f.regime_changes, "regimes", way_list(t), "periods", pace_list(t),
-		"phase_s", seconds(&t->phase_ns), "point_s", seconds(&t->point_ns),
-		"threads_unlisted", (json_int_t)f.unlisted, "thread", thread_list(t, f.slots),
-		"progress", progress_list(t, f.progress_slots));
+		"phase_s", seconds(&t->phase_ns), "point_s", seconds(&t->point_ns), "quota_cpus",
+		quota_of(t), "throttled_s", seconds(&t->throttled_ns), "threads_unlisted",
+		(json_int_t)f.unlisted, "thread", thread_list(t, f.slots), "progress",
+		progress_list(t, f.progress_slots));
 }
 
 json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_s)
@@ -286,6 +294,8 @@ static double percent(double part, double whole)
 	return whole > 0 ? 100 * part / whole : 0;
 }
 
+/* Shorter throttling is not worth a line. */
+#define THROTTLED_LEAST_NS 1000000
 /* Ways that took less than this share of the time are left out. */
 #define SHARE_LEAST 0.01
 
@@ -323,6 +333,18 @@ static void summarize_paces(FILE *out, const struct telemetry *t)
 	}
 }
 
+static void summarize_quota(FILE *out, const struct telemetry *t)
+{
+	uint64_t quota = telemetry_get(&t->quota);
+
+	if (telemetry_get(&t->throttled_ns) < THROTTLED_LEAST_NS)
+		return;
+	fprintf(out, "  throttled    for %.3f s by a quota", seconds(&t->throttled_ns));
+	if (quota > 0)
+		fprintf(out, " of %.3g CPU%s", (double)quota * 1e-3, quota == 1000 ? "" : "s");
+	fputc('\n', out);
+}
+
 void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 {
 	struct facts f = gather(t, elapsed_s);
@@ -335,6 +357,7 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 	fprintf(out, "  policy       %s, sampler %s\n", t->policy, t->sampler);
 	summarize_ways(out, t, f.elapsed_s);
 	summarize_paces(out, t);
+	summarize_quota(out, t);
 	fprintf(out, "  migrations   %llu in %llu balancing points\n",
 		(unsigned long long)f.migrations, (unsigned long long)f.cycles);
 	summarize_progress(out, t, f.progress_slots);

@@ -63,14 +63,16 @@ int proc_read_mask(pid_t pid, pid_t tid, struct cpuset *out);
 int proc_parse_cpu(const char *text, size_t bytes, int32_t *out);
 int proc_read_cpu(pid_t pid, pid_t tid, int32_t *out);
 
-/* The time of a CPU since it was first online, in clock ticks: all of it, and what the hypervisor took.
- * line: one of /proc/stat, without a newline or with it. Returns 0, or -EBADMSG (also for lines of
- * something else); then *out is unchanged. */
+/* Time that a CPU has spent since boot, in ticks of sysconf(_SC_CLK_TCK). */
 struct proc_cpu_times {
-	int32_t os_cpu;
-	uint64_t all, stolen;
+	uint64_t total_ticks; /* 0: offline, or not known */
+	uint64_t idle_ticks; /* with the time of waiting for I/O */
+	uint64_t stolen_ticks; /* that the hypervisor took */
 };
-int proc_parse_cpu_times(const char *line, struct proc_cpu_times *out);
+
+/* The CPUs below max by OS number, from /proc/stat. The reader returns 0 or a negative errno. */
+void proc_parse_cpu_times(const char *text, size_t bytes, struct proc_cpu_times *out, size_t max);
+int proc_read_cpu_times(struct proc_cpu_times *out, size_t max);
 
 /* A scan of a job: all processes below a root, and their threads. */
 struct proc_scan;

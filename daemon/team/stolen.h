@@ -14,7 +14,7 @@ struct stolen {
 	 * any may read. */
 	_Atomic uint32_t share[CPUSET_CPUS_MAX];
 	struct {
-		uint64_t all, stolen; /* in ticks, at the last look */
+		struct proc_cpu_times times; /* at the last look */
 		double share; /* smoothed */
 	} cpu[CPUSET_CPUS_MAX];
 	bool any; /* the hypervisor ever took something */
@@ -24,8 +24,8 @@ struct stolen {
 /* Look again, if it is time to. */
 void stolen_look(struct stolen *stolen, uint64_t now_ns);
 
-/* Take in the times of a CPU, and when they were read. For stolen_look(), and tests. */
-void stolen_take(struct stolen *stolen, const struct proc_cpu_times *times);
+/* Take in the times of a CPU, as stolen_look() does, at most every half second. */
+void stolen_take(struct stolen *stolen, int32_t os_cpu, const struct proc_cpu_times *times);
 
 static inline uint32_t stolen_of(const struct stolen *stolen, int32_t os_cpu)
 {

@@ -48,9 +48,7 @@ int teams_start(struct teams *teams, const struct cpuset *usable)
 	struct team_context *context = &teams->context;
 	struct exchange *exchange = &teams->exchange;
 	const struct topology_cpu *cpu;
-	const struct topology_setup setup = {.domains = context->options->domains,
-		.speed = context->options->speed,
-		.speed_cpus = &context->options->cpus};
+	const struct topology_setup setup = options_topology(context->options);
 	int r = topology_init(&teams->topology, usable, &setup);
 
 	if (r == 0)

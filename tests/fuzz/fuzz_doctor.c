@@ -4,6 +4,7 @@
  * lines of launchers, and the environment with all rules that judge it. The first byte chooses which.
  */
 #undef NDEBUG
+#include "daemon/base/cgroup.h"
 #include "tools/doctor/judge.h"
 #include "tools/doctor/launcher.h"
 #include "tools/doctor/libraries.h"
@@ -50,15 +51,18 @@ static void read_text(const char *text)
 	if (doctor_parse_version(text, &version) == 0)
 		assert(version.major > 0 && version.minor >= 0 && version.patch >= 0);
 	(void)doctor_parse_status(text, "Seccomp", 10, &number);
-	if (doctor_parse_cgroup(text, "cpu", out, sizeof(out)) == 0)
+	if (cgroup_parse_path(text, "cpu", out, sizeof(out)) == 0)
 		assert(out[0] == '/' && strstr(out, "..") == NULL);
-	(void)doctor_parse_cgroup(text, "", out, sizeof(out));
-	assert(doctor_parse_cpu_max(text) >= 0);
+	struct cgroup_folder folder;
+	if (cgroup_find(text, "1:cpu:/a\n0::/b\n", "cpu", &folder) == 0 ||
+		cgroup_find(text, text, "", &folder) == 0) {
+		assert(folder.top <= strlen(folder.path));
+		while (cgroup_go_up(&folder))
+			assert(folder.top <= strlen(folder.path));
+	}
+	(void)cgroup_parse_stat(text, "throttled_usec", &number);
+	assert(cgroup_parse_cpu_max(text) >= 0);
 	(void)doctor_parse_hidepid(text);
-	double share = 0;
-	int cpu = 0;
-	(void)doctor_parse_stolen(text, &cpu, &share);
-	assert(cpu >= 0 && cpu < CPUSET_CPUS_MAX && share >= 0 && share <= 1);
 }
 
 /* Lines, up to an empty one, which is left out. The list ends with NULL. Returns what follows. */

@@ -48,6 +48,15 @@ static void fuzz_cpu(const char *text, size_t bytes)
 		assert(os_cpu >= 0);
 }
 
+static void fuzz_cpu_times(const char *text, size_t bytes)
+{
+	struct proc_cpu_times times[4];
+
+	proc_parse_cpu_times(text, bytes, times, 4);
+	for (int i = 0; i < 4; i++)
+		assert(times[i].idle_ticks <= times[i].total_ticks);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 {
 	const char *text;
@@ -57,7 +66,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	if (bytes == 0)
 		return 0;
 	text = (const char *)data + 1;
-	switch (data[0] % 5) {
+	switch (data[0] % 6) {
 	case 0:
 		fuzz_stat(text, bytes - 1);
 		break;
@@ -69,6 +78,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		break;
 	case 3:
 		fuzz_cpu(text, bytes - 1);
+		break;
+	case 4:
+		fuzz_cpu_times(text, bytes - 1);
 		break;
 	default:
 		(void)proc_parse_blocks(text, bytes - 1, &blocks);

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 /* What files in /proc and /sys say about a machine, be it this one or a recorded one. */
+#include "daemon/base/file.h"
+#include "daemon/base/quota.h"
+#include "daemon/proc/proc.h"
 #include "tools/doctor/system.h"
 #include "tools/doctor/text.h"
 
 #include <limits.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -36,12 +38,12 @@ static void read_governor(struct doctor_system *system, const char *root, int cp
 	char path[128], governor[sizeof(system->governor)];
 
 	snprintf(path, sizeof(path), CPUS "cpu%d/cpufreq/scaling_governor", cpu);
-	if (doctor_read_file(root, path, governor, sizeof(governor)) != 0)
+	if (file_read_text(root, path, governor, sizeof(governor)) != 0)
 		return;
 	if (system->governor[0] == '\0') {
 		memcpy(system->governor, governor, sizeof(governor));
 		snprintf(path, sizeof(path), CPUS "cpu%d/cpufreq/scaling_driver", cpu);
-		doctor_read_file(root, path, system->driver, sizeof(system->driver));
+		file_read_text(root, path, system->driver, sizeof(system->driver));
 	} else if (strcmp(system->governor, governor) != 0)
 		strcpy(system->governor, "several");
 }
@@ -70,97 +72,46 @@ static void read_cpus(struct doctor_system *system, const char *root)
 /* The lines of CPUs are the first ones. */
 static void read_stolen(struct doctor_system *system, const char *root)
 {
-	char *text = malloc(STAT_BYTES), *rest = text;
+	char *text = malloc(STAT_BYTES);
+	struct proc_cpu_times *times = calloc(CPUSET_CPUS_MAX, sizeof(*times));
 
-	if (text == NULL || doctor_read_file(root, "/proc/stat", text, STAT_BYTES) != 0)
-		rest = NULL;
-	while (rest != NULL) {
-		int cpu;
-		double share;
-		if (doctor_parse_stolen(strsep(&rest, "\n"), &cpu, &share) == 0)
-			system->stolen[cpu] = share;
-	}
+	if (text != NULL && times != NULL &&
+		file_read_text(root, "/proc/stat", text, STAT_BYTES) == 0)
+		proc_parse_cpu_times(text, strlen(text), times, CPUSET_CPUS_MAX);
+	for (int cpu = 0; cpu < CPUSET_CPUS_MAX && times != NULL; cpu++)
+		if (times[cpu].total_ticks > 0)
+			system->stolen[cpu] =
+				(double)times[cpu].stolen_ticks / (double)times[cpu].total_ticks;
+	free(times);
 	free(text);
 }
 
-static double quota_v2(const char *root, const char *folder)
-{
-	char path[4200], text[64];
-
-	snprintf(path, sizeof(path), "%s/cpu.max", folder);
-	return doctor_read_file(root, path, text, sizeof(text)) == 0 ? doctor_parse_cpu_max(text)
-								     : INFINITY;
-}
-
-static double quota_v1(const char *root, const char *folder)
-{
-	char path[4200];
-	int64_t quota_us, period_us;
-
-	snprintf(path, sizeof(path), "%s/cpu.cfs_quota_us", folder);
-	if (doctor_read_number(root, path, &quota_us) != 0 || quota_us <= 0)
-		return INFINITY;
-	snprintf(path, sizeof(path), "%s/cpu.cfs_period_us", folder);
-	if (doctor_read_number(root, path, &period_us) != 0 || period_us <= 0)
-		return INFINITY;
-	return (double)quota_us / (double)period_us;
-}
-
-/* The smallest quota of a cgroup and of those above it. Within a container the path may be the
- * host's, and only the top is visible. What can't be read counts as no limit. */
-static void read_quota(struct doctor_system *system, const char *root, const char *mount,
-	const char *path, double (*quota)(const char *root, const char *folder))
-{
-	char folder[4160];
-
-	snprintf(folder, sizeof(folder), "%s%s", mount, path);
-	size_t top = strlen(mount);
-	for (;;) {
-		system->quota_cpus = fmin(system->quota_cpus, quota(root, folder));
-		char *slash = strrchr(folder, '/');
-		if (strlen(folder) <= top || slash == NULL)
-			return;
-		*slash = '\0';
-	}
-}
-
 /* The CPUs of a cgroup, or of the nearest one above it that lists any. */
-static void read_cpuset(struct doctor_system *system, const char *root, const char *mount,
-	const char *path, const char *file)
+static void read_cpuset(struct doctor_system *system, const char *root, const char *mounts,
+	const char *groups, const char *controller, const char *file)
 {
-	char folder[4160], name[4300];
+	struct cgroup_folder folder;
+	char name[CGROUP_PATH_BYTES + 64];
 
-	snprintf(folder, sizeof(folder), "%s%s", mount, path);
-	size_t top = strlen(mount);
-	while (cpuset_count(&system->cpuset) == 0) {
-		snprintf(name, sizeof(name), "%s/%s", folder, file);
+	if (cgroup_find(mounts, groups, controller, &folder) < 0)
+		return;
+	do {
+		snprintf(name, sizeof(name), "%s/%s", folder.path, file);
 		doctor_read_cpus(root, name, &system->cpuset);
-		char *slash = strrchr(folder, '/');
-		if (strlen(folder) <= top || slash == NULL)
-			return;
-		*slash = '\0';
-	}
+	} while (cpuset_count(&system->cpuset) == 0 && cgroup_go_up(&folder));
 }
 
 static void read_cgroups(struct doctor_system *system, const char *root)
 {
-	static const char *const v2[] = {"/sys/fs/cgroup", "/sys/fs/cgroup/unified"};
-	static const char *const v1[] = {"/sys/fs/cgroup/cpu", "/sys/fs/cgroup/cpu,cpuacct"};
-	char text[16384], path[4000];
+	struct quota quota;
 
-	if (doctor_read_file(root, "/proc/self/cgroup", text, sizeof(text)) != 0)
+	quota_init(&quota, root);
+	if (quota_look(&quota, 0) < 0)
 		return;
-	if (doctor_parse_cgroup(text, "cpu", path, sizeof(path)) == 0)
-		for (size_t i = 0; i < sizeof v1 / sizeof *v1; i++)
-			read_quota(system, root, v1[i], path, quota_v1);
-	if (doctor_parse_cgroup(text, "cpuset", path, sizeof(path)) == 0)
-		read_cpuset(system, root, "/sys/fs/cgroup/cpuset", path, "cpuset.effective_cpus");
-	if (doctor_parse_cgroup(text, "", path, sizeof(path)) != 0)
-		return;
-	for (size_t i = 0; i < sizeof v2 / sizeof *v2; i++) {
-		read_quota(system, root, v2[i], path, quota_v2);
-		read_cpuset(system, root, v2[i], path, "cpuset.cpus.effective");
-	}
+	system->quota_cpus = quota.cpus;
+	read_cpuset(system, root, quota.mounts, quota.groups, "cpuset", "cpuset.effective_cpus");
+	if (cpuset_count(&system->cpuset) == 0)
+		read_cpuset(system, root, quota.mounts, quota.groups, "", "cpuset.cpus.effective");
 }
 
 static void read_kernel(struct doctor_system *system, const char *root)
@@ -168,12 +119,12 @@ static void read_kernel(struct doctor_system *system, const char *root)
 	char enabled[16];
 	int64_t number;
 
-	doctor_read_file(
+	file_read_text(
 		root, "/proc/sys/kernel/osrelease", system->release, sizeof(system->release));
 	(void)doctor_parse_version(system->release, &system->kernel);
-	doctor_read_file(root, "/sys/kernel/sched_ext/state", enabled, sizeof(enabled));
+	file_read_text(root, "/sys/kernel/sched_ext/state", enabled, sizeof(enabled));
 	if (strcmp(enabled, "enabled") == 0 &&
-		doctor_read_file(root, "/sys/kernel/sched_ext/root/ops", system->sched_ext,
+		file_read_text(root, "/sys/kernel/sched_ext/root/ops", system->sched_ext,
 			sizeof(system->sched_ext)) != 0)
 		strcpy(system->sched_ext, "unknown");
 	if (doctor_read_number(root, "/proc/sys/kernel/sched_autogroup_enabled", &number) == 0)
@@ -188,13 +139,13 @@ static void read_process(struct doctor_system *system, const char *root)
 	char text[16384];
 	uint64_t number;
 
-	if (doctor_read_file(root, "/proc/self/status", text, sizeof(text)) == 0) {
+	if (file_read_text(root, "/proc/self/status", text, sizeof(text)) == 0) {
 		if (doctor_parse_status(text, "Seccomp", 10, &number) == 0 && number <= 2)
 			system->seccomp = (int)number;
 		if (doctor_parse_status(text, "CapEff", 16, &number) == 0)
 			system->may_move_others = number >> CAP_SYS_NICE_BIT & 1;
 	}
-	if (doctor_read_file(root, "/proc/self/mounts", text, sizeof(text)) == 0)
+	if (file_read_text(root, "/proc/self/mounts", text, sizeof(text)) == 0)
 		system->hidepid = doctor_parse_hidepid(text);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rules about CPUs, the kernel, and the reading of progress. */
+#include "daemon/base/quota.h"
 #include "tools/doctor/rule.h"
 #include "tools/doctor/text.h"
 
@@ -124,17 +125,11 @@ static enum doctor_level judge_quota(const struct doctor_system *s, struct docto
 		return DOCTOR_GOOD;
 	}
 	doctor_say(out,
-		"CPU time is limited to that of %.3g CPUs, and %d are in use: the kernel stops all "
-		"threads from time to time, and no placement can prevent that.",
-		s->quota_cpus, count);
-	if (s->quota_cpus >= 2)
-		doctor_advise(out,
-			"Use no more CPUs than that (juggle -c, %d of them), or ask for CPUs of "
-			"your own instead of a limit (`docker --cpuset-cpus`).",
-			(int)s->quota_cpus);
-	else
-		doctor_advise(out, "Ask for CPUs of your own instead of a limit "
-				   "(`docker --cpuset-cpus` instead of --cpus).");
+		"CPU time is limited to that of %.3g CPUs, and there are %d: the kernel stops all "
+		"threads from time to time. juggle uses %d of them.",
+		s->quota_cpus, count, quota_cpus_of(s->quota_cpus, count));
+	doctor_advise(out, "Start no more threads than that (`juggle --fit`), or ask for CPUs of "
+			   "your own instead of a limit (`docker --cpuset-cpus`).");
 	return DOCTOR_WARNING;
 }
 

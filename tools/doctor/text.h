@@ -10,10 +10,7 @@
 #include "daemon/base/cpuset.h"
 #include "tools/doctor/system.h"
 
-/* Read the beginning of a file below root into out, without the newline at its end. Returns 0 or a
- * negative errno; then out is "". */
-int doctor_read_file(const char *root, const char *path, char *out, size_t bytes);
-/* The same, of a number. */
+/* Read a number from a file below root. Returns 0 or a negative errno. */
 int doctor_read_number(const char *root, const char *path, int64_t *out);
 /* The same, of a list of CPUs; also empty ones. On an error out is empty. */
 int doctor_read_cpus(const char *root, const char *path, struct cpuset *out);
@@ -34,19 +31,7 @@ bool doctor_version_from(const struct doctor_version *version, int major, int mi
  * or -ENOENT. */
 int doctor_parse_status(const char *text, const char *key, int base, uint64_t *out);
 
-/* The path that /proc/self/cgroup gives for a controller ("" for cgroup v2); one outside the cgroup
- * namespace is "/". Returns 0 or -ENOENT. */
-int doctor_parse_cgroup(const char *text, const char *controller, char *out, size_t bytes);
-
-/* cpu.max: "max 100000", "150000 100000". Returns CPUs, INFINITY for no limit or nonsense. */
-double doctor_parse_cpu_max(const char *text);
-
 /* Does /proc/self/mounts say that /proc hides processes of other users? */
 bool doctor_parse_hidepid(const char *mounts);
-
-/* A line of /proc/stat on one CPU: "cpu3 1 2 3 ...". *cpu is below CPUSET_CPUS_MAX, *share the
- * share of stolen time. Returns 0; or -EBADMSG, with both unchanged, for other lines and those of
- * old kernels. */
-int doctor_parse_stolen(const char *line, int *cpu, double *share);
 
 #endif

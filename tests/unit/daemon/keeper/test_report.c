@@ -112,6 +112,8 @@ static struct telemetry *telemetry_of_run(void)
 	telemetry_set(&t->pace[POLICY_PACE_ASIDE].time_ns, 999999999);
 	telemetry_set(&t->phase_ns, 22000000);
 	telemetry_set(&t->point_ns, 58000);
+	telemetry_set(&t->quota, 1500);
+	telemetry_set(&t->throttled_ns, 1200000000);
 	telemetry_set(&t->balancer_cpu_ns, 50000000);
 	telemetry_add(&t->cycle_bucket[telemetry_bucket(10000)], 98);
 	telemetry_add(&t->cycle_bucket[telemetry_bucket(80000)], 2);
@@ -210,6 +212,7 @@ static void test_keys(void **state)
 		{"periods", JSON_ARRAY},
 		{"phase_s", JSON_REAL},
 		{"point_s", JSON_REAL},
+		{"throttled_s", JSON_REAL},
 		{"threads_unlisted", JSON_INTEGER},
 		{"thread", JSON_ARRAY},
 		{"progress", JSON_ARRAY},
@@ -273,6 +276,8 @@ static void test_values(void **state)
 	assert_real(json_array_get(periods, 2), "most_s", 0.012, 1e-12);
 	assert_real(report, "phase_s", 0.022, 1e-12);
 	assert_real(report, "point_s", 58e-6, 1e-12);
+	assert_real(report, "quota_cpus", 1.5, 1e-12);
+	assert_real(report, "throttled_s", 1.2, 1e-9);
 	assert_int_equal(integer_at(report, "regime_changes"), 5);
 	assert_int_equal(integer_at(report, "threads_unlisted"), 4);
 	json_decref(report);
@@ -440,6 +445,7 @@ static void test_zeros(void **state)
 	assert_real(report, "elapsed_s", 0, 0);
 	assert_real(report, "period_s", 0, 0);
 	assert_real(report, "balanced_s", 0, 0);
+	assert_true(json_is_null(at(report, "quota_cpus")));
 	assert_json(at(report, "cycle_us"), "{\"median\": 0.0, \"p99\": 0.0, \"max\": 0.0}");
 	assert_json(at(report, "thread"), "[]");
 	assert_json(at(report, "progress"), "[]");
@@ -542,6 +548,7 @@ static void test_summary(void **state)
 		"  period       10 ms for 1.000 s: no sign of phases\n"
 		"  period       3 to 12 ms for 2.000 s: by phases, seen by sleeps (last: of 22 "
 		"ms), and points of 58 us\n"
+		"  throttled    for 1.200 s by a quota of 1.5 CPUs\n"
 		"  migrations ");
 	assert_shows(text, "migrations   37 in 100 balancing points\n");
 	assert_shows(text, "subdomains   16 of 4 workers, 12 moves in 80 points, spread 30\n");
@@ -562,6 +569,19 @@ static void test_summary_of_nothing(void **state)
 	assert_shows(text, "on 1024 CPUs\n");
 	assert_shows(text, "0.000 s of CPU (0.00 % of one CPU), 0.0 us a point (median)\n");
 	assert_null(strstr(text, "subdomains"));
+	assert_null(strstr(text, "throttled"));
+	free(text);
+	telemetry_set(&t->throttled_ns, 900000);
+	text = summary(t, 0);
+	assert_null(strstr(text, "throttled"));
+	free(text);
+	telemetry_set(&t->throttled_ns, 2000000000);
+	text = summary(t, 0);
+	assert_shows(text, "throttled    for 2.000 s by a quota\n"); /* that is gone */
+	free(text);
+	telemetry_set(&t->quota, 1000);
+	text = summary(t, 0);
+	assert_shows(text, "throttled    for 2.000 s by a quota of 1 CPU\n");
 	free(text);
 	telemetry_unmap(t);
 }

@@ -266,6 +266,37 @@ static void test_parse_blocks(void **unused)
 	assert_int_equal(proc_read_blocks(1, INT_MAX, &blocks), -ESRCH);
 }
 
+static void test_cpu_times(void **unused)
+{
+	static const char text[] = "cpu  9 9 9 9 9 9 9 9 0 0\n"
+				   "cpu0 80701 99108 15906 31976 243 0 273 187 5 6\n"
+				   "cpu3 1 2 3 4 5 6 7 8\n"
+				   "cpu2 1 2 3 4 5 6 7\n" /* older than any kernel that we know */
+				   "cpu9 1 1 1 1 1 1 1 1 0 0\n"
+				   "intr 5 0\ncpu1 1 1 1 1 1 1 1 1\n";
+	static const char *const wrong[] = {"", "cpu", "cpu\n", "cpu1", "cpu1 1 1 1 1 1 1 1 1",
+		"cpu1 x 1 1 1 1 1 1 1\n", "cpu1 1 1 1 -1 1 1 1 1\n", "cpu-1 1 1 1 1 1 1 1 1\n",
+		"cpux 1 1 1 1 1 1 1 1\n", "cpu99999999999999999999 1 1 1 1 1 1 1 1\n"};
+	struct proc_cpu_times times[4];
+
+	(void)unused;
+	memset(times, 0xff, sizeof(times));
+	proc_parse_cpu_times(text, sizeof(text) - 1, times, 4);
+	assert_int_equal(times[0].total_ticks, 80701 + 99108 + 15906 + 31976 + 243 + 273 + 187);
+	assert_int_equal(times[0].idle_ticks, 31976 + 243);
+	assert_int_equal(times[0].stolen_ticks, 187);
+	assert_int_equal(times[1].total_ticks, 0);
+	assert_int_equal(times[2].total_ticks, 0);
+	assert_int_equal(times[3].total_ticks, 36);
+	assert_int_equal(times[3].idle_ticks, 9);
+	for (size_t i = 0; i < sizeof(wrong) / sizeof(wrong[0]); i++) {
+		proc_parse_cpu_times(wrong[i], strlen(wrong[i]), times, 4);
+		for (size_t k = 0; k < 4; k++)
+			assert_int_equal(times[k].total_ticks, 0);
+	}
+	assert_int_equal(proc_read_cpu_times(times, 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -278,6 +309,7 @@ int main(void)
 		cmocka_unit_test(test_parse_stat_cut),
 		cmocka_unit_test(test_parse_last_pid),
 		cmocka_unit_test(test_parse_pids),
+		cmocka_unit_test(test_cpu_times),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -79,7 +79,7 @@ static void test_quota(void **state)
 	assert_true(s->quota_cpus == 2.5);
 	assert_mask(&s->cpuset, "4-11");
 	assert_mask(&s->cores, "4-11");
-	assert_says(s, "cpu_quota", DOCTOR_WARNING, "2.5 CPUs, and 8", "2 of them");
+	assert_says(s, "cpu_quota", DOCTOR_WARNING, "2.5 CPUs, and there are 8", "juggle --fit");
 	assert_says(s, "cpuset", DOCTOR_NOTE, "8 of 16", "");
 	assert_level(s, "cpu_mask", DOCTOR_NONE);
 	assert_level(s, "seccomp", DOCTOR_NOTE);
@@ -190,25 +190,8 @@ static void test_launchers(void **state)
 
 /* ---- Parsers ---- */
 
-static void test_stolen_time(void **state)
-{
-	(void)state;
-	static const char *const times[] = {"cpu  1 2 3 4 5 6 7 8 9 10", "cpu0 1 2 3 4 5 6 7",
-		"cpux 1 2 3 4 5 6 7 8", "cpu8192 1 2 3 4 5 6 7 8", "", "intr 1 2 3 4 5 6 7 8 9"};
-	double share = -1;
-	int cpu = -1;
-	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-		assert_int_equal(doctor_parse_stolen(times[i], &cpu, &share), -EBADMSG);
-	assert_true(cpu == -1 && share == -1);
-	assert_int_equal(doctor_parse_stolen("cpu17 10 0 20 40 5 1 4 20 99 99", &cpu, &share), 0);
-	assert_true(cpu == 17 && share == 0.2);
-	assert_int_equal(doctor_parse_stolen("cpu1 0 0 0 0 0 0 0 0", &cpu, &share), 0);
-	assert_true(cpu == 1 && share == 0);
-}
-
 static void test_parsers(void **state)
 {
-	static const char cgroup[] = "9:name=systemd:/a\n4:cpu,cpuacct:/b/c\n2:cpuset:/..\n0::/d\n";
 	struct cpuset mask;
 	struct doctor_version version = {0};
 	char text[32];
@@ -245,21 +228,6 @@ static void test_parsers(void **state)
 	assert_int_equal(number, 2);
 	assert_int_equal(
 		doctor_parse_status("Seccomp_filters:\t2", "Seccomp", 10, &number), -ENOENT);
-
-	assert_int_equal(doctor_parse_cgroup(cgroup, "cpu", text, sizeof(text)), 0);
-	assert_string_equal(text, "/b/c");
-	assert_int_equal(doctor_parse_cgroup(cgroup, "cpuset", text, sizeof(text)), 0);
-	assert_string_equal(text, "/");
-	assert_int_equal(doctor_parse_cgroup(cgroup, "", text, sizeof(text)), 0);
-	assert_string_equal(text, "/d");
-	assert_int_equal(doctor_parse_cgroup(cgroup, "memory", text, sizeof(text)), -ENOENT);
-	assert_int_equal(doctor_parse_cgroup("nonsense", "", text, sizeof(text)), -ENOENT);
-
-	assert_true(doctor_parse_cpu_max("150000 100000") == 1.5);
-	static const char *const unlimited[] = {
-		"max 100000", "", "0 0", "-1 100000", "x", "nan nan"};
-	for (size_t i = 0; i < sizeof unlimited / sizeof *unlimited; i++)
-		assert_false(isfinite(doctor_parse_cpu_max(unlimited[i])));
 
 	assert_false(doctor_parse_hidepid("proc /proc proc rw,hidepid=0 0 0\n"));
 	assert_true(doctor_parse_hidepid("proc /proc proc rw,hidepid=invisible 0 0\n"));
@@ -329,7 +297,6 @@ int main(void)
 		cmocka_unit_test(test_server),
 		cmocka_unit_test(test_launchers),
 		cmocka_unit_test(test_parsers),
-		cmocka_unit_test(test_stolen_time),
 		cmocka_unit_test(test_own_libraries),
 		cmocka_unit_test(test_damaged_program),
 	};

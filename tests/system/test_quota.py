@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: MIT
+"""Quotas on CPU time: juggle uses no more CPUs than they allow, and follows their changes."""
+
+import contextlib
+import os
+import struct
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+import helpers
+
+pytestmark = [pytest.mark.needs_cpus(2)]
+
+GROUPS = Path("/sys/fs/cgroup")
+THROTTLED_AT = 4072  # of throttled_ns in struct telemetry
+
+
+class Group:
+    """A control group with a quota, of version 1 or 2."""
+
+    def __init__(self, folder):
+        self.folder = folder
+
+    def set_quota(self, cpus):
+        """None: no quota."""
+        if (self.folder / "cpu.max").exists():
+            (self.folder / "cpu.max").write_text(
+                "max 100000" if cpus is None else "%d 100000" % (cpus * 100000))
+        else:
+            (self.folder / "cpu.cfs_quota_us").write_text(
+                "-1" if cpus is None else "%d" % (cpus * 100000))
+
+    def inside(self, command):
+        """The command line that runs a command in the group."""
+        return ["sh", "-c", 'echo $$ > %s/cgroup.procs && exec "$@"' % self.folder, "sh",
+                *map(str, command)]
+
+    def enter(self, pid):
+        (self.folder / "cgroup.procs").write_text(str(pid))
+
+
+@contextlib.contextmanager
+def group_v2():
+    folder = GROUPS / ("juggle-test-%d" % os.getpid())
+    try:
+        if "cpu" not in (GROUPS / "cgroup.subtree_control").read_text().split():
+            pytest.skip("no control groups, version 2, with the controller of CPU time")
+        folder.mkdir()
+    except OSError as error:
+        pytest.skip("no control groups, version 2: %s" % error)
+    try:
+        yield folder
+    finally:
+        helpers.wait_for(lambda: not (folder / "cgroup.procs").read_text(), "the group is empty")
+        folder.rmdir()
+
+
+@pytest.fixture
+def group():
+    """An empty group; skips the test where none can be made."""
+    made = helpers.cgroup("cpu") if (GROUPS / "cpu" / "tasks").exists() else group_v2()
+    with made as folder:
+        yield Group(folder)
+
+
+@pytest.fixture
+def two():
+    return helpers.cpus()[:2]
+
+
+@pytest.fixture
+def held(juggle, app, background, two, tmp_path):
+    """held(N, OPTION..., wrap=...) starts a job of N threads under juggle, on two CPUs."""
+    class Held:
+        def __init__(self, count, *options, wrap=list):
+            app("ubench")
+            self.count = count
+            self.report = tmp_path / "report.json"
+            self.juggle = background(
+                wrap(["taskset", "-c", "%d,%d" % tuple(two), juggle, *helpers.ONLY_UBENCH,
+                      "--report", self.report, *options, "--", *helpers.held_job(count)]),
+                stdin=subprocess.PIPE, stderr=subprocess.PIPE)
+            self.ubench = helpers.wait_for_below(self.juggle, "ubench")
+
+        def is_on(self, count):
+            """Until all threads are pinned to so many CPUs."""
+            def pinned():
+                found = helpers.masks(self.ubench)
+                return (helpers.is_pinned(self.ubench, self.count)
+                        and len(set().union(*found.values())) == count)
+            helpers.wait_for(pinned, "its threads are on %d CPUs" % count, self.juggle)
+
+        def shows(self, condition, what):
+            return helpers.wait_for_stat(self.juggle, condition, what)
+
+        def end(self):
+            self.juggle.stdin.close()
+            assert self.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+            self.said = self.juggle.stderr.read()
+            return helpers.read_report(self.report)
+    return Held
+
+
+@pytest.mark.parametrize("count", [2, 4])
+@pytest.mark.parametrize("options", [["--always"], ["-P", "static"]])
+def test_one_cpu_by_quota(held, group, count, options):
+    group.set_quota(1)
+    job = held(count, *options, wrap=group.inside)
+    job.is_on(1)
+    report = job.end()
+    assert report["quota_cpus"] == 1
+    assert len(report["cpus"]) == 1
+    assert report["threads"] == count
+    assert job.said == ""
+
+
+def test_changes_in_mid_run(held, group, two):
+    """Also of a part of a CPU; the masks at the end are those of the start."""
+    group.set_quota(1)
+    job = held(4, "--always", wrap=group.inside)
+    job.is_on(1)
+    for quota, cpus in ((1.5, 2), (0.5, 1), (None, 2), (1, 1), (7, 2)):
+        group.set_quota(quota)
+        job.is_on(cpus)
+        helpers.wait_for_progress(job.ubench)
+    os.kill(helpers.balancer(job.juggle.pid), 9)
+    helpers.wait_for(lambda: helpers.has_masks(job.ubench, two, 4), "masks are given back",
+                     job.juggle)
+    job.end()
+
+
+def test_job_moves_to_a_group(held, group, two):
+    """Only the job is in the group, and not from the start."""
+    group.set_quota(1)
+    job = held(3, "--always")
+    job.is_on(2)
+    main = helpers.job(job.juggle.pid)
+    for pid in [main, *helpers.descendants(main)]:
+        group.enter(pid)
+    job.is_on(1)
+    group.set_quota(None)
+    job.is_on(2)
+    assert job.end()["quota_cpus"] is None
+
+
+class Stat:
+    """A /proc/stat of which juggle thinks that it is the machine's: all CPUs are idle but one."""
+
+    def __init__(self, path, cpus):
+        self.path = path
+        self.busy, self.idle = dict.fromkeys(cpus, 1), dict.fromkeys(cpus, 1)
+        self.last = time.monotonic()
+        self.tick(None)
+
+    def inside(self, command):
+        """The command line that runs a command which sees it."""
+        return ["unshare", "-m", "sh", "-c", 'mount --bind %s /proc/stat && exec "$@"' % self.path, "sh",
+                *map(str, command)]
+
+    def tick(self, busy):
+        """Time goes by, in which that CPU is busy."""
+        ticks = int(100 * (time.monotonic() - self.last))
+        self.last += ticks / 100
+        for cpu in self.busy:
+            (self.busy if cpu == busy else self.idle)[cpu] += ticks
+        text = "cpu  0 0 0 0 0 0 0 0 0 0\n" + "".join(
+            "cpu%d %9d 0 0 %9d 0 0 0 0 0 0\n" % (cpu, self.busy[cpu], self.idle[cpu])
+            for cpu in self.busy)
+        with open(self.path, "r+" if self.path.exists() else "w", encoding="ascii") as file:
+            file.write(text)
+
+
+@pytest.mark.needs_root
+def test_cpus_that_others_need(held, group, two, tmp_path):
+    """Others keep the CPU busy of which the job's quota uses only half: juggle takes another."""
+    stat = Stat(tmp_path / "stat", two)
+    if helpers.run(stat.inside(["true"])).returncode != 0:
+        pytest.skip("no file can be mounted over /proc/stat")
+    group.set_quota(0.5)
+    job = held(2, "--always", wrap=lambda command: group.inside(stat.inside(command)))
+    job.is_on(1)
+
+    def used():
+        return set().union(*helpers.masks(job.ubench).values())
+    for _ in range(2):
+        first, = used()
+        other, = set(two) - {first}
+
+        def has_moved(first=first, other=other):
+            stat.tick(first)
+            return used() == {other}
+        helpers.wait_for(has_moved, "juggle makes way", job.juggle)
+    assert job.end()["balancer"] == "ended"
+
+
+def test_throttled_time(held, group):
+    """Of two threads that are not moved, and compute all the time."""
+    group.set_quota(0.3)
+    job = held(2, "-P", "observe", "-v", wrap=group.inside)
+
+    def throttled_ns():
+        data = helpers.segment(job.juggle.pid).read_bytes()
+        return struct.unpack_from("=Q", data, THROTTLED_AT)[0]
+    helpers.wait_for(lambda: throttled_ns() > 1000000, "juggle sees that the group is throttled", job.juggle)
+    report = job.end()
+    assert report["quota_cpus"] == pytest.approx(0.3)
+    assert report["throttled_s"] > 0
+    assert "  throttled    for " in job.said
+    assert " by a quota of 0.3 CPUs\n" in job.said
+
+
+def test_threads_that_are_aside_keep_their_masks(held, group, two):
+    group.set_quota(1)
+    job = held(2, "-P", "observe", wrap=group.inside)
+    helpers.wait_for_looks(helpers.wait_for_balancer(job.juggle), 50)
+    assert helpers.has_masks(job.ubench, two, 2)
+    assert job.end()["quota_cpus"] == 1
+
+
+def test_no_quota(run_juggle, tmp_path):
+    path = tmp_path / "report.json"
+    done = run_juggle("-v", "--report", path, "true")
+    assert done.returncode == 0
+    report = helpers.read_report(path)
+    if report["quota_cpus"] is not None:
+        pytest.skip("these tests run with a quota of %g CPUs" % report["quota_cpus"])
+    assert report["throttled_s"] == 0
+    assert "throttled" not in done.stderr
