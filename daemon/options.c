@@ -386,6 +386,8 @@ void options_parse(struct options *options, int argc, char **argv)
 	argp_parse(&parser, sizeof defaults / sizeof defaults[0] - 1, defaults, ARGP_IN_ORDER, NULL,
 		options);
 	parse_environment(options, argv[0]);
+	bool fit = options->fit; /* wherever it applies */
+	options->fit = false;
 	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, options);
 	bool command = options->command != NULL && options->command[0] != NULL;
 	if (command && options->pid != 0) {
@@ -397,6 +399,7 @@ void options_parse(struct options *options, int argc, char **argv)
 				"environment already\n");
 		exit(EXIT_JUGGLE_FAILED);
 	}
+	options->fit |= fit && command;
 	if (!command && options->pid == 0) {
 		fprintf(stderr, "juggle: nothing to run; try 'juggle --help'\n");
 		exit(EXIT_JUGGLE_FAILED);

@@ -9,8 +9,11 @@
 #include "daemon/policy/step.h"
 #include "daemon/policy/swap.h"
 
-/* As long without a change, a job has started all its threads. */
+/* As long without another thread, a job has started all of them. */
 #define STEADY_NS UINT64_C(500000000)
+/* Where speeds of CPUs are known to differ, leads are hardly ever chance: such a part of the margin will
+ * do. Simulated. */
+#define MARGIN_PARTS 5
 /* A CPU that was taken will be taken again. */
 #define TAKEN_MEMORY_NS UINT64_C(10000000000)
 
@@ -33,9 +36,7 @@ static void know_turns(struct policy *policy, uint64_t now_ns)
 	chooser->learns = policy->params.by_work;
 	if (chooser->learns && policy_swaps(policy) && policy_learn_speeds(policy->cpu, policy->m))
 		policy->turns.known = false;
-	if (policy->turns.threads != threads)
-		policy->turns.since_ns = now_ns;
-	chooser->steady = now_ns - policy->turns.since_ns >= STEADY_NS;
+	chooser->steady = now_ns - policy->joined_ns >= STEADY_NS;
 	if (policy->turns.known && policy->turns.threads == threads)
 		return;
 	policy->turns.known = true;
@@ -83,8 +84,10 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 static size_t balance(struct policy *policy)
 {
 	uint64_t elapsed_ns = policy->decision.elapsed_ns;
-	struct policy_swap_params params =
-		policy_swap_defaults(policy->params.margin_ns, elapsed_ns);
+	int64_t margin_ns = policy->params.margin_ns;
+	if (policy->chooser.speeds_differ)
+		margin_ns /= MARGIN_PARTS;
+	struct policy_swap_params params = policy_swap_defaults(margin_ns, elapsed_ns);
 	size_t moved = 0;
 
 	if (policy->chooser.reason == POLICY_REASON_UNEQUAL ||

@@ -41,7 +41,9 @@ static void take_joining(struct policy *policy, const struct policy_observation 
 		if (thread->computes || !should_compute(thread, &observation->thread[i]) ||
 			!stays(policy, observation, i))
 			continue;
-		thread->computes = true;
+		if (!thread->computed)
+			policy->joined_ns = observation->now_ns;
+		thread->computes = thread->computed = true;
 		thread->assigned = thread->loose = false;
 		/* It joins at the mean of the others, neither ahead nor behind. */
 		thread->progress_ns = mean_ns;

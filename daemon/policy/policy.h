@@ -198,6 +198,7 @@ struct policy_cpu {
 /* One thread, in its row. */
 struct policy_thread {
 	bool computes; /* false: it is idle, and left alone */
+	bool computed; /* once, it did */
 	bool assigned; /* handed over to this domain: counted, and about to compute */
 	bool ended;
 	uint8_t rule, role; /* as last seen */
@@ -258,10 +259,10 @@ struct policy {
 	uint64_t reason_ns; /* ... and since when */
 	struct policy_chooser chooser;
 	struct {
-		uint32_t threads; /* for so many ... */
-		uint64_t since_ns; /* ... as there have been since then */
+		uint32_t threads; /* for so many */
 		bool known;
 	} turns; /* for which chooser.turns_gain was computed */
+	uint64_t joined_ns; /* when a thread last began to compute that never had before */
 	struct {
 		bool open; /* else one may open at start_ns */
 		bool due; /* it opens or closes in the next interval */

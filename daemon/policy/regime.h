@@ -62,7 +62,7 @@ struct policy_chooser {
 	 * turns gain over threads that keep to their CPUs? */
 	bool speeds_differ;
 	double turns_gain;
-	/* Set by the caller: the number of threads has not changed lately; and while threads are placed,
+	/* Set by the caller: no thread has begun to compute lately that never had before; and while threads are placed,
 	 * their work shows how fast the CPUs are. */
 	bool steady, learns;
 	uint64_t learn_wait_ns, learn_gap_ns; /* until that is looked at again, and the next time */

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """juggle --fit: what it sets, and prints; it overrides nothing."""
 
+import subprocess
+
 import pytest
 
 import helpers
@@ -122,11 +124,16 @@ def test_ranks_that_are_bound(fit_ranks):
 
 
 def test_not_of_a_running_process(juggle):
-    for command in ([juggle, "--fit", "-p", "1"], ["env", "JUGGLE_OPTIONS=--fit", juggle, "-p", "1"]):
-        done = helpers.run(command)
-        assert (done.returncode, done.stdout) == (125, "")
-        assert done.stderr == ("juggle: --fit is for a command; a running process has its "
-                               "environment already\n")
+    done = helpers.run([juggle, "--fit", "-p", "1"])
+    assert (done.returncode, done.stdout) == (125, "")
+    assert done.stderr == ("juggle: --fit is for a command; a running process has its "
+                           "environment already\n")
+
+
+def test_not_needed_where_it_is_a_habit(juggle):
+    with subprocess.Popen(["sleep", "0.5"]) as sleeper:
+        done = helpers.run(["env", "JUGGLE_OPTIONS=--fit", juggle, "-p", str(sleeper.pid)])
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
 
 def test_command_that_is_not_found(juggle):

@@ -50,7 +50,7 @@ def test_policies(result):
 
 def test_trials(result):
     """Without --always, juggle tries whether balancing pays."""
-    found = result("-n", 8, "-m", 7, "--phase", "50ms", "--phases", "100")
+    found = result("-n", 8, "-m", 7, "--phase", "50ms", "--phases", "200")
     juggle, reactive = found["policies"]["juggle"], found["policies"]["reactive"]
     assert juggle["regime_changes"] > 1 and juggle["time_s"] < 0.95 * reactive["time_s"]
     # Two threads with a CPU each: nothing to balance, and nothing to try.
