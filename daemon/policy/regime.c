@@ -34,7 +34,7 @@
 /* Where perfect turns would gain no more than this, and threads sleep, the job begins aside. */
 #define TURNS_LEAST 0.15
 /* With no more threads than CPUs: CPUs on which turns gain that much are unequal. */
-#define UNEQUAL_LEAST 0.03
+#define UNEQUAL_LEAST 0.05
 /* CPUs that seemed equal are looked at again after that long, and after twice as long each time. */
 #define LEARN_NS UINT64_C(10000000000)
 #define LEARN_MOST_NS UINT64_C(160000000000)

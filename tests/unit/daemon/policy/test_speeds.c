@@ -135,6 +135,10 @@ static void test_take_places(void **unused)
 	cpus[1].potential = 1;
 	assert_int_equal(policy_take_places(threads, 2, cpus, m), 1);
 	assert_int_equal(threads[1].cpu, 1);
+	/* Nobody else takes the thread back there, while it is not known to be better. */
+	cpus[1].potential = 0.5;
+	threads[1].cpu = 2;
+	assert_int_equal(policy_make_way(threads, 2, cpus, m), 0);
 	/* The other CPU of a busy core has no more than a quarter to give. */
 	m = make(cpus, 4, 0, 1, 2);
 	threads[1].cpu = 2;
