@@ -31,6 +31,8 @@
  * the same undivided. So the points of jobs with very many threads cost 2.5 % of the CPUs. */
 #define POINT_REST 40
 #define POINT_REST_LEAST 8.0
+/* On CPUs of unequal speed, turns need a phase of that many periods. */
+#define PERIODS_LEAST 1.25
 /* Three or more threads on a CPU take turns in slices of that length. A thread that is moved before
  * the others had theirs has waited in vain. */
 #define SLICE_NS 4e6
@@ -118,19 +120,29 @@ double policy_point_ns(const struct policy *policy)
 	return policy->points > 0 ? policy->point_ns : POLICY_POINT_NS;
 }
 
+/* Is there time for turns in a phase? As policy_turns_pay(), but where phases are hardly longer than
+ * periods, all threads wait for those of the CPU on which points run. */
+static bool time_for_turns(double wall_ns, double period_ns, double point_ns, double gain)
+{
+	double points_ns = POINT_LOSS * point_ns * wall_ns / period_ns,
+	       last_turn_ns = period_ns / 4;
+
+	return wall_ns >= PERIODS_LEAST * period_ns && points_ns + last_turn_ns < gain * wall_ns;
+}
+
 /* What follows from the phases. Where CPUs differ in speed, threads have their places even where there
- * is no time for two turns in a phase. */
+ * is no time for turns. */
 static double phases_period_ns(struct policy *policy, double phase_ns)
 {
 	uint32_t n = policy_computing(policy), m = (uint32_t)policy->m;
 	double point_ns = policy_point_ns(policy);
 	double period_ns = policy_best_period_ns(phase_ns, point_ns, n, m);
+	double wall_ns = phase_ns * fmax(1, (double)n / m);
 
 	policy->decision.phase_ns = phase_ns;
 	policy->decision.point_ns = point_ns;
 	if (!policy->chooser.speeds_differ ||
-		(phase_ns * fmax(1, (double)n / m) >= 2 * period_ns &&
-			policy_turns_pay(phase_ns, point_ns, n, m, policy->chooser.turns_gain)))
+		time_for_turns(wall_ns, period_ns, point_ns, policy->chooser.turns_gain))
 		return period_ns;
 	policy->decision.pace = POLICY_PACE_SHORT;
 	return POLICY_PERIOD_MOST_NS;
