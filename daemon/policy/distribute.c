@@ -118,7 +118,9 @@ size_t policy_make_way(struct policy_thread *threads, size_t n, struct policy_cp
 	 * suffice. */
 	for (size_t round = 0; round < m; round++) {
 		size_t from = fullest(cpus, m), to = emptiest(cpus, m);
-		if (cpus[from].threads != cpus[to].threads + 1 ||
+		/* Unused CPUs are left to policy_take_places(), which goes by what CPUs gave: by turns,
+		 * the two would move a thread back and forth. */
+		if (cpus[to].threads == 0 || cpus[from].threads != cpus[to].threads + 1 ||
 			policy_room(cpus, from) >= policy_room(cpus, to))
 			break;
 		move(threads, cpus, from, to);
