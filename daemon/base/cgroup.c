@@ -30,6 +30,15 @@ static bool has_word(const char *list, size_t bytes, const char *word)
 	return false;
 }
 
+/* Is the group outside of those that this process sees? Names may have dots, too. */
+static bool is_outside(const char *path)
+{
+	for (const char *at = path; (at = strstr(at, "/..")) != NULL; at += 3)
+		if (at[3] == '/' || at[3] == '\0')
+			return true;
+	return false;
+}
+
 int cgroup_parse_path(const char *groups, const char *controller, char *out, size_t bytes)
 {
 	for (const char *line = groups; *line != '\0';) {
@@ -44,7 +53,7 @@ int cgroup_parse_path(const char *groups, const char *controller, char *out, siz
 				return -ENOENT;
 			memcpy(out, path + 1, rest);
 			out[rest] = '\0';
-			if (strstr(out, "..") != NULL || out[0] != '/')
+			if (is_outside(out) || out[0] != '/')
 				snprintf(out, bytes, "/");
 			return 0;
 		}

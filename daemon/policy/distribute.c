@@ -108,17 +108,6 @@ void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu 
 	}
 }
 
-/* What a CPU promises one more thread. One that is not used may promise less than it has room for, as
- * it gave less when it was. */
-static double promise(const struct policy_cpu *cpus, size_t j)
-{
-	double speed = cpus[j].rated * (1 - cpus[j].stolen), room = policy_room(cpus, j);
-
-	if (cpus[j].threads > 0)
-		return room;
-	return speed > 0 ? room * fmin(1, cpus[j].potential / speed) : 0;
-}
-
 size_t policy_make_way(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {
 	size_t moves = 0;
@@ -129,8 +118,10 @@ size_t policy_make_way(struct policy_thread *threads, size_t n, struct policy_cp
 	 * suffice. */
 	for (size_t round = 0; round < m; round++) {
 		size_t from = fullest(cpus, m), to = emptiest(cpus, m);
-		if (cpus[from].threads != cpus[to].threads + 1 ||
-			policy_room(cpus, from) >= promise(cpus, to))
+		/* Unused CPUs are left to policy_take_places(), which goes by what CPUs gave: by turns,
+		 * the two would move a thread back and forth. */
+		if (cpus[to].threads == 0 || cpus[from].threads != cpus[to].threads + 1 ||
+			policy_room(cpus, from) >= policy_room(cpus, to))
 			break;
 		move(threads, cpus, from, to);
 		moves++;
@@ -147,6 +138,14 @@ static size_t least_place(const struct policy_cpu *cpus, size_t m)
 		if (cpus[j].threads == 1 && (best == m || cpus[j].potential < cpus[best].potential))
 			best = j;
 	return best;
+}
+
+/* What an unused CPU promises: perhaps less than it has room for, as it gave less when it was used. */
+static double promise(const struct policy_cpu *cpus, size_t j)
+{
+	double speed = cpus[j].rated * (1 - cpus[j].stolen);
+
+	return speed > 0 ? policy_room(cpus, j) * fmin(1, cpus[j].potential / speed) : 0;
 }
 
 static size_t best_unused(const struct policy_cpu *cpus, size_t m)

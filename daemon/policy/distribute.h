@@ -25,7 +25,8 @@ void policy_even_out(struct policy_thread *threads, size_t n, struct policy_cpu 
 /* Where a CPU has one thread more than another, and less room for one (it is slower, or has more threads
  * of other jobs), move a thread from that to this, the furthest behind first. So the extra threads of
  * all jobs are spread evenly, and are on the fastest CPUs. No two CPUs that differed by at most one
- * differ by more afterwards. Returns how many threads move. */
+ * differ by more afterwards. Unused CPUs are left to policy_take_places(). Returns how many threads
+ * move. */
 size_t policy_make_way(struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
 
 /* With fewer threads than CPUs: move threads that are alone from CPUs that have become slower to unused

@@ -12,6 +12,7 @@
 #include "daemon/policy/speeds.h"
 
 #define NEAR 5 /* speed margins */
+#define BELIEVED_PERIODS 4 /* fewer don't show what a CPU gives that was promised more, or less */
 #define FORGET_NS 1e9 /* what disturbed a CPU that is not used is forgotten over that long */
 
 static uint32_t one_more(uint32_t periods, const struct policy_swap_params *params)
@@ -78,11 +79,15 @@ static void measure_cpus(const struct policy_swap_params *params, uint64_t elaps
 		double share = cpu->runnable < 1.0 / 64 ? policy_rate_of(cpus, j)
 							: cpu->gained / cpu->runnable;
 		cpu->speed = cpu->threads > 0 ? elapsed * share / cpu->threads : 0;
-		if (cpu->threads > 0)
-			cpu->potential = share;
-		else
+		if (cpu->threads == 0) {
 			cpu->potential +=
 				(cpu->rated - cpu->potential) * fmin(1, elapsed / FORGET_NS);
+			/* It is measured anew when it is used again. */
+			cpu->periods = 0;
+			cpu->ran = cpu->gained = 0;
+		} else if (cpu->periods >= BELIEVED_PERIODS) {
+			cpu->potential = share;
+		}
 	}
 }
 

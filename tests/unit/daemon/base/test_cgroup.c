@@ -53,6 +53,10 @@ static void test_path(void **state)
 	assert_string_equal(out, "/");
 	assert_int_equal(cgroup_parse_path(groups_v1, "", out, sizeof out), 0);
 	assert_string_equal(out, "/d");
+	assert_int_equal(cgroup_parse_path("4:cpu:/a..b/..c\n", "cpu", out, sizeof out), 0);
+	assert_string_equal(out, "/a..b/..c");
+	assert_int_equal(cgroup_parse_path("4:cpu:/a/../b\n", "cpu", out, sizeof out), 0);
+	assert_string_equal(out, "/");
 	static const char *const wrong[] = {"", "nonsense", "1:cpu", "1:cpux:/a", "1:cp:/a",
 		"1:cpu:/more than there is room for, by far\n", ":", "::", "\n\n\n"};
 	assert_int_equal(cgroup_parse_path(groups_v1, "memory", out, sizeof out), -ENOENT);

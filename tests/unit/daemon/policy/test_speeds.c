@@ -253,6 +253,38 @@ static void test_fewer_threads(void **unused)
 	}
 }
 
+/* Other work takes most of CPU 0: its thread leaves it for a slower, unused one. There it stays, but for
+ * looks at whether that still is so. */
+static void test_unused_cpu_beside_other_work(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	int used = 0, moves = 0, points = 0;
+	(void)unused;
+
+	machine_init(&machine, &params, 3);
+	machine.speed[2] = 800;
+	policy_rate(&machine.policy, machine.speed, machine.core);
+	for (size_t i = 0; i < 2; i++)
+		add(&machine, POLICY_RULE_COMPUTE);
+	while (machine.now_ns < params.begin_ns + 4000 * MS) {
+		uint32_t before = confined_to(&machine, 2);
+		uint64_t elapsed_ns = machine.policy.decision.wait_ns;
+		for (size_t i = 0; i < machine.n; i++) {
+			uint64_t run_ns = machine.sight[i].cpu == 0 ? elapsed_ns / 3 : elapsed_ns;
+			runs(&machine, i, run_ns, elapsed_ns - run_ns);
+		}
+		step(&machine, elapsed_ns);
+		moves += before != confined_to(&machine, 2);
+		used += confined_to(&machine, 2) > 0;
+		points += machine.policy.regime == POLICY_BALANCE;
+	}
+	assert_true(points > 100);
+	assert_true(used > points * 3 / 4);
+	assert_in_range(moves, 1, 10);
+	machine_deinit(&machine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -263,6 +295,7 @@ int main(void)
 		cmocka_unit_test(test_a_cpu_for_each_thread),
 		cmocka_unit_test(test_stolen),
 		cmocka_unit_test(test_fewer_threads),
+		cmocka_unit_test(test_unused_cpu_beside_other_work),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
