@@ -111,7 +111,7 @@ static void find_usable(const struct balancer *b, struct cpuset *out)
 	limit_cut(&b->limit, &setup, out);
 }
 
-/* Returns whether other CPUs may be better from now on. */
+/* Returns whether it has changed. */
 static bool look_at_quota(struct balancer *b, uint64_t now_ns)
 {
 	pid_t pid = atomic_load_explicit(&b->setup->telemetry->job_pid, memory_order_relaxed);
@@ -120,8 +120,7 @@ static bool look_at_quota(struct balancer *b, uint64_t now_ns)
 	if (pid == 0 || !limit_due(&b->limit, now_ns))
 		return false;
 	limit_look(&b->limit, pid, now_ns);
-	bool crowded = limit_is_crowded(&b->limit, &b->usable, &b->reachable);
-	return crowded || b->limit.quota.cpus != before;
+	return b->limit.quota.cpus != before;
 }
 
 /* Begin anew with other CPUs when some went offline or came back, or left or joined a cpuset, or when
@@ -253,7 +252,6 @@ static void tear_down(struct balancer *b)
 		warn(b, "the trace ends early", r);
 	proc_watch_deinit(&b->watch);
 	published_deinit(&b->published);
-	limit_deinit(&b->limit);
 	if (b->kick_fd >= 0)
 		close(b->kick_fd);
 }

@@ -9,6 +9,10 @@
 #include "daemon/policy/step.h"
 #include "daemon/policy/swap.h"
 
+/* CPUs differ in speed by this share at least. Where threads share CPUs, small differences are less than
+ * what trials, and standing aside in short phases, gain. */
+#define DIFFER 0.05
+#define DIFFER_CROWDED 0.15
 /* As long without another thread, a job has started all of them. */
 #define STEADY_NS UINT64_C(500000000)
 /* Where speeds of CPUs are known to differ, leads are hardly ever chance: such a part of the margin will
@@ -33,7 +37,7 @@ static void know_turns(struct policy *policy, uint64_t now_ns)
 	struct policy_chooser *chooser = &policy->chooser;
 	uint32_t threads = policy_computing(policy);
 
-	chooser->learns = policy->params.by_work;
+	chooser->learns = policy->params.by_work && !policy->told;
 	if (chooser->learns && policy_swaps(policy) && policy_learn_speeds(policy->cpu, policy->m))
 		policy->turns.known = false;
 	chooser->steady = now_ns - policy->joined_ns >= STEADY_NS;
@@ -42,7 +46,8 @@ static void know_turns(struct policy *policy, uint64_t now_ns)
 	policy->turns.known = true;
 	policy->turns.threads = threads;
 	chooser->turns_gain = policy_turns_gain(policy->cpu, policy->m, threads);
-	chooser->speeds_differ = policy_speeds_differ(policy->cpu, policy->m);
+	chooser->speeds_differ = policy_speeds_differ(
+		policy->cpu, policy->m, threads > policy->m ? DIFFER_CROWDED : DIFFER);
 	policy_count(policy->thread, policy->n, policy->cpu, policy->m);
 }
 

@@ -262,6 +262,7 @@ struct policy {
 		uint32_t threads; /* for so many */
 		bool known;
 	} turns; /* for which chooser.turns_gain was computed */
+	bool told; /* speeds that differ were given */
 	uint64_t joined_ns; /* when a thread last began to compute that never had before */
 	struct {
 		bool open; /* else one may open at start_ns */

@@ -33,7 +33,8 @@
 #define SLOWER_FIRST 0.3
 /* Where perfect turns would gain no more than this, and threads sleep, the job begins aside. */
 #define TURNS_LEAST 0.15
-/* With no more threads than CPUs: CPUs on which turns gain that much are unequal. */
+/* With no more threads than CPUs: CPUs on which turns gain that much are unequal, and stay so while they
+ * gain half of it. */
 #define UNEQUAL_LEAST 0.05
 /* CPUs that seemed equal are looked at again after that long, and after twice as long each time. */
 #define LEARN_NS UINT64_C(10000000000)
@@ -137,7 +138,8 @@ static double turns_gain(const struct policy_chooser *chooser, uint32_t threads,
  * latter may be so on CPUs of equal speed, too, where some share a core. */
 static bool unequal(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
 {
-	bool turns = chooser->turns_gain > UNEQUAL_LEAST;
+	bool already = chooser->reason == POLICY_REASON_UNEQUAL;
+	bool turns = chooser->turns_gain > (already ? UNEQUAL_LEAST / 2 : UNEQUAL_LEAST);
 
 	if (threads >= cpus)
 		return threads == cpus ? turns : chooser->speeds_differ;
@@ -267,12 +269,13 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 	return false;
 }
 
-/* No more threads than CPUs, and none of them waits for one. */
+/* No more threads than CPUs, and none of them waits for one; or a single thread, which has nobody to take
+ * turns with. */
 static bool is_calm(const struct policy_chooser *chooser, const struct policy_window *window)
 {
 	double waits = WAIT_SHARE * (double)window->elapsed_ns * window->threads;
 
-	if (window->threads < window->cpus)
+	if (window->threads < window->cpus || (window->threads == 1 && !chooser->always))
 		return true;
 	return window->threads == window->cpus && !chooser->always && !window->taken &&
 	       (double)window->wait_ns < waits;
@@ -325,7 +328,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_OPTION);
 	if (window->phase_ns > 0 && window->phase_ns < SHORT_NS && !chooser->speeds_differ)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
-	if (uneven)
+	if (uneven && chooser->speeds_differ)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
 	if (chooser->sleep_rate * LONG_WINDOW_NS < WINDOW_SLEEPS * 1e9)
 		return settle(chooser, begins_with(chooser, window), POLICY_REASON_LONG);

@@ -57,7 +57,7 @@ void policy_vacate(struct policy_cpu *cpus, size_t j)
 		cpus[cpus[j].core].core_used--;
 }
 
-bool policy_speeds_differ(const struct policy_cpu *cpus, size_t m)
+bool policy_speeds_differ(const struct policy_cpu *cpus, size_t m, double share)
 {
 	double least = HUGE_VAL, most = 0;
 
@@ -65,7 +65,7 @@ bool policy_speeds_differ(const struct policy_cpu *cpus, size_t m)
 		least = fmin(least, speed_of(&cpus[j]));
 		most = fmax(most, speed_of(&cpus[j]));
 	}
-	return least < most * (1 - DIFFER);
+	return least < most * (1 - share);
 }
 
 bool policy_learn_speeds(struct policy_cpu *cpus, size_t m)
@@ -76,11 +76,11 @@ bool policy_learn_speeds(struct policy_cpu *cpus, size_t m)
 		if (cpus[j].threads > 0 && cpus[j].periods < LEARN_PERIODS)
 			return false;
 		if (cpus[j].threads > 0)
-			most = fmax(most, cpus[j].potential);
+			most = fmax(most, cpus[j].potential / (1 - cpus[j].stolen));
 	}
 	for (size_t j = 0; j < m && most > 0; j++)
 		if (cpus[j].threads > 0) {
-			double speed = cpus[j].potential / most;
+			double speed = cpus[j].potential / (1 - cpus[j].stolen) / most;
 			cpus[j].rated = speed > 1 - DIFFER ? 1 : fmax(speed, LEAST);
 		}
 	return most > 0;

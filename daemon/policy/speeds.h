@@ -32,8 +32,8 @@ double policy_rate_of(const struct policy_cpu *cpus, size_t j);
  * To compare CPUs with equal numbers of threads. */
 double policy_room(const struct policy_cpu *cpus, size_t j);
 
-/* Do any two of them differ in speed by more than a margin? */
-bool policy_speeds_differ(const struct policy_cpu *cpus, size_t m);
+/* Is the slowest one slower than the fastest by more than this share of its speed? */
+bool policy_speeds_differ(const struct policy_cpu *cpus, size_t m, double share);
 
 /* A thread comes to a CPU, or leaves it: count it. */
 void policy_occupy(struct policy_cpu *cpus, size_t j);

@@ -46,6 +46,7 @@ void policy_rate(struct policy *policy, const uint32_t *speed, const int32_t *co
 			first++;
 		policy->cpu[j].core = (int32_t)first;
 		policy->cpu[j].rated = policy->cpu[j].potential = speed[j] / 1000.0;
+		policy->told |= speed[j] != speed[0];
 	}
 }
 

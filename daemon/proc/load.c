@@ -28,7 +28,7 @@ static bool take(const char **at, const char *end, uint64_t *out)
 /* "cpu3 USER NICE SYSTEM IDLE IOWAIT IRQ SOFTIRQ STEAL GUEST GUEST_NICE"; guests count as user, too. */
 static void parse_line(const char *at, const char *end, struct proc_cpu_times *out, size_t max)
 {
-	enum { IDLE = 3, IOWAIT = 4, STEAL = 7 };
+	enum { STEAL = 7 };
 	struct proc_cpu_times times = {0};
 	uint64_t cpu, ticks;
 
@@ -38,8 +38,6 @@ static void parse_line(const char *at, const char *end, struct proc_cpu_times *o
 		if (!take(&at, end, &ticks))
 			return;
 		times.total_ticks += ticks;
-		if (field == IDLE || field == IOWAIT)
-			times.idle_ticks += ticks;
 		if (field == STEAL)
 			times.stolen_ticks = ticks;
 	}

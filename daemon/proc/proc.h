@@ -66,7 +66,6 @@ int proc_read_cpu(pid_t pid, pid_t tid, int32_t *out);
 /* Time that a CPU has spent since boot, in ticks of sysconf(_SC_CLK_TCK). */
 struct proc_cpu_times {
 	uint64_t total_ticks; /* 0: offline, or not known */
-	uint64_t idle_ticks; /* with the time of waiting for I/O */
 	uint64_t stolen_ticks; /* that the hypervisor took */
 };
 

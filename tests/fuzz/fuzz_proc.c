@@ -54,7 +54,7 @@ static void fuzz_cpu_times(const char *text, size_t bytes)
 
 	proc_parse_cpu_times(text, bytes, times, 4);
 	for (int i = 0; i < 4; i++)
-		assert(times[i].idle_ticks <= times[i].total_ticks);
+		assert(times[i].stolen_ticks <= times[i].total_ticks);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)

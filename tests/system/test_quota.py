@@ -5,7 +5,6 @@ import contextlib
 import os
 import struct
 import subprocess
-import time
 from pathlib import Path
 
 import pytest
@@ -144,56 +143,6 @@ def test_job_moves_to_a_group(held, group, two):
     group.set_quota(None)
     job.is_on(2)
     assert job.end()["quota_cpus"] is None
-
-
-class Stat:
-    """A /proc/stat of which juggle thinks that it is the machine's: all CPUs are idle but one."""
-
-    def __init__(self, path, cpus):
-        self.path = path
-        self.busy, self.idle = dict.fromkeys(cpus, 1), dict.fromkeys(cpus, 1)
-        self.last = time.monotonic()
-        self.tick(None)
-
-    def inside(self, command):
-        """The command line that runs a command which sees it."""
-        return ["unshare", "-m", "sh", "-c", 'mount --bind %s /proc/stat && exec "$@"' % self.path, "sh",
-                *map(str, command)]
-
-    def tick(self, busy):
-        """Time goes by, in which that CPU is busy."""
-        ticks = int(100 * (time.monotonic() - self.last))
-        self.last += ticks / 100
-        for cpu in self.busy:
-            (self.busy if cpu == busy else self.idle)[cpu] += ticks
-        text = "cpu  0 0 0 0 0 0 0 0 0 0\n" + "".join(
-            "cpu%d %9d 0 0 %9d 0 0 0 0 0 0\n" % (cpu, self.busy[cpu], self.idle[cpu])
-            for cpu in self.busy)
-        with open(self.path, "r+" if self.path.exists() else "w", encoding="ascii") as file:
-            file.write(text)
-
-
-@pytest.mark.needs_root
-def test_cpus_that_others_need(held, group, two, tmp_path):
-    """Others keep the CPU busy of which the job's quota uses only half: juggle takes another."""
-    stat = Stat(tmp_path / "stat", two)
-    if helpers.run(stat.inside(["true"])).returncode != 0:
-        pytest.skip("no file can be mounted over /proc/stat")
-    group.set_quota(0.5)
-    job = held(2, "--always", wrap=lambda command: group.inside(stat.inside(command)))
-    job.is_on(1)
-
-    def used():
-        return set().union(*helpers.masks(job.ubench).values())
-    for _ in range(2):
-        first, = used()
-        other, = set(two) - {first}
-
-        def has_moved(first=first, other=other):
-            stat.tick(first)
-            return used() == {other}
-        helpers.wait_for(has_moved, "juggle makes way", job.juggle)
-    assert job.end()["balancer"] == "ended"
 
 
 def test_throttled_time(held, group):
