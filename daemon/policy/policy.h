@@ -168,6 +168,7 @@ struct policy_cpu {
 	/* What is known of its speed beforehand: */
 	double rated; /* of the fastest CPU: 1 */
 	int32_t core; /* the index of the first CPU of its core */
+	int32_t cache; /* likewise; 0 where caches don't matter */
 	uint32_t core_used; /* of such a first CPU: how many CPUs of the core have threads */
 	double stolen; /* share of its time that the hypervisor takes */
 	double potential; /* what it gave a thread alone when it was last used, or might by now */
@@ -288,9 +289,15 @@ void policy_deinit(struct policy *policy);
 /* Make room for that many rows. Returns 0, or -ENOMEM with everything as it was. */
 int policy_reserve(struct policy *policy, size_t threads);
 
-/* Speeds of the CPUs in thousandths of the fastest one's, above 0; and which of them share a core: those
- * with equal numbers. Without this call all count as equal. Call it before the first step. */
-void policy_rate(struct policy *policy, const uint32_t *speed, const int32_t *core);
+/* What is known of a CPU beforehand. CPUs with equal numbers share a core, or a last-level cache. */
+struct policy_traits {
+	uint32_t speed; /* in thousandths of the fastest one's, above 0 */
+	int32_t core, cache;
+};
+
+/* By CPU. Without this call all CPUs count as equal, each a core, and all behind one cache. Call it
+ * before the first step. */
+void policy_describe(struct policy *policy, const struct policy_traits *traits);
 
 /* Decide. The first interval has to be a member interval. The decision, and all that it points to,
  * is valid until the next call for this policy. O(threads + CPUs log CPUs), for each swap the threads of

@@ -3,7 +3,7 @@
  * CPUs of unequal speed (Section 7 of the paper leaves them to future work): how fast a CPU is for one
  * more thread, and what turns gain where speeds differ.
  *
- * Speeds are those that the caller knows beforehand (policy_rate()), less what the hypervisor takes.
+ * Speeds are those that the caller knows beforehand (policy_describe()), less what the hypervisor takes.
  * CPUs of one core share it: when all of them have threads, the core does a quarter more for each
  * CPU beyond the first, so that two of them run at 0.625 of its speed.
  */

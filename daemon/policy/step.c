@@ -36,18 +36,27 @@ int policy_init(struct policy *policy, const struct policy_params *params, const
 	return 0;
 }
 
-void policy_rate(struct policy *policy, const uint32_t *speed, const int32_t *core)
+void policy_describe(struct policy *policy, const struct policy_traits *traits)
 {
 	if (!policy->params.kind->weighs_speeds)
 		return;
+	bool shared = false;
 	for (size_t j = 0; j < policy->m; j++) {
-		size_t first = 0;
-		while (core[first] != core[j])
-			first++;
-		policy->cpu[j].core = (int32_t)first;
-		policy->cpu[j].rated = policy->cpu[j].potential = speed[j] / 1000.0;
-		policy->told |= speed[j] != speed[0];
+		size_t core = 0, cache = 0;
+		while (traits[core].core != traits[j].core)
+			core++;
+		while (traits[cache].cache != traits[j].cache)
+			cache++;
+		struct policy_cpu *cpu = &policy->cpu[j];
+		cpu->core = (int32_t)core;
+		cpu->cache = (int32_t)cache;
+		cpu->rated = cpu->potential = traits[j].speed / 1000.0;
+		policy->told |= traits[j].speed != traits[0].speed;
+		shared |= policy->cpu[cache].core != cpu->core;
 	}
+	/* Where each core has a cache of its own, all other CPUs are as far away. */
+	for (size_t j = 0; j < policy->m && !shared; j++)
+		policy->cpu[j].cache = 0;
 }
 
 void policy_deinit(struct policy *policy)

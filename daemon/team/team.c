@@ -261,23 +261,23 @@ static int init_policy(struct team *team, const struct topology_cpu *cpu, size_t
 		.start_ns = team->context->telemetry->start_ns,
 		.begin_ns = now_ns,
 		.seed = now_ns};
-	int32_t *os_cpu = calloc(count, sizeof *os_cpu), *core = calloc(count, sizeof *core);
-	uint32_t *speed = calloc(count, sizeof *speed);
+	int32_t *os_cpu = calloc(count, sizeof *os_cpu);
+	struct policy_traits *traits = calloc(count, sizeof *traits);
 	int r = -ENOMEM;
 
-	for (size_t j = 0; j < count && os_cpu != NULL && core != NULL && speed != NULL; j++) {
+	for (size_t j = 0; j < count && os_cpu != NULL && traits != NULL; j++) {
 		os_cpu[j] = cpu[j].os_cpu;
-		core[j] = cpu[j].core;
-		speed[j] = topology_speed(&cpu[j]);
+		traits[j] = (struct policy_traits){.speed = topology_speed(&cpu[j]),
+			.core = cpu[j].core,
+			.cache = cpu[j].cache};
 		r = 0;
 	}
 	if (r == 0)
 		r = policy_init(&team->policy, &params, os_cpu, count);
 	if (r == 0)
-		policy_rate(&team->policy, speed, core);
+		policy_describe(&team->policy, traits);
 	free(os_cpu);
-	free(core);
-	free(speed);
+	free(traits);
 	if (r < 0)
 		return r;
 	team->deadline_ns = now_ns + options->period_ns;

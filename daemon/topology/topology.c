@@ -17,6 +17,7 @@
 #define UNKNOWN INT32_MAX
 /* What marks a core: hwloc's number of it, or CORES + the CPU's number. */
 #define CORES CPUSET_CPUS_MAX
+#define MARKS (NODES + CPUSET_CPUS_MAX)
 #define PAUSES 10
 #define PAUSE_NS 10000000
 
@@ -97,16 +98,29 @@ static void number_domains(struct topology *topology)
 	topology->domains = (size_t)domain + 1;
 }
 
-/* Nor have cores. */
-static void number_cores(struct topology *topology)
+/* Numbers by mark, from 1. */
+struct numbers {
+	int32_t of[MARKS], count;
+};
+
+static int32_t number_of(struct numbers *numbers, int32_t mark)
 {
-	int32_t number[CORES + CPUSET_CPUS_MAX] = {0}, cores = 0; /* by mark; from 1 */
+	int32_t *number = &numbers->of[mark < MARKS ? mark : MARKS - 1];
+
+	if (*number == 0)
+		*number = ++numbers->count;
+	return *number - 1;
+}
+
+/* Nor have cores and caches. */
+static void number_parts(struct topology *topology)
+{
+	struct numbers cores = {0}, caches = {0};
 
 	for (size_t i = 0; i < topology->cpus; i++) {
-		int32_t *core = &topology->cpu[i].core;
-		if (number[*core] == 0)
-			number[*core] = ++cores;
-		*core = number[*core] - 1;
+		struct topology_cpu *cpu = &topology->cpu[i];
+		cpu->core = number_of(&cores, cpu->core);
+		cpu->cache = number_of(&caches, cpu->cache);
 	}
 }
 
@@ -237,9 +251,10 @@ int topology_init(
 		if (cpuset_has(cpus, os_cpu))
 			topology->cpu[topology->cpus++] = (struct topology_cpu){.os_cpu = os_cpu,
 				.domain = domain_of(machine, os_cpu, setup->domains),
-				.core = core_of(machine, os_cpu)};
+				.core = core_of(machine, os_cpu),
+				.cache = machine != NULL ? last_cache_of(machine, os_cpu) : 0};
 	number_domains(topology);
-	number_cores(topology);
+	number_parts(topology);
 	int r = find_speeds(topology, machine, setup);
 	if (machine != NULL)
 		hwloc_topology_destroy(machine);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* The CPUs to use: which of them form a domain, which share a core, and how fast they are. Its
+/* The CPUs to use: which of them form a domain, which share a core or a cache, and how fast they are. Its
  * source file is the only user of hwloc. */
 #ifndef JUGGLE_TOPOLOGY_H
 #define JUGGLE_TOPOLOGY_H
@@ -13,6 +13,7 @@ struct topology_cpu {
 	int32_t os_cpu;
 	int32_t domain; /* 0, 1, ... in the order of the CPUs; not the number of a NUMA node */
 	int32_t core; /* likewise; hardware threads of one core share it */
+	int32_t cache; /* likewise; the last-level cache, as for TOPOLOGY_LLC */
 	double speed; /* of a thread that has the CPU, and its core, for itself; the fastest has 1 */
 };
 

@@ -109,25 +109,32 @@ static int read_birth(struct trace_parser *p)
 	return 0;
 }
 
-/* OS_CPU:DOMAIN:CORE:SPEED. Without the latter two, CPUs are equal. */
+/* OS_CPU:DOMAIN:CORE:SPEED:CACHE. Older traces have only two of them, where CPUs are equal, or four. */
 static bool take_cpu(struct trace_parser *p, struct trace_cpu *out)
 {
 	const char *blank = memchr(p->field, ' ', (size_t)(p->stop - p->field));
 	const char *end = blank != NULL ? blank : p->stop;
 	char mark = blank != NULL ? ' ' : '\n';
-	uint64_t core, speed;
+	uint64_t core, speed, cache = 0;
+	int colons = 0;
 
 	if (!trace_take_cpu(p, ':', &out->os_cpu))
 		return false;
 	out->core = out->os_cpu;
 	out->speed = TRACE_SPEED_MAX;
-	if (memchr(p->field, ':', (size_t)(end - p->field)) == NULL)
+	out->cache = 0;
+	for (const char *at = p->field; at < end; at++)
+		colons += *at == ':';
+	if (colons == 0)
 		return trace_take_domain(p, mark, &out->domain);
 	if (!trace_take_domain(p, ':', &out->domain) ||
 		!trace_take_number(p, ':', TRACE_OS_CPU_MAX, &core) ||
-		!trace_take_number(p, mark, TRACE_SPEED_MAX, &speed) || speed == 0)
+		!trace_take_number(p, colons > 2 ? ':' : mark, TRACE_SPEED_MAX, &speed) ||
+		speed == 0 ||
+		(colons > 2 && !trace_take_number(p, mark, TRACE_OS_CPU_MAX, &cache)))
 		return false;
 	out->core = (int32_t)core;
+	out->cache = (int32_t)cache;
 	out->speed = (uint32_t)speed;
 	return true;
 }

@@ -18,6 +18,7 @@ struct trace_cpu {
 	uint32_t domain;
 	int32_t core; /* CPUs with the same share one */
 	uint32_t speed; /* 1 to TRACE_SPEED_MAX */
+	int32_t cache; /* CPUs with the same share one */
 };
 
 /* A thread in an interval. tid is above 0; times and counts are below 2^62. The parser does not

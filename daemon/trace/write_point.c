@@ -8,8 +8,9 @@ void trace_cpus(struct trace *trace, uint64_t now_ns, const struct topology *top
 	trace_begin(trace);
 	trace_print(trace, "cpus %llu", (number)now_ns);
 	for (size_t i = 0; i < topology->cpus; i++)
-		trace_print(trace, " %d:%d:%d:%u", topology->cpu[i].os_cpu, topology->cpu[i].domain,
-			topology->cpu[i].core, topology_speed(&topology->cpu[i]));
+		trace_print(trace, " %d:%d:%d:%u:%d", topology->cpu[i].os_cpu,
+			topology->cpu[i].domain, topology->cpu[i].core,
+			topology_speed(&topology->cpu[i]), topology->cpu[i].cache);
 	trace_print(trace, "\n");
 	trace_end(trace);
 }

@@ -14,8 +14,7 @@ int replay_domain_init(struct replay_domain *domain, const struct trace_file *tr
 	const struct trace_team *team, const struct policy_params *params)
 {
 	int32_t *os_cpu = calloc(team->cpus + 1, sizeof(*os_cpu));
-	int32_t *core = calloc(team->cpus + 1, sizeof(*core));
-	uint32_t *speed = calloc(team->cpus + 1, sizeof(*speed));
+	struct policy_traits *traits = calloc(team->cpus + 1, sizeof(*traits));
 	size_t m = 0;
 	int r = 0;
 
@@ -26,7 +25,7 @@ int replay_domain_init(struct replay_domain *domain, const struct trace_file *tr
 		.neighbours = calloc(team->cpus + 1, sizeof(*domain->neighbours)),
 		.stolen = calloc(team->cpus + 1, sizeof(*domain->stolen)),
 		.ticked = calloc(team->cpus + 1, sizeof(*domain->ticked))};
-	if (os_cpu == NULL || core == NULL || speed == NULL || domain->cpu == NULL ||
+	if (os_cpu == NULL || traits == NULL || domain->cpu == NULL ||
 		domain->load == NULL || domain->neighbours == NULL || domain->stolen == NULL ||
 		domain->ticked == NULL)
 		r = -ENOMEM;
@@ -37,18 +36,17 @@ int replay_domain_init(struct replay_domain *domain, const struct trace_file *tr
 		if (cpu->domain != team->domain)
 			continue;
 		domain->cpu[m] = team->first_cpu + i;
-		core[m] = cpu->core;
-		speed[m] = cpu->speed;
+		traits[m] = (struct policy_traits){
+			.speed = cpu->speed, .core = cpu->core, .cache = cpu->cache};
 		os_cpu[m++] = cpu->os_cpu;
 	}
 	/* Without CPUs there is nothing to decide. */
 	if (r == 0 && m > 0)
 		r = policy_init(&domain->policy, params, os_cpu, m);
 	if (r == 0 && m > 0)
-		policy_rate(&domain->policy, speed, core);
+		policy_describe(&domain->policy, traits);
 	free(os_cpu);
-	free(core);
-	free(speed);
+	free(traits);
 	return r;
 }
 

@@ -101,6 +101,7 @@ static void init_cpus(struct threads_sim *sim)
 		const struct threads_cpu *cpu = &sim->params.cpu[j];
 		sim->cpu[j] = (struct sim_cpu){.speed = cpu->speed,
 			.domain = cpu->domain,
+			.cache = cpu->cache,
 			.load = cpu->load,
 			.loads = cpu->loads,
 			.free = 1,
@@ -315,6 +316,7 @@ void threads_get(const struct threads_sim *sim, struct threads_result *result)
 	*result = (struct threads_result){.time_ns = (uint64_t)(sim->now + 0.5),
 		.points = sim->points,
 		.migrations = sim->migrations,
+		.across = sim->across,
 		.regime_changes = regime_changes,
 		.balanced = sim->now > 0 ? balanced / sim->now : 0,
 		.busy = sim->now > 0 ? used / (sim->now * sim->m) : 0,

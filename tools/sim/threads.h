@@ -39,6 +39,7 @@ struct threads_load {
 struct threads_cpu {
 	double speed; /* work done per ns: usually 1, > 0 */
 	uint32_t domain; /* below params.domains; each domain has a CPU */
+	int32_t cache; /* CPUs with the same number share one */
 	const struct threads_load *load; /* by time; none before the first. Not owned. */
 	size_t loads;
 };
@@ -56,6 +57,7 @@ struct threads_params {
 	uint64_t slice_ns; /* 0: infinitely fine */
 	uint64_t tick_ns; /* the largest age of samples of running threads; 0: exact */
 	uint64_t migration_ns; /* CPU time that a thread loses when it is moved */
+	uint64_t cache_ns; /* and this much more when it is moved to another cache */
 	uint64_t pull_ns; /* it spreads threads at most that long after some block; 0: at once */
 	/* Mean time until it moves a thread to a CPU that has fewer, be it only by one. 0: never. */
 	uint64_t stray_ns;
@@ -72,7 +74,7 @@ struct threads_params {
 	bool joint; /* one pool instead of domains */
 	/* For policies: */
 	bool by_work; /* the policy sees the work done, as by counting instructions (perf) */
-	bool untold; /* the policy does not know the speeds of the CPUs */
+	bool untold; /* the policy does not know the speeds and caches of the CPUs */
 	bool period_auto; /* the policy chooses its period; period_ns is the shortest */
 	bool always; /* as juggle --always */
 	bool idle_auto; /* as --idle auto: threads that sleep for long are idle; false: none is */
@@ -83,6 +85,7 @@ struct threads_params {
 struct threads_result {
 	uint64_t time_ns; /* when the last thread has completed the last phase */
 	uint64_t points, migrations;
+	uint64_t across; /* migrations from one cache to another */
 	uint64_t regime_changes;
 	double balanced; /* share of the time in which a policy had placed the threads */
 	double busy; /* share of the CPUs' time spent on the program's work, without waiting */

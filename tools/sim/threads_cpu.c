@@ -260,6 +260,10 @@ void cpu_move(struct threads_sim *sim, uint32_t index, uint32_t to)
 	thread->left_run = thread->run;
 	thread->wait_shown = thread->wait;
 	thread->debt += (double)sim->params.migration_ns;
+	if (from->cache != sim->cpu[to].cache) {
+		thread->debt += (double)sim->params.cache_ns;
+		sim->across++;
+	}
 	thread->migrations++;
 	sim->migrations++;
 	cpu_add(sim, to, index);

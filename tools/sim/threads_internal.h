@@ -37,6 +37,7 @@ struct sim_thread {
 struct sim_cpu {
 	double speed;
 	uint32_t domain, place; /* place: its index in its pool */
+	int32_t cache;
 	const struct threads_load *load;
 	size_t loads, load_at; /* the next one */
 	double free; /* share that other work leaves */
@@ -79,7 +80,7 @@ struct threads_sim {
 	bool ended, unsettled; /* reactive: a thread blocked or woke */
 	double pull, stray; /* when the kernel acts next; INFINITY: not */
 	struct jitter period_jitter, work_jitter, kernel_jitter;
-	uint64_t points, migrations;
+	uint64_t points, migrations, across;
 	double lag, lag_sum;
 };
 

@@ -9,27 +9,26 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Tell the policy how fast its CPUs are. Each is a core. Returns 0 or -ENOMEM. */
-static int tell_speeds(const struct threads_sim *sim, struct sim_pool *pool)
+/* Tell the policy how fast its CPUs are, and which of them share a cache. Each is a core. Returns 0 or
+ * -ENOMEM. */
+static int describe_cpus(const struct threads_sim *sim, struct sim_pool *pool)
 {
-	uint32_t *speed = calloc(pool->m, sizeof *speed);
-	int32_t *core = calloc(pool->m, sizeof *core);
+	struct policy_traits *traits = calloc(pool->m, sizeof *traits);
 	double most = 0;
 
-	if (speed == NULL || core == NULL) {
-		free(speed);
-		free(core);
+	if (traits == NULL)
 		return -ENOMEM;
-	}
 	for (uint32_t j = 0; j < sim->m; j++)
 		most = fmax(most, sim->cpu[j].speed);
 	for (uint32_t j = 0; j < pool->m; j++) {
-		speed[j] = (uint32_t)fmax(1, round(1000 * sim->cpu[pool->cpu[j]].speed / most));
-		core[j] = (int32_t)j;
+		const struct sim_cpu *cpu = &sim->cpu[pool->cpu[j]];
+		traits[j] = (struct policy_traits){
+			.speed = (uint32_t)fmax(1, round(1000 * cpu->speed / most)),
+			.core = (int32_t)j,
+			.cache = cpu->cache};
 	}
-	policy_rate(&pool->policy, speed, core);
-	free(speed);
-	free(core);
+	policy_describe(&pool->policy, traits);
+	free(traits);
 	return 0;
 }
 
@@ -58,7 +57,7 @@ int pool_policy_init(struct threads_sim *sim, struct sim_pool *pool)
 	}
 	free(number);
 	if (r == 0 && !params->untold)
-		r = tell_speeds(sim, pool);
+		r = describe_cpus(sim, pool);
 	if (r == 0)
 		r = policy_reserve(&pool->policy, pool->n);
 	/* All threads are there from the start, and known to compute. */

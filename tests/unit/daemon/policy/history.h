@@ -12,7 +12,7 @@
 struct history {
 	struct machine machine;
 	uint64_t seed;
-	bool unequal; /* CPUs differ in speed, or share cores, or a hypervisor takes some of them */
+	bool unequal; /* CPUs differ in speed, or share cores or caches, or a hypervisor takes some of them */
 	bool asleep[ROWS_MAX];
 	bool stands[CPUS_MAX]; /* others have taken the CPU */
 	bool were_taken[CPUS_MAX]; /* the policy knew that before the step */
@@ -56,11 +56,12 @@ static inline void history_begin(struct history *h, uint64_t seed)
 	params.seed = random_word(&h->seed) >> 2;
 	machine_init(&h->machine, &params, (uint32_t)random_int(&h->seed, 1, CPUS_MAX));
 	h->machine.may_hand_over = chance(h, 2);
-	for (size_t j = 0; j < h->machine.policy.m && h->unequal; j++) {
-		h->machine.speed[j] = (uint32_t)random_int(&h->seed, 1, 4) * 250;
-		h->machine.core[j] = (int32_t)random_int(&h->seed, 0, (int64_t)j);
-	}
-	policy_rate(&h->machine.policy, h->machine.speed, h->machine.core);
+	for (size_t j = 0; j < h->machine.policy.m && h->unequal; j++)
+		h->machine.traits[j] = (struct policy_traits){
+			.speed = (uint32_t)random_int(&h->seed, 1, 4) * 250,
+			.core = (int32_t)random_int(&h->seed, 0, (int64_t)j),
+			.cache = (int32_t)random_int(&h->seed, 0, 3)};
+	policy_describe(&h->machine.policy, h->machine.traits);
 }
 
 static inline void history_end(struct history *h)

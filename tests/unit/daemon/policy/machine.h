@@ -28,8 +28,8 @@ struct machine {
 	uint64_t now_ns;
 	bool may_hand_over;
 	uint32_t ticked[CPUS_MAX];
-	uint32_t speed[CPUS_MAX], stolen[CPUS_MAX]; /* in thousandths */
-	int32_t core[CPUS_MAX];
+	uint32_t stolen[CPUS_MAX]; /* in thousandths */
+	struct policy_traits traits[CPUS_MAX];
 	uint64_t cost_ns; /* of each interval */
 };
 
@@ -54,8 +54,7 @@ static inline void machine_init(
 	memset(machine, 0, sizeof *machine);
 	for (uint32_t j = 0; j < cpus; j++) {
 		os_cpu[j] = (int32_t)(100 + j);
-		machine->speed[j] = 1000;
-		machine->core[j] = (int32_t)j;
+		machine->traits[j] = (struct policy_traits){.speed = 1000, .core = (int32_t)j};
 	}
 	assert_int_equal(policy_init(&machine->policy, params, os_cpu, cpus), 0);
 	assert_int_equal(policy_reserve(&machine->policy, ROWS_MAX), 0);

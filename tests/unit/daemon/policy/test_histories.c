@@ -161,7 +161,7 @@ static void begin_twin(struct policy *twin, const struct machine *machine)
 	for (size_t j = 0; j < policy->m; j++)
 		os_cpu[j] = policy->cpu[j].os_cpu;
 	assert_int_equal(policy_init(twin, &policy->params, os_cpu, policy->m), 0);
-	policy_rate(twin, machine->speed, machine->core);
+	policy_describe(twin, machine->traits);
 	assert_int_equal(policy_reserve(twin, ROWS_MAX), 0);
 }
 

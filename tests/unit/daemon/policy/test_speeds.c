@@ -167,8 +167,8 @@ static void begin_pair(struct machine *machine, const struct policy_kind *kind, 
 	struct policy_params params = defaults(kind);
 
 	machine_init(machine, &params, 2);
-	machine->speed[1] = second;
-	policy_rate(&machine->policy, machine->speed, machine->core);
+	machine->traits[1].speed = second;
+	policy_describe(&machine->policy, machine->traits);
 	add(machine, POLICY_RULE_COMPUTE);
 	add(machine, POLICY_RULE_COMPUTE);
 }
@@ -236,8 +236,8 @@ static void test_fewer_threads(void **unused)
 		struct policy_params params = defaults(&policy_kind_juggle);
 		struct machine machine;
 		machine_init(&machine, &params, 4);
-		machine.speed[0] = machine.speed[2] = 500;
-		policy_rate(&machine.policy, machine.speed, machine.core);
+		machine.traits[0].speed = machine.traits[2].speed = 500;
+		policy_describe(&machine.policy, machine.traits);
 		for (size_t i = 0; i < n; i++)
 			add(&machine, POLICY_RULE_COMPUTE);
 		while (machine.now_ns < params.begin_ns + 400 * MS) {

@@ -169,6 +169,8 @@ static void test_epyc(void **state)
 		assert_int_equal(m.topology.cpu[i].domain, i / 4);
 	look(&m, "0-15", (struct topology_setup){0});
 	assert_int_equal(m.topology.domains, 1);
+	for (int i = 0; i < 16; i++)
+		assert_int_equal(m.topology.cpu[i].cache, i % 8 / 2);
 	deinit(&m);
 }
 

@@ -173,6 +173,39 @@ static void test_cores(void **state)
 		(int32_t[]){0, 0, 1, 2, 2}, (int[]){0, 2, 4, 5, 7}, 5);
 }
 
+/* The last-level caches of these CPUs, whatever the domains. */
+static void assert_caches(const char *machine, const int32_t *cache, const int *cpu, size_t count)
+{
+	struct topology topology;
+	struct cpuset mask = mask_of(cpu, count);
+
+	for (enum topology_domains mode = 0; topology_domains_names[mode] != NULL; mode++) {
+		setenv("HWLOC_SYNTHETIC", machine, 1);
+		assert_int_equal(
+			topology_init(&topology, &mask, &(struct topology_setup){.domains = mode}),
+			0);
+		unsetenv("HWLOC_SYNTHETIC");
+		assert_int_equal(topology.cpus, count);
+		for (size_t i = 0; i < count; i++) {
+			assert_int_equal(topology.cpu[i].os_cpu, cpu[i]);
+			assert_int_equal(topology.cpu[i].cache, cache[i]);
+		}
+		topology_deinit(&topology);
+	}
+}
+
+static void test_cache_of_each(void **state)
+{
+	(void)state;
+	assert_caches(
+		"node:1 l3:2 l2:2 core:1 pu:1", (int32_t[]){0, 0, 1, 1}, (int[]){0, 1, 2, 3}, 4);
+	assert_caches("node:1 l3:4 core:2 pu:1", (int32_t[]){0, 1, 1}, (int[]){3, 6, 7}, 3);
+	/* Where none is known, the CPUs of a node count as behind one; so do CPUs that hwloc does
+	 * not know. */
+	assert_caches("node:2 core:2 pu:1", (int32_t[]){0, 0, 1, 1}, (int[]){0, 1, 2, 3}, 4);
+	assert_caches("node:1 core:2 pu:1", (int32_t[]){0, 0, 1, 1}, (int[]){0, 1, 100, 8191}, 4);
+}
+
 /* CPUs that hwloc does not know form the last domain. */
 static void test_unknown(void **state)
 {
@@ -291,6 +324,7 @@ int main(void)
 		cmocka_unit_test(test_joint),
 		cmocka_unit_test(test_caches),
 		cmocka_unit_test(test_cores),
+		cmocka_unit_test(test_cache_of_each),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_no_answer),
 		cmocka_unit_test(test_this_machine),

@@ -418,6 +418,9 @@ static void test_damage(void **state)
 	assert_refused("cpus 1\n", 2, "a damaged cpus record");
 	assert_refused("cpus 1 2\n", 2, "a damaged cpus record");
 	assert_refused("cpus 1 2:3:4\n", 2, "a damaged cpus record");
+	assert_refused("cpus 1 2:3:4:5:\n", 2, "a damaged cpus record");
+	assert_refused("cpus 1 2:3:4:5:65536\n", 2, "a damaged cpus record");
+	assert_refused("cpus 1 2:3:4:5:6:7\n", 2, "a damaged cpus record");
 	assert_refused("cpus 1 65536:0\n", 2, "a damaged cpus record");
 	assert_refused("cpus 1 0:1024\n", 2, "a damaged cpus record");
 	assert_refused("team 1 0 1 2\n", 2, "a damaged team record");

@@ -79,8 +79,9 @@ static void write_beginning(struct file *file, const struct machine *machine)
 				.os_cpu = d == policy->params.domain ? policy->cpu[j].os_cpu
 								     : (int32_t)(1000 * d + j),
 				.domain = (int32_t)d,
-				.core = machine->core[j],
-				.speed = machine->speed[j] / 1000.0};
+				.core = machine->traits[j].core,
+				.speed = machine->traits[j].speed / 1000.0,
+				.cache = machine->traits[j].cache};
 	trace_cpus(file->trace, policy->params.begin_ns, &topology);
 	trace_team(file->trace, policy);
 }
@@ -100,7 +101,7 @@ static void restart(struct history *h, struct file *file)
 	params.seed = random_word(&h->seed) >> 2;
 	policy_deinit(&machine->policy);
 	assert_int_equal(policy_init(&machine->policy, &params, os_cpu, m), 0);
-	policy_rate(&machine->policy, machine->speed, machine->core);
+	policy_describe(&machine->policy, machine->traits);
 	assert_int_equal(policy_reserve(&machine->policy, ROWS_MAX), 0);
 	for (size_t i = 0; i < machine->n; i++)
 		machine->sight[i].cpu = POLICY_NO_CPU;
