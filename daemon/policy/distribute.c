@@ -22,22 +22,35 @@ void policy_count(struct policy_thread *threads, size_t n, struct policy_cpu *cp
 {
 	for (size_t j = 0; j < m; j++) {
 		cpus[j].threads = cpus[j].core_used = 0;
+		cpus[j].cache_cpus = cpus[j].cache_threads = 0;
 		cpus[j].first = POLICY_NO_ROW;
 	}
+	for (size_t j = 0; j < m; j++)
+		cpus[cpus[j].cache].cache_cpus++;
 	for (size_t i = n; i-- > 0;)
 		if (threads[i].cpu != POLICY_NO_CPU)
 			add(threads, i, cpus, (size_t)threads[i].cpu);
 }
 
-/* Does a CPU have fewer threads than another, or as many, and more room for one? CPUs that were taken
- * count as the fullest. */
+/* Do fewer threads share its cache, for the number of its CPUs? */
+static bool emptier_cache(const struct policy_cpu *cpus, size_t j, size_t than)
+{
+	const struct policy_cpu *one = &cpus[cpus[j].cache], *other = &cpus[cpus[than].cache];
+
+	return (uint64_t)one->cache_threads * other->cache_cpus <
+	       (uint64_t)other->cache_threads * one->cache_cpus;
+}
+
+/* Does a CPU have fewer threads than another, or as many and more room for one, or as much and an emptier
+ * cache? CPUs that were taken count as the fullest. */
 static bool emptier(const struct policy_cpu *cpus, size_t j, size_t than)
 {
 	if (cpus[j].taken != cpus[than].taken)
 		return cpus[than].taken;
-	return cpus[j].threads != cpus[than].threads
-		       ? cpus[j].threads < cpus[than].threads
-		       : policy_room(cpus, j) > policy_room(cpus, than);
+	if (cpus[j].threads != cpus[than].threads)
+		return cpus[j].threads < cpus[than].threads;
+	double room = policy_room(cpus, j), other = policy_room(cpus, than);
+	return room != other ? room > other : emptier_cache(cpus, j, than);
 }
 
 static size_t emptiest(const struct policy_cpu *cpus, size_t m)

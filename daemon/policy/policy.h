@@ -170,6 +170,8 @@ struct policy_cpu {
 	int32_t core; /* the index of the first CPU of its core */
 	int32_t cache; /* likewise; 0 where caches don't matter */
 	uint32_t core_used; /* of such a first CPU: how many CPUs of the core have threads */
+	/* Of the first CPU of a cache: how many CPUs share it, and how many threads these have. */
+	uint32_t cache_cpus, cache_threads;
 	double stolen; /* share of its time that the hypervisor takes */
 	double potential; /* what it gave a thread alone when it was last used, or might by now */
 	/* Decided: it needs a ticker. Threads that spin there take turns more often then; and it shows
@@ -301,7 +303,7 @@ void policy_describe(struct policy *policy, const struct policy_traits *traits);
 
 /* Decide. The first interval has to be a member interval. The decision, and all that it points to,
  * is valid until the next call for this policy. O(threads + CPUs log CPUs), for each swap the threads of
- * two CPUs, and CPUs for each thread that is placed. */
+ * two CPUs (with several caches, of all), and CPUs for each thread that is placed. */
 const struct policy_decision *policy_step(
 	struct policy *policy, const struct policy_observation *observation);
 

@@ -47,12 +47,14 @@ double policy_room(const struct policy_cpu *cpus, size_t j)
 
 void policy_occupy(struct policy_cpu *cpus, size_t j)
 {
+	cpus[cpus[j].cache].cache_threads++;
 	if (cpus[j].threads++ == 0)
 		cpus[cpus[j].core].core_used++;
 }
 
 void policy_vacate(struct policy_cpu *cpus, size_t j)
 {
+	cpus[cpus[j].cache].cache_threads--;
 	if (--cpus[j].threads == 0)
 		cpus[cpus[j].core].core_used--;
 }

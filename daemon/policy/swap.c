@@ -12,6 +12,9 @@
 #include "daemon/policy/speeds.h"
 
 #define NEAR 5 /* speed margins */
+/* A swap behind one cache has to make up for this part of the difference in progress that the swap whose turn
+ * it is would. Less keeps more threads behind their caches, and lets them get further apart. Simulated. */
+#define NEARBY 0.85
 #define BELIEVED_PERIODS 4 /* fewer don't show what a CPU gives that was promised more, or less */
 #define FORGET_NS 1e9 /* what disturbed a CPU that is not used is forgotten over that long */
 
@@ -252,6 +255,44 @@ static bool any_slots(const struct policy_cpu *cpus, const uint32_t *fast, size_
 	return false;
 }
 
+/* Would a swap of these two CPUs make up for that difference in progress, nearly? */
+static bool swaps_enough(const struct policy_thread *threads, const struct policy_cpu *slow,
+	const struct policy_cpu *fast, double difference_ns)
+{
+	int32_t behind = pick_thread(threads, slow, true),
+		ahead = pick_thread(threads, fast, false);
+
+	return behind != POLICY_NO_ROW && fast->fast_slots > 0 &&
+	       (double)(threads[ahead].progress_ns - threads[behind].progress_ns) >=
+		       NEARBY * difference_ns;
+}
+
+/* Where the two CPUs whose turn it is don't share a cache: another pair that has one of them, does, and
+ * does as well, nearly. */
+static void prefer_nearby(const struct policy_thread *threads, const struct policy_cpu *cpus,
+	const uint32_t *slow, size_t slow_count, const uint32_t *fast, size_t fast_count, size_t *s,
+	size_t *f)
+{
+	const struct policy_cpu *slower = &cpus[slow[*s]], *faster = &cpus[fast[*f]];
+
+	if (slower->cache == faster->cache)
+		return;
+	double difference_ns = (double)(threads[pick_thread(threads, faster, false)].progress_ns -
+					threads[pick_thread(threads, slower, true)].progress_ns);
+	for (size_t k = 0; k < fast_count; k++)
+		if (cpus[fast[k]].cache == slower->cache &&
+			swaps_enough(threads, slower, &cpus[fast[k]], difference_ns)) {
+			*f = k;
+			return;
+		}
+	for (size_t k = 0; k < slow_count; k++)
+		if (cpus[slow[k]].cache == faster->cache &&
+			swaps_enough(threads, &cpus[slow[k]], faster, difference_ns)) {
+			*s = k;
+			return;
+		}
+}
+
 size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order)
 {
@@ -287,13 +328,17 @@ size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
 			}
 			continue;
 		}
-		int32_t ahead = pick_thread(threads, &cpus[fast[f]], false);
-		move_thread(&threads[behind], fast[f]);
-		move_thread(&threads[ahead], slow[s]);
-		cpus[fast[f]].fast_slots--;
+		size_t a = s, b = f;
+		if (!params->to_the_letter)
+			prefer_nearby(threads, cpus, slow, slow_count, fast, fast_count, &a, &b);
+		behind = pick_thread(threads, &cpus[slow[a]], true);
+		int32_t ahead = pick_thread(threads, &cpus[fast[b]], false);
+		move_thread(&threads[behind], fast[b]);
+		move_thread(&threads[ahead], slow[a]);
+		cpus[fast[b]].fast_slots--;
 		count += 2;
-		s++;
-		f++;
+		s += a == s;
+		f += b == f;
 	}
 	return count;
 }

@@ -38,9 +38,11 @@ static inline struct policy_swap_params policy_swap_defaults(int64_t margin_ns, 
  *
  * elapsed_ns is the length of the period that gain_ns, run_ns and wait_ns cover. order is scratch
  * for 2 * m indices. Threads without a CPU are left alone. Sets threads[].cpu. Returns the number
- * of threads that move (always even). O(n + m log m), and for each swap the threads of two CPUs.
+ * of threads that move (always even). O(n + m log m), and for each swap the threads of two CPUs; with
+ * several caches, of all.
  *
  * Beyond the paper:
+ * - Of CPUs with several last-level caches, two that share one are preferred where they do nearly as well.
  * - Where few of many CPUs are slow, the others are hardly faster than the mean, and their threads
  *   hardly ahead of it. So the margins shrink there.
  * - Threads that sleep while their CPU stands still count as ahead, those that starve as behind.

@@ -263,8 +263,8 @@ static void test_unused_cpu_beside_other_work(void **unused)
 	(void)unused;
 
 	machine_init(&machine, &params, 3);
-	machine.speed[2] = 800;
-	policy_rate(&machine.policy, machine.speed, machine.core);
+	machine.traits[2].speed = 800;
+	policy_describe(&machine.policy, machine.traits);
 	for (size_t i = 0; i < 2; i++)
 		add(&machine, POLICY_RULE_COMPUTE);
 	while (machine.now_ns < params.begin_ns + 4000 * MS) {
