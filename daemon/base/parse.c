@@ -216,8 +216,8 @@ int parse_speeds(const char *text, size_t max, double *out, size_t *count)
 
 	for (const char *at = text; at != NULL;) {
 		size_t length = strcspn(at, ",");
-		int64_t copies;
-		double speed;
+		int64_t copies = 1;
+		double speed = 0;
 		int rc = parse_speed(at, length, &copies, &speed);
 		if (rc < 0)
 			return rc;
