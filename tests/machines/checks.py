@@ -57,13 +57,15 @@ def starts(seen):
 
 
 @check(r"""
-for mode in split joint; do juggle --domains $mode --report $mode true; done
+for mode in split joint llc; do juggle --domains $mode --report $mode true; done
 """)
 def domains(seen):
     split, joint = seen.json("split")["domains"], seen.json("joint")["domains"]
     assert split == seen.machine.domains, split
     assert joint == [seen.machine.cpus], joint
-    return "/".join(str(len(cpus)) for cpus in split) + " CPUs"
+    caches = seen.json("llc")["domains"]
+    assert caches == (seen.machine.caches or caches) and sorted(sum(caches, [])) == seen.machine.cpus, caches
+    return "/".join(str(len(cpus)) for cpus in split) + " CPUs, %d caches" % len(caches)
 
 
 # The second command records the machine in the format of tests/fixtures/doctor.
