@@ -105,23 +105,15 @@ static json_t *cpu_list(const struct telemetry *t, uint32_t cpus)
 }
 
 /* What is published of each CPU in thousandths. */
-static json_t *speed_list(const struct telemetry *t, uint32_t cpus)
+static json_t *share_list(const struct telemetry *t, uint32_t cpus, bool stolen)
 {
 	const struct telemetry_cpu *cpu = telemetry_cpus(t);
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < cpus; i++)
-		json_array_append_new(list, json_real(telemetry_get32(&cpu[i].speed) * 1e-3));
-	return list;
-}
-
-static json_t *stolen_list(const struct telemetry *t, uint32_t cpus)
-{
-	const struct telemetry_cpu *cpu = telemetry_cpus(t);
-	json_t *list = json_array();
-
-	for (uint32_t i = 0; i < cpus; i++)
-		json_array_append_new(list, json_real(telemetry_get32(&cpu[i].stolen) * 1e-3));
+	for (uint32_t i = 0; i < cpus; i++) {
+		const _Atomic uint32_t *share = stolen ? &cpu[i].stolen : &cpu[i].speed;
+		json_array_append_new(list, json_real(telemetry_get32(share) * 1e-3));
+	}
 	return list;
 }
 
@@ -237,8 +229,8 @@ json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_
 {
 	uint32_t cpus = at_most(&t->cpus, TELEMETRY_CPUS);
 	json_t *report = build(t, exit_status, elapsed_s);
-	json_t *speeds = json_pack("{s:o, s:s, s:o}", "cpu_speeds", speed_list(t, cpus),
-		"speeds_from", t->speeds, "stolen", stolen_list(t, cpus));
+	json_t *speeds = json_pack("{s:o, s:s, s:o}", "cpu_speeds", share_list(t, cpus, false),
+		"speeds_from", t->speeds, "stolen", share_list(t, cpus, true));
 
 	json_object_update(report, speeds);
 	json_decref(speeds);
