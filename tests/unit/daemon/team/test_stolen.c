@@ -36,6 +36,15 @@ static void test_share(void **unused)
 	look(&times, 40, 40);
 	assert_true(stolen.any);
 	assert_in_range(stolen_of(&stolen, 3), 380, 400);
+	/* Nor do small changes show: policies would plan anew each time. */
+	int changes = 0;
+	for (int k = 0; k < 20; k++) {
+		uint32_t before = stolen_of(&stolen, 3);
+		look(&times, 1, k % 2 == 0 ? 38 : 42);
+		changes += stolen_of(&stolen, 3) != before;
+	}
+	assert_in_range(changes, 0, 1);
+	look(&times, 20, 40);
 	/* One look is little evidence. */
 	look(&times, 1, 0);
 	assert_in_range(stolen_of(&stolen, 3), 280, 320);
