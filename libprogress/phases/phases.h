@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * The table of phases: where the threads of a job wait for each other. libphases, a guest in the
+ * job's processes, writes it; juggle and others read it.
+ *
+ * juggle makes one table for its job, a memfd sealed against shrinking, and tells the job in
+ * PHASES_ENVIRONMENT where it is. Without juggle each process makes its own, and whoever attaches to
+ * the process finds it among its descriptors. A table has no name, so that nothing is left behind
+ * when processes crash, fork or execute another program.
+ *
+ * It is a wire format: fixed widths, offsets pinned below. Each thread has a row and alone writes
+ * it. Readers trust nothing in it: they check numbers against the capacities that they know
+ * themselves, use a row only for a thread that they know, and take all times as hints.
+ */
+#ifndef JUGGLE_PHASES_H
+#define JUGGLE_PHASES_H
+
+#include <assert.h>
+#include <stdalign.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define PHASES_MAGIC UINT64_C(0x00736573616870) /* "phases", little endian */
+#define PHASES_VERSION 1
+#define PHASES_ROWS 16384
+#define PHASES_SITES 1024
+#define PHASES_ENVIRONMENT "JUGGLE_PHASES" /* a path, as /proc/4711/fd/5 */
+#define PHASES_MEMFD "juggle-phases" /* the name of the memfd */
+
+enum { /* what has been seen in the job: struct phases_header, sources */
+	PHASES_OMPT = 1, /* OpenMP: LLVM's, Intel's and AMD's runtimes */
+	PHASES_GOMP = 2, /* OpenMP: libgomp */
+	PHASES_MPI = 4,
+	PHASES_PTHREAD = 8, /* pthread_barrier_wait() */
+};
+
+enum { /* struct phases_row, flags */
+	/* Its process has run explicit tasks, perhaps while it waited: waits don't show progress. */
+	PHASES_TASKS = 1,
+};
+
+/* A thread. It works, arrives somewhere and waits, departs and works again. */
+struct phases_row {
+	/* 0: the row is free. Taken by compare-and-swap from 0 to the thread's tid; set to 0 by the
+	 * thread at its end, or by juggle when the thread is gone. */
+	alignas(64) _Atomic uint32_t tid;
+	_Atomic uint32_t pid; /* written after tid: until then the row is not used */
+	_Atomic uint64_t arrivals; /* all */
+	/* The other fields tell of waits that were measured: all, unless the thread has departed only
+	 * microseconds before. Then the clocks would cost too much, and only `arrivals` counts. */
+	_Atomic uint64_t turns; /* measured arrivals and departures: odd while it waits */
+	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC at the last turn */
+	_Atomic uint64_t waited_ns; /* elapsed in waits that have ended */
+	_Atomic uint64_t waited_cpu_ns; /* the thread's CPU time in them */
+	_Atomic uint64_t arrived_cpu_ns; /* its CPU time at the last measured arrival */
+	_Atomic uint32_t site; /* where it waits, or last did: an index */
+	_Atomic uint32_t flags;
+};
+
+/* A place in the program where threads wait. Sites of equal names in several processes are one. */
+struct phases_site {
+	_Atomic uint64_t address; /* 0: free. Taken by compare-and-swap */
+	_Atomic uint32_t pid; /* address and name are in this process */
+	_Atomic uint32_t named; /* 1: name is complete */
+	_Atomic uint64_t waits; /* measured */
+	_Atomic uint64_t waited_ns;
+	/* What waits, and where: "MPI_Allreduce in step+0x12e", "barrier in a.out+0x1204".
+	 * Terminated. */
+	char name[96];
+};
+
+struct phases_header {
+	/* Set at creation: */
+	uint64_t magic;
+	uint32_t version;
+	uint32_t header_bytes;
+	uint64_t size_bytes; /* of the file */
+	uint32_t rows, sites; /* capacities */
+	uint32_t row_bytes, site_bytes;
+	/* Live: */
+	alignas(64) _Atomic uint32_t rows_used; /* ever; no row from here on has been taken */
+	_Atomic uint32_t changes; /* counted up when a row is taken */
+	_Atomic uint32_t sources; /* a sum of PHASES_ constants */
+	_Atomic uint32_t sites_used; /* ever */
+};
+
+/* Site 0 stands for all for which there was no room. */
+struct phases_table {
+	struct phases_header header;
+	struct phases_row row[PHASES_ROWS];
+	struct phases_site site[PHASES_SITES];
+};
+
+static_assert(sizeof(struct phases_row) == 64, "layout");
+static_assert(offsetof(struct phases_row, turns) == 16, "layout");
+static_assert(offsetof(struct phases_row, site) == 56, "layout");
+static_assert(sizeof(struct phases_site) == 128, "layout");
+static_assert(offsetof(struct phases_site, name) == 32, "layout");
+static_assert(offsetof(struct phases_header, rows_used) == 64, "layout");
+static_assert(sizeof(struct phases_header) == 128, "layout");
+static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared by processes");
+
+#endif
