@@ -52,8 +52,8 @@ struct phases_row {
 	_Atomic uint64_t turns; /* measured arrivals and departures: odd while it waits */
 	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC at the last turn */
 	_Atomic uint64_t waited_ns; /* elapsed in waits that have ended */
-	_Atomic uint64_t waited_cpu_ns; /* the thread's CPU time in them */
-	_Atomic uint64_t arrived_cpu_ns; /* its CPU time at the last measured arrival */
+	_Atomic uint64_t turn_cpu_ns; /* CPU time of the thread at the last turn */
+	_Atomic uint64_t useful_ns; /* the part of it outside waits, at the last turn */
 	_Atomic uint32_t site; /* where it waits, or last did: an index */
 	_Atomic uint32_t flags;
 };
