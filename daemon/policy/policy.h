@@ -65,6 +65,7 @@ enum policy_news {
 	POLICY_UPDATES = 4, /* updates; only workers of libprogress have them */
 	POLICY_END = 8, /* the thread has ended; observed, never asked for */
 	POLICY_STATE = 16, /* runnable */
+	POLICY_PHASES = 32, /* arrivals, useful_ns, done_ns, waits; only where runtimes tell them */
 };
 
 /* What the user's options say of a thread. */
@@ -98,6 +99,10 @@ struct policy_sight {
 	uint64_t sleeps; /* times it went to sleep */
 	uint64_t updates; /* that it made of subdomains */
 	bool runnable; /* it runs or waits for a CPU, now */
+	uint64_t arrivals; /* at barriers and wherever else it waits for others */
+	uint64_t useful_ns; /* time on a CPU outside these waits */
+	uint64_t done_ns; /* the part of it since the last of them */
+	bool waits; /* now */
 };
 
 /* A domain's compute threads (those handed over to it included) and CPUs. */

@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 #define TELEMETRY_MAGIC UINT64_C(0x656c6767756a0a01) /* "juggle" between two marks */
-#define TELEMETRY_VERSION 5
+#define TELEMETRY_VERSION 6
 #define TELEMETRY_CPUS 1024
 #define TELEMETRY_THREADS 16384
 #define TELEMETRY_PROGRESS 1024
@@ -41,6 +41,7 @@ enum telemetry_state {
 enum { /* struct telemetry_thread, flags */
 	TELEMETRY_THREAD_USED = 1, /* the slot describes a thread */
 	TELEMETRY_THREAD_COMPUTE = 2, /* it computes and is balanced; otherwise it is idle */
+	TELEMETRY_THREAD_TOLD = 4, /* told_ns and what follows it are known */
 	TELEMETRY_THREAD_ENDED = 8,
 };
 
@@ -71,6 +72,10 @@ struct telemetry_thread {
 	 * them; leads and lags fade gradually. */
 	_Atomic int64_t balance_ns;
 	uint64_t met_ns; /* CLOCK_MONOTONIC */
+	/* Where runtimes tell phases: CLOCK_MONOTONIC when that began, and since then how often the
+	 * thread waited for others, elapsed time in these waits, and CPU time outside them. */
+	uint64_t told_ns;
+	_Atomic uint64_t arrivals, waited_ns, useful_ns;
 };
 
 struct telemetry_progress {
@@ -153,7 +158,7 @@ struct telemetry {
 };
 
 _Static_assert(sizeof(struct telemetry_cpu) == 16, "wire format");
-_Static_assert(sizeof(struct telemetry_thread) == 80, "wire format");
+_Static_assert(sizeof(struct telemetry_thread) == 112, "wire format");
 _Static_assert(offsetof(struct telemetry, command) == 64, "wire format");
 _Static_assert(offsetof(struct telemetry, job_pid) == 384, "wire format");
 _Static_assert(offsetof(struct telemetry, cycle_bucket) == 496, "wire format");

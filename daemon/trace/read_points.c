@@ -49,6 +49,11 @@ static bool take_more(struct trace_parser *p, struct trace_thread *thread)
 		thread->news |= POLICY_SLEEPS;
 	if (trace_take_named(p, "updates", TRACE_NUMBER_MAX, &thread->updates))
 		thread->news |= POLICY_UPDATES;
+	if (trace_take_named(p, "arrivals", TRACE_NUMBER_MAX, &thread->arrivals))
+		thread->news |= POLICY_PHASES;
+	(void)trace_take_named(p, "useful", TRACE_NUMBER_MAX, &thread->useful_ns);
+	(void)trace_take_named(p, "done", TRACE_NUMBER_MAX, &thread->done_ns);
+	thread->waits = trace_take_flag(p, "waits");
 	(void)trace_take_named(p, "rule", POLICY_RULE_COMPUTE, &rule);
 	(void)trace_take_named(p, "role", POLICY_ROLE_BALANCED, &role);
 	thread->rule = (uint8_t)rule;

@@ -33,6 +33,9 @@ struct trace_thread {
 	uint64_t run_ns, wait_ns, slices, work; /* since the last look at it */
 	uint64_t left_ns; /* of run_ns, before its last move */
 	uint64_t sleeps, updates; /* totals */
+	uint64_t arrivals, useful_ns; /* totals, where news has POLICY_PHASES */
+	uint64_t done_ns; /* the part of useful_ns since the last arrival */
+	bool waits;
 	uint8_t news; /* enum policy_news: what was sampled; POLICY_STATE: it was seen to sleep */
 	uint8_t rule, role; /* enum policy_rule, enum policy_role */
 	bool behind;

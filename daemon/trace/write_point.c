@@ -40,7 +40,7 @@ static bool has_news(const struct policy *policy, const struct policy_sight *sig
 
 	return thread->renewed || thread->ended || thread->cpu_before != POLICY_NO_CPU ||
 	       looked_at != policy->decision.members ||
-	       (sight->news & (POLICY_SLEEPS | POLICY_UPDATES)) || thread->run_ns > 0 ||
+	       (sight->news & (POLICY_SLEEPS | POLICY_UPDATES | POLICY_PHASES)) || thread->run_ns > 0 ||
 	       thread->wait_ns > 0 || thread->slices > 0 || thread->work > 0;
 }
 
@@ -60,6 +60,10 @@ static void print_more(struct trace *trace, const struct policy *policy,
 		trace_print(trace, " sleeps=%llu", (number)sight->sleeps);
 	if (sight->news & POLICY_UPDATES)
 		trace_print(trace, " updates=%llu", (number)sight->updates);
+	if (sight->news & POLICY_PHASES)
+		trace_print(trace, " arrivals=%llu useful=%llu done=%llu%s",
+			(number)sight->arrivals, (number)sight->useful_ns, (number)sight->done_ns,
+			sight->waits ? " waits" : "");
 	if (sight->rule != POLICY_RULE_NONE)
 		trace_print(trace, " rule=%u", sight->rule);
 	if (sight->role != POLICY_ROLE_UNKNOWN)

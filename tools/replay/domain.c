@@ -175,6 +175,10 @@ static void take_thread(
 		sight->sleeps = thread->sleeps;
 	if (thread->news & POLICY_UPDATES)
 		sight->updates = thread->updates;
+	sight->arrivals = thread->arrivals;
+	sight->useful_ns = thread->useful_ns;
+	sight->done_ns = thread->done_ns;
+	sight->waits = thread->waits;
 }
 
 static void take_threads(

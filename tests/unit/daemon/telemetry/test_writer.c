@@ -41,7 +41,7 @@
 static void test_layout(void **state)
 {
 	(void)state;
-	assert_int_equal(TELEMETRY_VERSION, 5);
+	assert_int_equal(TELEMETRY_VERSION, 6);
 	assert_true(TELEMETRY_MAGIC == UINT64_C(0x656c6767756a0a01));
 	AT(magic, 0);
 	AT(version, 8);
@@ -108,7 +108,11 @@ static void test_layout(void **state)
 	THREAD_AT(migrations, 56);
 	THREAD_AT(balance_ns, 64);
 	THREAD_AT(met_ns, 72);
-	assert_int_equal(sizeof(struct telemetry_thread), 80);
+	THREAD_AT(told_ns, 80);
+	THREAD_AT(arrivals, 88);
+	THREAD_AT(waited_ns, 96);
+	THREAD_AT(useful_ns, 104);
+	assert_int_equal(sizeof(struct telemetry_thread), 112);
 	PROGRESS_AT(flags, 0);
 	PROGRESS_AT(pid, 4);
 	PROGRESS_AT(rank, 8);

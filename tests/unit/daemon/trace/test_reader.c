@@ -77,31 +77,31 @@ static void test_records(void **state)
 	(void)state;
 	assert_int_equal(
 		parse(&trace, &error,
-			HEADER CPUS
-			"team 6 1 2 77 work\n"
-			"birth 10 42 41 a name  \n"
-			"point 20 1 15 9 all,open\n"
-			"domains 3 0 4294967295\n"
-			"new 45 1\n"
-			"thread 42 3 -7 8 9 2 b work=5 left=4 sleeps=3 updates=2 rule=2 role=3\n"
-			"thread 43 -1 1 0 4611686018427387903 0 a unseen\n"
-			"other 44 0 6 7 1 e\n"
-			"move 42 3 0\n"
-			"move 43 -1 3\n"
-			"handover 45 0\n"
-			"decide 2 3 1 balance why, in words\n"
-			"cpus 22 0:0\n"
-			"team 22 0 1 78 ns tickers\n"
-			"plb 23 41 6\n"
-			"point 25 0 5 2 some\n"
-			"other 46 -1 0 0 0 i unseen sleeps=1 rule=1\n"
-			"decide 4 4 0 aside why, in words\n"
-			"point 30 0 5 1 all\n"
-			"decide 4 4 0 aside why, in words\n"
-			"later 1 2 3\n"
-			"bare\n"
-			"birth 26 44 41 \n"
-			"dropped 9\n"),
+			HEADER CPUS "team 6 1 2 77 work\n"
+				    "birth 10 42 41 a name  \n"
+				    "point 20 1 15 9 all,open\n"
+				    "domains 3 0 4294967295\n"
+				    "new 45 1\n"
+				    "thread 42 3 -7 8 9 2 b work=5 left=4 sleeps=3 updates=2 "
+				    "arrivals=9 useful=7 done=1 waits rule=2 role=3\n"
+				    "thread 43 -1 1 0 4611686018427387903 0 a unseen\n"
+				    "other 44 0 6 7 1 e\n"
+				    "move 42 3 0\n"
+				    "move 43 -1 3\n"
+				    "handover 45 0\n"
+				    "decide 2 3 1 balance why, in words\n"
+				    "cpus 22 0:0\n"
+				    "team 22 0 1 78 ns tickers\n"
+				    "plb 23 41 6\n"
+				    "point 25 0 5 2 some\n"
+				    "other 46 -1 0 0 0 i unseen sleeps=1 rule=1\n"
+				    "decide 4 4 0 aside why, in words\n"
+				    "point 30 0 5 1 all\n"
+				    "decide 4 4 0 aside why, in words\n"
+				    "later 1 2 3\n"
+				    "bare\n"
+				    "birth 26 44 41 \n"
+				    "dropped 9\n"),
 		0);
 	assert_int_equal(trace.points, 3);
 	const struct trace_point *point = trace.point;
@@ -123,7 +123,10 @@ static void test_records(void **state)
 	assert_int_equal(thread->slices, 2);
 	assert_true(thread->work == 5 && thread->left_ns == 4);
 	assert_true(thread->sleeps == 3 && thread->updates == 2);
-	assert_int_equal(thread->news, POLICY_TIMES | POLICY_SLEEPS | POLICY_UPDATES);
+	assert_true(thread->arrivals == 9 && thread->useful_ns == 7 && thread->done_ns == 1);
+	assert_true(thread->waits);
+	assert_int_equal(
+		thread->news, POLICY_TIMES | POLICY_SLEEPS | POLICY_UPDATES | POLICY_PHASES);
 	assert_int_equal(thread->rule, POLICY_RULE_COMPUTE);
 	assert_int_equal(thread->role, POLICY_ROLE_BALANCED);
 	assert_true(thread->behind);
