@@ -86,12 +86,12 @@ static void test_layout(void **state)
 	AT(aside_ns, 3584);
 	AT(balance_ns, 3712);
 	AT(pace, 3840);
-	AT(phase_ns, 4032);
-	AT(point_ns, 4040);
-	AT(speeds, 4048);
-	AT(quota, 4064);
-	AT(throttled_ns, 4072);
-	assert_int_equal(sizeof(struct telemetry), 4080);
+	AT(phase_ns, 4128);
+	AT(point_ns, 4136);
+	AT(speeds, 4144);
+	AT(quota, 4160);
+	AT(throttled_ns, 4168);
+	assert_int_equal(sizeof(struct telemetry), 4176);
 	assert_int_equal(offsetof(struct telemetry_cpu, os_cpu), 0);
 	assert_int_equal(offsetof(struct telemetry_cpu, domain), 4);
 	assert_int_equal(offsetof(struct telemetry_cpu, speed), 8);
