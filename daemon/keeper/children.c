@@ -35,6 +35,7 @@ _Noreturn static void run_balancer(
 		.options = start->options,
 		.telemetry = start->telemetry,
 		.ledger = start->ledger,
+		.phases = start->phases,
 		.keeper = keeper,
 		.control_fd = control_fd,
 	};

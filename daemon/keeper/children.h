@@ -17,6 +17,7 @@ struct balancer_start {
 	const struct options *options;
 	struct telemetry *telemetry;
 	struct ledger *ledger;
+	struct phases_table *phases; /* NULL: none */
 	int signal_fd; /* the keeper's alone: closed in the balancer */
 };
 

@@ -29,7 +29,8 @@ RULES = [
     # The library is a guest in other programs; they see only one file of it.
     ("libprogress/progress.h", ""),
     ("libprogress/", "libprogress/"),
-    ("daemon/", "daemon/ libprogress/progress.h libprogress/policy/ libprogress/reader/"),
+    ("daemon/", "daemon/ libprogress/progress.h libprogress/phases/make.h libprogress/phases/phases.h "
+                "libprogress/policy/ libprogress/reader/"),
     ("apps/", "apps/ daemon/base/ libprogress/progress.h libprogress/policy/"),
     # Tools look, and never act. The simulator of subdomains runs the solver's own cells.
     ("tools/sim/", "tools/sim/ daemon/base/ daemon/policy/ libprogress/policy/ "
