@@ -140,7 +140,8 @@ bool told_add_process(struct told *told, pid_t pid)
 /* Free a row that is this thread's. Somebody else may take it at once. */
 static void free_row(struct phases_row *row, uint32_t pid, uint32_t tid)
 {
-	if (tid == 0 || atomic_load_explicit(&row->pid, memory_order_acquire) != pid)
+	if (tid == 0 || pid == 0 || atomic_load(&row->tid) != tid ||
+		!atomic_compare_exchange_strong(&row->pid, &pid, 0))
 		return;
 	atomic_compare_exchange_strong(&row->tid, &tid, 0);
 }
@@ -265,24 +266,14 @@ static struct content read_row(const struct phases_row *row)
 	return c;
 }
 
-/* What was measured, for all arrivals where only a part of them was. */
-static uint64_t extrapolate(uint64_t ns, const struct content *c)
-{
-	uint64_t measured = c->turns / 2 + c->turns % 2;
-
-	if (measured == 0 || c->arrivals <= measured)
-		return ns;
-	double all = (double)ns * ((double)c->arrivals / (double)measured);
-	return all < 0x1p63 ? (uint64_t)all : UINT64_MAX;
-}
-
 static struct told_sight sight_of(const struct content *c, uint64_t run_ns, uint64_t now_ns)
 {
 	struct told_sight sight = {.arrivals = least(c->arrivals, ARRIVALS_MOST),
 		.waits = c->turns % 2 == 1,
 		.trusted = (c->flags & PHASES_TASKS) == 0};
-	uint64_t waited_ns = extrapolate(c->waited_ns, c);
+	uint64_t waited_ns = c->waited_ns;
 
+	/* Times are a little older than the last turn, but less than 1 ms. */
 	if (sight.waits)
 		waited_ns = sum(waited_ns, above(now_ns, c->since_ns));
 	else
@@ -320,7 +311,7 @@ uint32_t told_sources(const struct told *told)
 	for (uint32_t k = 0; k < parts_of(told); k++)
 		sources |= atomic_load_explicit(
 			&told->part[k].table->header.sources, memory_order_relaxed);
-	return sources & (PHASES_OMPT | PHASES_GOMP | PHASES_MPI | PHASES_PTHREAD);
+	return sources & (PHASES_OMPT | PHASES_GOMP | PHASES_MPI | PHASES_PTHREAD | PHASES_OWN);
 }
 
 const char *told_sources_text(uint32_t sources, char *out, size_t bytes)
@@ -329,7 +320,8 @@ const char *told_sources_text(uint32_t sources, char *out, size_t bytes)
 		uint32_t source;
 		const char *text;
 	} all[] = {{PHASES_OMPT, "OpenMP (OMPT)"}, {PHASES_GOMP, "OpenMP (libgomp)"},
-		{PHASES_MPI, "MPI"}, {PHASES_PTHREAD, "pthread_barrier_wait"}};
+		{PHASES_MPI, "MPI"}, {PHASES_PTHREAD, "pthread_barrier_wait"},
+		{PHASES_OWN, "its own barriers"}};
 	size_t used = 0;
 
 	out[0] = '\0';
@@ -354,8 +346,7 @@ static size_t collect(const struct phases_table *table, struct told_site *out)
 	uint32_t used = atomic_load_explicit(&table->header.sites_used, memory_order_relaxed);
 	size_t n = 0;
 
-	/* Site 0, which nobody takes, comes before those. */
-	for (uint32_t i = 0; i < PHASES_SITES && i <= used; i++) {
+	for (uint32_t i = 0; i < PHASES_SITES && (i == 0 || i < used); i++) {
 		const struct phases_site *site = &table->site[i];
 		uint64_t waits = get(&site->waits);
 		if (waits == 0 ||

@@ -31,7 +31,7 @@ RULES = [
     ("libprogress/", "libprogress/"),
     ("daemon/", "daemon/ libprogress/progress.h libprogress/phases/make.h libprogress/phases/phases.h "
                 "libprogress/policy/ libprogress/reader/"),
-    ("apps/", "apps/ daemon/base/ libprogress/progress.h libprogress/policy/"),
+    ("apps/", "apps/ daemon/base/ libprogress/progress.h libprogress/phases/waits.h libprogress/policy/"),
     # Tools look, and never act. The simulator of subdomains runs the solver's own cells.
     ("tools/sim/", "tools/sim/ daemon/base/ daemon/policy/ libprogress/policy/ "
                    "apps/jacobi/grid.h apps/jacobi/kernel.h apps/jacobi/method.h "
