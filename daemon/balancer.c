@@ -89,7 +89,7 @@ static void look_for_tables(struct balancer *b, uint64_t now_ns)
 {
 	pid_t *pid;
 
-	if (now_ns < b->next_tables_ns)
+	if (b->setup->options->phases == PHASES_OFF || now_ns < b->next_tables_ns)
 		return;
 	if (b->setup->options->pid != 0) {
 		size_t count = roster_processes(&b->job.roster, &pid);
@@ -187,6 +187,11 @@ static void show_cost(const struct balancer *b)
 					1000u);
 }
 
+static void show_told(const struct balancer *b)
+{
+	telemetry_set32(&b->setup->telemetry->told, told_sources(&b->told));
+}
+
 /* ---- The process ---- */
 
 static void raise_descriptor_limit(void)
@@ -269,6 +274,7 @@ static int set_up(struct balancer *b)
 static void tear_down(struct balancer *b)
 {
 	progress_finder_deinit(&b->finder);
+	show_told(b);
 	(void)teams_stop(&b->teams); /* the job's roster has their threads, too */
 	job_deinit(&b->job);
 	int r = trace_free(b->trace);
@@ -329,6 +335,7 @@ static int run(struct balancer *b)
 			stolen_look(&b->stolen, now_ns);
 			teams_show_stolen(&b->teams);
 			show_cost(b);
+			show_told(b);
 		}
 		int r = trace_flush(b->trace);
 		if (r < 0)

@@ -91,7 +91,9 @@ static void test_layout(void **state)
 	AT(speeds, 4048);
 	AT(quota, 4064);
 	AT(throttled_ns, 4072);
-	assert_int_equal(sizeof(struct telemetry), 4080);
+	AT(untold, 4080);
+	AT(told, 4196);
+	assert_int_equal(sizeof(struct telemetry), 4200);
 	assert_int_equal(offsetof(struct telemetry_cpu, os_cpu), 0);
 	assert_int_equal(offsetof(struct telemetry_cpu, domain), 4);
 	assert_int_equal(offsetof(struct telemetry_cpu, speed), 8);
