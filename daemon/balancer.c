@@ -27,6 +27,8 @@
 #define CPUS_CHECK_NS UINT64_C(500000000)
 #define REFUSED_WAIT_MOST_NS UINT64_C(30000000000)
 #define NEIGHBOURS_NS UINT64_C(500000000)
+#define TABLES_NS UINT64_C(1000000000) /* between looks for tables of phases, with -p */
+#define TABLES_SHARE 100 /* the same in multiples of what the last look took */
 #define SCAN_SHARE 50 /* pause between scans, in multiples of what the last one took */
 #define EAGER_SHARE 4 /* the same while the job is starting */
 #define SCAN_ANYWAY_NS UINT64_C(1000000000) /* the longest pause, as births can be missed */
@@ -36,6 +38,7 @@ struct balancer {
 	struct job job;
 	struct teams teams;
 	struct published published; /* what programs publish of their threads */
+	struct told told; /* what their runtimes tell */
 	struct neighbours neighbours;
 	struct stolen stolen;
 	struct progress_finder finder;
@@ -45,7 +48,7 @@ struct balancer {
 	struct cpuset usable; /* those of them that the teams use */
 	struct trace *trace; /* NULL: none */
 	int kick_fd;
-	uint64_t started_ns, young_until_ns, last_cpus_ns, last_neighbours_ns;
+	uint64_t started_ns, young_until_ns, last_cpus_ns, last_neighbours_ns, next_tables_ns;
 	/* While the same CPUs are refused again and again, as processes of the job are in different
 	 * cpusets: look no earlier than this, and how much later the next time. */
 	uint64_t refused_until_ns, refused_wait_ns;
@@ -79,6 +82,24 @@ static void look_for_progress(struct balancer *b, uint64_t now_ns)
 	size_t count = roster_processes(&b->job.roster, &pid);
 	progress_finder_look(&b->finder, pid, count, now_ns);
 	free(pid);
+}
+
+/* Processes that juggle has not started may have tables of phases of their own. */
+static void look_for_tables(struct balancer *b, uint64_t now_ns)
+{
+	pid_t *pid;
+
+	if (b->setup->options->phases == PHASES_OFF || now_ns < b->next_tables_ns)
+		return;
+	if (b->setup->options->pid != 0) {
+		size_t count = roster_processes(&b->job.roster, &pid);
+		for (size_t i = 0; i < count; i++)
+			(void)told_add_process(&b->told, pid[i]);
+		free(pid);
+	}
+	told_sweep(&b->told, now_ns);
+	uint64_t end_ns = clock_monotonic_ns();
+	b->next_tables_ns = end_ns + TABLES_NS + (end_ns - now_ns) * TABLES_SHARE;
 }
 
 static bool is_refused(struct balancer *b, uint64_t now_ns)
@@ -166,6 +187,11 @@ static void show_cost(const struct balancer *b)
 					1000u);
 }
 
+static void show_told(const struct balancer *b)
+{
+	telemetry_set32(&b->setup->telemetry->told, told_sources(&b->told));
+}
+
 /* ---- The process ---- */
 
 static void raise_descriptor_limit(void)
@@ -209,6 +235,7 @@ static int set_up(struct balancer *b)
 	limit_init(&b->limit, setup->telemetry, b->started_ns);
 	proc_watch_init(&b->watch);
 	published_init(&b->published);
+	told_init(&b->told, setup->phases);
 	neighbours_init(&b->neighbours);
 	b->kick_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	if (b->kick_fd < 0)
@@ -225,6 +252,7 @@ static int set_up(struct balancer *b)
 	if (r < 0)
 		return r;
 	b->job.trace = b->trace;
+	b->job.told = &b->told;
 	const struct progress_host_setup host = {.options = options,
 		.telemetry = setup->telemetry,
 		.trace = b->trace,
@@ -235,6 +263,7 @@ static int set_up(struct balancer *b)
 		.ledger = setup->ledger,
 		.trace = b->trace,
 		.published = &b->published,
+		.told = &b->told,
 		.neighbours = &b->neighbours,
 		.stolen = &b->stolen,
 		.sampler = sampler_kind(b->job.sampler),
@@ -245,6 +274,7 @@ static int set_up(struct balancer *b)
 static void tear_down(struct balancer *b)
 {
 	progress_finder_deinit(&b->finder);
+	show_told(b);
 	(void)teams_stop(&b->teams); /* the job's roster has their threads, too */
 	job_deinit(&b->job);
 	int r = trace_free(b->trace);
@@ -252,6 +282,7 @@ static void tear_down(struct balancer *b)
 		warn(b, "the trace ends early", r);
 	proc_watch_deinit(&b->watch);
 	published_deinit(&b->published);
+	told_deinit(&b->told);
 	if (b->kick_fd >= 0)
 		close(b->kick_fd);
 }
@@ -290,6 +321,7 @@ static int run(struct balancer *b)
 			next_scan_ns = b->job.scanned_ns + b->job.scan_ns * SCAN_SHARE;
 		}
 		look_for_progress(b, now_ns);
+		look_for_tables(b, now_ns);
 		bool new_quota = look_at_quota(b, now_ns);
 		if (new_quota || now_ns - b->last_cpus_ns >= CPUS_CHECK_NS) {
 			int r = check_cpus(b, new_quota, now_ns);
@@ -303,6 +335,7 @@ static int run(struct balancer *b)
 			stolen_look(&b->stolen, now_ns);
 			teams_show_stolen(&b->teams);
 			show_cost(b);
+			show_told(b);
 		}
 		int r = trace_flush(b->trace);
 		if (r < 0)

@@ -11,11 +11,13 @@
 #include "daemon/job/ledger.h"
 #include "daemon/options.h"
 #include "daemon/telemetry/telemetry.h"
+#include "libprogress/phases/phases.h"
 
 struct balancer_setup {
 	const struct options *options;
 	struct telemetry *telemetry;
 	struct ledger *ledger;
+	struct phases_table *phases; /* of the job; NULL: none */
 	pid_t keeper; /* the job is all processes below it, or below options->pid */
 	int control_fd; /* read end of a pipe: a byte, or end of file, means finish */
 };

@@ -15,6 +15,7 @@
 #define DEFAULT_PERIOD "auto"
 #define DEFAULT_JITTER "10"
 #define DEFAULT_POLICY "juggle"
+#define DEFAULT_PHASES "auto"
 #define DEFAULT_DOMAINS "split"
 #define DEFAULT_IDLE "auto"
 #define DEFAULT_SAMPLER "auto"
@@ -36,6 +37,7 @@ enum {
 	KEY_TRACE,
 	KEY_ALWAYS,
 	KEY_FIT,
+	KEY_PHASES,
 };
 
 static const struct argp_option table[] = {
@@ -50,6 +52,11 @@ static const struct argp_option table[] = {
 	{"fit", KEY_FIT, 0, 0,
 		"set what the environment leaves unset, such as OMP_NUM_THREADS, to what fits the "
 		"CPUs and the quota",
+		1},
+	{"phases", KEY_PHASES, "WHEN", 0,
+		"have the program's own runtimes tell where its threads wait for each other: auto "
+		"(where OpenMP, MPI or pthread barriers are used), on or off "
+		"(default: " DEFAULT_PHASES ")",
 		1},
 	{"period", 'i', "TIME", 0,
 		"time between balancing points, such as 4ms, 0.01s, 500us (default: " DEFAULT_PERIOD
@@ -256,6 +263,9 @@ static char *filter_help(int key, const char *text, void *input)
 	return asprintf(&help, "%s (default: " DEFAULT_POLICY ")", list) < 0 ? (char *)text : help;
 }
 
+/* In the order of enum phases_choice. */
+static const char *const phases_words[] = {"auto", "on", "off", NULL};
+
 static error_t parse_option(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
@@ -285,6 +295,9 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_FIT:
 		o->fit = true;
+		return 0;
+	case KEY_PHASES:
+		o->phases = (enum phases_choice)parse_word(state, "--phases", arg, phases_words);
 		return 0;
 	case KEY_ALWAYS:
 		o->always = true;
@@ -378,8 +391,9 @@ void options_deinit(struct options *options)
 void options_parse(struct options *options, int argc, char **argv)
 {
 	char *defaults[] = {argv[0], "-i" DEFAULT_PERIOD, "--jitter=" DEFAULT_JITTER,
-		"-P" DEFAULT_POLICY, "--domains=" DEFAULT_DOMAINS, "--idle=" DEFAULT_IDLE,
-		"--sampler=" DEFAULT_SAMPLER, "--margin=" DEFAULT_MARGIN, NULL};
+		"-P" DEFAULT_POLICY, "--domains=" DEFAULT_DOMAINS, "--phases=" DEFAULT_PHASES,
+		"--idle=" DEFAULT_IDLE, "--sampler=" DEFAULT_SAMPLER, "--margin=" DEFAULT_MARGIN,
+		NULL};
 
 	*options = (struct options){0};
 	argp_err_exit_status = EXIT_JUGGLE_FAILED;

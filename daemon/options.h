@@ -11,6 +11,7 @@
 
 #include "daemon/base/cpuset.h"
 #include "daemon/policy/kind.h"
+#include "daemon/preload/preload.h"
 #include "daemon/sample/sampler.h"
 #include "daemon/topology/topology.h"
 
@@ -27,6 +28,7 @@ struct options {
 	bool cpus_given;
 	uint32_t threads; /* compute threads to expect; 0: find them by watching */
 	bool fit; /* set what the environment leaves unset */
+	enum phases_choice phases;
 	uint64_t period_ns;
 	bool period_auto;
 	double jitter; /* a share of the period */

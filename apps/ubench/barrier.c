@@ -7,6 +7,8 @@
 #include <errno.h>
 #include <sched.h>
 
+#include "libprogress/phases/waits.h"
+
 const char *barrier_name(enum barrier_kind kind)
 {
 	static const char *const names[BARRIER_KINDS] = {
@@ -48,13 +50,8 @@ static void cpu_pause(void)
 #endif
 }
 
-void barrier_wait(struct barrier *barrier)
+static void poll(struct barrier *barrier)
 {
-	if (barrier->kind == BARRIER_BLOCK) {
-		pthread_barrier_wait(&barrier->block);
-		return;
-	}
-
 	/* The sense can't change before the caller has arrived, so each thread may read it here
 	 * instead of keeping its own. It counts rather than flips, which costs the same. */
 	unsigned sense = atomic_load_explicit(&barrier->sense, memory_order_relaxed);
@@ -71,4 +68,17 @@ void barrier_wait(struct barrier *barrier)
 		else
 			cpu_pause();
 	}
+}
+
+void barrier_wait(struct barrier *barrier)
+{
+	if (barrier->kind == BARRIER_BLOCK) {
+		pthread_barrier_wait(&barrier->block);
+		return;
+	}
+	if (phases_arrive)
+		phases_arrive();
+	poll(barrier);
+	if (phases_depart)
+		phases_depart();
 }

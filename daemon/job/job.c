@@ -55,6 +55,8 @@ void job_deinit(struct job *job)
 static void forget(struct job *job, struct job_thread *thread)
 {
 	roster_remove(&job->roster, thread);
+	if (job->told != NULL)
+		told_free_row(job->told, thread->told_row, thread->slot.pid, thread->slot.tid);
 	sampler_detach(job->sampler, &thread->slot);
 	ledger_forget(job->ledger, thread->ledger);
 	job->listed -= thread->shown != NULL;
@@ -130,6 +132,10 @@ static void show(struct job *job, const struct proc_thread *found, struct job_th
 	telemetry_set(&shown->migrations, 0);
 	atomic_store_explicit(&shown->balance_ns, 0, memory_order_relaxed);
 	shown->met_ns = thread->met_ns;
+	shown->told_ns = 0;
+	telemetry_set(&shown->arrivals, 0);
+	telemetry_set(&shown->waited_ns, 0);
+	telemetry_set(&shown->useful_ns, 0);
 	atomic_store_explicit(&shown->os_cpu, -1, memory_order_relaxed);
 	atomic_store_explicit(&shown->flags, TELEMETRY_THREAD_USED, memory_order_release);
 }
@@ -150,6 +156,7 @@ static struct job_thread *meet(struct job *job, const struct proc_thread *found)
 		return NULL;
 	thread->slot.pid = found->pid;
 	thread->slot.tid = found->tid;
+	thread->told_row = TOLD_NO_ROW;
 	thread->start_ticks = found->start_ticks;
 	thread->met_ns = clock_monotonic_ns();
 	int r = sampler_attach(job->sampler, &thread->slot);

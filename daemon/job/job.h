@@ -23,6 +23,7 @@ struct job {
 	struct telemetry *telemetry;
 	struct ledger *ledger;
 	struct trace *trace; /* NULL: none */
+	const struct told *told; /* NULL: nothing is */
 	struct sampler *sampler; /* attaches slots */
 	struct proc_scan *scan;
 	struct roster roster; /* threads that were met */
@@ -39,8 +40,8 @@ struct job {
 	bool new_processes; /* it found some */
 };
 
-/* The job is all processes below the keeper; with -p, that process and all below it. The trace may
- * be set later. */
+/* The job is all processes below the keeper; with -p, that process and all below it. The trace, and
+ * what is told, may be set later. */
 int job_init(struct job *job, const struct options *options, struct telemetry *telemetry,
 	struct ledger *ledger, pid_t keeper);
 /* Restores all masks that were changed, and frees the threads that are left. Accepts a zeroed

@@ -27,8 +27,39 @@ void job_thread_show_comm(struct job_thread *thread, const char *comm)
 
 void job_thread_show_flags(const struct job_thread *thread, uint32_t flags)
 {
-	if (thread->shown != NULL)
-		telemetry_set32(&thread->shown->flags, TELEMETRY_THREAD_USED | flags);
+	struct telemetry_thread *shown = thread->shown;
+
+	if (shown == NULL)
+		return;
+	if (shown->told_ns != 0)
+		flags |= TELEMETRY_THREAD_TOLD;
+	atomic_store_explicit(&shown->flags, TELEMETRY_THREAD_USED | flags, memory_order_release);
+}
+
+/* Totals that come from two clocks may go back a little. */
+static void add_more(_Atomic uint64_t *shown, uint64_t *before, uint64_t now)
+{
+	if (now > *before) {
+		telemetry_add(shown, now - *before);
+		*before = now;
+	}
+}
+
+void job_thread_show_told(struct job_thread *thread, const struct told_sight *told, uint64_t now_ns)
+{
+	struct telemetry_thread *shown = thread->shown;
+	struct told_sight *before = &thread->told;
+
+	if (before->arrivals == 0 || told->arrivals < before->arrivals || shown == NULL) {
+		/* Another program may tell from here on: it counts from the beginning. */
+		*before = *told;
+		if (shown != NULL && shown->told_ns == 0)
+			shown->told_ns = now_ns;
+		return;
+	}
+	add_more(&shown->arrivals, &before->arrivals, told->arrivals);
+	add_more(&shown->waited_ns, &before->waited_ns, told->waited_ns);
+	add_more(&shown->useful_ns, &before->useful_ns, told->useful_ns);
 }
 
 void job_thread_show_cpu(const struct job_thread *thread, int32_t os_cpu)

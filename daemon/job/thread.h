@@ -12,6 +12,7 @@
 
 #include "daemon/options.h"
 #include "daemon/policy/policy.h"
+#include "daemon/progress/told.h"
 #include "daemon/sample/sampler.h"
 #include "daemon/telemetry/telemetry.h"
 
@@ -28,6 +29,9 @@ struct job_thread {
 	bool off_limits; /* the kernel no longer lets us move it */
 	int reach; /* how many of juggle's own CPUs its cpuset leaves it; see reach.h */
 	bool outside; /* its cpuset keeps it from CPUs that juggle uses */
+	/* What its runtime tells: */
+	int32_t told_row; /* TOLD_NO_ROW: nothing */
+	struct told_sight told; /* the most that was seen in this row; zeroed: nothing yet */
 	/* It computes: it is on its way to the domain that was chosen for it, or was in a team that
 	 * has ended. */
 	bool assigned;
@@ -43,6 +47,10 @@ void job_thread_show_comm(struct job_thread *thread, const char *comm);
 
 /* Publish flags of telemetry.h, besides "used". */
 void job_thread_show_flags(const struct job_thread *thread, uint32_t flags);
+
+/* Publish how much more its runtime has told by now_ns than at the first look. */
+void job_thread_show_told(
+	struct job_thread *thread, const struct told_sight *told, uint64_t now_ns);
 
 /* Publish the CPU that it is confined to; -1: none. */
 void job_thread_show_cpu(const struct job_thread *thread, int32_t os_cpu);

@@ -35,6 +35,7 @@ _Noreturn static void run_balancer(
 		.options = start->options,
 		.telemetry = start->telemetry,
 		.ledger = start->ledger,
+		.phases = start->phases,
 		.keeper = keeper,
 		.control_fd = control_fd,
 	};
@@ -82,13 +83,16 @@ pid_t children_start_balancer(const struct balancer_start *start, int *control_f
 
 /* Become the command. Where that fails, the errno goes into failure_fd, which execvp() closes
  * otherwise. */
-_Noreturn static void execute(
-	const struct options *options, const struct caller_signals *caller, int failure_fd)
+_Noreturn static void execute(const struct command_start *start, int failure_fd)
 {
+	const struct options *options = start->options;
+
 	if (options->cpus_given)
 		(void)act_set_mask(0, &options->cpus); /* the checks have tried it */
-	sigaction(SIGCHLD, &caller->sigchld, NULL);
-	sigprocmask(SIG_SETMASK, &caller->blocked, NULL);
+	if (start->table[0] != '\0')
+		preload_set(start->preload, start->table);
+	sigaction(SIGCHLD, &start->caller->sigchld, NULL);
+	sigprocmask(SIG_SETMASK, &start->caller->blocked, NULL);
 	execvp(options->command[0], options->command);
 	int error = errno;
 	/* The exit status counts only when the keeper has not read the error. */
@@ -96,7 +100,7 @@ _Noreturn static void execute(
 	_exit(written == sizeof error ? EXIT_NOT_FOUND : EXIT_CANNOT_EXECUTE);
 }
 
-pid_t children_start_command(const struct options *options, const struct caller_signals *caller)
+pid_t children_start_command(const struct command_start *start)
 {
 	int failure[2], error;
 	pid_t pid = fork_with_pipe(failure);
@@ -105,7 +109,7 @@ pid_t children_start_command(const struct options *options, const struct caller_
 	if (pid < 0)
 		return pid;
 	if (pid == 0)
-		execute(options, caller, failure[1]);
+		execute(start, failure[1]);
 	close(failure[1]);
 	do
 		n = read(failure[0], &error, sizeof error);

@@ -17,6 +17,7 @@ struct balancer_start {
 	const struct options *options;
 	struct telemetry *telemetry;
 	struct ledger *ledger;
+	struct phases_table *phases; /* NULL: none */
 	int signal_fd; /* the keeper's alone: closed in the balancer */
 };
 
@@ -26,6 +27,13 @@ struct caller_signals {
 	struct sigaction sigchld;
 };
 
+struct command_start {
+	const struct options *options;
+	const struct caller_signals *caller;
+	const struct preload *preload; /* of libphases */
+	const char *table; /* the path of the job's table of phases; "": nothing is preloaded */
+};
+
 /* Start the balancer, and the guard below it. Returns the balancer's pid, or a negative errno.
  * *control_fd and *life_fd become the write ends of pipes. Closing the first makes the balancer
  * finish, and so does the keeper's death; the second stays open as long as the keeper lives. */
@@ -33,6 +41,6 @@ pid_t children_start_balancer(const struct balancer_start *start, int *control_f
 
 /* Start the command, and wait until it is executed. Returns its pid, or a negative errno, which
  * is that of execvp() when all else worked: then no process is left. */
-pid_t children_start_command(const struct options *options, const struct caller_signals *caller);
+pid_t children_start_command(const struct command_start *start);
 
 #endif

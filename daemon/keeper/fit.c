@@ -7,8 +7,10 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "daemon/base/environment.h"
 #include "daemon/base/file.h"
 #include "daemon/base/parse.h"
+#include "daemon/base/program.h"
 #include "daemon/base/quota.h"
 #include "daemon/proc/proc.h"
 
@@ -21,17 +23,6 @@ extern char **environ;
 
 /* ---- What launchers say ---- */
 
-/* The value of a variable; NULL when it isn't set. */
-static const char *value_of(const char *const *environment, const char *name)
-{
-	size_t length = strlen(name);
-
-	for (; *environment != NULL; environment++)
-		if (strncmp(*environment, name, length) == 0 && (*environment)[length] == '=')
-			return *environment + length + 1;
-	return NULL;
-}
-
 /* The launcher nearest to the process comes first: srun may have started mpirun. */
 static const char *const rank_names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCALNRANKS",
 	"MV2_COMM_WORLD_LOCAL_SIZE", "SLURM_STEP_TASKS_PER_NODE"};
@@ -40,7 +31,7 @@ static const char *const rank_names[] = {"OMPI_COMM_WORLD_LOCAL_SIZE", "MPI_LOCA
 static const char *rank_name(const char *const *environment)
 {
 	for (size_t i = 0; i < sizeof rank_names / sizeof *rank_names; i++)
-		if (value_of(environment, rank_names[i]) != NULL)
+		if (environment_value(environment, rank_names[i]) != NULL)
 			return rank_names[i];
 	return NULL;
 }
@@ -72,7 +63,7 @@ static long tasks_on(const char *list, long node)
 uint32_t fit_local_ranks(const char *const *environment)
 {
 	const char *name = rank_name(environment);
-	const char *node = value_of(environment, "SLURM_NODEID");
+	const char *node = environment_value(environment, "SLURM_NODEID");
 	int64_t number = 0, ranks = 0;
 
 	if (name == NULL)
@@ -80,26 +71,10 @@ uint32_t fit_local_ranks(const char *const *environment)
 	if (node != NULL)
 		(void)parse_integer(node, 0, INT32_MAX, &number);
 	if (strncmp(name, "SLURM_", 6) == 0)
-		ranks = tasks_on(value_of(environment, name), (long)number);
+		ranks = tasks_on(environment_value(environment, name), (long)number);
 	else
-		(void)parse_integer(value_of(environment, name), 1, RANKS_MOST, &ranks);
+		(void)parse_integer(environment_value(environment, name), 1, RANKS_MOST, &ranks);
 	return ranks >= 1 && ranks <= RANKS_MOST ? (uint32_t)ranks : 1;
-}
-
-bool fit_is_launcher(const char *command)
-{
-	static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun", "srun"};
-	const char *slash = strrchr(command, '/');
-	const char *name = slash != NULL ? slash + 1 : command;
-
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-		size_t length = strlen(names[i]);
-		/* mpiexec.hydra, mpirun.openmpi */
-		if (strncmp(name, names[i], length) == 0 &&
-			(name[length] == '\0' || name[length] == '.'))
-			return true;
-	}
-	return false;
 }
 
 /* ---- Deciding ---- */
@@ -139,7 +114,7 @@ static void add_waiting(const struct fit_facts *facts, struct fit_setting *out, 
 		"OMP_WAIT_POLICY", "GOMP_SPINCOUNT", "KMP_BLOCKTIME", "KMP_LIBRARY"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (value_of(facts->environment, names[i]) != NULL)
+		if (environment_value(facts->environment, names[i]) != NULL)
 			return;
 	add(out, count, "OMP_WAIT_POLICY", "passive");
 }
@@ -150,8 +125,8 @@ static void add_yielding(const struct fit_facts *facts, struct fit_setting *out,
 {
 	static const char name[] = "OMPI_MCA_mpi_yield_when_idle";
 
-	if (value_of(facts->environment, name) == NULL &&
-		value_of(facts->environment, "MPI_LOCALNRANKS") == NULL)
+	if (environment_value(facts->environment, name) == NULL &&
+		environment_value(facts->environment, "MPI_LOCALNRANKS") == NULL)
 		add(out, count, name, "1");
 }
 
@@ -159,7 +134,7 @@ size_t fit_decide(const struct fit_facts *facts, struct fit_setting out[FIT_SETT
 {
 	int capacity = quota_cpus_of(facts->quota_cpus, facts->shared_cpus);
 	int share = capacity / (int)facts->ranks, threads = share < 1 ? 1 : share;
-	const char *chosen = value_of(facts->environment, "OMP_NUM_THREADS");
+	const char *chosen = environment_value(facts->environment, "OMP_NUM_THREADS");
 	char value[16];
 	size_t count = 0;
 
@@ -169,9 +144,9 @@ size_t fit_decide(const struct fit_facts *facts, struct fit_setting out[FIT_SETT
 	/* The other libraries follow OMP_NUM_THREADS where it is set. */
 	for (size_t i = 0; i < sizeof thread_names / sizeof *thread_names; i++)
 		if (!facts->launcher && chosen == NULL &&
-			value_of(facts->environment, thread_names[i].name) == NULL &&
-			(thread_names[i].other == NULL ||
-				value_of(facts->environment, thread_names[i].other) == NULL))
+			environment_value(facts->environment, thread_names[i].name) == NULL &&
+			(thread_names[i].other == NULL || environment_value(facts->environment,
+								  thread_names[i].other) == NULL))
 			add(out, &count, thread_names[i].name, value);
 	/* By default, a launcher starts a rank for each CPU, whatever the quota. */
 	bool crowded =
@@ -232,7 +207,7 @@ int fit_environment(const struct options *options)
 	struct fit_facts facts = {.cpus = cpuset_count(&options->cpus),
 		.shared_cpus = count_shared(options),
 		.ranks = fit_local_ranks((const char *const *)environ),
-		.launcher = fit_is_launcher(options->command[0]),
+		.launcher = program_is_launcher(options->command[0]),
 		.environment = (const char *const *)environ};
 	struct fit_setting setting[FIT_SETTINGS];
 	char line[512] = "";

@@ -36,9 +36,6 @@ size_t fit_decide(const struct fit_facts *facts, struct fit_setting out[FIT_SETT
  * known. */
 uint32_t fit_local_ranks(const char *const *environment);
 
-/* Does a command start the ranks of MPI programs? By its name. */
-bool fit_is_launcher(const char *command);
-
 /* Find out the facts, set the environment of this process, and say so on standard error unless
  * options->quiet. Returns 0 or a negative errno. */
 int fit_environment(const struct options *options);

@@ -26,6 +26,9 @@
 #include "daemon/policy/policy.h"
 #include "daemon/proc/proc.h"
 #include "daemon/telemetry/writer.h"
+#include "libprogress/phases/make.h"
+
+extern char **environ;
 
 struct keeper {
 	const struct options *options;
@@ -38,6 +41,10 @@ struct keeper {
 	int life_fd; /* closed when this process has ended */
 	int process_fd; /* -p: pidfd of the process */
 	int fifo_fd[2]; /* kept open for their readers */
+	struct preload preload; /* of libphases */
+	struct phases_table *phases; /* NULL: there is none */
+	int phases_fd; /* from which the job opens it */
+	char phases_path[48]; /* "": nothing is preloaded */
 	struct keeper_state state;
 };
 
@@ -162,6 +169,39 @@ static void hold_standard_streams(void)
 		close(fd);
 }
 
+/* ---- Phases ---- */
+
+/* The job opens our descriptor, and gets none by itself. */
+static void make_phases(struct keeper *k)
+{
+	int r = phases_make(&k->phases_fd, &k->phases);
+
+	if (r < 0) {
+		k->preload.wanted = false;
+		k->preload.impossible = true;
+		snprintf(k->preload.why, sizeof k->preload.why, "no table: %s", strerror(-r));
+		return;
+	}
+	snprintf(k->phases_path, sizeof k->phases_path, "/proc/%d/fd/%d", (int)getpid(),
+		k->phases_fd);
+}
+
+static void set_up_phases(struct keeper *k)
+{
+	const struct options *o = k->options;
+
+	if (o->pid != 0 && o->phases != PHASES_OFF)
+		return; /* the processes may have tables of their own */
+	preload_decide(&k->preload, o->phases, (const char *const *)o->command,
+		(const char *const *)environ);
+	if (k->preload.wanted)
+		make_phases(k);
+	if (k->preload.impossible && o->phases == PHASES_ON && !o->quiet)
+		fprintf(stderr, "juggle: --phases on is not possible: %s\n", k->preload.why);
+	if (!k->preload.wanted)
+		memcpy(k->telemetry->untold, k->preload.why, sizeof k->preload.why);
+}
+
 /* The part of telemetry that stays as it is. */
 static void describe_run(struct keeper *k, enum sampler_kind sampler)
 {
@@ -244,6 +284,7 @@ static int set_up(struct keeper *k, struct options *options)
 		r = share_memory(k);
 	if (r < 0)
 		return r;
+	set_up_phases(k);
 	describe_run(k, checked.sampler);
 	/* Children whose parent ends become ours, and so stay below us and are found. */
 	if (r == 0 && options->pid == 0)
@@ -271,6 +312,7 @@ static int start_balancer(struct keeper *k)
 		.options = k->options,
 		.telemetry = k->telemetry,
 		.ledger = k->ledger,
+		.phases = k->phases,
 		.signal_fd = k->signal_fd,
 	};
 	pid_t pid = children_start_balancer(&start, &k->control_fd, &k->life_fd);
@@ -287,7 +329,11 @@ static int start_balancer(struct keeper *k)
 /* Returns 0, or a negative errno, with *status set. */
 static int start_command(struct keeper *k, int *status)
 {
-	pid_t pid = children_start_command(k->options, &k->caller_signals);
+	const struct command_start start = {.options = k->options,
+		.caller = &k->caller_signals,
+		.preload = &k->preload,
+		.table = k->phases_path};
+	pid_t pid = children_start_command(&start);
 
 	if (pid < 0) {
 		*status = explain_command(k->options->command[0], pid);
@@ -344,6 +390,8 @@ static void tear_down(struct keeper *k)
 	if (k->telemetry != NULL)
 		telemetry_unmap(k->telemetry);
 	ledger_free(k->ledger);
+	close_fd(&k->phases_fd);
+	phases_unmap(k->phases);
 }
 
 int keeper_run(const struct options *options)
@@ -357,6 +405,7 @@ int keeper_run(const struct options *options)
 		.life_fd = -1,
 		.process_fd = -1,
 		.fifo_fd = {-1, -1},
+		.phases_fd = -1,
 		.state = {.keeper = getpid(),
 			.attached = options->pid != 0,
 			.leads_session = getsid(0) == getpid()},

@@ -49,6 +49,9 @@ struct team {
 	size_t n, capacity;
 	struct sampler_slot **slot; /* scratch: capacity elements */
 	struct policy_domain *domain; /* the counts of all domains before the step */
+	struct told_thread *told; /* scratch: capacity elements */
+	uint32_t told_changes; /* what told_changes() was when rows were last looked for ... */
+	size_t told_collected; /* ... and threads that have come since: they may have rows by now */
 	uint32_t *neighbours; /* by CPU: threads of older juggles */
 	uint32_t *stolen; /* by CPU: what the hypervisor takes, in thousandths */
 	uint32_t *ticked; /* by CPU: has its ticker run? */

@@ -118,6 +118,46 @@ static void look_at_workers(struct team *team, uint64_t now_ns)
 			&published->wanted_until_ns, now_ns + WANTED_NS, memory_order_relaxed);
 }
 
+/* Rows come late, when threads first wait, and are others after exec. */
+static void find_told(struct team *team)
+{
+	const struct told *told = team->context->told;
+	uint32_t changes = told_changes(told);
+
+	if (changes == team->told_changes && team->told_collected == 0)
+		return;
+	for (size_t i = 0; i < team->n; i++) {
+		struct job_thread *thread = team->thread[i];
+		team->told[i] = (struct told_thread){
+			.pid = thread->slot.pid, .tid = thread->slot.tid, .row = &thread->told_row};
+	}
+	told_find(told, team->told, team->n);
+	team->told_changes = changes;
+	team->told_collected = 0;
+}
+
+/* What runtimes tell, beside the times that were just sampled. */
+static void look_at_told(struct team *team, uint64_t now_ns)
+{
+	for (size_t i = 0; i < team->n; i++) {
+		struct job_thread *thread = team->thread[i];
+		struct policy_sight *sight = &team->sight[i];
+		struct told_sight told;
+		if (!(sight->news & POLICY_TIMES) ||
+			!told_look(team->context->told, thread->told_row, thread->slot.pid,
+				thread->slot.tid, thread->slot.run_ns, now_ns, &told))
+			continue;
+		job_thread_show_told(thread, &told, now_ns);
+		if (!told.trusted)
+			continue;
+		sight->news |= POLICY_PHASES;
+		sight->arrivals = told.arrivals;
+		sight->useful_ns = told.useful_ns;
+		sight->done_ns = told.done_ns;
+		sight->waits = told.waits;
+	}
+}
+
 /* What others have of our CPUs. */
 static void look_at_others(struct team *team)
 {
@@ -144,6 +184,9 @@ uint64_t team_look(struct team *team)
 		team_collect(team);
 	look_at_times(team);
 	uint64_t now_ns = clock_monotonic_ns();
+	if (members)
+		find_told(team);
+	look_at_told(team, now_ns);
 	look_at_sleeps(team);
 	look_at_states(team);
 	look_at_tickers(team);

@@ -79,7 +79,10 @@ static int reserve(struct team *team, size_t rows)
 	void *slot = reallocarray(team->slot, rows, sizeof *team->slot);
 	if (slot != NULL)
 		team->slot = slot;
-	if (thread == NULL || sight == NULL || slot == NULL ||
+	void *told = reallocarray(team->told, rows, sizeof *team->told);
+	if (told != NULL)
+		team->told = told;
+	if (thread == NULL || sight == NULL || slot == NULL || told == NULL ||
 		policy_reserve(&team->policy, rows) < 0)
 		return -ENOMEM;
 	team->capacity = rows;
@@ -109,6 +112,7 @@ void team_collect(struct team *team)
 			.assigned = thread->assigned,
 			.cpu = POLICY_NO_CPU};
 		thread->assigned = false;
+		team->told_collected++;
 	}
 }
 
@@ -212,6 +216,7 @@ static void free_memory(struct team *team)
 	free(team->thread);
 	free(team->sight);
 	free(team->slot);
+	free(team->told);
 	free(team->domain);
 	free(team->neighbours);
 	free(team->stolen);

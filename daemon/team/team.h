@@ -11,6 +11,7 @@
 #include "daemon/job/thread.h"
 #include "daemon/options.h"
 #include "daemon/progress/published.h"
+#include "daemon/progress/told.h"
 #include "daemon/team/exchange.h"
 #include "daemon/team/neighbours.h"
 #include "daemon/team/stolen.h"
@@ -27,6 +28,7 @@ struct team_context {
 	struct ledger *ledger;
 	struct trace *trace; /* NULL: none */
 	struct published *published;
+	const struct told *told;
 	const struct neighbours *neighbours;
 	const struct stolen *stolen;
 	enum sampler_kind sampler; /* never SAMPLER_AUTO */

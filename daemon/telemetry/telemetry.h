@@ -153,6 +153,10 @@ struct telemetry {
 	/* The control group's quota in thousandths of a CPU (0: none), and for how long the job's
 	 * threads were throttled by it. */
 	_Atomic uint64_t quota, throttled_ns;
+	/* Phases. Constant: why no runtime is asked to tell of them; "": it is. Live: which ones do, a
+	 * sum of PHASES_ constants. */
+	char untold[116];
+	_Atomic uint32_t told;
 	/* struct telemetry_cpu cpu[cpu_capacity]; struct telemetry_thread thread[...];
 	 * struct telemetry_progress progress[...]; */
 };
@@ -167,7 +171,7 @@ _Static_assert(
 	offsetof(struct telemetry, progress_bytes) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(offsetof(struct telemetry, aside_ns) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(offsetof(struct telemetry, pace) == 768 + 8 * TELEMETRY_BUCKETS, "wire format");
-_Static_assert(sizeof(struct telemetry) == 1104 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(sizeof(struct telemetry) == 1224 + 8 * TELEMETRY_BUCKETS, "wire format");
 
 /* The histogram of the cost of balancing points: buckets of 1/16 of a power of two, exact below 16
  * ns. telemetry_bucket_ns() returns the middle of a bucket. Pure. */

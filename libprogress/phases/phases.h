@@ -33,6 +33,7 @@ enum { /* what has been seen in the job: struct phases_header, sources */
 	PHASES_GOMP = 2, /* OpenMP: libgomp */
 	PHASES_MPI = 4,
 	PHASES_PTHREAD = 8, /* pthread_barrier_wait() */
+	PHASES_OWN = 16, /* barriers of its own: waits.h */
 };
 
 enum { /* struct phases_row, flags */
@@ -45,25 +46,27 @@ struct phases_row {
 	/* 0: the row is free. Taken by compare-and-swap from 0 to the thread's tid; set to 0 by the
 	 * thread at its end, or by juggle when the thread is gone. */
 	alignas(64) _Atomic uint32_t tid;
-	_Atomic uint32_t pid; /* written after tid: until then the row is not used */
-	_Atomic uint64_t arrivals; /* all */
-	/* The other fields tell of waits that were measured: all, unless the thread has departed only
-	 * microseconds before. Then the clocks would cost too much, and only `arrivals` counts. */
-	_Atomic uint64_t turns; /* measured arrivals and departures: odd while it waits */
-	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC at the last turn */
-	_Atomic uint64_t waited_ns; /* elapsed in waits that have ended */
-	_Atomic uint64_t turn_cpu_ns; /* CPU time of the thread at the last turn */
-	_Atomic uint64_t useful_ns; /* the part of it outside waits, at the last turn */
+	_Atomic uint32_t pid; /* written last, set to 0 first: while it is 0, the row is not used */
+	_Atomic uint64_t arrivals;
+	_Atomic uint64_t turns; /* arrivals and departures: odd while it waits */
+	/* Times are brought up to date at a turn, unless they were less than some 100 us before: clocks
+	 * cost too much beside phases of microseconds. What has passed since then is not lost, but added
+	 * the next time. */
+	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC then */
+	_Atomic uint64_t waited_ns; /* elapsed in waits */
+	_Atomic uint64_t turn_cpu_ns; /* CPU time of the thread then */
+	_Atomic uint64_t useful_ns; /* the part of it outside waits */
 	_Atomic uint32_t site; /* where it waits, or last did: an index */
 	_Atomic uint32_t flags;
 };
 
-/* A place in the program where threads wait. Sites of equal names in several processes are one. */
+/* A place in the program where threads wait. Sites of equal names in several processes are one; when
+ * two processes add one at the same time, it may be there twice. */
 struct phases_site {
 	_Atomic uint64_t address; /* 0: free. Taken by compare-and-swap */
-	_Atomic uint32_t pid; /* address and name are in this process */
+	_Atomic uint32_t pid; /* of the process that has added it: the address is one of its */
 	_Atomic uint32_t named; /* 1: name is complete */
-	_Atomic uint64_t waits; /* measured */
+	_Atomic uint64_t waits; /* these two are as late as the times of rows */
 	_Atomic uint64_t waited_ns;
 	/* What waits, and where: "MPI_Allreduce in step+0x12e", "barrier in a.out+0x1204".
 	 * Terminated. */
@@ -82,7 +85,7 @@ struct phases_header {
 	alignas(64) _Atomic uint32_t rows_used; /* ever; no row from here on has been taken */
 	_Atomic uint32_t changes; /* counted up when a row is taken */
 	_Atomic uint32_t sources; /* a sum of PHASES_ constants */
-	_Atomic uint32_t sites_used; /* ever */
+	_Atomic uint32_t sites_used; /* no site from here on has been taken */
 };
 
 /* Site 0 stands for all for which there was no room. */

@@ -26,16 +26,18 @@ RULES = [
     ("daemon/sample/", "daemon/sample/ daemon/base/ daemon/policy/"),
     ("daemon/act/", "daemon/act/ daemon/base/ daemon/policy/"),
     ("daemon/topology/", "daemon/topology/ daemon/base/"),
+    ("daemon/preload/", "daemon/preload/ daemon/base/ libprogress/phases/phases.h"),
     # The library is a guest in other programs; they see only one file of it.
     ("libprogress/progress.h", ""),
     ("libprogress/", "libprogress/"),
-    ("daemon/", "daemon/ libprogress/progress.h libprogress/policy/ libprogress/reader/"),
-    ("apps/", "apps/ daemon/base/ libprogress/progress.h libprogress/policy/"),
+    ("daemon/", "daemon/ libprogress/progress.h libprogress/phases/make.h libprogress/phases/phases.h "
+                "libprogress/policy/ libprogress/reader/"),
+    ("apps/", "apps/ daemon/base/ libprogress/progress.h libprogress/phases/waits.h libprogress/policy/"),
     # Tools look, and never act. The simulator of subdomains runs the solver's own cells.
     ("tools/sim/", "tools/sim/ daemon/base/ daemon/policy/ libprogress/policy/ "
                    "apps/jacobi/grid.h apps/jacobi/kernel.h apps/jacobi/method.h "
                    "apps/jacobi/subdomain.h"),
-    ("tools/", "tools/ daemon/base/ daemon/policy/ daemon/proc/ daemon/sample/ daemon/topology/ "
+    ("tools/", "tools/ daemon/base/ daemon/policy/ daemon/preload/ daemon/proc/ daemon/sample/ daemon/topology/ "
                "daemon/telemetry/ !daemon/telemetry/writer daemon/trace/ !daemon/trace/writer "
                "libprogress/progress.h libprogress/policy/ libprogress/reader/"),
 ]

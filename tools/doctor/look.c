@@ -4,6 +4,8 @@
 #include "tools/doctor/libraries.h"
 #include "tools/doctor/system.h"
 
+#include "daemon/base/program.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -13,53 +15,6 @@
 #include <sys/stat.h>
 #include <sys/xattr.h>
 #include <unistd.h>
-
-/* Judge a file as execve() would. */
-static int check_file(const char *path)
-{
-	struct stat file;
-
-	if (stat(path, &file) != 0)
-		return -errno;
-	if (!S_ISREG(file.st_mode))
-		return S_ISDIR(file.st_mode) ? -EISDIR : -EACCES;
-	return access(path, X_OK) == 0 ? 0 : -errno;
-}
-
-/* Find a program as execvp(3) does: the first in PATH that can be executed, or the reason why there
- * is none. */
-static int find_program(
-	const struct doctor_system *system, const char *name, char *out, size_t bytes)
-{
-	const char *path = doctor_env(system, "PATH");
-	int error = -ENOENT;
-
-	if (name[0] == '\0')
-		return -ENOENT;
-	if (strchr(name, '/') != NULL) {
-		snprintf(out, bytes, "%s", name);
-		return check_file(name);
-	}
-	if (path == NULL)
-		path = "/bin:/usr/bin";
-	for (;; path++) {
-		size_t length = strcspn(path, ":");
-		int whole = length > 0 ? snprintf(out, bytes, "%.*s/%s", (int)length, path, name)
-				       : snprintf(out, bytes, "./%s", name);
-		if (length < INT_MAX / 2 && whole >= 0 && (size_t)whole < bytes) {
-			int r = check_file(out);
-			if (r == 0)
-				return 0;
-			if (r == -EACCES)
-				error = r;
-		}
-		path += length;
-		if (*path == '\0')
-			break;
-	}
-	out[0] = '\0';
-	return error;
-}
 
 static void read_file(struct doctor_program *program, uid_t uid)
 {
@@ -89,7 +44,8 @@ static void look_at(
 
 	*program = (struct doctor_program){0};
 	snprintf(program->name, sizeof(program->name), "%s", name);
-	program->error = find_program(system, name, program->path, sizeof(program->path));
+	program->error = program_find(
+		doctor_env(system, "PATH"), name, program->path, sizeof(program->path));
 	if (program->error != 0)
 		return;
 	read_file(program, system->uid);

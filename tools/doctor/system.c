@@ -2,6 +2,8 @@
 /* Looks up facts; see system.h. */
 #include "tools/doctor/system.h"
 
+#include "daemon/base/environment.h"
+
 #include <limits.h>
 #include <math.h>
 #include <string.h>
@@ -21,12 +23,7 @@ void doctor_system_init(struct doctor_system *system)
 
 const char *doctor_env(const struct doctor_system *system, const char *name)
 {
-	size_t length = strlen(name);
-
-	for (const char *const *entry = system->environment; *entry != NULL; entry++)
-		if (strncmp(*entry, name, length) == 0 && (*entry)[length] == '=')
-			return *entry + length + 1;
-	return NULL;
+	return environment_value(system->environment, name);
 }
 
 const char *doctor_library(const struct doctor_program *program, const char *begin)

@@ -13,6 +13,8 @@
 
 #include "daemon/keeper/fit.h"
 
+#include "daemon/base/program.h"
+
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 #define ALL(n)                                                                                     \
 	"OMP_NUM_THREADS=" #n " OPENBLAS_NUM_THREADS=" #n " MKL_NUM_THREADS=" #n                   \
@@ -134,9 +136,9 @@ static void test_launchers(void **state)
 	(void)state;
 
 	for (size_t i = 0; i < COUNT(launchers); i++)
-		assert_true(fit_is_launcher(launchers[i]));
+		assert_true(program_is_launcher(launchers[i]));
 	for (size_t i = 0; i < COUNT(others); i++)
-		assert_false(fit_is_launcher(others[i]));
+		assert_false(program_is_launcher(others[i]));
 }
 
 int main(void)

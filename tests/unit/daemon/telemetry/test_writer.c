@@ -91,7 +91,9 @@ static void test_layout(void **state)
 	AT(speeds, 4144);
 	AT(quota, 4160);
 	AT(throttled_ns, 4168);
-	assert_int_equal(sizeof(struct telemetry), 4176);
+	AT(untold, 4176);
+	AT(told, 4292);
+	assert_int_equal(sizeof(struct telemetry), 4296);
 	assert_int_equal(offsetof(struct telemetry_cpu, os_cpu), 0);
 	assert_int_equal(offsetof(struct telemetry_cpu, domain), 4);
 	assert_int_equal(offsetof(struct telemetry_cpu, speed), 8);

@@ -1,0 +1,157 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * OpenMP by libgomp, which calls no tools: the functions that compilers call instead.
+ *
+ * The barrier at the end of a parallel region is within the library, but each thread runs the region's
+ * function, and has arrived at the barrier when that returns. It departs when the library gives it
+ * another region to run, or, if it has begun the region, when the library returns.
+ *
+ * LLVM's runtime has these functions for programs that gcc has compiled. They are left alone, as it
+ * calls tools.
+ */
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "libprogress/phases/export.h"
+#include "libprogress/phases/forward.h"
+#include "libprogress/phases/phases.h"
+#include "libprogress/phases/site.h"
+#include "libprogress/phases/table.h"
+#include "libprogress/phases/wait.h"
+
+/* What is run instead of a region's function. */
+struct region {
+	void *first; /* the first word of its data, which the library may look at: reductions */
+	void (*run)(void *data);
+	void *data;
+	struct site *site;
+};
+
+static void run_region(void *data)
+{
+	struct region region = *(struct region *)data;
+
+	wait_depart(WAIT_REGION);
+	region.run(region.data);
+	wait_arrive(WAIT_REGION, region.site, NULL);
+}
+
+typedef long begin_region(void (*)(void *), void *, long, long, long, long, long, long);
+
+/* The arguments of a function that begins a region, and the function behind. */
+struct call {
+	struct site *site;
+	union {
+		void *found;
+		begin_region *begin;
+	} next;
+	void (*run)(void *);
+	void *data;
+	bool reductions;
+};
+
+static long begin(struct call call, long c, long d, long e, long f, long g, long h)
+{
+	struct region region = {
+		call.reductions ? *(void **)call.data : NULL, call.run, call.data, call.site};
+
+	if (!call.next.found) {
+		call.run(call.data);
+		return 1;
+	}
+	long result = call.next.begin(run_region, &region, c, d, e, f, g, h);
+	wait_depart(WAIT_REGION);
+	return result;
+}
+
+/* What calls tools is called last of all, for it to see where it was called. */
+#define PARALLEL(symbol, number)                                                                   \
+	EXPORT begin_region symbol;                                                                \
+	long symbol(                                                                               \
+		void (*run)(void *), void *data, long c, long d, long e, long f, long g, long h)   \
+	{                                                                                          \
+		static const struct function function = {                                          \
+			SITE_GOMP + (number), PHASES_GOMP, "parallel region", #symbol};            \
+		const void *address = __builtin_return_address(0);                                 \
+		struct site *site = site_at(&function, address);                                   \
+		struct call call = {                                                               \
+			site, {site_next(site, &function, address)}, run, data, (number) == 0};    \
+		if (!call.next.found || !site_calls_tools(site, call.next.found))                  \
+			return begin(call, c, d, e, f, g, h);                                      \
+		return call.next.begin(run, data, c, d, e, f, g, h);                               \
+	}
+
+PARALLEL(GOMP_parallel_reductions, 0)
+PARALLEL(GOMP_parallel, 1)
+PARALLEL(GOMP_parallel_loop_static, 2)
+PARALLEL(GOMP_parallel_loop_dynamic, 3)
+PARALLEL(GOMP_parallel_loop_guided, 4)
+PARALLEL(GOMP_parallel_loop_runtime, 5)
+PARALLEL(GOMP_parallel_loop_nonmonotonic_dynamic, 6)
+PARALLEL(GOMP_parallel_loop_nonmonotonic_guided, 7)
+PARALLEL(GOMP_parallel_loop_nonmonotonic_runtime, 8)
+PARALLEL(GOMP_parallel_loop_maybe_nonmonotonic_runtime, 9)
+PARALLEL(GOMP_parallel_sections, 10)
+
+#define BARRIER(symbol, said, number)                                                              \
+	EXPORT long symbol(long argument);                                                         \
+	long symbol(long argument)                                                                 \
+	{                                                                                          \
+		static const struct function function = {                                          \
+			SITE_GOMP + (number), PHASES_GOMP, said, #symbol};                         \
+		const void *address = __builtin_return_address(0);                                 \
+		struct site *site = site_at(&function, address);                                   \
+		union {                                                                            \
+			void *found;                                                               \
+			long (*call)(long);                                                        \
+		} next = {site_next(site, &function, address)};                                    \
+		if (!next.found)                                                                   \
+			return 0;                                                                  \
+		if (site_calls_tools(site, next.found) ||                                          \
+			!wait_arrive(WAIT_CALL, site, __builtin_frame_address(0)))                 \
+			return next.call(argument);                                                \
+		long result = next.call(argument);                                                 \
+		wait_depart(WAIT_CALL);                                                            \
+		return result;                                                                     \
+	}
+
+/* Functions that wait for all threads of the region. */
+BARRIER(GOMP_barrier, "barrier", 16)
+BARRIER(GOMP_barrier_cancel, "barrier", 17)
+BARRIER(GOMP_loop_end, "end of loop", 18)
+BARRIER(GOMP_loop_end_cancel, "end of loop", 19)
+BARRIER(GOMP_sections_end, "end of sections", 20)
+BARRIER(GOMP_sections_end_cancel, "end of sections", 21)
+BARRIER(GOMP_single_copy_start, "single", 22)
+BARRIER(GOMP_single_copy_end, "single", 23)
+BARRIER(GOMP_workshare_task_reduction_unregister, "reduction", 24)
+
+/* Explicit tasks, which may be run by threads that wait at a barrier. */
+static void *task(const struct function *function, const void *address)
+{
+	struct site *site = site_at(function, address);
+	void *next = site_next(site, function, address);
+
+	if (next && !site_calls_tools(site, next))
+		table_mark_tasks();
+	return next;
+}
+
+#define TASK(symbol, number)                                                                       \
+	EXPORT LONG_FUNCTION(symbol);                                                              \
+	LONG_FUNCTION(symbol)                                                                      \
+	{                                                                                          \
+		static const struct function function = {                                          \
+			SITE_GOMP + (number), PHASES_GOMP, "tasks", #symbol};                      \
+		union {                                                                            \
+			void *found;                                                               \
+			long (*call)(LONG_WORDS);                                                  \
+		} next = {task(&function, __builtin_return_address(0))};                           \
+		return next.found ? next.call(LONG_PASSED) : 0;                                    \
+	}
+
+TASK(GOMP_task, 25)
+TASK(GOMP_taskloop, 26)
+TASK(GOMP_taskloop_ull, 27)

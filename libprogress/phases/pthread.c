@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT */
+/* Barriers of pthreads, and those of the program that it tells us of. */
+#include <errno.h>
+#include <pthread.h>
+#include <stddef.h>
+
+#include "libprogress/phases/export.h"
+#include "libprogress/phases/phases.h"
+#include "libprogress/phases/site.h"
+#include "libprogress/phases/wait.h"
+#include "libprogress/phases/waits.h"
+
+EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
+{
+	static const struct function function = {
+		SITE_PTHREAD, PHASES_PTHREAD, "barrier", "pthread_barrier_wait"};
+	const void *address = __builtin_return_address(0);
+	struct site *site = site_at(&function, address);
+	union {
+		void *found;
+		int (*call)(pthread_barrier_t *);
+	} next = {site_next(site, &function, address)};
+
+	if (!next.found)
+		return EINVAL;
+	bool counts = wait_arrive(WAIT_CALL, site, __builtin_frame_address(0));
+	int result = next.call(barrier);
+	if (counts)
+		wait_depart(WAIT_CALL);
+	return result;
+}
+
+EXPORT void phases_arrive(void)
+{
+	static const struct function function = {SITE_OWN, PHASES_OWN, "wait", NULL};
+
+	wait_arrive(WAIT_OWN, site_at(&function, __builtin_return_address(0)), NULL);
+}
+
+EXPORT void phases_depart(void)
+{
+	wait_depart(WAIT_OWN);
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Sites: places in the program that call a function which waits. A site also knows which function that
+ * is, as programs can contain several of a name, e.g. Python's modules with a libgomp each.
+ */
+#ifndef LIBPHASES_SITE_H
+#define LIBPHASES_SITE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Functions have numbers, below SITE_FUNCTIONS. */
+enum {
+	SITE_PTHREAD,
+	SITE_OWN,
+	SITE_OMPT, /* barriers */
+	SITE_GOMP = 16, /* from here on */
+	SITE_MPI = 64,
+	SITE_FUNCTIONS = 1024,
+};
+
+struct function {
+	uint32_t number;
+	uint32_t source; /* a PHASES_ constant */
+	const char *said; /* in the names of sites: "MPI_Allreduce", "barrier" */
+	const char *symbol; /* of what is interposed, or NULL */
+};
+
+struct site;
+
+/* The site of a call that returns to `address`. NULL when there are too many. */
+struct site *site_at(const struct function *function, const void *address);
+
+/* What the caller at `address` would have called without us. NULL if there is none: whoever only
+ * asks whether the program has such a function is misled by ours. */
+void *site_next(struct site *site, const struct function *function, const void *address);
+
+/* Whether the function behind, found by site_next(), is one of a runtime that calls tools: see
+ * ompt.c. */
+bool site_calls_tools(struct site *site, const void *next);
+
+/* Its index in the table, 0 if it has none. Makes it known there at the first call. */
+uint32_t site_index(struct site *site);
+
+/* Adds waits to the totals of a site of the table. */
+void site_add(uint32_t index, uint32_t waits, uint64_t waited_ns);
+
+/* There will be another table. */
+void sites_forget(void);
+
+#endif

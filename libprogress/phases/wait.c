@@ -1,0 +1,216 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Arrivals and departures; see wait.h.
+ *
+ * Each turn is seen at once, but its times may be late: the clock of a thread's CPU time is a system
+ * call, dear beside phases of microseconds. So turns are timed in ticks, which cost nanoseconds, and
+ * the clocks are read and the times brought up to date at a turn only if that was last done more than
+ * FULL_TICKS before. What has passed since then is divided in proportion to the ticks.
+ */
+#include "libprogress/phases/wait.h"
+
+#include <errno.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libprogress/phases/phases.h"
+#include "libprogress/phases/site.h"
+#include "libprogress/phases/table.h"
+
+#if defined(__x86_64__)
+#define FULL_TICKS 400000 /* 80 to 200 us */
+#else
+#define FULL_TICKS 200000
+#endif
+
+#define PENDING 4 /* sites whose waits are not yet in the table */
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
+}
+
+/* Of no known length, and not to be trusted when the thread changes its CPU. */
+static uint64_t ticks_now(void)
+{
+#if defined(__x86_64__)
+	return __builtin_ia32_rdtsc();
+#else
+	return clock_ns(CLOCK_MONOTONIC);
+#endif
+}
+
+/* What a thread knows of itself. Small, as it has to fit into what the C library keeps free for
+ * libraries that are loaded late. */
+struct thread {
+	struct phases_row *row;
+	uint64_t arrivals;
+	uint64_t retry; /* the number of arrivals at which to try for a row again */
+	uint64_t turn_ticks; /* at the last turn */
+	uint64_t full_ticks; /* when times were last brought up to date */
+	uint64_t worked_ticks, waited_ticks; /* since then */
+	const void *frame; /* of the wait */
+	uint32_t tid;
+	enum wait_kind kind; /* of the wait */
+	struct {
+		uint32_t site;
+		uint32_t waits;
+		uint64_t ticks;
+	} pending[PENDING];
+};
+
+static _Thread_local __attribute__((tls_model("initial-exec"))) struct thread me;
+
+/* value * part / whole, for part <= whole. */
+static uint64_t share(uint64_t value, uint64_t part, uint64_t whole)
+{
+	while (whole >> 32) {
+		whole >>= 1;
+		part >>= 1;
+	}
+	if (whole == 0)
+		return 0;
+	uint64_t ratio = (part << 32) / whole;
+	return (value >> 32) * ratio + (((value & UINT32_MAX) * ratio) >> 32);
+}
+
+static uint64_t get(const _Atomic uint64_t *field)
+{
+	return atomic_load_explicit(field, memory_order_relaxed);
+}
+
+static void set(_Atomic uint64_t *field, uint64_t value)
+{
+	atomic_store_explicit(field, value, memory_order_relaxed);
+}
+
+/* Brings the times up to date. */
+static void measure(void)
+{
+	struct phases_row *row = me.row;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC), cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	uint64_t span = me.worked_ticks + me.waited_ticks;
+	uint64_t elapsed_ns = now_ns - get(&row->since_ns);
+	uint64_t used_ns = cpu_ns - get(&row->turn_cpu_ns);
+	uint64_t waited_ns = share(elapsed_ns, me.waited_ticks, span);
+	uint64_t worked_ns = elapsed_ns - waited_ns;
+
+	/* Of waiting and working, one took CPU time for certain. */
+	set(&row->useful_ns, get(&row->useful_ns) + (used_ns < worked_ns ? used_ns : worked_ns));
+	set(&row->waited_ns, get(&row->waited_ns) + waited_ns);
+	set(&row->turn_cpu_ns, cpu_ns);
+	set(&row->since_ns, now_ns);
+	for (int i = 0; i < PENDING; i++) {
+		if (me.pending[i].waits)
+			site_add(me.pending[i].site, me.pending[i].waits,
+				share(elapsed_ns, me.pending[i].ticks, span));
+		me.pending[i].waits = 0;
+		me.pending[i].ticks = 0;
+	}
+	me.worked_ticks = me.waited_ticks = 0;
+	me.full_ticks = me.turn_ticks;
+}
+
+/* Ticks since the last turn. */
+static uint64_t turn(void)
+{
+	uint64_t now = ticks_now(), passed = now > me.turn_ticks ? now - me.turn_ticks : 0;
+	me.turn_ticks = now;
+	return passed;
+}
+
+static bool take_row(void)
+{
+	if (me.arrivals < me.retry)
+		return false;
+
+	int saved = errno;
+	me.tid = (uint32_t)gettid();
+	me.row = table_take_row(me.tid);
+	me.retry = me.arrivals * 2;
+	if (me.row) {
+		uint64_t cpu_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID);
+		set(&me.row->since_ns, clock_ns(CLOCK_MONOTONIC));
+		set(&me.row->turn_cpu_ns, cpu_ns);
+		set(&me.row->useful_ns, cpu_ns);
+		me.worked_ticks = me.waited_ticks = 0;
+		me.turn_ticks = me.full_ticks = ticks_now();
+		memset(me.pending, 0, sizeof me.pending);
+	}
+	errno = saved;
+	return me.row;
+}
+
+/* A wait that was left by longjmp() or an exception: its frame is gone. */
+static bool stale(const void *frame)
+{
+	return frame && me.frame && (const char *)me.frame < (const char *)frame;
+}
+
+bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame)
+{
+	if (me.kind != WAIT_NONE && !stale(frame))
+		return false;
+	me.kind = kind;
+	me.frame = frame;
+	me.arrivals++;
+	/* Juggle takes rows away from threads that it finds gone. */
+	if (!me.row || atomic_load_explicit(&me.row->tid, memory_order_relaxed) != me.tid) {
+		me.row = NULL;
+		if (!take_row())
+			return true;
+	}
+
+	struct phases_row *row = me.row;
+	me.worked_ticks += turn();
+	atomic_store_explicit(&row->site, site_index(site), memory_order_relaxed);
+	set(&row->arrivals, me.arrivals);
+	if (me.turn_ticks - me.full_ticks > FULL_TICKS)
+		measure();
+	atomic_store_explicit(&row->turns, 2 * me.arrivals - 1, memory_order_release);
+	return true;
+}
+
+void wait_depart(enum wait_kind kind)
+{
+	if (me.kind != kind)
+		return;
+	me.kind = WAIT_NONE;
+	if (!me.row) {
+		/* When it arrived first, another thread was making the table. */
+		me.retry = me.arrivals == 1 ? 0 : me.retry;
+		if (me.arrivals != 1 || !take_row())
+			return;
+		set(&me.row->arrivals, me.arrivals);
+	}
+
+	struct phases_row *row = me.row;
+	uint64_t passed = turn();
+	uint32_t site = atomic_load_explicit(&row->site, memory_order_relaxed);
+	me.waited_ticks += passed;
+	/* Two of many sites may share a place: then the later one gets all. */
+	me.pending[site % PENDING].site = site;
+	me.pending[site % PENDING].waits++;
+	me.pending[site % PENDING].ticks += passed;
+	if (me.turn_ticks - me.full_ticks > FULL_TICKS)
+		measure();
+	atomic_store_explicit(&row->turns, 2 * me.arrivals, memory_order_release);
+}
+
+uint32_t wait_forget_row(void)
+{
+	uint32_t tid = me.row ? me.tid : 0;
+	me.row = NULL;
+	me.retry = 0;
+	return tid;
+}
+
+void wait_forget_all(void)
+{
+	memset(&me, 0, sizeof me);
+}

@@ -1,0 +1,36 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * A thread arrives somewhere and waits, and departs. Of waits within each other the outermost counts.
+ * Both keep errno.
+ */
+#ifndef LIBPHASES_WAIT_H
+#define LIBPHASES_WAIT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct site;
+
+/* Who says that a wait has ended: */
+enum wait_kind {
+	WAIT_NONE,
+	WAIT_CALL, /* the function that the thread waits in */
+	WAIT_OMPT, /* a callback of the runtime */
+	WAIT_REGION, /* the beginning of the next parallel region, or the end of the call of this one */
+	WAIT_OWN, /* the program */
+};
+
+/* Returns whether it counts, i.e. whether the thread does not wait already. `frame` is an address in
+ * the stack frame that the wait is in, or NULL when it may end in another one. */
+bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame);
+
+/* Ends the wait if it is of that kind. */
+void wait_depart(enum wait_kind kind);
+
+/* The calling thread has no row any more. Returns the tid that it had it for, or 0. */
+uint32_t wait_forget_row(void);
+
+/* The calling thread is another one, as after fork(). */
+void wait_forget_all(void);
+
+#endif
