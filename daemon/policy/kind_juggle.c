@@ -8,6 +8,7 @@
 #include "daemon/policy/speeds.h"
 #include "daemon/policy/step.h"
 #include "daemon/policy/swap.h"
+#include "daemon/policy/told.h"
 
 /* CPUs differ in speed by this share at least. Where threads share CPUs, small differences are less than
  * what trials, and standing aside in short phases, gain. */
@@ -21,11 +22,9 @@
 /* A CPU that was taken will be taken again. */
 #define TAKEN_MEMORY_NS UINT64_C(10000000000)
 
-/* Do phases, by yields, leave no time for turns? */
-static bool short_yields(const struct policy *policy)
+/* Do phases of that length, if it is known, leave no time for turns? */
+static bool are_short(const struct policy *policy, double phase_ns)
 {
-	double phase_ns = policy->phases.yields.phase_ns;
-
 	return phase_ns > 0 &&
 	       !policy_turns_pay(phase_ns, policy_point_ns(policy), policy_computing(policy),
 		       (uint32_t)policy->m, policy->chooser.turns_gain);
@@ -36,9 +35,11 @@ static void know_turns(struct policy *policy, uint64_t now_ns)
 {
 	struct policy_chooser *chooser = &policy->chooser;
 	uint32_t threads = policy_computing(policy);
+	bool counts = policy->params.by_work, told = policy->needs.told && !counts;
 
-	chooser->learns = policy->params.by_work && !policy->told;
-	if (chooser->learns && policy_swaps(policy) && policy_learn_speeds(policy->cpu, policy->m))
+	chooser->learns = (counts || told) && !policy->told;
+	if (chooser->learns && policy_swaps(policy) &&
+		(told ? policy_told_speeds(policy) : policy_learn_speeds(policy->cpu, policy->m)))
 		policy->turns.known = false;
 	chooser->steady = now_ns - policy->joined_ns >= STEADY_NS;
 	if (policy->turns.known && policy->turns.threads == threads)
@@ -61,6 +62,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	if (!policy_is_complete(policy))
 		return;
 	know_turns(policy, now_ns);
+	chooser->needs_gain = policy_told_gain(policy);
 	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {
 		policy_enter(policy, chooser->regime, now_ns);
 	} else if (policy_swaps(policy) !=
@@ -78,7 +80,8 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	policy_phases_sleeps(&policy->phases, (double)window.run_ns / fmax(1, window.threads),
 		window.sleeps, window.threads);
 	window.phase_ns = policy->phases.sleeps.phase_ns;
-	window.short_yields = short_yields(policy);
+	window.short_yields = are_short(policy, policy->phases.yields.phase_ns);
+	window.short_needs = are_short(policy, window.need_ns);
 	window.taken = policy->taken_ns > 0 && now_ns - policy->taken_ns < TAKEN_MEMORY_NS;
 	if (policy_regime_update(chooser, &window))
 		policy_enter(policy, chooser->regime, now_ns);
@@ -98,9 +101,14 @@ static size_t balance(struct policy *policy)
 	if (policy->chooser.reason == POLICY_REASON_UNEQUAL ||
 		policy->chooser.reason == POLICY_REASON_LEARN)
 		moved = policy_take_places(policy->thread, policy->n, policy->cpu, policy->m);
-	return moved > 0 ? moved
-			 : policy_swap(&params, elapsed_ns, policy->thread, policy->n, policy->cpu,
-				   policy->m, policy->order);
+	if (moved > 0 || policy->n == 0 || policy->m < 2 || elapsed_ns == 0)
+		return moved;
+	policy_measure_cpus(&params, elapsed_ns, policy->thread, policy->n, policy->cpu, policy->m);
+	moved = policy_end_together(policy);
+	if (moved != POLICY_UNTOLD)
+		return moved;
+	return policy_swap_measured(
+		&params, policy->thread, policy->n, policy->cpu, policy->m, policy->order);
 }
 
 const struct policy_kind policy_kind_juggle = {

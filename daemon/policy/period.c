@@ -54,6 +54,8 @@ const char *policy_pace_text(enum policy_pace pace)
 		return "no thread had to be moved";
 	case POLICY_PACE_COST:
 		return "points are costly";
+	case POLICY_PACE_TOLD:
+		return "by phases, told by the program";
 	case POLICY_PACE_SHORT:
 		return "phases too short for turns";
 	}
@@ -141,6 +143,11 @@ static double phases_period_ns(struct policy *policy, double phase_ns)
 
 	policy->decision.phase_ns = phase_ns;
 	policy->decision.point_ns = point_ns;
+	if (policy->needs.told &&
+		!policy_turns_pay(phase_ns, point_ns, n, m, policy->chooser.turns_gain)) {
+		policy->decision.pace = POLICY_PACE_SHORT;
+		return POLICY_PERIOD_MOST_NS;
+	}
 	if (!policy->chooser.speeds_differ ||
 		time_for_turns(wall_ns, period_ns, point_ns, policy->chooser.turns_gain))
 		return period_ns;
@@ -158,7 +165,10 @@ static uint64_t auto_period_ns(struct policy *policy)
 	double period_ns = UNKNOWN_NS * fmax(1, (double)policy_computing(policy) / policy->m);
 
 	*pace = POLICY_PACE_UNKNOWN;
-	if (phase_ns > 0) {
+	if (policy->needs.told) {
+		*pace = POLICY_PACE_TOLD;
+		period_ns = phases_period_ns(policy, policy->needs.mean_ns);
+	} else if (phase_ns > 0) {
 		*pace = sleeps ? POLICY_PACE_SLEEPS : POLICY_PACE_YIELDS;
 		period_ns = phases_period_ns(policy, phase_ns);
 	}

@@ -15,6 +15,7 @@ enum policy_pace {
 	POLICY_PACE_YIELDS, /* the same with yields */
 	POLICY_PACE_QUIET, /* longer, since nothing had to be moved for long */
 	POLICY_PACE_COST, /* longer, since a point takes long */
+	POLICY_PACE_TOLD, /* the same with phases that the program's runtime tells */
 	POLICY_PACE_SHORT, /* the longest: threads are where they should be, and phases too short for turns */
 };
 enum { POLICY_PACES = POLICY_PACE_SHORT + 1 };

@@ -164,6 +164,9 @@ struct policy_decision {
 
 /* ---- State ---- */
 
+/* CPUs on which a phase's CPU time is counted. */
+enum { POLICY_PARTS = 4 };
+
 /* One CPU of the domain. */
 struct policy_cpu {
 	int32_t os_cpu;
@@ -201,6 +204,12 @@ struct policy_cpu {
 	/* Means over the last periods, as shares of a period: */
 	double ran, gained;
 	uint32_t periods;
+	/* Where phases are told: what remains to its threads until the barrier, how many of them work for
+	 * that, how many only use the CPU, and for how many others' work counts; and when it is done. */
+	double remains_ns, others, dry_ns;
+	uint32_t working, waiting;
+	/* Its speed, as phases show it, and how many of them. */
+	double learnt, lessons;
 };
 
 /* One thread, in its row. */
@@ -241,6 +250,24 @@ struct policy_thread {
 	uint64_t total_run_ns, total_wait_ns, total_slices, total_work;
 	bool counted; /* total_updates is valid */
 	uint64_t total_updates;
+	/* Where runtimes tell phases: */
+	bool tells; /* they do ... */
+	bool told; /* ... and that can be trusted */
+	bool waits; /* for others, now */
+	double position; /* phases that it has passed, with the part of the one under way */
+	double passed; /* of these, in the interval that ended */
+	uint64_t arrivals, useful_ns; /* of the interval that ended */
+	uint64_t total_arrivals, total_useful;
+	/* Progress in a phase, and by how much that varies, smoothed; that many phases are behind these two, up
+	 * to a limit; and progress since the last wait. */
+	double need_ns, need_off_ns, phases, done_ns;
+	double hidden_ns; /* what it may have done that the kernel has not counted yet */
+	struct {
+		int32_t cpu;
+		double ns;
+	} part[POLICY_PARTS]; /* CPU time in the phase under way, by CPU ... */
+	double elsewhere_ns; /* ... and on others */
+	double learnt_ns; /* a phase, in CPU time times the speeds learnt */
 	uint64_t sleeps_window; /* the number of a window ... */
 	uint64_t total_sleeps; /* ... and the total at its beginning */
 	struct policy_idle idle;
@@ -275,11 +302,19 @@ struct policy {
 	struct {
 		bool open; /* else one may open at start_ns */
 		bool due; /* it opens or closes in the next interval */
-		uint64_t start_ns, run_ns, wait_ns;
+		bool told; /* phases were told when it opened */
+		uint64_t start_ns, run_ns, wait_ns, useful_ns;
+		double passed; /* phases, by all threads */
 		uint64_t number;
 	} window; /* whose outcome goes to the chooser */
 	uint64_t taken_ns; /* when a CPU was last found to be taken; 0: never */
 	struct policy_phases phases;
+	struct {
+		bool told; /* those of all compute threads are */
+		bool regular; /* and are alike from phase to phase */
+		bool differ; /* but not from thread to thread */
+		double mean_ns, most_ns; /* CPU time of a thread in a phase */
+	} needs;
 	double point_ns; /* the mean cost of a balancing point: CPU time, as observed */
 	uint32_t points; /* behind that mean */
 	uint32_t quiet_points; /* since the last move */

@@ -14,6 +14,7 @@
 
 #include "daemon/policy/kind.h"
 #include "daemon/policy/speeds.h"
+#include "daemon/policy/told.h"
 
 #define UPDATE_PERIODS 64 /* over which the time of an update is smoothed */
 
@@ -192,12 +193,15 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 		}
 		if (sight->news & POLICY_TIMES)
 			elapsed_ns = take_times(policy, thread, sight, now_ns);
+		policy_take_told(policy, thread, sight);
 		take_updates(thread, sight);
 		/* A compute thread that waits for a CPU does not sleep. */
 		policy_idle_update(&thread->idle,
 			thread->run_ns + (thread->computes ? thread->wait_ns : 0), elapsed_ns);
 		if (thread->computes && policy->window.open) {
 			policy->window.run_ns += thread->run_ns;
+			policy->window.useful_ns += thread->useful_ns;
+			policy->window.passed += thread->passed;
 			policy->window.wait_ns += thread->wait_ns;
 		}
 	}

@@ -14,9 +14,12 @@
 #define WINDOW_NS UINT64_C(50000000)
 #define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
 #define LONG_WINDOW_NS UINT64_C(1000000000) /* no window is longer ... */
+#define WINDOW_PHASES 4 /* likewise, for that many phases, where they are told */
+#define NEED_CHANGE 0.3 /* phases that need this share more or less are other ones */
 #define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread */
 /* In shorter phases a turn takes as long as the phase; pinned threads only wake up less well. */
 #define SHORT_NS 2e6
+#define SHORT_TOLD_NS 3e6 /* likewise, where phases are told */
 #define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
 #define WEIGHT_MAX 16.0
 /* After that many windows of both regimes trials get rarer, however close they are. */
@@ -131,7 +134,7 @@ static double gain_of(const struct policy_chooser *chooser)
  * each thread it depends on other work, which can't be known here. */
 static double turns_gain(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
 {
-	return threads > cpus ? chooser->turns_gain : 1;
+	return threads > cpus ? fmax(chooser->turns_gain, chooser->needs_gain) : 1;
 }
 
 /* Do threads gain by being on the right CPUs, because of the CPUs' speeds, or by turns on them? The
@@ -239,6 +242,9 @@ uint64_t policy_regime_window_ns(const struct policy_chooser *chooser)
 	bool first = chooser->sleep_windows == 0;
 	bool look = chooser->regime == POLICY_BALANCE && chooser->short_gap > 0;
 
+	if (chooser->told_ns > 0)
+		return (uint64_t)fmin(
+			fmax(WINDOW_PHASES * chooser->told_ns, WINDOW_NS), LONG_WINDOW_NS);
 	if (!policy_regime_sleeps(chooser))
 		return first || look ? WINDOW_NS : CALM_WINDOW_NS;
 	double long_ns = WINDOW_SLEEPS * 1e9 / chooser->sleep_rate;
@@ -298,6 +304,90 @@ static bool should_learn(struct policy_chooser *chooser, const struct policy_win
 	return true;
 }
 
+/* Go on with trials, from that regime on: the window's outcome, as a share of the CPUs' time, goes to its
+ * regime. */
+static bool by_trials(struct policy_chooser *chooser, const struct policy_window *window,
+	double busy, enum policy_regime first)
+{
+	uint64_t window_ns = policy_regime_window_ns(chooser);
+
+	arm_update(&chooser->arm[chooser->regime], busy);
+	if (chooser->trial) {
+		chooser->trial = false;
+		return decide(chooser, window->elapsed_ns);
+	}
+	if (!goes_by_trials(chooser->reason)) { /* it has only just begun to */
+		chooser->settled = first;
+		return change(chooser, first, POLICY_REASON_UNTRIED);
+	}
+	/* A window that was longer than it had to be counts as several. */
+	double windows = round((double)window->elapsed_ns / (double)window_ns);
+	chooser->wait -= (uint32_t)fmin(fmax(windows, 1), chooser->wait);
+	if (chooser->wait > 0 || !can_pay(chooser, window_ns, window))
+		return false;
+	chooser->trial = true;
+	return change(chooser, chooser->settled == POLICY_BALANCE ? POLICY_ASIDE : POLICY_BALANCE,
+		POLICY_REASON_TRIAL);
+}
+
+/* The regime of a job whose phases are told, before trials. */
+static enum policy_regime told_begins_with(const struct policy_chooser *chooser,
+	const struct policy_window *window, bool sleeps, bool spins)
+{
+	if (spins || chooser->speeds_differ)
+		return POLICY_BALANCE;
+	if (window->short_needs)
+		return POLICY_ASIDE;
+	return sleeps ? begins_with(chooser, window) : POLICY_BALANCE;
+}
+
+/* Phases are told: those that were passed in the window, as a share of the CPUs' time. Where phases are too
+ * different for that, useful CPU time is. In another part of the program, trials begin anew. */
+static double told_busy(struct policy_chooser *chooser, const struct policy_window *window)
+{
+	double *need_ns = chooser->need_ns, now_ns = window->need_ns;
+	double *own_ns = &need_ns[chooser->regime];
+
+	if (chooser->regular != window->regular ||
+		(*own_ns > 0 && fabs(now_ns - *own_ns) > NEED_CHANGE * *own_ns)) {
+		chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
+		chooser->trial = false;
+		need_ns[0] = need_ns[1] = 0;
+	}
+	chooser->regular = window->regular;
+	*own_ns = *own_ns > 0 ? *own_ns + (now_ns - *own_ns) / WEIGHT_MAX : now_ns;
+	double unit_ns = need_ns[POLICY_BALANCE] > 0 ? need_ns[POLICY_BALANCE] : now_ns;
+	double ns = window->regular ? window->passed * unit_ns : (double)window->useful_ns;
+	return ns / ((double)window->elapsed_ns * window->cpus);
+}
+
+/* Where phases are told, they are the measure, whether threads sleep, yield or spin. */
+static bool by_phases(struct policy_chooser *chooser, const struct policy_window *window)
+{
+	double wall_ns = window->need_ns * fmax(1, (double)window->threads / window->cpus);
+	bool sleeps = policy_regime_sleeps(chooser);
+	bool yields = !sleeps && window->since_yield_ns < YIELD_MEMORY_NS;
+	bool spins = !sleeps && !yields, changed;
+	enum policy_regime first = told_begins_with(chooser, window, sleeps, spins);
+
+	chooser->told_ns = wall_ns;
+	if (chooser->always)
+		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_OPTION);
+	else if (window->threads <= window->cpus && chooser->speeds_differ &&
+		 unequal(chooser, window->threads, window->cpus))
+		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
+	else if (sleeps && window->need_ns < SHORT_TOLD_NS && !chooser->speeds_differ &&
+		 chooser->needs_gain <= 0)
+		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
+	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
+		changed = settle(chooser, first, POLICY_REASON_LONG);
+	else
+		changed = by_trials(chooser, window, told_busy(chooser, window), first);
+	chooser->yields = yields;
+	chooser->spins = spins;
+	return changed;
+}
+
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window)
 {
 	double elapsed = (double)window->elapsed_ns;
@@ -321,6 +411,9 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	if (chooser->sleep_windows < SLEEP_WINDOWS)
 		chooser->sleep_windows++;
 	chooser->sleep_rate += (rate - chooser->sleep_rate) / chooser->sleep_windows;
+	if (window->told)
+		return by_phases(chooser, window);
+	chooser->told_ns = 0;
 	if (!policy_regime_sleeps(chooser))
 		return awake(chooser, window);
 	chooser->yields = chooser->spins = false;
@@ -343,22 +436,6 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	}
 	chooser->window_sleep_rate = rate;
 
-	arm_update(
-		&chooser->arm[chooser->regime], (double)window->run_ns / (elapsed * window->cpus));
-	if (chooser->trial) {
-		chooser->trial = false;
-		return decide(chooser, window->elapsed_ns);
-	}
-	if (!goes_by_trials(chooser->reason)) { /* it has only just begun to */
-		chooser->settled = begins_with(chooser, window);
-		return change(chooser, chooser->settled, POLICY_REASON_UNTRIED);
-	}
-	/* A window that was longer than it had to be counts as several. */
-	double windows = round(elapsed / (double)policy_regime_window_ns(chooser));
-	chooser->wait -= (uint32_t)fmin(fmax(windows, 1), chooser->wait);
-	if (chooser->wait > 0 || !can_pay(chooser, policy_regime_window_ns(chooser), window))
-		return false;
-	chooser->trial = true;
-	return change(chooser, chooser->settled == POLICY_BALANCE ? POLICY_ASIDE : POLICY_BALANCE,
-		POLICY_REASON_TRIAL);
+	return by_trials(chooser, window, (double)window->run_ns / (elapsed * window->cpus),
+		begins_with(chooser, window));
 }

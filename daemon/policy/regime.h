@@ -44,6 +44,13 @@ struct policy_window {
 	uint32_t threads; /* compute threads */
 	uint32_t cpus;
 	bool taken; /* some CPU was taken by others, lately */
+	/* Where the program's runtime tells phases: */
+	bool told; /* it does */
+	bool regular; /* they take as long from time to time */
+	uint64_t useful_ns; /* the part of run_ns outside waits at barriers */
+	double passed; /* phases, by all compute threads */
+	double need_ns; /* CPU time of a thread in a phase */
+	bool short_needs; /* that is too short for turns to gain anything */
 };
 
 /* What is known of one regime. */
@@ -62,6 +69,9 @@ struct policy_chooser {
 	 * turns gain over threads that keep to their CPUs? */
 	bool speeds_differ;
 	double turns_gain;
+	/* Set by the caller, where phases are told: what turns gain by the needs of threads; 0: these
+	 * are equal. */
+	double needs_gain;
 	/* Set by the caller: no thread has begun to compute lately that never had before; and while threads are placed,
 	 * their work shows how fast the CPUs are. */
 	bool steady, learns;
@@ -80,6 +90,9 @@ struct policy_chooser {
 	bool yields; /* no thread sleeps, and they yield */
 	bool spins; /* no thread sleeps, and they don't yield: they may spin at barriers */
 	uint32_t short_wait, short_gap; /* windows aside with short yields: left, and next time */
+	double told_ns; /* the length of a phase that was told; 0: none was */
+	double need_ns[2]; /* and its CPU time in the windows of each regime, smoothed */
+	bool regular; /* windows are measured by the phases passed */
 	double window_sleep_rate; /* of the window before, to notice a new part of the program */
 };
 

@@ -11,6 +11,7 @@
 
 #include "daemon/policy/distribute.h"
 #include "daemon/policy/kind.h"
+#include "daemon/policy/told.h"
 
 int policy_init(struct policy *policy, const struct policy_params *params, const int32_t *os_cpu,
 	size_t count)
@@ -31,8 +32,11 @@ int policy_init(struct policy *policy, const struct policy_params *params, const
 		return -ENOMEM;
 	}
 	for (size_t j = 0; j < count; j++)
-		policy->cpu[j] = (struct policy_cpu){
-			.os_cpu = os_cpu[j], .rated = 1, .core = (int32_t)j, .potential = 1};
+		policy->cpu[j] = (struct policy_cpu){.os_cpu = os_cpu[j],
+			.rated = 1,
+			.core = (int32_t)j,
+			.potential = 1,
+			.learnt = 1};
 	return 0;
 }
 
@@ -293,12 +297,16 @@ const struct policy_decision *policy_step(
 	if (policy->decision.members) {
 		policy_take_members(policy, observation);
 		policy->members_ns = now_ns;
+	}
+	policy_sum_up_told(policy);
+	if (policy->decision.members) {
 		kind->choose(policy, observation);
 	}
 	size_t moved = 0;
 	if (policy_swaps(policy) && kind->leaves_taken)
 		moved = policy_leave_taken(policy, observation);
-	if (moved == 0 && policy->decision.members && policy_swaps(policy) && kind->makes_way)
+	if (moved == 0 && policy->decision.members && policy_swaps(policy) && kind->makes_way &&
+		!policy->needs.differ)
 		moved = policy_make_way(policy->thread, policy->n, policy->cpu, policy->m);
 	if (moved == 0 && policy_swaps(policy))
 		moved = kind->balance(policy);

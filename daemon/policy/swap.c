@@ -32,7 +32,7 @@ static uint32_t one_more(uint32_t periods, const struct policy_swap_params *para
  * time of CPUs only in steps of 10 ms, so it is estimated from the threads: at least one was
  * runnable for no less than the sum of what they ran, and no less than the longest of run plus
  * wait. */
-static void measure_cpus(const struct policy_swap_params *params, uint64_t elapsed_ns,
+void policy_measure_cpus(const struct policy_swap_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m)
 {
 	double elapsed = (double)elapsed_ns;
@@ -296,12 +296,18 @@ static void prefer_nearby(const struct policy_thread *threads, const struct poli
 size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order)
 {
+	if (n == 0 || m < 2 || elapsed_ns == 0)
+		return 0;
+	policy_measure_cpus(params, elapsed_ns, threads, n, cpus, m);
+	return policy_swap_measured(params, threads, n, cpus, m, order);
+}
+
+size_t policy_swap_measured(const struct policy_swap_params *params, struct policy_thread *threads,
+	size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order)
+{
 	uint32_t *slow = order, *fast = order + m;
 	size_t count = 0;
 
-	if (n == 0 || m < 2 || elapsed_ns == 0)
-		return 0;
-	measure_cpus(params, elapsed_ns, threads, n, cpus, m);
 	classify_threads(params, threads, n);
 	classify_cpus(params, threads, n, cpus, m);
 	size_t slow_count = order_cpus(cpus, m, false, slow);

@@ -55,4 +55,10 @@ size_t policy_swap(const struct policy_swap_params *params, uint64_t elapsed_ns,
 	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m,
 	uint32_t *order);
 
+/* Its first part, Section 2.1: how fast the CPUs were in the period; and the rest of it. */
+void policy_measure_cpus(const struct policy_swap_params *params, uint64_t elapsed_ns,
+	struct policy_thread *threads, size_t n, struct policy_cpu *cpus, size_t m);
+size_t policy_swap_measured(const struct policy_swap_params *params, struct policy_thread *threads,
+	size_t n, struct policy_cpu *cpus, size_t m, uint32_t *order);
+
 #endif

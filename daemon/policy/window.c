@@ -16,6 +16,9 @@ static void begin(struct policy *policy, uint64_t now_ns)
 	policy->window.start_ns = now_ns;
 	policy->window.run_ns = 0;
 	policy->window.wait_ns = 0;
+	policy->window.useful_ns = 0;
+	policy->window.passed = 0;
+	policy->window.told = policy->needs.told;
 	policy->window.number++;
 }
 
@@ -57,7 +60,13 @@ struct policy_window policy_window_close(
 		.elapsed_ns = now_ns - policy->window.start_ns,
 		.run_ns = policy->window.run_ns,
 		.wait_ns = policy->window.wait_ns,
-		.since_yield_ns = now_ns - policy->phases.yielded_ns,
+		.useful_ns = policy->window.useful_ns,
+		.told = policy->window.told && policy->needs.told,
+		.passed = policy->window.passed,
+		.regular = policy->needs.regular,
+		.need_ns = policy->needs.mean_ns,
+		.since_yield_ns = policy->phases.yielded_ns > 0 ? now_ns - policy->phases.yielded_ns
+								: UINT64_MAX,
 		.sleeps = mean_sleeps(policy, observation),
 		.threads = policy_computing(policy),
 		.cpus = (uint32_t)policy->m,

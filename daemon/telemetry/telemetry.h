@@ -29,7 +29,7 @@
 #define TELEMETRY_PROGRESS 1024
 #define TELEMETRY_BUCKETS 384
 #define TELEMETRY_REASONS 16
-#define TELEMETRY_PACES 8
+#define TELEMETRY_PACES 12
 
 enum telemetry_state {
 	TELEMETRY_STARTING,
@@ -171,7 +171,7 @@ _Static_assert(
 	offsetof(struct telemetry, progress_bytes) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(offsetof(struct telemetry, aside_ns) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(offsetof(struct telemetry, pace) == 768 + 8 * TELEMETRY_BUCKETS, "wire format");
-_Static_assert(sizeof(struct telemetry) == 1128 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(sizeof(struct telemetry) == 1224 + 8 * TELEMETRY_BUCKETS, "wire format");
 
 /* The histogram of the cost of balancing points: buckets of 1/16 of a power of two, exact below 16
  * ns. telemetry_bucket_ns() returns the middle of a bucket. Pure. */

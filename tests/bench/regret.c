@@ -49,9 +49,9 @@ static const uint64_t phases[] = {
 static const uint64_t periods[] = {2 * MS, 5 * MS, 10 * MS, 20 * MS, 50 * MS};
 static const char *const barriers[] = {"block", "yield", "spin"};
 
-enum disturbance { QUIET, HOG, SLOW, JITTER, UNEQUAL, DISTURBANCES };
+enum disturbance { QUIET, HOG, SLOW, JITTER, UNEQUAL, HEAVY, DISTURBANCES };
 static const char *const disturbances[] = {
-	"quiet", "hog", "slow CPU", "uneven work", "unequal CPUs"};
+	"quiet", "hog", "slow CPU", "uneven work", "unequal CPUs", "a heavy thread"};
 
 /*
  * What must hold for the cases of a class: least and geometric mean of speeds relative to Linux, and
@@ -108,6 +108,7 @@ static void set_up(struct machine *machine, uint32_t n, uint32_t m, uint64_t pha
 		.phase_ns = phase_ns,
 		.phases = count > PHASES_LEAST ? count : PHASES_LEAST,
 		.imbalance = disturbance == JITTER ? 0.1 : 0,
+		.heavier = disturbance == HEAVY ? 0.5 : 0,
 		.barrier = barrier,
 		.slice_ns = SLICE_NS,
 		.tick_ns = SLICE_NS,
@@ -158,6 +159,9 @@ static void run_case(const struct machine *machine, const char *name, struct tal
 {
 	struct threads_params params = machine->params;
 	double juggle_s = run(&params), best_s = INFINITY;
+	params.told = true;
+	double told_s = run(&params);
+	params.told = false;
 	uint64_t best_ns = 0;
 
 	params.kind = &policy_kind_static;
@@ -176,8 +180,9 @@ static void run_case(const struct machine *machine, const char *name, struct tal
 			best_ns = periods[i];
 		}
 	}
-	printf("%-40s %9.3f %7.3f %7.3f %9.3f %9.3f %6g ms\n", name, pinned_s, pinned_s / linux_s,
-		pinned_s / juggle_s, linux_s / juggle_s, best_s / juggle_s, (double)best_ns * 1e-6);
+	printf("%-40s %9.3f %7.3f %7.3f %9.3f %9.3f %6g ms %9.3f %9.3f\n", name, pinned_s,
+		pinned_s / linux_s, pinned_s / juggle_s, linux_s / juggle_s, best_s / juggle_s,
+		(double)best_ns * 1e-6, linux_s / told_s, best_s / told_s);
 	fflush(stdout);
 	count(tally, linux_s / juggle_s, best_s / juggle_s);
 }

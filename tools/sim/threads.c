@@ -29,7 +29,7 @@ static bool valid(const struct threads_params *params)
 		params->cpus >= NOBODY || params->domains == 0 || params->domains > params->cpus ||
 		params->phase_ns == 0 || params->phases == 0)
 		return false;
-	if (!(params->imbalance >= 0 && params->imbalance < 1) ||
+	if (!(params->imbalance >= 0 && params->imbalance < 1) || !(params->heavier >= 0) ||
 		!(params->jitter >= 0 && params->jitter < 1) ||
 		!(params->remote >= 0 && isfinite(params->remote)) ||
 		(params->balancer == THREADS_POLICY && params->kind == NULL))
@@ -84,7 +84,8 @@ static void begin_phase(struct threads_sim *sim)
 		struct sim_thread *thread = &sim->thread[i];
 		struct sim_cpu *cpu = &sim->cpu[thread->cpu];
 		thread->waiting = false;
-		thread->left = sim->phase * jitter_next(&sim->work_jitter, sim->params.imbalance);
+		thread->left = sim->phase * jitter_next(&sim->work_jitter, sim->params.imbalance) *
+			       (i == 0 ? 1 + sim->params.heavier : 1);
 		if (sim->params.barrier != THREADS_SPIN && thread->turn < cpu->turn)
 			thread->turn = cpu->turn;
 		cpu->computing++;

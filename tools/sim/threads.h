@@ -52,6 +52,7 @@ struct threads_params {
 	 * barriers. */
 	uint64_t phase_ns, phases;
 	double imbalance; /* random variation of each thread's work in each phase, a share */
+	double heavier; /* the first thread always has this share more work */
 	enum threads_barrier barrier;
 	/* The kernel. */
 	uint64_t slice_ns; /* 0: infinitely fine */
@@ -74,6 +75,7 @@ struct threads_params {
 	bool joint; /* one pool instead of domains */
 	/* For policies: */
 	bool by_work; /* the policy sees the work done, as by counting instructions (perf) */
+	bool told; /* the policy sees where threads wait for others, as by libphases */
 	bool untold; /* the policy does not know the speeds and caches of the CPUs */
 	bool period_auto; /* the policy chooses its period; period_ns is the shortest */
 	bool always; /* as juggle --always */

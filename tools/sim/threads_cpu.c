@@ -70,6 +70,7 @@ static void give(struct threads_sim *sim, struct sim_cpu *cpu, struct sim_thread
 	thread->turn += ns;
 	if (thread->waiting)
 		return;
+	thread->useful += ns;
 	double work = (ns - paid) * speed_of(sim, cpu, thread);
 	thread->debt -= paid;
 	thread->left -= work;
@@ -223,6 +224,8 @@ uint32_t cpu_event(struct threads_sim *sim, uint32_t index)
 		thread->done += thread->left;
 		thread->left = thread->debt = 0;
 		thread->waiting = true;
+		thread->arrivals++;
+		thread->begun = thread->useful;
 		thread->sleeps += sim->params.barrier == THREADS_BLOCK;
 		arrived++;
 	}

@@ -26,6 +26,8 @@ struct sim_thread {
 	double debt; /* CPU time that moves still cost */
 	double done; /* work since the start */
 	double run, wait; /* CPU time, and time without one though runnable */
+	double useful, begun; /* CPU time outside the barrier; the same when the phase began */
+	uint64_t arrivals;
 	double wait_shown; /* wait as the kernel shows it: updated when it gets a CPU */
 	double turn; /* CPU time as fair sharing counts it ("virtual") */
 	double switches; /* times it was put on a CPU */

@@ -98,6 +98,15 @@ static void look(const struct threads_sim *sim, struct sim_pool *pool, uint32_t 
 		sight->news |= POLICY_SLEEPS;
 		sight->sleeps = thread->sleeps;
 	}
+	if (sim->params.told) {
+		double shown = cpu_shown_run(sim, pool->thread[i]);
+		double hidden = thread->waiting ? 0 : thread->run - shown;
+		sight->news |= POLICY_PHASES;
+		sight->arrivals = thread->arrivals;
+		sight->waits = thread->waiting;
+		sight->done_ns = (uint64_t)fmax(thread->useful - thread->begun - hidden, 0);
+		take(&sight->useful_ns, fmax(thread->useful - hidden, thread->begun));
+	}
 	if (asked & POLICY_STATE) {
 		sight->news |= POLICY_STATE;
 		sight->runnable = cpu_runnable(sim, pool->thread[i]);
