@@ -43,7 +43,8 @@ static void fill(struct phases_table *table)
 	}
 	for (uint32_t i = 0; i < SITES; i++) {
 		struct phases_site *site = &table->site[i];
-		site->address = site->named = 1;
+		site->address = 1;
+		site->named = 1;
 		site->waits = i;
 		site->waited_ns = 1000 * i;
 		site->name[0] = (char)('a' + i / 2);
