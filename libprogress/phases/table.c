@@ -198,13 +198,13 @@ void table_mark_tasks(void)
 	if (atomic_load_explicit(&guest.tasks, memory_order_relaxed) ||
 		atomic_exchange(&guest.tasks, true))
 		return;
-	struct phases_table *table =
-		atomic_load_explicit(&guest.state, memory_order_acquire) == MADE ? guest.table
-										 : NULL;
-	for (uint32_t i = 0; table && i < PHASES_ROWS; i++) {
-		if (atomic_load_explicit(&table->row[i].tid, memory_order_relaxed) != 0 &&
-			atomic_load_explicit(&table->row[i].pid, memory_order_relaxed) ==
-				(uint32_t)guest.pid)
-			atomic_fetch_or(&table->row[i].flags, PHASES_TASKS);
+	if (atomic_load_explicit(&guest.state, memory_order_acquire) != MADE)
+		return;
+	struct phases_table *table = guest.table;
+	uint32_t used = atomic_load(&table->header.rows_used);
+	for (uint32_t i = 0; i < used && i < PHASES_ROWS; i++) {
+		struct phases_row *row = &table->row[i];
+		if (atomic_load(&row->tid) != 0 && atomic_load(&row->pid) == (uint32_t)guest.pid)
+			atomic_fetch_or(&row->flags, PHASES_TASKS);
 	}
 }
