@@ -101,6 +101,20 @@ static int make_own(void)
 	return 0;
 }
 
+/* The process may have executed this program after another one, which could not give its rows back. */
+static void give_back_rows_of_before(void)
+{
+	uint32_t used = atomic_load(&guest.table->header.rows_used);
+
+	for (uint32_t i = 0; i < used && i < PHASES_ROWS; i++) {
+		struct phases_row *row = &guest.table->row[i];
+		if (atomic_load_explicit(&row->pid, memory_order_acquire) == (uint32_t)guest.pid) {
+			atomic_store(&row->pid, 0);
+			atomic_store(&row->tid, 0);
+		}
+	}
+}
+
 /* Juggle's table. Anything but a plain file is not even opened, as that could have effects. */
 static int map_juggles(const char *path)
 {
@@ -113,6 +127,8 @@ static int map_juggles(const char *path)
 		return -1;
 	int error = phases_map(fd, true, &guest.table);
 	close(fd);
+	if (error == 0)
+		give_back_rows_of_before();
 	return error;
 }
 
