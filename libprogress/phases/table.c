@@ -6,6 +6,7 @@
  */
 #include "libprogress/phases/table.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -61,20 +62,23 @@ static bool is_our_file(int fd)
  * parent's own is left to the parent. */
 static void after_fork(void)
 {
+	int saved = errno;
+
 	wait_forget_all();
 	atomic_store(&guest.given_back, 0);
 	guest.pid = getpid();
 	if (atomic_load(&guest.state) == BEGUN)
 		atomic_store(&guest.state, NOT_YET);
-	if (guest.fd < 0)
-		return;
-	if (is_our_file(guest.fd))
-		close(guest.fd);
-	guest.fd = -1;
-	phases_unmap(guest.table);
-	guest.table = NULL;
-	sites_forget();
-	atomic_store(&guest.state, NOT_YET);
+	if (guest.fd >= 0) {
+		if (is_our_file(guest.fd))
+			close(guest.fd);
+		guest.fd = -1;
+		phases_unmap(guest.table);
+		guest.table = NULL;
+		sites_forget();
+		atomic_store(&guest.state, NOT_YET);
+	}
+	errno = saved;
 }
 
 /* A table of its own, for whoever attaches to this process: its descriptor stays open, out of the
