@@ -12,7 +12,8 @@
 #define OVERDUE 4
 #define OVERDUE_NS 1e8
 #define REGULAR 0.3 /* needs that vary by more from phase to phase foretell nothing */
-#define DIFFER 0.05 /* needs that differ by less count as equal */
+#define DIFFER 0.05 /* needs that differ by less count as equal ... */
+#define TELLING_NS 4e5 /* ... as do all of phases so short, which don't show CPUs' speeds either */
 /* CPUs' speeds, as phases show them: steps towards what one phase says, and a phase has to be spent on known
  * CPUs nearly whole. After that many phases a speed counts; small changes don't. */
 #define LEARN_STEP 0.1
@@ -60,7 +61,8 @@ static void learn(struct policy *policy, struct policy_thread *thread, double co
 		squares += ns * ns;
 		total += ns;
 	}
-	if (squares > 0 && thread->elsewhere_ns < ELSEWHERE * total) {
+	if (squares > 0 && thread->elsewhere_ns < ELSEWHERE * total &&
+		thread->need_ns >= TELLING_NS) {
 		double off = count * thread->learnt_ns - work;
 		for (size_t k = 0; k < POLICY_PARTS && thread->phases >= LEARN_AFTER; k++) {
 			struct policy_cpu *cpu = &policy->cpu[thread->part[k].cpu];
@@ -174,7 +176,8 @@ void policy_sum_up_told(struct policy *policy)
 	policy->needs.regular = policy->needs.told && off < REGULAR * need;
 	policy->needs.mean_ns = count > 0 ? need / count : 0;
 	policy->needs.most_ns = most;
-	policy->needs.differ = policy->needs.regular && least < (1 - DIFFER) * most;
+	policy->needs.differ = policy->needs.regular && policy->needs.mean_ns >= TELLING_NS &&
+			       least < (1 - DIFFER) * most;
 }
 
 double policy_told_gain(const struct policy *policy)
