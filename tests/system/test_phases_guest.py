@@ -137,6 +137,36 @@ def test_exec(table, forks, own):
     assert (done.returncode, done.stdout, done.stderr) == (plain.returncode, plain.stdout, "")
 
 
+def test_rows_of_an_earlier_program(table, pthreads, tmp_path):
+    """Of the same process: its rows are free again."""
+    program = helpers.compile_c(tmp_path, r"""
+#include <pthread.h>
+#include <unistd.h>
+static pthread_barrier_t barrier;
+static void *run(void *next)
+{
+	pthread_barrier_wait(&barrier);
+	for (;;)
+		pause();
+	return next;
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	pthread_barrier_init(&barrier, NULL, 3);
+	pthread_create(&thread, NULL, run, NULL);
+	pthread_create(&thread, NULL, run, NULL);
+	pthread_barrier_wait(&barrier);
+	execv(argv[1], argv + 1);
+	return 1;
+}
+""", "-pthread")
+    run(table, [program, pthreads, 2, 9, 0, 0], status=7)
+    assert len([row for row in table.rows() if row.tid]) == 1
+    row, = (row for row in table.rows() if row.tid)
+    assert row.pid == row.tid and row.arrivals == 9
+
+
 def test_dlclose(table, tmp_path):
     """Whoever loads the library by hand can't take it out under the threads that are in it."""
     program = helpers.compile_c(tmp_path, r"""
