@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """juggle --phases: which commands get libphases preloaded, and that nothing else changes for them."""
 
+import json
 import os
 import re
 import shutil
@@ -475,6 +476,17 @@ def test_mpi(show_mpi, clean, juggle, library, tmp_path, library_name, around):
     lines = shown.read_text().splitlines()
     assert lines.count("LD_PRELOAD=" + library) == 2
     assert len({line for line in lines if line.startswith("JUGGLE_PHASES=")}) == tables
+
+
+def test_doctor(program, jugglectl, clean):
+    """It says the same beforehand."""
+    def text(*command):
+        found = json.loads(helpers.run([*clean, jugglectl, "doctor", "--json", "--", *command]).stdout)
+        return [finding["text"] for finding in found["findings"] if finding["id"] == "command_phases"]
+    assert "libphases.so will tell juggle" in text(program("omp"))[0]
+    assert "libgomp.so" in text(program("omp"))[0]
+    assert "neither OpenMP, MPI nor pthread barriers" in text("true")[0]
+    assert text("/nonexistent") == []
 
 
 # --- attaching -----------------------------------------------------------------------

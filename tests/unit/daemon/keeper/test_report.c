@@ -114,6 +114,7 @@ static struct telemetry *telemetry_of_run(void)
 	telemetry_set(&t->point_ns, 58000);
 	telemetry_set(&t->quota, 1500);
 	telemetry_set(&t->throttled_ns, 1200000000);
+	telemetry_set32(&t->told, 6);
 	telemetry_set(&t->balancer_cpu_ns, 50000000);
 	telemetry_add(&t->cycle_bucket[telemetry_bucket(10000)], 98);
 	telemetry_add(&t->cycle_bucket[telemetry_bucket(80000)], 2);
@@ -278,6 +279,7 @@ static void test_values(void **state)
 	assert_real(report, "point_s", 58e-6, 1e-12);
 	assert_real(report, "quota_cpus", 1.5, 1e-12);
 	assert_real(report, "throttled_s", 1.2, 1e-9);
+	assert_json(at(report, "phases"), "[\"libgomp\", \"MPI\"]");
 	assert_int_equal(integer_at(report, "regime_changes"), 5);
 	assert_int_equal(integer_at(report, "threads_unlisted"), 4);
 	json_decref(report);
@@ -531,6 +533,34 @@ static void assert_shows(const char *text, const char *line)
 		fail_msg("'%s' is not in:\n%s", line, text);
 }
 
+/* Why none are told; with odd bytes, too. */
+static void test_untold(void **state)
+{
+	struct telemetry *t = new_telemetry();
+	json_t *report = build(t);
+	(void)state;
+
+	assert_json(at(report, "phases"), "[]");
+	json_decref(report);
+	strcpy(t->untold, "app is linked statically");
+	report = build(t);
+	assert_string_equal(text_at(report, "phases"), "app is linked statically");
+	json_decref(report);
+	char *said = summary(t, 1);
+	assert_shows(said, "phases       not told: app is linked statically\n");
+	free(said);
+	t->untold[1] = '\377';
+	report = build(t);
+	assert_string_equal(text_at(report, "phases"), "?");
+	json_decref(report);
+	telemetry_set32(&t->told, UINT32_MAX);
+	report = build(t);
+	assert_json(
+		at(report, "phases"), "[\"OMPT\", \"libgomp\", \"MPI\", \"pthreads\", \"own\"]");
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
 static void test_summary(void **state)
 {
 	struct telemetry *t = telemetry_of_run();
@@ -543,6 +573,7 @@ static void test_summary(void **state)
 	assert_shows(text, "threads      6 compute, 2 idle, on 5 CPUs\n");
 	assert_shows(text,
 		"policy       juggle, sampler schedstat\n"
+		"  phases       told by OpenMP (libgomp), MPI\n"
 		"  balanced     3.000 s: trials: balancing keeps the CPUs busier\n"
 		"  aside        0.960 s: fewer compute threads than CPUs\n"
 		"  period       10 ms for 1.000 s: no sign of phases\n"
@@ -570,6 +601,7 @@ static void test_summary_of_nothing(void **state)
 	assert_shows(text, "0.000 s of CPU (0.00 % of one CPU), 0.0 us a point (median)\n");
 	assert_null(strstr(text, "subdomains"));
 	assert_null(strstr(text, "throttled"));
+	assert_shows(text, "phases       no thread was seen to wait for others\n");
 	free(text);
 	telemetry_set(&t->throttled_ns, 900000);
 	text = summary(t, 0);
@@ -592,6 +624,7 @@ int main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_cycle_costs),
+		cmocka_unit_test(test_untold),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_domains),
