@@ -285,7 +285,6 @@ static struct told_sight sight_of(const struct content *c, uint64_t run_ns, uint
 	else
 		sight.done_ns = above(run_ns, c->turn_cpu_ns);
 	sight.useful_ns = least(sum(c->useful_ns, sight.done_ns), sum(run_ns, TICK_NS));
-	sight.done_ns = least(sight.done_ns, sight.useful_ns);
 	sight.waited_ns = least(waited_ns, now_ns);
 	return sight;
 }
