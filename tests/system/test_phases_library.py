@@ -62,6 +62,14 @@ def test_barriers_of_pthreads(table, pthreads):
     assert abs(site.waited_ns - sum(row.waited_ns for row in table.rows())) < 5e6
 
 
+def test_the_first_barrier(pthreads):
+    """All arrive while one of them makes the table of the process."""
+    for _ in range(20):
+        with Table() as table:
+            run(table, [pthreads, 8, 1, 0, 0], status=7)
+            assert [(row.arrivals, row.turns) for row in table.rows()] == [(1, 2)] * 8
+
+
 def test_rows_are_given_back(table, pthreads):
     """By all but the first thread, whose process is gone with it."""
     run(table, [pthreads, 4, 2, 1, 1], status=7)
