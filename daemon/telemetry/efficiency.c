@@ -19,9 +19,10 @@ static double useful_share(const struct efficiency_thread *thread)
 	return fmin(1, (double)thread->useful_ns / span_ns(thread));
 }
 
+/* NAN: not known. */
 static double share(double value)
 {
-	return fmax(0, fmin(1, value));
+	return value > 0 ? fmin(1, value) : 0;
 }
 
 static int by_arrivals(const void *a, const void *b)

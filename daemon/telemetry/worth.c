@@ -83,9 +83,8 @@ static enum worth_verdict say(enum worth_verdict verdict, char *text, const char
 static enum worth_verdict say_noise(const struct sums *s, char *text)
 {
 	return say(WORTH_NOISE, text,
-		"Other work had %.2g of the %.2g CPUs: without it the job would be up to %.2f "
-		"times as "
-		"fast.",
+		"Other work had at least %.2g of the %.2g CPUs: without it the job would be up to "
+		"%.2f times as fast.",
 		s->others, s->cpus, gain(fmax(s->even, s->e->communication_efficiency)));
 }
 
@@ -135,7 +134,8 @@ static enum worth_verdict say_juggle(const struct sums *s, char *text)
 
 	if (s->others > 0)
 		snprintf(more, sizeof more,
-			" Other work had %.2g of the %.2g CPUs: without it, up to %.2f times.",
+			" Other work had at least %.2g of the %.2g CPUs: without it, up to %.2f "
+			"times.",
 			s->others, s->cpus, gain(fmax(s->even, s->e->communication_efficiency)));
 	else if (s->e->threads % cpus != 0)
 		snprintf(more, sizeof more, " A multiple of %u threads (--fit) needs no turns.",

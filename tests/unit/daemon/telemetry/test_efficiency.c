@@ -202,6 +202,8 @@ static void test_nonsense(void **state)
 	thread[0].ran = thread[1].ready = INFINITY;
 	e = measured(thread, 2, 2);
 	assert_shares(&e);
+	thread[0].ran = thread[1].ready = NAN;
+	assert_near(measured(thread, 2, 2).others, 0);
 	thread[0].from_ns = UINT64_MAX;
 	e = measured(thread, 2, 2);
 	assert_shares(&e);
