@@ -140,15 +140,23 @@ static void set_real(json_t *object, const char *key, double value, bool known)
 	json_object_set_new(object, key, known ? json_real(value) : json_null());
 }
 
+/* Why nobody was asked to tell; the reason can have any bytes. */
+static json_t *not_told(const struct telemetry *t)
+{
+	if (telemetry_get32(&t->told) != 0 || t->untold[0] == '\0')
+		return json_null();
+	json_t *reason = json_string(t->untold);
+	return reason != NULL ? reason : json_string("?");
+}
+
 json_t *phases_report(const struct telemetry *t, double elapsed_s)
 {
 	struct found found;
 	find(t, elapsed_s, &found);
 	const struct efficiency *e = &found.efficiency;
-	bool known = e->threads > 0, asked = telemetry_get32(&t->told) != 0 || t->untold[0] == '\0';
+	bool known = e->threads > 0;
 	json_t *object = json_pack("{s:o, s:o, s:I, s:o, s:o, s:s, s:s}", "told_by", sources_of(t),
-		"not_told", asked ? json_null() : json_string(t->untold), "threads",
-		(json_int_t)e->threads, "phases",
+		"not_told", not_told(t), "threads", (json_int_t)e->threads, "phases",
 		known ? json_integer((json_int_t)e->phases) : json_null(), "sites", sites_of(t),
 		"verdict", worth_name(found.verdict), "advice", found.advice);
 

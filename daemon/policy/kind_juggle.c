@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "daemon/policy/distribute.h"
+#include "daemon/policy/ends.h"
 #include "daemon/policy/speeds.h"
 #include "daemon/policy/step.h"
 #include "daemon/policy/swap.h"

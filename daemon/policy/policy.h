@@ -204,8 +204,8 @@ struct policy_cpu {
 	/* Means over the last periods, as shares of a period: */
 	double ran, gained;
 	uint32_t periods;
-	/* Where phases are told: what remains to its threads until the barrier, how many of them work for
-	 * that, how many only use the CPU, and for how many others' work counts; and when it is done. */
+	/* Where phases are told (ends.c): what remains to its threads until the barrier, how many of them work
+	 * for that, how many only use the CPU, and for how many others' work counts; and when it runs dry. */
 	double remains_ns, others, dry_ns;
 	uint32_t working, waiting;
 	/* Its speed, as phases show it, and how many of them. */

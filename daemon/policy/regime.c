@@ -77,7 +77,7 @@ const char *policy_reason_text(enum policy_reason reason)
 	case POLICY_REASON_OPTION:
 		return "as the options want it";
 	case POLICY_REASON_UNTRIED:
-		return "threads that sleep, and nothing was tried yet";
+		return "nothing was tried yet";
 	case POLICY_REASON_SHORT:
 		return "phases too short to take turns in";
 	case POLICY_REASON_UNEQUAL:
@@ -376,7 +376,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 	else if (window->threads <= window->cpus && chooser->speeds_differ &&
 		 unequal(chooser, window->threads, window->cpus))
 		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
-	else if (sleeps && window->need_ns < SHORT_TOLD_NS && !chooser->speeds_differ &&
+	else if (!spins && window->need_ns < SHORT_TOLD_NS && !chooser->speeds_differ &&
 		 chooser->needs_gain <= 0)
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)

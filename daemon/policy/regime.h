@@ -23,7 +23,7 @@ enum policy_reason {
 	POLICY_REASON_FASTER, /* trials: balancing keeps the CPUs busier */
 	POLICY_REASON_OPTION, /* the user wants it so */
 	POLICY_REASON_SUBDOMAINS, /* work moves between the threads, each on a CPU of its own */
-	POLICY_REASON_UNTRIED, /* they sleep, and no trial has been made yet */
+	POLICY_REASON_UNTRIED, /* trials will decide, and none has been made yet */
 	POLICY_REASON_SHORT, /* they sleep or yield so often that there is no time for turns */
 	POLICY_REASON_UNEQUAL, /* CPUs differ in speed */
 	POLICY_REASON_LEARN, /* for one window, to see whether they do */

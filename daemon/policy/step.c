@@ -299,9 +299,8 @@ const struct policy_decision *policy_step(
 		policy->members_ns = now_ns;
 	}
 	policy_sum_up_told(policy);
-	if (policy->decision.members) {
+	if (policy->decision.members)
 		kind->choose(policy, observation);
-	}
 	size_t moved = 0;
 	if (policy_swaps(policy) && kind->leaves_taken)
 		moved = policy_leave_taken(policy, observation);

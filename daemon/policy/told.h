@@ -3,9 +3,9 @@
  * Phases that the program's own runtime tells (beyond the paper, which only knows CPU time): when
  * threads arrive at barriers and depart from them.
  *
- * From that follows the need of each thread, its CPU time from one barrier to the next, and how much
- * of it remains. A CPU runs dry after what remains to its threads. So a balancing point does not
- * compare what threads have done, but evens out when CPUs run dry: threads with more work get more.
+ * From that follows the need of each thread: its progress from one barrier to the next. Needs tell how
+ * long a phase takes, whether threads differ in their work by design, and how fast CPUs are. ends.h has
+ * the balancing point that goes by them.
  */
 #ifndef JUGGLE_POLICY_TOLD_H
 #define JUGGLE_POLICY_TOLD_H
@@ -17,7 +17,7 @@
 void policy_take_told(
 	struct policy *policy, struct policy_thread *thread, const struct policy_sight *sight);
 
-/* Sum up what was told of all threads: policy->told. */
+/* Sum up what was told of all threads: policy->needs. */
 void policy_sum_up_told(struct policy *policy);
 
 /* Take the CPUs' speeds from the time that phases took on them. Returns whether any has changed. */
@@ -26,11 +26,5 @@ bool policy_told_speeds(struct policy *policy);
 /* What perfect turns gain over an even distribution whose threads keep to their CPUs, where threads' needs
  * differ. */
 double policy_told_gain(const struct policy *policy);
-
-/* A balancing point: move and swap threads from the CPU that runs dry last to others, as long as it then
- * runs dry earlier, by more than moves cost. CPUs may differ by any number of threads afterwards.
- * Returns how many threads move; POLICY_UNTOLD where too little is known. */
-#define POLICY_UNTOLD SIZE_MAX
-size_t policy_end_together(struct policy *policy);
 
 #endif

@@ -188,7 +188,7 @@ struct search {
 	unsigned followed; /* libraries so far */
 };
 
-enum { MENTIONS_BARRIERS = 1, MENTIONS_SANITIZER = 2 };
+enum { MENTIONS_BARRIERS = 1, MENTIONS_OWN = 2, MENTIONS_SANITIZER = 4 };
 
 /* Take in the libraries that a file needs. */
 static void judge_libraries(struct search *s, const struct elf *elf, const char *name)
@@ -210,15 +210,17 @@ static void judge_libraries(struct search *s, const struct elf *elf, const char 
 
 static void judge_symbols(struct search *s, int fd, const struct elf *elf, const char *name)
 {
-	static const char *const words[] = {"pthread_barrier_wait", "san_init", NULL};
+	/* The last is of waits.h. */
+	static const char *const words[] = {
+		"pthread_barrier_wait", "phases_arrive", "san_init", NULL};
 	unsigned found = elf_mentions(fd, elf, words);
 
 	if ((found & MENTIONS_SANITIZER) && !s->sanitized) {
 		s->sanitized = true;
 		say_why(s->out, "%.60s contains a sanitizer's runtime", name);
 	}
-	if ((found & MENTIONS_BARRIERS) && s->runtime[0] == '\0')
-		strcpy(s->runtime, words[0]);
+	if ((found & (MENTIONS_BARRIERS | MENTIONS_OWN)) && s->runtime[0] == '\0')
+		strcpy(s->runtime, words[found & MENTIONS_BARRIERS ? 0 : 1]);
 }
 
 /* The libraries of its libraries: one level, those of the system left out. */

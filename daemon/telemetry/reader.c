@@ -116,6 +116,7 @@ int telemetry_reader_header(struct telemetry_reader *reader, struct telemetry *o
 	if (error != 0)
 		return error;
 	end(out->command, sizeof out->command);
+	end(out->untold, sizeof out->untold);
 	end(out->policy, sizeof out->policy);
 	end(out->sampler, sizeof out->sampler);
 	end(out->balancers, sizeof out->balancers);

@@ -33,7 +33,7 @@ static void run_region(void *data)
 {
 	struct region region = *(struct region *)data;
 
-	wait_depart(WAIT_REGION);
+	wait_begin_region();
 	region.run(region.data);
 	wait_arrive(WAIT_REGION, region.site, NULL);
 }
@@ -61,6 +61,7 @@ static long begin(struct call call, long c, long d, long e, long f, long g, long
 		call.run(call.data);
 		return 1;
 	}
+	wait_fork(call.site);
 	long result = call.next.begin(run_region, &region, c, d, e, f, g, h);
 	wait_depart(WAIT_REGION);
 	return result;

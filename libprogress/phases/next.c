@@ -25,19 +25,54 @@ static void *in_library(const char *file, const char *symbol)
 	return found;
 }
 
-void *next_function(const char *symbol, const void *address)
+/* We remember the function: its library has to stay, even if the program closes it. */
+static void keep(void *function)
+{
+	Dl_info info;
+	struct link_map *map;
+
+	if (dladdr1(function, &info, (void **)&map, RTLD_DL_LINKMAP) && map->l_name[0]) {
+		void *library = dlopen(map->l_name, RTLD_LAZY | RTLD_NOLOAD | RTLD_NODELETE);
+		if (library)
+			dlclose(library);
+	}
+}
+
+void *next_function(const char *symbol, const void *address, uint64_t *module)
 {
 	Dl_info info;
 	struct link_map *caller;
 
+	*module = 0;
 	void *found = dlsym(RTLD_NEXT, symbol);
 	if (!found && dladdr1(address, &info, (void **)&caller, RTLD_DL_LINKMAP) &&
-		caller->l_name[0])
+		caller->l_name[0]) {
 		found = in_library(caller->l_name, symbol);
+		*module = next_module(address);
+	}
 	for (size_t i = 0; !found && i < sizeof libraries / sizeof libraries[0]; i++)
 		found = in_library(libraries[i], symbol);
+	if (found)
+		keep(found);
 	dlerror(); /* the program shall not find our failures */
 	return found;
+}
+
+uint64_t next_module(const void *address)
+{
+	uint64_t identity = 0;
+#ifdef DLFO_STRUCT_HAS_EH_DBASE /* as _dl_find_object() */
+	struct dl_find_object found;
+
+	if (_dl_find_object((void *)address, &found) == 0) {
+		identity = (uintptr_t)found.dlfo_map_start;
+		for (const char *c = found.dlfo_link_map->l_name; *c; c++)
+			identity = (identity ^ (unsigned char)*c) * UINT64_C(0x100000001b3);
+	}
+#else
+	(void)address;
+#endif
+	return identity;
 }
 
 bool next_is_llvms(const void *function)

@@ -21,6 +21,7 @@
 struct site {
 	_Atomic uint64_t key; /* 0: free */
 	void *_Atomic next;
+	_Atomic uint64_t module; /* which alone reaches `next`, or 0 */
 	const struct function *_Atomic function;
 	_Atomic uint32_t index;
 	_Atomic uint32_t calls_tools; /* an answer */
@@ -58,16 +59,29 @@ struct site *site_at(const struct function *function, const void *address)
 	return NULL;
 }
 
+/* Another module may have been loaded where the caller was. */
+static bool is_outdated(struct site *site, const void *address)
+{
+	uint64_t module = atomic_load_explicit(&site->module, memory_order_acquire);
+	return module != 0 && module != next_module(address);
+}
+
 void *site_next(struct site *site, const struct function *function, const void *address)
 {
 	void *next = site ? atomic_load_explicit(&site->next, memory_order_acquire) : NULL;
-	if (!next) {
-		int saved = errno;
-		next = next_function(function->symbol, address);
-		if (site)
-			atomic_store_explicit(&site->next, next, memory_order_release);
-		errno = saved;
+	if (next && !is_outdated(site, address))
+		return next;
+
+	uint64_t module;
+	int saved = errno;
+	next = next_function(function->symbol, address, &module);
+	if (site) {
+		atomic_store(&site->calls_tools, UNKNOWN);
+		atomic_store(&site->index, INDEX_UNKNOWN);
+		atomic_store_explicit(&site->next, next, memory_order_release);
+		atomic_store_explicit(&site->module, module, memory_order_release);
 	}
+	errno = saved;
 	return next;
 }
 

@@ -6,6 +6,7 @@
  */
 #include "libprogress/phases/table.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -61,20 +62,23 @@ static bool is_our_file(int fd)
  * parent's own is left to the parent. */
 static void after_fork(void)
 {
+	int saved = errno;
+
 	wait_forget_all();
 	atomic_store(&guest.given_back, 0);
 	guest.pid = getpid();
 	if (atomic_load(&guest.state) == BEGUN)
 		atomic_store(&guest.state, NOT_YET);
-	if (guest.fd < 0)
-		return;
-	if (is_our_file(guest.fd))
-		close(guest.fd);
-	guest.fd = -1;
-	phases_unmap(guest.table);
-	guest.table = NULL;
-	sites_forget();
-	atomic_store(&guest.state, NOT_YET);
+	if (guest.fd >= 0) {
+		if (is_our_file(guest.fd))
+			close(guest.fd);
+		guest.fd = -1;
+		phases_unmap(guest.table);
+		guest.table = NULL;
+		sites_forget();
+		atomic_store(&guest.state, NOT_YET);
+	}
+	errno = saved;
 }
 
 /* A table of its own, for whoever attaches to this process: its descriptor stays open, out of the
@@ -101,6 +105,20 @@ static int make_own(void)
 	return 0;
 }
 
+/* The process may have executed this program after another one, which could not give its rows back. */
+static void give_back_rows_of_before(void)
+{
+	uint32_t used = atomic_load(&guest.table->header.rows_used);
+
+	for (uint32_t i = 0; i < used && i < PHASES_ROWS; i++) {
+		struct phases_row *row = &guest.table->row[i];
+		if (atomic_load_explicit(&row->pid, memory_order_acquire) == (uint32_t)guest.pid) {
+			atomic_store(&row->pid, 0);
+			atomic_store(&row->tid, 0);
+		}
+	}
+}
+
 /* Juggle's table. Anything but a plain file is not even opened, as that could have effects. */
 static int map_juggles(const char *path)
 {
@@ -113,6 +131,8 @@ static int map_juggles(const char *path)
 		return -1;
 	int error = phases_map(fd, true, &guest.table);
 	close(fd);
+	if (error == 0)
+		give_back_rows_of_before();
 	return error;
 }
 
@@ -198,13 +218,13 @@ void table_mark_tasks(void)
 	if (atomic_load_explicit(&guest.tasks, memory_order_relaxed) ||
 		atomic_exchange(&guest.tasks, true))
 		return;
-	struct phases_table *table =
-		atomic_load_explicit(&guest.state, memory_order_acquire) == MADE ? guest.table
-										 : NULL;
-	for (uint32_t i = 0; table && i < PHASES_ROWS; i++) {
-		if (atomic_load_explicit(&table->row[i].tid, memory_order_relaxed) != 0 &&
-			atomic_load_explicit(&table->row[i].pid, memory_order_relaxed) ==
-				(uint32_t)guest.pid)
-			atomic_fetch_or(&table->row[i].flags, PHASES_TASKS);
+	if (atomic_load_explicit(&guest.state, memory_order_acquire) != MADE)
+		return;
+	struct phases_table *table = guest.table;
+	uint32_t used = atomic_load(&table->header.rows_used);
+	for (uint32_t i = 0; i < used && i < PHASES_ROWS; i++) {
+		struct phases_row *row = &table->row[i];
+		if (atomic_load(&row->tid) != 0 && atomic_load(&row->pid) == (uint32_t)guest.pid)
+			atomic_fetch_or(&row->flags, PHASES_TASKS);
 	}
 }

@@ -56,7 +56,8 @@ struct thread {
 	uint64_t worked_ticks, waited_ticks; /* since then */
 	const void *frame; /* of the wait */
 	uint32_t tid;
-	enum wait_kind kind; /* of the wait */
+	uint32_t site; /* of the wait */
+	enum wait_kind kind;
 	struct {
 		uint32_t site;
 		uint32_t waits;
@@ -106,7 +107,7 @@ static void measure(void)
 	set(&row->turn_cpu_ns, cpu_ns);
 	set(&row->since_ns, now_ns);
 	for (int i = 0; i < PENDING; i++) {
-		if (me.pending[i].waits)
+		if (me.pending[i].waits || me.pending[i].ticks)
 			site_add(me.pending[i].site, me.pending[i].waits,
 				share(elapsed_ns, me.pending[i].ticks, span));
 		me.pending[i].waits = 0;
@@ -114,6 +115,12 @@ static void measure(void)
 	}
 	me.worked_ticks = me.waited_ticks = 0;
 	me.full_ticks = me.turn_ticks;
+}
+
+static void measure_if_due(void)
+{
+	if (me.turn_ticks - me.full_ticks > FULL_TICKS)
+		measure();
 }
 
 /* Ticks since the last turn. */
@@ -168,12 +175,24 @@ bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame)
 
 	struct phases_row *row = me.row;
 	me.worked_ticks += turn();
-	atomic_store_explicit(&row->site, site_index(site), memory_order_relaxed);
+	me.site = site_index(site);
+	atomic_store_explicit(&row->site, me.site, memory_order_relaxed);
 	set(&row->arrivals, me.arrivals);
-	if (me.turn_ticks - me.full_ticks > FULL_TICKS)
-		measure();
+	measure_if_due();
 	atomic_store_explicit(&row->turns, 2 * me.arrivals - 1, memory_order_release);
 	return true;
+}
+
+/* Adds the time since the last turn to that in waiting. */
+static void waited(unsigned waits)
+{
+	uint64_t passed = turn();
+
+	me.waited_ticks += passed;
+	/* Two of many sites may share a place: then the later one gets all. */
+	me.pending[me.site % PENDING].site = me.site;
+	me.pending[me.site % PENDING].waits += waits;
+	me.pending[me.site % PENDING].ticks += passed;
 }
 
 void wait_depart(enum wait_kind kind)
@@ -189,17 +208,33 @@ void wait_depart(enum wait_kind kind)
 		set(&me.row->arrivals, me.arrivals);
 	}
 
-	struct phases_row *row = me.row;
-	uint64_t passed = turn();
-	uint32_t site = atomic_load_explicit(&row->site, memory_order_relaxed);
-	me.waited_ticks += passed;
-	/* Two of many sites may share a place: then the later one gets all. */
-	me.pending[site % PENDING].site = site;
-	me.pending[site % PENDING].waits++;
-	me.pending[site % PENDING].ticks += passed;
-	if (me.turn_ticks - me.full_ticks > FULL_TICKS)
-		measure();
-	atomic_store_explicit(&row->turns, 2 * me.arrivals, memory_order_release);
+	waited(1);
+	measure_if_due();
+	atomic_store_explicit(&me.row->turns, 2 * me.arrivals, memory_order_release);
+}
+
+void wait_fork(struct site *site)
+{
+	if (me.kind != WAIT_NONE || !me.row)
+		return;
+	me.kind = WAIT_FORK;
+	me.frame = NULL;
+	me.site = site_index(site);
+	me.worked_ticks += turn();
+	measure_if_due();
+}
+
+void wait_begin_region(void)
+{
+	if (me.kind == WAIT_FORK) {
+		me.kind = WAIT_NONE;
+		if (me.row) {
+			waited(0);
+			measure_if_due();
+		}
+	} else {
+		wait_depart(WAIT_REGION);
+	}
 }
 
 uint32_t wait_forget_row(void)

@@ -18,6 +18,7 @@ enum wait_kind {
 	WAIT_OMPT, /* a callback of the runtime */
 	WAIT_REGION, /* the beginning of the next parallel region, or the end of the call of this one */
 	WAIT_OWN, /* the program */
+	WAIT_FORK, /* not an arrival, see below */
 };
 
 /* Returns whether it counts, i.e. whether the thread does not wait already. `frame` is an address in
@@ -26,6 +27,13 @@ bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame);
 
 /* Ends the wait if it is of that kind. */
 void wait_depart(enum wait_kind kind);
+
+/* The calling thread begins a parallel region, for which it may have to wait for the others. That is time in
+ * waiting, but no arrival. */
+void wait_fork(struct site *site);
+
+/* The region has begun for the calling thread, which ends a wait for it. */
+void wait_begin_region(void);
 
 /* The calling thread has no row any more. Returns the tid that it had it for, or 0. */
 uint32_t wait_forget_row(void);

@@ -24,8 +24,8 @@ def page_of(program):
 PROGRAMS = ["juggle", "ubench", "noise", "jacobi", "jugglectl list", "jugglectl stat", "jugglectl top",
             "jugglectl doctor", "jugglectl plot", "jugglectl clean", "jugglectl predict", "jugglectl replay",
             "jugglectl simulate juggle", "jugglectl simulate plb", "jugglectl simulate dplb"]
-ALL_PAGES = sorted([page_of(program) for program in PROGRAMS] + ["juggle.7", "juggle-batch.7", "juggle-internals.7", "jugglectl.1",
-                                                                 "progress.3"])
+ALL_PAGES = sorted([page_of(program) for program in PROGRAMS] + [
+    "juggle.7", "juggle-batch.7", "juggle-internals.7", "jugglectl.1", "phases.7", "progress.3"])
 
 
 @pytest.fixture
@@ -146,7 +146,7 @@ def test_each_option_of_the_page_is_taken(program):
 @pytest.mark.parametrize("page", ALL_PAGES)
 def test_text_names_no_other_option(page):
     known = {"-help", "-version"} if page == "jugglectl.1" else set()
-    of_program = "juggle.1" if page in ("juggle.7", "juggle-batch.7", "juggle-internals.7") else page
+    of_program = "juggle.1" if page in ("juggle.7", "juggle-batch.7", "juggle-internals.7", "phases.7") else page
     if of_program in map(page_of, PROGRAMS):
         for name, (short, _, _) in options_of_page(of_program).items():
             known |= {"-" + name} | ({short} if short else set())
@@ -191,6 +191,15 @@ def test_options_and_constants_of_the_library():
     constants = set(re.findall(r"\bPROGRESS_[A-Z_]+\b", header())) - {
         "PROGRESS_H", "PROGRESS_BALANCE_DEFAULT"}
     assert set(re.findall(r"\.Dv (PROGRESS_\w+)", text)) == constants
+
+
+def test_functions_of_libphases():
+    """Those of waits.h, each a weak symbol."""
+    text = (helpers.REPO / "libprogress/phases/waits.h").read_text("utf-8")
+    declared = re.findall(r"^__attribute__\(\(weak\)\) (\w+) (\w+)\((\w+)\);$", text, re.MULTILINE)
+    synopsis = source("phases.7").partition(".Sh SYNOPSIS\n")[2].partition("\n.Sh ")[0]
+    assert len(declared) == 2
+    assert re.findall(r'^\.Ft (.*)\n\.Fn (\S+) "(.*)"$', synopsis, re.MULTILINE) == declared
 
 
 # --- output --------------------------------------------------------------------------

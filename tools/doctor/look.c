@@ -57,6 +57,7 @@ static void look_at(
 void doctor_look_at_command(struct doctor_system *system)
 {
 	look_at(system, &system->program, system->command[0]);
+	preload_decide(&system->phases, PHASES_AUTO, system->command, system->environment);
 	enum doctor_launcher_kind kind = doctor_launcher_kind(&system->program);
 	if (kind == DOCTOR_NO_LAUNCHER)
 		return;

@@ -158,6 +158,26 @@ static enum doctor_level judge_progress(const struct doctor_system *s, struct do
 	return DOCTOR_GOOD;
 }
 
+static enum doctor_level judge_phases(const struct doctor_system *s, struct doctor_finding *out)
+{
+	const struct preload *phases = &s->phases;
+
+	if (phases->why[0] == '\0' || s->program.error != 0 || is_juggle(&s->program) ||
+		is_juggle(&s->inner))
+		return DOCTOR_NONE;
+	if (phases->wanted) {
+		doctor_say(out,
+			"libphases.so will tell juggle where threads wait for each other (%s).",
+			phases->why);
+		return DOCTOR_GOOD;
+	}
+	doctor_say(
+		out, "Nobody will tell juggle where threads wait for each other: %s.", phases->why);
+	if (!phases->impossible)
+		doctor_advise(out, "If they do, `juggle --phases on` insists.");
+	return DOCTOR_NOTE;
+}
+
 static enum doctor_level judge_wrapper(const struct doctor_system *s, struct doctor_finding *out)
 {
 	const struct doctor_program *target = doctor_target(s);
@@ -581,6 +601,7 @@ const struct doctor_rule doctor_rules_program[] = {
 	{"command_privileges", DOCTOR_COMMAND, judge_privileged},
 	{"command_kind", DOCTOR_COMMAND, judge_kind},
 	{"command_progress", DOCTOR_COMMAND, judge_progress},
+	{"command_phases", DOCTOR_COMMAND, judge_phases},
 	{"command_wrapper", DOCTOR_COMMAND, judge_wrapper},
 	{"command_juggle", DOCTOR_COMMAND, judge_juggle},
 	{"omp_binding", DOCTOR_OPENMP, judge_omp_binding},

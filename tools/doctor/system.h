@@ -15,6 +15,7 @@
 #include <sys/types.h>
 
 #include "daemon/base/cpuset.h"
+#include "daemon/preload/preload.h"
 #include "daemon/sample/sampler.h"
 
 enum {
@@ -124,6 +125,8 @@ struct doctor_system {
 	struct doctor_launcher launcher;
 	struct doctor_program program; /* the command itself */
 	struct doctor_program inner; /* what a launcher starts; its name is "" when there is none */
+	struct preload
+		phases; /* of libphases, as --phases=auto decides; why is "" without a command */
 };
 
 /* Set all facts to "not known". */

@@ -115,6 +115,7 @@ static struct telemetry *telemetry_of_run(void)
 	telemetry_set(&t->point_ns, 58000);
 	telemetry_set(&t->quota, 1500);
 	telemetry_set(&t->throttled_ns, 1200000000);
+	telemetry_set32(&t->told, 6);
 	telemetry_set(&t->balancer_cpu_ns, 50000000);
 	telemetry_add(&t->cycle_bucket[telemetry_bucket(10000)], 98);
 	telemetry_add(&t->cycle_bucket[telemetry_bucket(80000)], 2);
@@ -280,6 +281,7 @@ static void test_values(void **state)
 	assert_real(report, "point_s", 58e-6, 1e-12);
 	assert_real(report, "quota_cpus", 1.5, 1e-12);
 	assert_real(report, "throttled_s", 1.2, 1e-9);
+	assert_json(at(at(report, "phases"), "told_by"), "[\"libgomp\", \"MPI\"]");
 	assert_int_equal(integer_at(report, "regime_changes"), 5);
 	assert_int_equal(integer_at(report, "threads_unlisted"), 4);
 	json_decref(report);
@@ -400,10 +402,10 @@ static void test_phases(void **state)
 	telemetry_unmap(t);
 }
 
-/* Not asked for, or asked for and nobody came. */
+/* Nobody came, or nobody was asked to; with odd bytes, too. */
 static void test_no_phases(void **state)
 {
-	struct telemetry *t = telemetry_of_run();
+	struct telemetry *t = new_telemetry();
 	json_t *report = build(t), *phases = at(report, "phases");
 	(void)state;
 
@@ -414,9 +416,20 @@ static void test_no_phases(void **state)
 	assert_true(json_is_null(at(phases, "not_told")));
 	assert_string_equal(text_at(phases, "verdict"), "unknown");
 	json_decref(report);
-	snprintf(t->untold, sizeof t->untold, "the program is static");
+	strcpy(t->untold, "app is linked statically");
 	report = build(t);
-	assert_string_equal(text_at(at(report, "phases"), "not_told"), "the program is static");
+	assert_string_equal(text_at(at(report, "phases"), "not_told"), "app is linked statically");
+	json_decref(report);
+	t->untold[1] = '\377';
+	report = build(t);
+	assert_string_equal(text_at(at(report, "phases"), "not_told"), "?");
+	json_decref(report);
+	telemetry_set32(&t->told, UINT32_MAX);
+	report = build(t);
+	phases = at(report, "phases");
+	assert_json(
+		at(phases, "told_by"), "[\"OMPT\", \"libgomp\", \"MPI\", \"pthreads\", \"own\"]");
+	assert_true(json_is_null(at(phases, "not_told")));
 	json_decref(report);
 	telemetry_unmap(t);
 }
@@ -649,6 +662,7 @@ static void test_summary(void **state)
 	assert_shows(text, "migrations   37 in 100 balancing points\n");
 	assert_shows(text, "subdomains   16 of 4 workers, 12 moves in 80 points, spread 30\n");
 	assert_shows(text, "its cost     0.050 s of CPU (1.25 % of one CPU), ");
+	assert_shows(text, "phases       told by OpenMP (libgomp), MPI\n");
 	free(text);
 	telemetry_unmap(t);
 }
@@ -689,6 +703,7 @@ static void test_summary_of_nothing(void **state)
 	assert_shows(text, "0.000 s of CPU (0.00 % of one CPU), 0.0 us a point (median)\n");
 	assert_null(strstr(text, "subdomains"));
 	assert_null(strstr(text, "throttled"));
+	assert_shows(text, "phases       no thread was seen to wait for others\n");
 	free(text);
 	telemetry_set(&t->throttled_ns, 900000);
 	text = summary(t, 0);

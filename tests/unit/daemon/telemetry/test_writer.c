@@ -269,7 +269,7 @@ static void test_create(void **state)
 	assert_int_equal(t->version, TELEMETRY_VERSION);
 	assert_int_equal(t->header_bytes, sizeof *t);
 	assert_int_equal(t->cpu_bytes, 16);
-	assert_int_equal(t->thread_bytes, sizeof(struct telemetry_thread));
+	assert_int_equal(t->thread_bytes, 120);
 	assert_int_equal(t->total_bytes, t->header_bytes + t->cpu_capacity * t->cpu_bytes +
 						 t->thread_capacity * t->thread_bytes +
 						 t->progress_capacity * t->progress_bytes);

@@ -411,12 +411,21 @@ static void test_command_rules(void **state)
 	assert_says(s, "omp_threads", DOCTOR_NOTE, "not set", "OMP_NUM_THREADS=7");
 	strcpy(s->program.library[s->program.libraries++], "libprogress.so.1");
 	assert_level(s, "command_progress", DOCTOR_GOOD);
+	assert_level(s, "command_phases", DOCTOR_NONE);
+	strcpy(s->phases.why, "app is linked statically");
+	s->phases.impossible = true;
+	assert_says(s, "command_phases", DOCTOR_NOTE, "each other: app is linked statically.", "");
+	s->phases.impossible = false;
+	assert_says(s, "command_phases", DOCTOR_NOTE, "Nobody will tell", "--phases on");
+	s->phases.wanted = true;
+	assert_says(s, "command_phases", DOCTOR_GOOD, "(app is linked statically)", "");
 	s->program.privileged = true;
 	assert_level(s, "command_privileges", DOCTOR_PROBLEM);
 	s->may_move_others = true;
 	assert_level(s, "command_privileges", DOCTOR_NONE);
 	strcpy(s->program.name, "/usr/bin/juggle");
 	assert_level(s, "command_juggle", DOCTOR_NOTE);
+	assert_level(s, "command_phases", DOCTOR_NONE);
 	free(s);
 }
 

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: MIT
+"""What libphases sees of a program: its barriers, and how long each thread waits there."""
+
+import shutil
+import subprocess
+
+import pytest
+
+import helpers
+import phases_programs
+import phases_table
+from phases_table import Table, run
+
+
+@pytest.fixture(scope="module")
+def pthreads(tmp_path_factory):
+    return helpers.compile_c(tmp_path_factory.mktemp("pthreads"), phases_programs.PTHREADS, "-pthread")
+
+
+@pytest.fixture
+def table():
+    with Table() as made:
+        yield made
+
+
+def seconds(ns):
+    return ns / 1e9
+
+
+def test_exports():
+    """Only what is interposed, and the two calls."""
+    nm = shutil.which("nm")
+    if not nm:
+        pytest.skip("nm is not installed")
+    shown = subprocess.run([nm, "-D", "--defined-only", phases_table.library()], capture_output=True, text=True,
+                           check=True).stdout
+    names = {line.split()[-1] for line in shown.splitlines()}
+    rest = {name for name in names if not name.startswith(("GOMP_", "MPI_", "mpi_"))}
+    assert rest == {"ompt_start_tool", "phases_arrive", "phases_depart", "pthread_barrier_wait"}
+    assert {"GOMP_parallel", "GOMP_barrier", "MPI_Allreduce", "mpi_allreduce_", "mpi_allreduce_f08_"} < names
+    needed = helpers.run(["readelf", "-d", phases_table.library()]).stdout
+    assert [line.split("[")[1] for line in needed.splitlines() if "NEEDED" in line] == ["libc.so.6]"]
+
+
+def test_barriers_of_pthreads(table, pthreads):
+    """Each arrival; who computes less waits longer."""
+    done = run(table, [pthreads, 3, 50, 6, 2], status=7)
+    assert done.stdout == "done\n"
+    assert table.sources == phases_table.PTHREAD
+    busy, *others = table.rows()
+    assert [row.arrivals for row in (busy, *others)] == [50] * 3
+    assert [row.turns for row in (busy, *others)] == [100] * 3
+    assert 0.3 <= seconds(busy.useful_ns) < 0.36
+    for row in others:
+        assert 0.1 <= seconds(row.useful_ns) < 0.13
+        assert row.waited_ns > busy.waited_ns
+        # It sleeps while it waits.
+        assert row.turn_cpu_ns - row.useful_ns < 20e6
+    site, = table.sites()
+    assert site.name.startswith("barrier in program+0x") and site.named == 1
+    assert 147 <= site.waits <= 150  # without those whose times are not yet read
+    assert abs(site.waited_ns - sum(row.waited_ns for row in table.rows())) < 5e6
+
+
+def test_rows_are_given_back(table, pthreads):
+    """By all but the first thread, whose process is gone with it."""
+    run(table, [pthreads, 4, 2, 1, 1], status=7)
+    left = [row for row in table.rows() if row.tid]
+    assert table.rows_used == 4 and len(left) == 1
+    assert left[0].pid == left[0].tid
+
+
+def test_a_thread_that_waits_is_seen(table, pthreads, background):
+    """From outside, while it does."""
+    process = background([pthreads, 2, 3, 400, 1], env=table.environment, stdout=subprocess.DEVNULL)
+    rows = helpers.wait_for(lambda: [row for row in table.rows() if row.pid and row.turns % 2], "one waits", process)
+    assert len(rows) == 1
+    assert rows[0].tid in helpers.threads(process.pid) and rows[0].pid == process.pid
+    assert rows[0].tid != process.pid
+
+
+def test_short_phases(table, pthreads):
+    """Thousands, each counted; their times are taken together."""
+    run(table, [pthreads, 2, 20000, 0, 0], status=7)
+    assert [row.arrivals for row in table.rows()] == [20000] * 2
+    assert sum(site.waits for site in table.sites()) in range(39000, 40001)
+    assert sum(site.waited_ns for site in table.sites()) == pytest.approx(
+        sum(row.waited_ns for row in table.rows()), rel=0.02)
+
+
+def test_a_long_wait_after_a_short_phase(table, tmp_path):
+    """Its times are not read when it begins, but at its end."""
+    program = helpers.compile_c(tmp_path, r"""
+#include <pthread.h>
+#include <unistd.h>
+static pthread_barrier_t barrier;
+static void *other(void *unused)
+{
+	for (int i = 0; i < 5; i++) {
+		pthread_barrier_wait(&barrier);
+		usleep(50000);
+		pthread_barrier_wait(&barrier);
+	}
+	return unused;
+}
+int main(void)
+{
+	pthread_t thread;
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, other, NULL);
+	for (int i = 0; i < 5; i++) {
+		pthread_barrier_wait(&barrier);
+		pthread_barrier_wait(&barrier);
+	}
+	return pthread_join(thread, NULL);
+}
+""", "-pthread")
+    run(table, [program])
+    waited_ns = max(row.waited_ns for row in table.rows())
+    assert waited_ns > 240e6
+    assert max(site.waited_ns for site in table.sites()) == pytest.approx(waited_ns, rel=0.1)
+
+
+@pytest.mark.parametrize("barrier", ["block", "yield", "spin"])
+def test_ubench(table, app, barrier):
+    """Its own barriers tell of themselves. Who spins uses CPU time while it waits."""
+    if helpers.SANITIZER:
+        pytest.skip("a sanitizer wants to be loaded first")
+    run(table, [app("ubench"), "-q", "-t", 2, "-b", barrier, "-e", "4ms", "-p", 50, "--imbalance", 200,
+                "--rate", "300000"])
+    busy, other = table.rows()
+    assert busy.arrivals == other.arrivals == 51
+    assert table.sources == (phases_table.PTHREAD if barrier == "block" else phases_table.OWN)
+    assert other.waited_ns > busy.waited_ns
+    assert busy.useful_ns > 2 * other.useful_ns
+    if barrier == "spin":
+        assert other.turn_cpu_ns - other.useful_ns > other.useful_ns / 10

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: MIT
+"""What libphases sees of OpenMP, by either runtime."""
+
+import pytest
+
+import helpers
+import phases_table
+from phases_programs import CONSTRUCTS, TASKS, openmp
+from phases_table import Table, run
+
+
+@pytest.fixture
+def table():
+    with Table() as made:
+        yield made
+
+
+OPENMP = r"""
+#include <omp.h>
+#include <stdio.h>
+#include <time.h>
+
+static void compute(double ms)
+{
+	struct timespec start, now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &start);
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while ((now.tv_sec - start.tv_sec) * 1e3 + (now.tv_nsec - start.tv_nsec) / 1e6 < ms);
+}
+
+int main(void)
+{
+	for (int i = 0; i < 20; i++) {
+		#pragma omp parallel num_threads(2)
+		{
+			compute(omp_get_thread_num() ? 1 : 5);
+			#pragma omp barrier
+			compute(omp_get_thread_num() ? 1 : 5);
+		}
+	}
+	puts("done");
+	return 0;
+}
+"""
+
+
+def check_openmp(table, source):
+    assert table.sources == source
+    busy, other = table.rows()
+    assert busy.arrivals == other.arrivals == 40
+    assert busy.useful_ns == pytest.approx(200e6, rel=0.15)
+    assert other.useful_ns == pytest.approx(40e6, rel=0.5)
+    assert other.waited_ns > busy.waited_ns
+    assert all(row.flags == 0 for row in (busy, other))
+    assert table.site_names() == {"barrier in program", "parallel region in program"}
+    assert len(table.sites()) == 2
+
+
+@pytest.mark.parametrize("waiting", ["active", "passive"])
+def test_gcc(table, tmp_path, waiting):
+    run(table, [openmp(tmp_path, "gcc", OPENMP)], env={"OMP_WAIT_POLICY": waiting})
+    check_openmp(table, phases_table.GOMP)
+
+
+@pytest.mark.parametrize("how", ["preloaded", "as a tool", "both"])
+def test_clang(table, tmp_path, how):
+    env = {}
+    if how != "preloaded":
+        env["OMP_TOOL_LIBRARIES"] = phases_table.library()
+    if how == "as a tool":
+        env["LD_PRELOAD"] = ""
+    run(table, [openmp(tmp_path, "clang", OPENMP)], env=env)
+    check_openmp(table, phases_table.OMPT)
+
+
+def llvms_runtime(tmp_path):
+    """The path of libomp.so."""
+    program = openmp(tmp_path, "clang", OPENMP)
+    for line in helpers.run(["ldd", program]).stdout.splitlines():
+        if "libomp" in line or "libiomp" in line:
+            return line.split()[2]
+    return pytest.skip("clang uses another runtime")
+
+
+def test_gcc_with_the_runtime_of_llvm(table, tmp_path):
+    """It has gcc's functions as well: each barrier counts once."""
+    runtime = llvms_runtime(tmp_path)
+    run(table, [openmp(tmp_path, "gcc", OPENMP)], env={"LD_PRELOAD": phases_table.library() + ":" + runtime})
+    check_openmp(table, phases_table.OMPT)
+
+
+TOOL = r"""
+#include <stdio.h>
+static int begin(void *lookup, int device, void *data)
+{
+	puts("the other tool");
+	return 0;
+}
+static void end(void *data)
+{
+}
+static struct {
+	int (*begin)(void *, int, void *);
+	void (*end)(void *);
+	void *data;
+} result = {begin, end, NULL};
+void *ompt_start_tool(unsigned version, const char *runtime)
+{
+	return &result;
+}
+"""
+
+
+@pytest.mark.parametrize("how", ["OMP_TOOL_LIBRARIES", "LD_PRELOAD"])
+def test_another_tool_goes_first(table, tmp_path, how):
+    program = openmp(tmp_path, "clang", OPENMP)
+    (tmp_path / "tool").mkdir()
+    tool = helpers.compile_c(tmp_path / "tool", TOOL, "-shared", "-fPIC")
+    tools = "%s:%s" % (phases_table.library(), tool) if how == "LD_PRELOAD" else str(tool)
+    done = run(table, [program], env={how: tools})
+    assert done.stdout == "the other tool\ndone\n"
+    assert table.rows_used == 0
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("tasks", [False, True], ids=["without tasks", "with tasks"])
+def test_all_constructs(table, tmp_path, compiler, tasks):
+    """Each gives what it gives without the library; and tasks are noticed."""
+    source = CONSTRUCTS.replace("TASKS", TASKS if tasks else "")
+    program = openmp(tmp_path, compiler, source, "-Wno-all")
+    env = {"OMP_CANCELLATION": "true", "OMP_NUM_THREADS": "3", "OMP_SCHEDULE": "dynamic,2",
+           "OMP_MAX_ACTIVE_LEVELS": "2", "OMP_DYNAMIC": "false"}
+    plain = helpers.run([program], env=env)
+    assert plain.returncode == 0
+    assert run(table, [program], env=env).stdout == plain.stdout
+    assert table.rows()
+    assert all(row.flags == (phases_table.TASKS if tasks else 0) for row in table.rows() if row.tid)
