@@ -18,6 +18,7 @@
 #include "daemon/job/limit.h"
 #include "daemon/progress/finder.h"
 #include "daemon/team/teams.h"
+#include "daemon/telemetry/writer.h"
 
 #define EAGER_MS 4 /* between scans while the job is starting */
 #define EAGER_FOR_NS UINT64_C(1000000000)
@@ -189,7 +190,14 @@ static void show_cost(const struct balancer *b)
 
 static void show_told(const struct balancer *b)
 {
-	telemetry_set32(&b->setup->telemetry->told, told_sources(&b->told));
+	struct telemetry *t = b->setup->telemetry;
+	struct told_site *site;
+	size_t sites = told_sites(&b->told, &site);
+
+	telemetry_set32(&t->told, told_sources(&b->told));
+	for (size_t i = 0; i < sites; i++)
+		telemetry_show_site(t, site[i].name, site[i].waits, site[i].waited_ns);
+	free(site);
 }
 
 /* ---- The process ---- */

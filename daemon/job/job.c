@@ -136,6 +136,7 @@ static void show(struct job *job, const struct proc_thread *found, struct job_th
 	telemetry_set(&shown->arrivals, 0);
 	telemetry_set(&shown->waited_ns, 0);
 	telemetry_set(&shown->useful_ns, 0);
+	telemetry_set(&shown->told_until_ns, 0);
 	atomic_store_explicit(&shown->os_cpu, -1, memory_order_relaxed);
 	atomic_store_explicit(&shown->flags, TELEMETRY_THREAD_USED, memory_order_release);
 }

@@ -60,6 +60,7 @@ void job_thread_show_told(struct job_thread *thread, const struct told_sight *to
 	add_more(&shown->arrivals, &before->arrivals, told->arrivals);
 	add_more(&shown->waited_ns, &before->waited_ns, told->waited_ns);
 	add_more(&shown->useful_ns, &before->useful_ns, told->useful_ns);
+	telemetry_set(&shown->told_until_ns, now_ns);
 }
 
 void job_thread_show_cpu(const struct job_thread *thread, int32_t os_cpu)

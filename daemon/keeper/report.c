@@ -8,8 +8,8 @@
 
 #include "daemon/base/clock.h"
 #include "daemon/base/file.h"
+#include "daemon/keeper/phases_report.h"
 #include "daemon/policy/policy.h"
-#include "daemon/progress/told.h"
 #include "daemon/telemetry/writer.h"
 #include "libprogress/reader/reader.h"
 
@@ -134,18 +134,32 @@ static json_t *domain_list(const struct telemetry *t, uint32_t cpus)
 	return domains;
 }
 
+/* What its runtime told of a thread; null where it told nothing. */
+static void add_told(json_t *object, const struct telemetry_thread *thread)
+{
+	bool told = telemetry_get32(&thread->flags) & TELEMETRY_THREAD_TOLD;
+
+	json_object_set_new(
+		object, "useful_s", told ? json_real(seconds(&thread->useful_ns)) : json_null());
+	json_object_set_new(
+		object, "waited_s", told ? json_real(seconds(&thread->waited_ns)) : json_null());
+	json_object_set_new(object, "arrivals",
+		told ? json_integer((json_int_t)telemetry_get(&thread->arrivals)) : json_null());
+}
+
 static json_t *thread_list(const struct telemetry *t, uint32_t slots)
 {
 	const struct telemetry_thread *thread = telemetry_threads(t);
 	json_t *list = json_array();
 
-	for (uint32_t i = 0; i < slots; i++)
-		json_array_append_new(
-			list, json_pack("{s:i, s:i, s:o, s:f, s:f, s:I}", "tid", thread[i].tid,
-				      "pid", thread[i].pid, "comm", text(thread[i].comm),
-				      "progress_s", seconds(&thread[i].progress_ns), "wait_s",
-				      seconds(&thread[i].wait_ns), "migrations",
-				      (json_int_t)telemetry_get(&thread[i].migrations)));
+	for (uint32_t i = 0; i < slots; i++) {
+		json_t *object = json_pack("{s:i, s:i, s:o, s:f, s:f, s:I}", "tid", thread[i].tid,
+			"pid", thread[i].pid, "comm", text(thread[i].comm), "progress_s",
+			seconds(&thread[i].progress_ns), "wait_s", seconds(&thread[i].wait_ns),
+			"migrations", (json_int_t)telemetry_get(&thread[i].migrations));
+		add_told(object, &thread[i]);
+		json_array_append_new(list, object);
+	}
 	return list;
 }
 
@@ -226,30 +240,13 @@ static json_t *build(const struct telemetry *t, int exit_status, double elapsed_
 		progress_list(t, f.progress_slots));
 }
 
-/* Why none are told; else which runtimes do. */
-static json_t *phases_of(const struct telemetry *t)
-{
-	static const char *const names[] = {"OMPT", "libgomp", "MPI", "pthreads", "own"};
-	uint32_t told = telemetry_get32(&t->told);
-	json_t *list = json_array();
-
-	if (t->untold[0] != '\0' && told == 0) {
-		json_decref(list);
-		return text(t->untold);
-	}
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		if (told >> i & 1)
-			json_array_append_new(list, json_string(names[i]));
-	return list;
-}
-
 json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_s)
 {
 	uint32_t cpus = at_most(&t->cpus, TELEMETRY_CPUS);
 	json_t *report = build(t, exit_status, elapsed_s);
 	json_t *speeds = json_pack("{s:o, s:s, s:o, s:o}", "cpu_speeds", share_list(t, cpus, false),
 		"speeds_from", t->speeds, "stolen", share_list(t, cpus, true), "phases",
-		phases_of(t));
+		phases_report(t, elapsed_s));
 
 	json_object_update(report, speeds);
 	json_decref(speeds);
@@ -356,20 +353,6 @@ static void summarize_quota(FILE *out, const struct telemetry *t)
 	fputc('\n', out);
 }
 
-static void summarize_phases(FILE *out, const struct telemetry *t)
-{
-	char sources[128];
-	uint32_t told = telemetry_get32(&t->told);
-
-	if (told != 0)
-		fprintf(out, "  phases       told by %s\n",
-			told_sources_text(told, sources, sizeof sources));
-	else if (t->untold[0] != '\0')
-		fprintf(out, "  phases       not told: %s\n", t->untold);
-	else
-		fprintf(out, "  phases       no thread was seen to wait for others\n");
-}
-
 void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 {
 	struct facts f = gather(t, elapsed_s);
@@ -380,7 +363,6 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 	fprintf(out, "  threads      %u compute, %u idle, on %u CPUs\n", f.threads, f.idle_threads,
 		f.cpus);
 	fprintf(out, "  policy       %s, sampler %s\n", t->policy, t->sampler);
-	summarize_phases(out, t);
 	summarize_ways(out, t, f.elapsed_s);
 	summarize_paces(out, t);
 	summarize_quota(out, t);
@@ -390,4 +372,5 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 	fprintf(out,
 		"  its cost     %.3f s of CPU (%.2f %% of one CPU), %.1f us a point (median)\n",
 		f.balancer_cpu_s, percent(f.balancer_cpu_s, f.elapsed_s), f.median_us);
+	phases_summary(out, t, elapsed_s);
 }

@@ -125,6 +125,9 @@ int telemetry_reader_header(struct telemetry_reader *reader, struct telemetry *o
 	clip(&out->slots, TELEMETRY_THREADS);
 	clip(&out->progress_slots, TELEMETRY_PROGRESS);
 	clip(&out->state, TELEMETRY_LOST);
+	clip(&out->sites, TELEMETRY_SITES);
+	for (uint32_t i = 0; i < TELEMETRY_SITES; i++)
+		end(out->site[i].name, sizeof out->site[i].name);
 	return 0;
 }
 

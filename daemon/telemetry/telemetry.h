@@ -30,6 +30,7 @@
 #define TELEMETRY_BUCKETS 384
 #define TELEMETRY_REASONS 16
 #define TELEMETRY_PACES 12
+#define TELEMETRY_SITES 32
 
 enum telemetry_state {
 	TELEMETRY_STARTING,
@@ -72,10 +73,12 @@ struct telemetry_thread {
 	 * them; leads and lags fade gradually. */
 	_Atomic int64_t balance_ns;
 	uint64_t met_ns; /* CLOCK_MONOTONIC */
-	/* Where runtimes tell phases: CLOCK_MONOTONIC when that began, and since then how often the
-	 * thread waited for others, elapsed time in these waits, and CPU time outside them. */
+	/* Where runtimes tell phases: CLOCK_MONOTONIC when that began, and from then to told_until_ns
+	 * how often the thread waited for others, elapsed time in these waits, and CPU time outside
+	 * them. */
 	uint64_t told_ns;
 	_Atomic uint64_t arrivals, waited_ns, useful_ns;
+	_Atomic uint64_t told_until_ns;
 };
 
 struct telemetry_progress {
@@ -88,6 +91,12 @@ struct telemetry_progress {
 	_Atomic uint64_t points; /* balancing points that juggle ran */
 	_Atomic uint64_t moves; /* subdomains that it moved */
 	_Atomic uint64_t spread; /* of updates, as last read */
+};
+
+/* A place in the job's programs where threads wait for each other. Its name is written once. */
+struct telemetry_site {
+	char name[96];
+	_Atomic uint64_t waits, waited_ns;
 };
 
 /* Time spent with a period for one cause (enum policy_pace), and what periods those were. */
@@ -157,12 +166,16 @@ struct telemetry {
 	 * sum of PHASES_ constants. */
 	char untold[116];
 	_Atomic uint32_t told;
+	/* Where its threads wait: the first places that were found, by the time spent there. */
+	_Atomic uint32_t sites;
+	uint32_t spare;
+	struct telemetry_site site[TELEMETRY_SITES];
 	/* struct telemetry_cpu cpu[cpu_capacity]; struct telemetry_thread thread[...];
 	 * struct telemetry_progress progress[...]; */
 };
 
 _Static_assert(sizeof(struct telemetry_cpu) == 16, "wire format");
-_Static_assert(sizeof(struct telemetry_thread) == 112, "wire format");
+_Static_assert(sizeof(struct telemetry_thread) == 120, "wire format");
 _Static_assert(offsetof(struct telemetry, command) == 64, "wire format");
 _Static_assert(offsetof(struct telemetry, job_pid) == 384, "wire format");
 _Static_assert(offsetof(struct telemetry, cycle_bucket) == 496, "wire format");
@@ -171,7 +184,10 @@ _Static_assert(
 	offsetof(struct telemetry, progress_bytes) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(offsetof(struct telemetry, aside_ns) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(offsetof(struct telemetry, pace) == 768 + 8 * TELEMETRY_BUCKETS, "wire format");
-_Static_assert(sizeof(struct telemetry) == 1224 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(offsetof(struct telemetry, site) == 1232 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(sizeof(struct telemetry_site) == 112, "wire format");
+_Static_assert(sizeof(struct telemetry) == 1232 + 8 * TELEMETRY_BUCKETS + 112 * TELEMETRY_SITES,
+	"wire format");
 
 /* The histogram of the cost of balancing points: buckets of 1/16 of a power of two, exact below 16
  * ns. telemetry_bucket_ns() returns the middle of a bucket. Pure. */

@@ -153,3 +153,22 @@ struct telemetry_progress *telemetry_progress_slot(struct telemetry *telemetry)
 	telemetry_set32(&telemetry->progress_slots, slots + 1);
 	return &telemetry_progress(telemetry)[slots];
 }
+
+void telemetry_show_site(
+	struct telemetry *telemetry, const char *name, uint64_t waits, uint64_t waited_ns)
+{
+	uint32_t sites = telemetry_get32(&telemetry->sites), i = 0;
+	char text[sizeof telemetry->site[0].name];
+
+	snprintf(text, sizeof text, "%s", name);
+	while (i < sites && i < TELEMETRY_SITES && strcmp(telemetry->site[i].name, text) != 0)
+		i++;
+	if (i >= TELEMETRY_SITES)
+		return;
+	telemetry_set(&telemetry->site[i].waits, waits);
+	telemetry_set(&telemetry->site[i].waited_ns, waited_ns);
+	if (i < sites)
+		return;
+	memcpy(telemetry->site[i].name, text, sizeof text);
+	atomic_store_explicit(&telemetry->sites, i + 1, memory_order_release);
+}

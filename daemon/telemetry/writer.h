@@ -26,6 +26,11 @@ struct telemetry_progress *telemetry_progress(const struct telemetry *telemetry)
  * belongs to the caller, and begins at 0. */
 struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, uint32_t *search);
 
+/* Tell how often and how long threads have waited at a site so far; left out where there is no room.
+ * For one thread only. */
+void telemetry_show_site(
+	struct telemetry *telemetry, const char *name, uint64_t waits, uint64_t waited_ns);
+
 /* The next slot for a segment of libprogress; NULL when all have been used. */
 struct telemetry_progress *telemetry_progress_slot(struct telemetry *telemetry);
 

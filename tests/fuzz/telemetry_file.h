@@ -83,7 +83,8 @@ static inline void telemetry_file_damage(struct telemetry_file *file, struct inp
 		FIELD(telemetry, progress_slots), FIELD(telemetry, aside_ns),
 		FIELD(telemetry, balance_ns), FIELD(telemetry, pace), FIELD(telemetry, phase_ns),
 		FIELD(telemetry, point_ns), FIELD(telemetry, speeds), FIELD(telemetry, quota),
-		FIELD(telemetry, throttled_ns), FIELD(telemetry, untold), FIELD(telemetry, told)};
+		FIELD(telemetry, throttled_ns), FIELD(telemetry, untold), FIELD(telemetry, told),
+		FIELD(telemetry, sites), FIELD(telemetry, site)};
 	static const struct field cpu[] = {FIELD(telemetry_cpu, os_cpu),
 		FIELD(telemetry_cpu, domain), FIELD(telemetry_cpu, speed),
 		FIELD(telemetry_cpu, stolen)};
@@ -94,7 +95,8 @@ static inline void telemetry_file_damage(struct telemetry_file *file, struct inp
 		FIELD(telemetry_thread, wait_ns), FIELD(telemetry_thread, migrations),
 		FIELD(telemetry_thread, balance_ns), FIELD(telemetry_thread, met_ns),
 		FIELD(telemetry_thread, told_ns), FIELD(telemetry_thread, arrivals),
-		FIELD(telemetry_thread, waited_ns), FIELD(telemetry_thread, useful_ns)};
+		FIELD(telemetry_thread, waited_ns), FIELD(telemetry_thread, useful_ns),
+		FIELD(telemetry_thread, told_until_ns)};
 	static const struct field segment[] = {FIELD(telemetry_progress, flags),
 		FIELD(telemetry_progress, pid), FIELD(telemetry_progress, rank),
 		FIELD(telemetry_progress, workers), FIELD(telemetry_progress, subdomains),

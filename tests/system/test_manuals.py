@@ -221,7 +221,8 @@ def test_report_keys(observed):
     assert keys == set(report)
     for name in ("thread", "regimes", "periods"):
         assert inner[name] == set(report[name][0]), name
-    assert set(inner) == {"thread", "regimes", "periods", "progress"}  # test_progress.py compares the last
+    assert inner["phases"] == set(report["phases"])
+    assert set(inner) == {"thread", "regimes", "periods", "phases", "progress"}  # test_progress.py compares the last
 
 
 def test_trace_records(observed):

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /* Rates: what two samples show that one does not. Pure. */
-#include "tools/live/live.h"
+#include "tools/live/internal.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -83,6 +83,7 @@ static void compare_thread(const struct live_sample *before, const struct live_s
 			? NAN
 			: rate(then == NULL ? 0 : then->updates, thread->updates, s);
 	thread->lead_s = NAN;
+	live_compare_told(then, thread);
 }
 
 /* The team that a thread is compared with. */
@@ -218,6 +219,7 @@ void live_compare(const struct live_sample *before, struct live_sample *after)
 	}
 	after->iteration_rate = held > 0 ? updates / held : NAN;
 	after->moves_per_s = held > 0 ? moves : NAN;
+	live_compare_phases(before, after);
 	after->cycles_per_s = after->migrations_per_s = after->balancer_share = NAN;
 	if (!after->wrapped)
 		return;

@@ -87,6 +87,13 @@ void live_belong(struct live_entry *entry, size_t n);
 /* Can the i-th be opened, and is it not part of an earlier one? */
 bool live_is_choice(const struct live_entry *entry, size_t i);
 
+/* ---- phases.c ---- */
+
+/* What a thread told since then (NULL: since the beginning), after its shares are known. */
+void live_compare_told(const struct live_thread *then, struct live_thread *thread);
+/* The same of all threads together, and what follows. */
+void live_compare_phases(const struct live_sample *before, struct live_sample *after);
+
 /* ---- job.c ---- */
 
 /* A process that publishes progress, while it is watched. */

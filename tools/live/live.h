@@ -17,7 +17,9 @@
 #include <sys/types.h>
 
 #include "daemon/policy/policy.h"
+#include "daemon/telemetry/efficiency.h"
 #include "daemon/telemetry/telemetry.h"
+#include "daemon/telemetry/worth.h"
 #include "libprogress/reader/reader.h"
 
 enum { LIVE_COMMAND_BYTES = 256, LIVE_COMM_BYTES = 16 * 3 + 1 };
@@ -138,7 +140,13 @@ struct live_thread {
 	int32_t process; /* index in the sample's processes; -1: its process publishes nothing */
 	int32_t worker; /* its number as a worker; -1: it is none */
 	uint64_t updates; /* of subdomains, as a worker */
+	bool told; /* its runtime tells of phases, and what follows is known: */
+	uint64_t told_ns, told_until_ns; /* since when, and when it was last looked at */
+	uint64_t arrivals; /* how often it waited for others */
+	uint64_t useful_ns, waited_ns; /* CPU time outside these waits; elapsed in them */
 	/* Computed by live_compare(): */
+	struct efficiency_thread change; /* of these; all 0: nothing is known */
+	double phases_per_s, waited_share; /* NAN: not known */
 	double share; /* of a CPU, 0 to little more than 1 */
 	double wait_share; /* share of the time in which it was ready and without a CPU */
 	/* balance_ns less the mean of the compute threads of its domain or, without juggle, of its
@@ -179,6 +187,12 @@ struct live_process {
 	double *updates_per_s; /* of each subdomain; NAN: it had no holder before, or is new */
 };
 
+/* Where threads of the job wait for each other. */
+struct live_site {
+	char name[96];
+	uint64_t waits, waited_ns;
+};
+
 /* All that is known at a moment. Fields need not be of the very same one. */
 struct live_sample {
 	uint64_t now_ns;
@@ -209,6 +223,9 @@ struct live_sample {
 	char speeds_from[16]; /* where their speeds are from */
 	double quota_cpus; /* of the control group, in CPUs; 0: none */
 	uint64_t throttled_ns; /* for how long it stopped threads */
+	char not_told[120]; /* why no runtime was asked to tell of phases; "": it was, or does */
+	struct live_site site[TELEMETRY_SITES]; /* the longest first */
+	size_t sites;
 
 	struct live_thread *thread; /* those that have not ended, by rank, pid and tid */
 	size_t threads;
@@ -226,6 +243,11 @@ struct live_sample {
 	double thread_spread_s; /* largest less smallest lead_s in a domain or process; NAN: none */
 	double iteration_rate; /* mean over the processes, weighted by what they hold */
 	double moves_per_s; /* of subdomains */
+	/* What runtimes tell of phases, and what balancing is worth by that; without threads, and "",
+	 * when not known. */
+	struct efficiency efficiency;
+	enum worth_verdict verdict;
+	char advice[WORTH_BYTES];
 };
 
 /* Take a sample. Overwrites *out, which live_sample_deinit() frees. Costs some microseconds for

@@ -47,6 +47,30 @@ static uint64_t birth_ns(uint64_t start_ticks)
 
 /* ---- juggle's part ---- */
 
+static int site_order(const void *a, const void *b)
+{
+	const struct live_site *x = a, *y = b;
+
+	if (x->waited_ns != y->waited_ns)
+		return x->waited_ns < y->waited_ns ? 1 : -1;
+	return strcmp(x->name, y->name);
+}
+
+static void take_sites(const struct telemetry *t, struct live_sample *out)
+{
+	if (telemetry_get32(&t->told) == 0)
+		live_text(out->not_told, sizeof out->not_told, t->untold, sizeof t->untold);
+	out->sites = telemetry_get32(&t->sites);
+	for (size_t i = 0; i < out->sites; i++) {
+		const struct telemetry_site *site = &t->site[i];
+		out->site[i] = (struct live_site){.waits = telemetry_get(&site->waits),
+			.waited_ns = telemetry_get(&site->waited_ns)};
+		live_text(
+			out->site[i].name, sizeof out->site[i].name, site->name, sizeof site->name);
+	}
+	qsort(out->site, out->sites, sizeof *out->site, site_order);
+}
+
 static void take_header(const struct telemetry *t, struct live_sample *out)
 {
 	out->wrapped = true;
@@ -87,6 +111,7 @@ static void take_header(const struct telemetry *t, struct live_sample *out)
 	if (out->cycle_p99_ns > out->cycle_max_ns)
 		out->cycle_p99_ns = out->cycle_max_ns;
 	out->unlisted = telemetry_get(&t->unlisted);
+	take_sites(t, out);
 	if (out->unlisted > 0) /* else those that are listed count, as they are shown */
 		out->compute_threads = telemetry_get32(&t->threads);
 }
@@ -169,6 +194,12 @@ static void take_thread(struct live_job *job, const struct telemetry_thread *raw
 		.balance_ns = atomic_load_explicit(&raw->balance_ns, memory_order_relaxed),
 		.wait_ns = telemetry_get(&raw->wait_ns),
 		.migrations = telemetry_get(&raw->migrations),
+		.told = (flags & TELEMETRY_THREAD_TOLD) != 0,
+		.told_ns = raw->told_ns,
+		.told_until_ns = telemetry_get(&raw->told_until_ns),
+		.arrivals = telemetry_get(&raw->arrivals),
+		.useful_ns = telemetry_get(&raw->useful_ns),
+		.waited_ns = telemetry_get(&raw->waited_ns),
 		.process = -1,
 		.worker = -1,
 	};

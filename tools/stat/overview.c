@@ -9,6 +9,8 @@
 #include "tools/table/format.h"
 
 enum { LABEL_COLUMNS = 11, COMMAND_WIDTH = TEXT_COLUMNS - 8 };
+enum { SITES = 3 }; /* that are shown */
+#define SITE_SHARE_LEAST 0.01 /* of all waits */
 
 static void label(FILE *to, const char *name)
 {
@@ -158,6 +160,72 @@ static void print_threads(FILE *to, const struct live_sample *s)
 	}
 }
 
+/* Words in lines of at most TEXT_COLUMNS, below each other. */
+static void print_words(FILE *to, const char *words)
+{
+	int room = TEXT_COLUMNS - LABEL_COLUMNS - 3;
+
+	while (*words != '\0') {
+		int bytes = format_cut(words, room);
+		if (words[bytes] != '\0')
+			for (int i = bytes; i > 0; i--)
+				if (words[i] == ' ') {
+					bytes = i;
+					break;
+				}
+		fprintf(to, "%.*s\n", bytes, words);
+		words += bytes;
+		words += *words == ' ';
+		if (*words != '\0')
+			label(to, "");
+	}
+}
+
+/* Where threads waited for longest, and for how much of all these waits. */
+static void print_sites(FILE *to, const struct live_sample *s)
+{
+	double all_ns = 0;
+
+	for (size_t i = 0; i < s->sites; i++)
+		all_ns += (double)s->site[i].waited_ns;
+	for (size_t i = 0; i < s->sites && i < SITES; i++) {
+		double share = (double)s->site[i].waited_ns / all_ns;
+		if (!(share >= SITE_SHARE_LEAST))
+			break;
+		label(to, i == 0 ? "waits" : "");
+		int bytes = format_cut(s->site[i].name, TEXT_COLUMNS - LABEL_COLUMNS - 12);
+		fprintf(to, "%s %% %.*s\n", format_percent(share).text, bytes, s->site[i].name);
+	}
+}
+
+/* How well CPUs were used, where runtimes tell of phases. */
+static void print_phases(FILE *to, const struct live_sample *s)
+{
+	const struct efficiency *e = &s->efficiency;
+
+	if (e->threads == 0 || s->lost) {
+		if (s->not_told[0] != '\0') {
+			label(to, "phases");
+			fprintf(to, "not told: %s\n", s->not_told);
+		}
+		return;
+	}
+	label(to, "phases");
+	fprintf(to, "%" PRIu64 " of %s", e->phases, format_time(e->phase_s).text);
+	print_per_s(to, 1 / e->phase_s);
+	fputc('\n', to);
+	print_sites(to, s);
+	label(to, "efficiency");
+	fprintf(to, "%.3f: load balance %.3f, communication %.3f; CPUs %.3f\n",
+		e->parallel_efficiency, e->load_balance, e->communication_efficiency,
+		e->useful_share);
+	label(to, "lost");
+	fprintf(to, "%s of CPU time in waits (%s %%)\n", format_time(e->lost_s).text,
+		format_percent(e->lost_share).text);
+	label(to, "advice");
+	print_words(to, s->advice);
+}
+
 /* What makes the CPUs slow, if anything does. */
 static void print_cpus(FILE *to, const struct live_sample *s)
 {
@@ -221,6 +289,7 @@ void text_head(FILE *to, const struct live_sample *sample, bool since_start)
 	}
 	print_threads(to, sample);
 	print_cpus(to, sample);
+	print_phases(to, sample);
 	print_subdomains(to, sample);
 	print_interval(to, sample, since_start);
 }

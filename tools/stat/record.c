@@ -62,6 +62,18 @@ static json_t *paces_json(const struct live_sample *sample)
 	return list;
 }
 
+static json_t *sites_json(const struct live_sample *sample)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; i < sample->sites; i++)
+		json_array_append_new(
+			list, json_pack("{s:s, s:I, s:f}", "name", sample->site[i].name, "waits",
+				      (json_int_t)sample->site[i].waits, "waited_s",
+				      (double)sample->site[i].waited_ns * 1e-9));
+	return list;
+}
+
 json_t *record_json(const struct sample_table *const *table, size_t n,
 	const struct live_sample *sample, int64_t unix_time_ms, enum sample_order order)
 {
@@ -73,7 +85,8 @@ json_t *record_json(const struct sample_table *const *table, size_t n,
 		goto failed;
 	if (sample->wrapped &&
 		(json_object_set_new(object, "regimes", ways_json(sample)) < 0 ||
-			json_object_set_new(object, "periods", paces_json(sample)) < 0))
+			json_object_set_new(object, "periods", paces_json(sample)) < 0 ||
+			json_object_set_new(object, "sites", sites_json(sample)) < 0))
 		goto failed;
 	for (size_t i = 0; i < n; i++)
 		if (add_table(object, table[i], sample, unix_time_ms, order) < 0)

@@ -55,6 +55,20 @@ enum {
 	HEAD_STOLEN,
 	HEAD_QUOTA,
 	HEAD_THROTTLED,
+	HEAD_PHASES,
+	HEAD_PHASE_RATE,
+	HEAD_PHASE,
+	HEAD_WORK,
+	HEAD_PARALLEL,
+	HEAD_LOAD_BALANCE,
+	HEAD_COMMUNICATION,
+	HEAD_USEFUL,
+	HEAD_LOST_CPU,
+	HEAD_LOST_SHARE,
+	HEAD_WAITED_SHARE,
+	HEAD_VERDICT,
+	HEAD_ADVICE,
+	HEAD_NOT_TOLD,
 	HEAD_COLUMNS,
 };
 
@@ -108,6 +122,20 @@ static const struct column head_column[HEAD_COLUMNS] = {
 	[HEAD_STOLEN] = {"stolen", NULL, SHOW_PERCENT, 0, 0},
 	[HEAD_QUOTA] = {"quota_cpus", NULL, SHOW_NUMBER, 0, 0},
 	[HEAD_THROTTLED] = {"throttled_s", NULL, SHOW_NUMBER, 0, 0},
+	[HEAD_PHASES] = {"phases", NULL, SHOW_COUNT, 0, 0},
+	[HEAD_PHASE_RATE] = {"phases_per_s", NULL, SHOW_NUMBER, 0, 0},
+	[HEAD_PHASE] = {"phase_s", NULL, SHOW_NUMBER, 0, 0},
+	[HEAD_WORK] = {"work_s", NULL, SHOW_NUMBER, 0, 0},
+	[HEAD_PARALLEL] = {"parallel_efficiency", NULL, SHOW_NUMBER, 0, 0},
+	[HEAD_LOAD_BALANCE] = {"load_balance", NULL, SHOW_NUMBER, 0, 0},
+	[HEAD_COMMUNICATION] = {"communication_efficiency", NULL, SHOW_NUMBER, 0, 0},
+	[HEAD_USEFUL] = {"useful_share", NULL, SHOW_PERCENT, 0, 0},
+	[HEAD_LOST_CPU] = {"lost_s", NULL, SHOW_NUMBER, 0, 0},
+	[HEAD_LOST_SHARE] = {"lost_share", NULL, SHOW_PERCENT, 0, 0},
+	[HEAD_WAITED_SHARE] = {"waited_share", NULL, SHOW_PERCENT, 0, 0},
+	[HEAD_VERDICT] = {"verdict", NULL, SHOW_PLAIN, 0, 0},
+	[HEAD_ADVICE] = {"advice", NULL, SHOW_PLAIN, 0, 0},
+	[HEAD_NOT_TOLD] = {"not_told", NULL, SHOW_PLAIN, 0, 0},
 };
 
 /* ---- What is counted here ---- */
@@ -302,6 +330,45 @@ static struct value get_cpus(const struct live_sample *s, size_t column)
 	}
 }
 
+/* What runtimes tell of phases. */
+static struct value get_phases(const struct live_sample *s, size_t column)
+{
+	const struct efficiency *e = &s->efficiency;
+
+	if (column == HEAD_NOT_TOLD)
+		return value_text(s->not_told);
+	if (e->threads == 0 || s->lost)
+		return value_unknown();
+	switch (column) {
+	case HEAD_PHASES:
+		return value_count(e->phases);
+	case HEAD_PHASE_RATE:
+		return value_rate(1 / e->phase_s);
+	case HEAD_PHASE:
+		return value_real(e->phase_s);
+	case HEAD_WORK:
+		return value_real(e->work_s);
+	case HEAD_PARALLEL:
+		return value_real(e->parallel_efficiency);
+	case HEAD_LOAD_BALANCE:
+		return value_real(e->load_balance);
+	case HEAD_COMMUNICATION:
+		return value_real(e->communication_efficiency);
+	case HEAD_USEFUL:
+		return value_real(e->useful_share);
+	case HEAD_LOST_CPU:
+		return value_real(e->lost_s);
+	case HEAD_LOST_SHARE:
+		return value_real(e->lost_share);
+	case HEAD_WAITED_SHARE:
+		return value_real(e->waiting);
+	case HEAD_VERDICT:
+		return value_text(worth_name(s->verdict));
+	default:
+		return value_text(s->advice);
+	}
+}
+
 static struct value get_head(const void *of, size_t column)
 {
 	const struct sample_row *row = of;
@@ -335,6 +402,8 @@ static struct value get_head(const void *of, size_t column)
 		return get_progress(s, column);
 	if (!s->wrapped)
 		return value_unknown();
+	if (column >= HEAD_PHASES)
+		return get_phases(s, column);
 	if (column >= HEAD_SPEEDS_FROM)
 		return get_cpus(s, column);
 	return column < HEAD_THREADS || column == HEAD_IDLE ? get_wrapped(s, column)

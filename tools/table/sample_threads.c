@@ -20,6 +20,11 @@ static const struct column thread_column[THREAD_COLUMNS] = {
 	[THREAD_WORKER] = {"worker", "worker", SHOW_PLAIN, 0, 1},
 	[THREAD_UPDATES] = {"updates", NULL, SHOW_COUNT, 0, 0},
 	[THREAD_UPDATE_RATE] = {"updates_per_s", "upd./s", SHOW_NUMBER, 6, 0},
+	[THREAD_ARRIVALS] = {"arrivals", NULL, SHOW_COUNT, 0, 0},
+	[THREAD_PHASE_RATE] = {"phases_per_s", NULL, SHOW_NUMBER, 0, 0},
+	[THREAD_USEFUL] = {"useful_s", NULL, SHOW_NUMBER, 0, 0},
+	[THREAD_WAITED] = {"waited_s", NULL, SHOW_NUMBER, 0, 0},
+	[THREAD_WAITED_SHARE] = {"waited_share", "sync %", SHOW_PERCENT, 6, 0},
 	[THREAD_NAME] = {"comm", "name", SHOW_PLAIN, 0, 0},
 };
 
@@ -28,6 +33,23 @@ static const char *state_of(const struct live_thread *thread)
 	if (!thread->compute)
 		return "idle";
 	return thread->lead_s < 0 ? "behind" : thread->lead_s > 0 ? "ahead" : NULL;
+}
+
+/* What its runtime tells. */
+static struct value get_told(const struct live_thread *t, size_t column)
+{
+	switch (column) {
+	case THREAD_ARRIVALS:
+		return value_count(t->arrivals);
+	case THREAD_PHASE_RATE:
+		return value_rate(t->phases_per_s);
+	case THREAD_USEFUL:
+		return value_seconds(t->useful_ns);
+	case THREAD_WAITED:
+		return value_seconds(t->waited_ns);
+	default:
+		return value_rate(t->waited_share);
+	}
 }
 
 static struct value get_thread(const void *of, size_t column)
@@ -72,8 +94,10 @@ static struct value get_thread(const void *of, size_t column)
 		return works ? value_count(t->updates) : value_unknown();
 	case THREAD_UPDATE_RATE:
 		return value_rate(t->updates_per_s);
-	default:
+	case THREAD_NAME:
 		return value_text(t->comm);
+	default:
+		return t->told && known ? get_told(t, column) : value_unknown();
 	}
 }
 

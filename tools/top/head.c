@@ -113,6 +113,20 @@ static bool draw_slowness(const struct canvas_area *area, const struct live_samp
 	return col > 1;
 }
 
+/* How well threads use their CPUs, where runtimes tell of phases. Returns whether they do. */
+static bool draw_phases(const struct canvas_area *area, const struct live_sample *sample)
+{
+	const struct efficiency *e = &sample->efficiency;
+
+	if (e->threads == 0)
+		return false;
+	canvas_print(area, 0, 1, CANVAS_PLAIN,
+		"%s phases/s; efficiency %.2f = balance %.2f x communication %.2f; CPUs %.2f",
+		format_number(1 / e->phase_s).text, e->parallel_efficiency, e->load_balance,
+		e->communication_efficiency, e->useful_share);
+	return true;
+}
+
 static void draw_threads(const struct canvas_area *area, const struct live_sample *sample)
 {
 	int col = canvas_print(area, 0, 1, CANVAS_PLAIN, "%zu thread%s", sample->compute_threads,
@@ -155,6 +169,8 @@ int head_draw(const struct canvas_area *area, const struct frame *frame)
 	draw_threads(&rest, sample);
 	rest = canvas_part(area, rows, 0, area->rows - rows, area->cols);
 	rows += sample->wrapped && draw_slowness(&rest, sample);
+	rest = canvas_part(area, rows, 0, area->rows - rows, area->cols);
+	rows += sample->wrapped && !sample->lost && draw_phases(&rest, sample);
 	if (sample->subdomains == 0)
 		return rows;
 	rest = canvas_part(area, rows, 0, area->rows - rows, area->cols);

@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdio.h>
 
-enum { SHOWN = 9 /* columns, at most */ };
+enum { SHOWN = 10 /* columns, at most */ };
 
 /* A lead of less than this part of the scale counts as the mean. */
 #define AT_THE_MEAN 0.005
@@ -44,6 +44,14 @@ static bool any_worker(const struct live_sample *sample)
 	return false;
 }
 
+static bool any_told(const struct live_sample *sample)
+{
+	for (size_t i = 0; i < sample->threads; i++)
+		if (sample->thread[i].told)
+			return true;
+	return false;
+}
+
 static struct line lay_out(const struct live_sample *sample, int cols)
 {
 	struct line line = {
@@ -54,6 +62,7 @@ static struct line lay_out(const struct live_sample *sample, int cols)
 			{THREAD_CPU, "CPU", 4, 0, VIEW_BY_CPU},
 			{THREAD_SHARE, "CPU %", 5, 0, VIEW_BY_SHARE},
 			{THREAD_WAIT_SHARE, "WAIT %", 6, 0, VIEW_BY_WAIT},
+			{THREAD_WAITED_SHARE, "SYNC %", any_told(sample) ? 6 : 0, 0, VIEW_SORTS},
 			{THREAD_MOVES, "MOVES", sample->wrapped ? 6 : 0, 0, VIEW_BY_MOVES},
 			{THREAD_UPDATE_RATE, "UPD/S", cols >= 90 && any_worker(sample) ? 6 : 0, 0,
 				VIEW_SORTS},

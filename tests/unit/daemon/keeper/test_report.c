@@ -21,6 +21,7 @@
 
 #include "daemon/policy/policy.h"
 #include "daemon/telemetry/writer.h"
+#include "libprogress/phases/phases.h"
 #include "libprogress/progress.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
@@ -220,6 +221,7 @@ static void test_keys(void **state)
 		{"cpu_speeds", JSON_ARRAY},
 		{"speeds_from", JSON_STRING},
 		{"stolen", JSON_ARRAY},
+		{"phases", JSON_OBJECT},
 	};
 	struct telemetry *empty = new_telemetry(), *full = telemetry_of_run();
 	(void)state;
@@ -279,7 +281,7 @@ static void test_values(void **state)
 	assert_real(report, "point_s", 58e-6, 1e-12);
 	assert_real(report, "quota_cpus", 1.5, 1e-12);
 	assert_real(report, "throttled_s", 1.2, 1e-9);
-	assert_json(at(report, "phases"), "[\"libgomp\", \"MPI\"]");
+	assert_json(at(at(report, "phases"), "told_by"), "[\"libgomp\", \"MPI\"]");
 	assert_int_equal(integer_at(report, "regime_changes"), 5);
 	assert_int_equal(integer_at(report, "threads_unlisted"), 4);
 	json_decref(report);
@@ -323,6 +325,111 @@ static void test_threads(void **state)
 	assert_real(thread, "progress_s", 2.000000101, 1e-12);
 	assert_real(thread, "wait_s", 1.5, 1e-12);
 	assert_int_equal(integer_at(thread, "migrations"), 1010);
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
+/* Four threads on five CPUs that were told for two seconds, in 200 phases; the last has half as much
+ * work again. */
+static struct telemetry *telemetry_with_phases(void)
+{
+	struct telemetry *t = telemetry_of_run();
+
+	for (pid_t i = 0; i < 4; i++) {
+		add_thread(t, 100, 200 + i, "told");
+		struct telemetry_thread *thread =
+			&telemetry_threads(t)[telemetry_get32(&t->slots) - 1];
+		telemetry_set(&thread->wait_ns, 0);
+		thread->told_ns = 7000000000;
+		telemetry_set(&thread->told_until_ns, 9000000000);
+		telemetry_set(&thread->arrivals, 200);
+		telemetry_set(&thread->useful_ns, i == 3 ? 1800000000 : 1200000000);
+		telemetry_set(&thread->waited_ns, i == 3 ? 200000000 : 800000000);
+		telemetry_set32(&thread->flags, TELEMETRY_THREAD_USED | TELEMETRY_THREAD_TOLD);
+	}
+	telemetry_set(&t->quota, 0);
+	telemetry_set(&t->throttled_ns, 0);
+	telemetry_set32(&t->threads_most, 4);
+	telemetry_set32(&t->told, PHASES_GOMP | PHASES_MPI);
+	telemetry_show_site(t, "barrier in a+1", 20, 100000000);
+	telemetry_show_site(t, "MPI_Wait in b+2", 3, 2500000000);
+	return t;
+}
+
+static void test_phases(void **state)
+{
+	struct telemetry *t = telemetry_with_phases();
+	json_t *report = build(t), *phases = at(report, "phases"), *list = at(report, "thread");
+	(void)state;
+
+	assert_json(at(phases, "told_by"), "[\"libgomp\", \"MPI\"]");
+	assert_true(json_is_null(at(phases, "not_told")));
+	assert_int_equal(integer_at(phases, "threads"), 4);
+	assert_int_equal(integer_at(phases, "phases"), 200);
+	assert_real(phases, "told_s", 2, 1e-12);
+	assert_real(phases, "load_balance", 0.75, 1e-12);
+	assert_real(phases, "communication_efficiency", 0.9, 1e-12);
+	assert_real(phases, "parallel_efficiency", 0.675, 1e-12);
+	assert_real(phases, "useful_share", 0.675, 1e-12);
+	assert_real(phases, "lost_s", 2.6, 1e-12);
+	assert_real(phases, "lost_share", 0.325, 1e-12);
+	assert_real(phases, "phase_s", 0.01, 1e-12);
+	assert_real(phases, "work_s", 0.00675, 1e-12);
+	assert_json(at(phases, "sites"),
+		"[{\"name\": \"MPI_Wait in b+2\", \"waits\": 3, \"waited_s\": 2.5},"
+		"{\"name\": \"barrier in a+1\", \"waits\": 20, \"waited_s\": 0.1}]");
+	assert_string_equal(text_at(phases, "verdict"), "waits");
+	assert_true(strlen(text_at(phases, "advice")) > 20);
+	const json_t *thread = json_array_get(list, 5);
+	assert_real(thread, "useful_s", 1.8, 1e-12);
+	assert_real(thread, "waited_s", 0.2, 1e-12);
+	assert_int_equal(integer_at(thread, "arrivals"), 200);
+	assert_true(json_is_null(at(json_array_get(list, 0), "useful_s")));
+	json_decref(report);
+
+	/* Threads that were placed, and stayed, count as not balanced. */
+	telemetry_set32(&t->cpus, 2);
+	telemetry_set(&t->balanced_ns, 4000000000);
+	for (uint32_t i = 2; i < 6; i++)
+		telemetry_set(&telemetry_threads(t)[i].useful_ns, i == 5 ? 1200000000 : 800000000);
+	report = build(t);
+	assert_string_equal(text_at(at(report, "phases"), "verdict"), "threads");
+	json_decref(report);
+	snprintf(t->policy, sizeof t->policy, "static");
+	report = build(t);
+	assert_string_equal(text_at(at(report, "phases"), "verdict"), "juggle");
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
+/* Nobody came, or nobody was asked to; with odd bytes, too. */
+static void test_no_phases(void **state)
+{
+	struct telemetry *t = new_telemetry();
+	json_t *report = build(t), *phases = at(report, "phases");
+	(void)state;
+
+	assert_json(at(phases, "told_by"), "[]");
+	assert_json(at(phases, "sites"), "[]");
+	assert_true(json_is_null(at(phases, "parallel_efficiency")));
+	assert_true(json_is_null(at(phases, "phases")));
+	assert_true(json_is_null(at(phases, "not_told")));
+	assert_string_equal(text_at(phases, "verdict"), "unknown");
+	json_decref(report);
+	strcpy(t->untold, "app is linked statically");
+	report = build(t);
+	assert_string_equal(text_at(at(report, "phases"), "not_told"), "app is linked statically");
+	json_decref(report);
+	t->untold[1] = '\377';
+	report = build(t);
+	assert_string_equal(text_at(at(report, "phases"), "not_told"), "?");
+	json_decref(report);
+	telemetry_set32(&t->told, UINT32_MAX);
+	report = build(t);
+	phases = at(report, "phases");
+	assert_json(
+		at(phases, "told_by"), "[\"OMPT\", \"libgomp\", \"MPI\", \"pthreads\", \"own\"]");
+	assert_true(json_is_null(at(phases, "not_told")));
 	json_decref(report);
 	telemetry_unmap(t);
 }
@@ -533,34 +640,6 @@ static void assert_shows(const char *text, const char *line)
 		fail_msg("'%s' is not in:\n%s", line, text);
 }
 
-/* Why none are told; with odd bytes, too. */
-static void test_untold(void **state)
-{
-	struct telemetry *t = new_telemetry();
-	json_t *report = build(t);
-	(void)state;
-
-	assert_json(at(report, "phases"), "[]");
-	json_decref(report);
-	strcpy(t->untold, "app is linked statically");
-	report = build(t);
-	assert_string_equal(text_at(report, "phases"), "app is linked statically");
-	json_decref(report);
-	char *said = summary(t, 1);
-	assert_shows(said, "phases       not told: app is linked statically\n");
-	free(said);
-	t->untold[1] = '\377';
-	report = build(t);
-	assert_string_equal(text_at(report, "phases"), "?");
-	json_decref(report);
-	telemetry_set32(&t->told, UINT32_MAX);
-	report = build(t);
-	assert_json(
-		at(report, "phases"), "[\"OMPT\", \"libgomp\", \"MPI\", \"pthreads\", \"own\"]");
-	json_decref(report);
-	telemetry_unmap(t);
-}
-
 static void test_summary(void **state)
 {
 	struct telemetry *t = telemetry_of_run();
@@ -573,7 +652,6 @@ static void test_summary(void **state)
 	assert_shows(text, "threads      6 compute, 2 idle, on 5 CPUs\n");
 	assert_shows(text,
 		"policy       juggle, sampler schedstat\n"
-		"  phases       told by OpenMP (libgomp), MPI\n"
 		"  balanced     3.000 s: trials: balancing keeps the CPUs busier\n"
 		"  aside        0.960 s: fewer compute threads than CPUs\n"
 		"  period       10 ms for 1.000 s: no sign of phases\n"
@@ -584,6 +662,30 @@ static void test_summary(void **state)
 	assert_shows(text, "migrations   37 in 100 balancing points\n");
 	assert_shows(text, "subdomains   16 of 4 workers, 12 moves in 80 points, spread 30\n");
 	assert_shows(text, "its cost     0.050 s of CPU (1.25 % of one CPU), ");
+	assert_shows(text, "phases       told by OpenMP (libgomp), MPI\n");
+	free(text);
+	telemetry_unmap(t);
+}
+
+static void test_summary_of_phases(void **state)
+{
+	struct telemetry *t = telemetry_with_phases();
+	char *text = summary(t, 4);
+	(void)state;
+
+	assert_shows(text, "phases       told by OpenMP (libgomp), MPI: 200 of 10 ms\n");
+	assert_shows(text,
+		"efficiency   0.675 of 4 threads: load balance 0.750, communication 0.900; CPUs "
+		"0.675\n");
+	assert_shows(text,
+		"lost         2.600 s of CPU time in waits (32.5 %), most at MPI_Wait in b+2\n");
+	assert_shows(text, "advice       Each thread had a CPU, and waited for 33 % of its time");
+	free(text);
+	telemetry_set32(&t->told, 0);
+	snprintf(t->untold, sizeof t->untold, "the program is static");
+	text = summary(t, 4);
+	assert_shows(text, "phases       not told: the program is static\n");
+	assert_null(strstr(text, "efficiency"));
 	free(text);
 	telemetry_unmap(t);
 }
@@ -624,8 +726,9 @@ int main(void)
 		cmocka_unit_test(test_keys),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_cycle_costs),
-		cmocka_unit_test(test_untold),
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_phases),
+		cmocka_unit_test(test_no_phases),
 		cmocka_unit_test(test_progress),
 		cmocka_unit_test(test_domains),
 		cmocka_unit_test(test_words),
@@ -634,6 +737,7 @@ int main(void)
 		cmocka_unit_test(test_beyond_the_capacity),
 		cmocka_unit_test(test_write),
 		cmocka_unit_test(test_summary),
+		cmocka_unit_test(test_summary_of_phases),
 		cmocka_unit_test(test_summary_of_nothing),
 	};
 

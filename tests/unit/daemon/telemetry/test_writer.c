@@ -93,7 +93,12 @@ static void test_layout(void **state)
 	AT(throttled_ns, 4168);
 	AT(untold, 4176);
 	AT(told, 4292);
-	assert_int_equal(sizeof(struct telemetry), 4296);
+	AT(sites, 4296);
+	AT(site, 4304);
+	assert_int_equal(sizeof(struct telemetry), 7888);
+	assert_int_equal(offsetof(struct telemetry_site, waits), 96);
+	assert_int_equal(offsetof(struct telemetry_site, waited_ns), 104);
+	assert_int_equal(sizeof(struct telemetry_site), 112);
 	assert_int_equal(offsetof(struct telemetry_cpu, os_cpu), 0);
 	assert_int_equal(offsetof(struct telemetry_cpu, domain), 4);
 	assert_int_equal(offsetof(struct telemetry_cpu, speed), 8);
@@ -114,7 +119,8 @@ static void test_layout(void **state)
 	THREAD_AT(arrivals, 88);
 	THREAD_AT(waited_ns, 96);
 	THREAD_AT(useful_ns, 104);
-	assert_int_equal(sizeof(struct telemetry_thread), 112);
+	THREAD_AT(told_until_ns, 112);
+	assert_int_equal(sizeof(struct telemetry_thread), 120);
 	PROGRESS_AT(flags, 0);
 	PROGRESS_AT(pid, 4);
 	PROGRESS_AT(rank, 8);
@@ -263,7 +269,7 @@ static void test_create(void **state)
 	assert_int_equal(t->version, TELEMETRY_VERSION);
 	assert_int_equal(t->header_bytes, sizeof *t);
 	assert_int_equal(t->cpu_bytes, 16);
-	assert_int_equal(t->thread_bytes, 112);
+	assert_int_equal(t->thread_bytes, 120);
 	assert_int_equal(t->total_bytes, t->header_bytes + t->cpu_capacity * t->cpu_bytes +
 						 t->thread_capacity * t->thread_bytes +
 						 t->progress_capacity * t->progress_bytes);
@@ -433,10 +439,44 @@ static void test_progress_slots(void **state)
 	finish(t);
 }
 
+/* The first sites stay, whatever comes later, and their totals grow. */
+static void test_sites(void **state)
+{
+	struct telemetry *t = create();
+	char name[200];
+	(void)state;
+
+	for (uint64_t i = 0; i < 2 * TELEMETRY_SITES; i++) {
+		snprintf(name, sizeof name, "barrier in a+%d", (int)i);
+		telemetry_show_site(t, name, i, 10 * i);
+	}
+	assert_int_equal(telemetry_get32(&t->sites), TELEMETRY_SITES);
+	telemetry_show_site(t, "barrier in a+3", 33, 44);
+	telemetry_show_site(t, "barrier in a+33", 1, 1);
+	assert_int_equal(telemetry_get32(&t->sites), TELEMETRY_SITES);
+	for (uint64_t i = 0; i < TELEMETRY_SITES; i++) {
+		snprintf(name, sizeof name, "barrier in a+%d", (int)i);
+		assert_string_equal(t->site[i].name, name);
+		assert_true(telemetry_get(&t->site[i].waits) == (i == 3 ? 33 : i));
+		assert_true(telemetry_get(&t->site[i].waited_ns) == (i == 3 ? 44 : 10 * i));
+	}
+	finish(t);
+
+	t = create(); /* a long name is cut off, and the same site still */
+	memset(name, 'x', sizeof name - 1);
+	name[sizeof name - 1] = '\0';
+	telemetry_show_site(t, name, 1, 1);
+	telemetry_show_site(t, name, 2, 2);
+	assert_int_equal(telemetry_get32(&t->sites), 1);
+	assert_int_equal(strlen(t->site[0].name), sizeof t->site[0].name - 1);
+	finish(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_layout),
+		cmocka_unit_test(test_sites),
 		cmocka_unit_test(test_values),
 		cmocka_unit_test(test_buckets),
 		cmocka_unit_test(test_quantiles),

@@ -229,6 +229,72 @@ static void test_leads(void **state)
 	assert_true(isnan(after.thread_spread_s));
 }
 
+/* ---- Phases ---- */
+
+/* Told since 2 s, looked at last at until_ns. */
+static void tell(
+	struct live_thread *thread, uint64_t until_ns, uint64_t arrivals, uint64_t useful_ns)
+{
+	thread->told = true;
+	thread->told_ns = 2 * S;
+	thread->told_until_ns = until_ns;
+	thread->arrivals = arrivals;
+	thread->useful_ns = useful_ns;
+	thread->waited_ns = until_ns - 2 * S - useful_ns;
+}
+
+static void test_phases(void **state)
+{
+	struct live_thread then[] = {thread(11, 1 * S), thread(12, 1 * S), thread(13, 1 * S)};
+	struct live_thread now[] = {thread(11, 3 * S), thread(12, 3 * S), thread(13, 3 * S)};
+	struct live_sample before = sample(5 * S, then, 3), after = sample(8 * S, now, 3);
+
+	(void)state;
+	after.cpus = 4;
+	after.cpu = (struct live_cpu[4]){{.speed = NAN}, {.speed = 1}, {.speed = 1}, {.speed = 1}};
+	strcpy(after.policy, "observe");
+	tell(&then[0], 4 * S, 100, 1 * S);
+	tell(&then[1], 4 * S, 100, 1 * S);
+	tell(&now[0], 6 * S, 300, 3 * S);
+	tell(&now[1], 6 * S, 300, 2 * S);
+	live_compare(&before, &after);
+	assert_near(now[0].phases_per_s, 100);
+	assert_true(now[0].waited_share == 0);
+	assert_near(now[1].waited_share, 0.5);
+	assert_true(isnan(now[2].phases_per_s) && isnan(now[2].waited_share));
+	assert_int_equal(after.efficiency.threads, 2);
+	assert_near(after.efficiency.load_balance, 0.75);
+	assert_near(after.efficiency.parallel_efficiency, 0.75);
+	assert_near(after.efficiency.lost_s, 1);
+	assert_int_equal(after.efficiency.phases, 200);
+	assert_int_equal(after.efficiency.most, 0);
+	assert_int_equal(after.verdict, WORTH_UNKNOWN); /* only two of three tell */
+	after.compute_threads = 2;
+	live_compare(&before, &after);
+	assert_int_equal(after.verdict, WORTH_WORK);
+	assert_true(strlen(after.advice) > 20);
+	/* Since the start: */
+	live_compare(NULL, &after);
+	assert_near(now[0].phases_per_s, 75);
+	assert_near(now[1].waited_share, 0.5);
+	assert_near(after.efficiency.load_balance, (3 + 2) / 2.0 / 3);
+	/* Told since the sample before: as since the start. */
+	then[0].told = then[1].told = false;
+	live_compare(&before, &after);
+	assert_near(now[0].phases_per_s, 75);
+	/* Not looked at since then; and counters that went back. */
+	tell(&then[0], 6 * S, 300, 3 * S);
+	tell(&then[1], 4 * S, 301, 1 * S);
+	live_compare(&before, &after);
+	assert_true(isnan(now[0].phases_per_s) && isnan(now[1].phases_per_s));
+	assert_int_equal(after.efficiency.threads, 0);
+	assert_string_equal(after.advice, "");
+	/* Nobody knows the CPUs. */
+	after.cpus = 0;
+	live_compare(NULL, &after);
+	assert_int_equal(after.efficiency.threads, 0);
+}
+
 /* ---- Processes that publish ---- */
 
 #define PLACES 4
@@ -404,6 +470,7 @@ int main(void)
 		cmocka_unit_test(test_threads_come_and_go),
 		cmocka_unit_test(test_counters_go_back),
 		cmocka_unit_test(test_leads),
+		cmocka_unit_test(test_phases),
 		cmocka_unit_test(test_rates_of_subdomains),
 		cmocka_unit_test(test_segments_made_anew),
 		cmocka_unit_test(test_processes_that_fail),

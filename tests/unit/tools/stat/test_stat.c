@@ -216,6 +216,77 @@ static void test_threads(void **state)
 		"   -  4715   0 idle    1.00  90.0   25.0       -     28      -      - jacobi\n");
 }
 
+static void make_phases(struct world *world)
+{
+	for (int i = 0; i < 2; i++) {
+		world->thread[i].told = true;
+		world->thread[i].arrivals = 1200;
+		world->thread[i].useful_ns = 900 * MS;
+		world->thread[i].waited_ns = 100 * MS;
+		world->thread[i].phases_per_s = 120;
+		world->thread[i].waited_share = 0.1 * (i + 1);
+	}
+	world->sample.site[0] = (struct live_site){"barrier in jacobi+0x12", 1000, 800 * MS};
+	memset(world->sample.site[1].name, 'x', sizeof world->sample.site[1].name - 1);
+	world->sample.site[1].waited_ns = 200 * MS;
+	world->sample.site[2] = (struct live_site){"MPI_Wait in jacobi+0x34", 1, 1 * MS};
+	world->sample.sites = 3;
+	world->sample.efficiency = (struct efficiency){.threads = 2,
+		.load_balance = 0.8,
+		.communication_efficiency = 0.5,
+		.parallel_efficiency = 0.4,
+		.useful_share = 0.6,
+		.lost_s = 1.5,
+		.lost_share = 0.35,
+		.phases = 1200,
+		.phase_s = 0.00833,
+		.work_s = 0.004,
+		.waiting = 0.15};
+	world->sample.verdict = WORTH_JUGGLE;
+	snprintf(world->sample.advice, sizeof world->sample.advice, "%s",
+		"juggle would bring up to 1.33 times the speed: 35 % of the CPUs' time were lost "
+		"in waits. A multiple of 2 threads (--fit) needs no turns.");
+}
+
+/* Where runtimes tell of phases. */
+static void test_phases(void **state)
+{
+	struct world world;
+	struct output output;
+
+	(void)state;
+	make(&world);
+	make_phases(&world);
+	char *text = table_text(&sample_threads, &world.sample, ORDER_RANK, SIZE_MAX);
+	assert_non_null(strstr(text, " moves worker upd./s sync % name\n"));
+	assert_non_null(strstr(text, "   20.0 jacobi\n"));
+	assert_non_null(strstr(text, "      - jacobi\n"));
+	free(text);
+	begin(&output);
+	text_head(output.file, &world.sample, true);
+	text = finish(&output);
+	assert_non_null(strstr(text, "  phases      1200 of 8.33 ms (120/s)\n"
+				     "  waits       79.9 % barrier in jacobi+0x12\n"
+				     "              20.0 % xxxxx"));
+	assert_null(strstr(text, "MPI_Wait")); /* too little */
+	assert_non_null(strstr(text,
+		"  efficiency  0.400: load balance 0.800, communication 0.500; CPUs 0.600\n"
+		"  lost        1.50 s of CPU time in waits (35.0 %)\n"
+		"  advice      juggle would bring up to 1.33 times the speed: 35 % of the CPUs'\n"
+		"              time were lost in waits. A multiple of 2 threads (--fit) needs no\n"
+		"              turns.\n"));
+	free(text);
+	/* A dead balancer has nothing to say; and why nobody tells is said. */
+	world.sample.lost = true;
+	snprintf(world.sample.not_told, sizeof world.sample.not_told, "the program is static");
+	begin(&output);
+	text_head(output.file, &world.sample, true);
+	text = finish(&output);
+	assert_null(strstr(text, "efficiency"));
+	assert_non_null(strstr(text, "  phases      not told: the program is static\n"));
+	free(text);
+}
+
 static void test_order(void **state)
 {
 	struct world world;
@@ -597,6 +668,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_phases),
 		cmocka_unit_test(test_order),
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_cut),

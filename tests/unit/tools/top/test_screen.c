@@ -242,6 +242,28 @@ static void test_threads(void **state)
 	free(made);
 }
 
+/* Where runtimes tell of phases. */
+static void test_phases(void **state)
+{
+	struct made *made = three_threads();
+	struct view view = {.interval_ns = 1000000000};
+
+	(void)state;
+	for (int i = 0; i < 3; i++) {
+		made->thread[i].told = true;
+		made->thread[i].waited_share = 0.02 * (i + 1);
+	}
+	made->thread[3].waited_share = NAN;
+	made->sample.efficiency = (struct efficiency){.threads = 3,
+		.phase_s = 0.0125,
+		.parallel_efficiency = 0.62,
+		.load_balance = 0.97,
+		.communication_efficiency = 0.64,
+		.useful_share = 0.93};
+	expect_screen(made, &view, 24, 80, true, "phases-80x24");
+	free(made);
+}
+
 static void test_ranks(void **state)
 {
 	struct made *made = three_ranks();
@@ -311,6 +333,8 @@ static void any_thread(unsigned short random[3], struct live_thread *thread)
 	thread->share = any_number(random);
 	thread->wait_share = any_number(random);
 	thread->lead_s = any_number(random);
+	thread->told = below(random, 2) == 0;
+	thread->waited_share = any_number(random);
 	thread->updates_per_s = any_number(random);
 }
 
@@ -482,6 +506,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_threads),
+		cmocka_unit_test(test_phases),
 		cmocka_unit_test(test_ranks),
 		cmocka_unit_test(test_any_size_and_contents),
 		cmocka_unit_test(test_each_small_size),
