@@ -304,6 +304,15 @@ static bool should_learn(struct policy_chooser *chooser, const struct policy_win
 	return true;
 }
 
+/* Another part of the program has begun: try again soon. */
+static void try_anew(struct policy_chooser *chooser)
+{
+	chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
+	chooser->gap = GAP_LEAST;
+	if (chooser->wait > 1)
+		chooser->wait = 1;
+}
+
 /* Go on with trials, from that regime on: the window's outcome, as a share of the CPUs' time, goes to its
  * regime. */
 static bool by_trials(struct policy_chooser *chooser, const struct policy_window *window,
@@ -350,7 +359,7 @@ static double told_busy(struct policy_chooser *chooser, const struct policy_wind
 
 	if (chooser->regular != window->regular ||
 		(*own_ns > 0 && fabs(now_ns - *own_ns) > NEED_CHANGE * *own_ns)) {
-		chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
+		try_anew(chooser);
 		chooser->trial = false;
 		need_ns[0] = need_ns[1] = 0;
 	}
@@ -426,14 +435,9 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	if (chooser->sleep_rate * LONG_WINDOW_NS < WINDOW_SLEEPS * 1e9)
 		return settle(chooser, begins_with(chooser, window), POLICY_REASON_LONG);
 
-	/* Another part of the program has begun: try again soon. */
 	if (!chooser->trial && chooser->window_sleep_rate > 0 &&
-		(rate > 4 * chooser->window_sleep_rate || rate < chooser->window_sleep_rate / 4)) {
-		chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
-		chooser->gap = GAP_LEAST;
-		if (chooser->wait > 1)
-			chooser->wait = 1;
-	}
+		(rate > 4 * chooser->window_sleep_rate || rate < chooser->window_sleep_rate / 4))
+		try_anew(chooser);
 	chooser->window_sleep_rate = rate;
 
 	return by_trials(chooser, window, (double)window->run_ns / (elapsed * window->cpus),

@@ -102,28 +102,55 @@ static void test_no_trial_needed(void **state)
 		enum policy_regime regime;
 		enum policy_reason reason;
 	} examples[] = {
-		{{WINDOW_NS, 2 * WINDOW_NS, 0, 0, 5, 0, false, 2, 4, false, false, false, 0, 0, 0, false},
+		{{.elapsed_ns = WINDOW_NS,
+			 .run_ns = 2 * WINDOW_NS,
+			 .sleeps = 5,
+			 .threads = 2,
+			 .cpus = 4},
 			POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 0, 0, 0, 0, 0, false, 0, 4, false, false, false, 0, 0, 0, false}, POLICY_ASIDE,
+		{{.elapsed_ns = WINDOW_NS, .threads = 0, .cpus = 4}, POLICY_ASIDE,
 			POLICY_REASON_FEW},
-		{{WINDOW_NS, 3 * WINDOW_NS, 0, 0, 0, 0, false, 3, 4, false, false, false, 0, 0, 0, false},
+		{{.elapsed_ns = WINDOW_NS, .run_ns = 3 * WINDOW_NS, .threads = 3, .cpus = 4},
 			POLICY_ASIDE, POLICY_REASON_FEW},
-		{{WINDOW_NS, 4 * WINDOW_NS, WINDOW_NS / 20, 0, 0, 0, false, 4, 4, false, false, 0,
-			 0},
+		{{.elapsed_ns = WINDOW_NS,
+			 .run_ns = 4 * WINDOW_NS,
+			 .wait_ns = WINDOW_NS / 20,
+			 .threads = 4,
+			 .cpus = 4},
 			POLICY_ASIDE, POLICY_REASON_NO_CONTEST},
-		{{WINDOW_NS, 3 * WINDOW_NS, WINDOW_NS / 2, 0, 0, 0, false, 4, 4, false, false, 0,
-			 0},
+		{{.elapsed_ns = WINDOW_NS,
+			 .run_ns = 3 * WINDOW_NS,
+			 .wait_ns = WINDOW_NS / 2,
+			 .threads = 4,
+			 .cpus = 4},
 			POLICY_BALANCE, POLICY_REASON_NEVER_IDLE},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.01, 0, false, 6, 4, false, false, 0,
-			 0},
+		{{.elapsed_ns = WINDOW_NS,
+			 .run_ns = 4 * WINDOW_NS,
+			 .wait_ns = 2 * WINDOW_NS,
+			 .sleeps = 0.01,
+			 .threads = 6,
+			 .cpus = 4},
 			POLICY_BALANCE, POLICY_REASON_NEVER_IDLE},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 0.06, 0, false, 6, 4, false, false, 0,
-			 0},
+		{{.elapsed_ns = WINDOW_NS,
+			 .run_ns = 4 * WINDOW_NS,
+			 .wait_ns = 2 * WINDOW_NS,
+			 .sleeps = 0.06,
+			 .threads = 6,
+			 .cpus = 4},
 			POLICY_BALANCE, POLICY_REASON_LONG},
-		{{WINDOW_NS, 4 * WINDOW_NS, 2 * WINDOW_NS, 0, 40, 1e6, false, 6, 4, false, false, 0,
-			 0},
+		{{.elapsed_ns = WINDOW_NS,
+			 .run_ns = 4 * WINDOW_NS,
+			 .wait_ns = 2 * WINDOW_NS,
+			 .sleeps = 40,
+			 .phase_ns = 1e6,
+			 .threads = 6,
+			 .cpus = 4},
 			POLICY_ASIDE, POLICY_REASON_SHORT},
-		{{WINDOW_NS, WINDOW_NS, WINDOW_NS, 0, 0, 0, false, 2, 1, false, false, false, 0, 0, 0, false},
+		{{.elapsed_ns = WINDOW_NS,
+			 .run_ns = WINDOW_NS,
+			 .wait_ns = WINDOW_NS,
+			 .threads = 2,
+			 .cpus = 1},
 			POLICY_BALANCE, POLICY_REASON_NEVER_IDLE},
 	};
 	(void)state;
@@ -530,11 +557,116 @@ static void test_begins(void **state)
 		}
 }
 
+/* ---- Phases that are told ---- */
+
+/* A job of 6 threads on 4 CPUs that tells its phases: how many of them its threads pass in a second, all
+ * together, by regime. They spin: all of its time is used in either. */
+struct telling {
+	double need_ns;
+	double passed_hz[2];
+	double sleeps_hz; /* of each thread */
+};
+
+static bool tell(struct run *run, const struct telling *job)
+{
+	uint64_t window_ns = policy_regime_window_ns(&run->chooser);
+	double passed = job->passed_hz[run->chooser.regime] * (double)window_ns * 1e-9;
+	struct policy_window window = {.elapsed_ns = window_ns,
+		.run_ns = 4 * window_ns,
+		.wait_ns = 2 * window_ns,
+		.since_yield_ns = UINT64_MAX,
+		.sleeps = job->sleeps_hz * (double)window_ns * 1e-9,
+		.threads = 6,
+		.cpus = 4,
+		.told = true,
+		.regular = true,
+		.useful_ns = (uint64_t)(passed * job->need_ns),
+		.passed = passed,
+		.need_ns = job->need_ns};
+
+	(void)count(&run->chooser, 6, 4);
+	run->windows_in[run->chooser.regime]++;
+	run->windows++;
+	return policy_regime_update(&run->chooser, &window);
+}
+
+/* CPU use says nothing of jobs that spin. Phases do, whichever regime passes more of them. */
+static void test_told_trials(void **state)
+{
+	(void)state;
+
+	for (int better = POLICY_ASIDE; better <= POLICY_BALANCE; better++) {
+		struct telling job = {.need_ns = 20e6, .passed_hz = {150, 150}};
+		struct run run = start(1);
+		job.passed_hz[better] = 170;
+		for (int i = 0; i < 400; i++)
+			tell(&run, &job);
+		assert_int_equal(run.chooser.settled, better);
+		assert_true(run.windows_in[better] > 9 * run.windows_in[!better]);
+		assert_true(run.windows_in[!better] > 0);
+		assert_true(run.chooser.spins);
+	}
+}
+
+/* Another part of the program begins, in which the other regime is the better one. */
+static void test_told_anew(void **state)
+{
+	struct telling first = {.need_ns = 20e6, .passed_hz = {150, 170}};
+	struct telling second = {.need_ns = 40e6, .passed_hz = {85, 75}};
+	struct run run = start(1);
+	int windows = 0;
+	(void)state;
+
+	for (int i = 0; i < 400; i++)
+		tell(&run, &first);
+	assert_int_equal(run.chooser.settled, POLICY_BALANCE);
+	while (run.chooser.settled == POLICY_BALANCE && windows < 100) {
+		tell(&run, &second);
+		windows++;
+	}
+	assert_in_range(windows, 2, 60);
+}
+
+static void test_told_without_trials(void **state)
+{
+	struct telling job = {.need_ns = 1e6, .passed_hz = {3000, 3000}, .sleeps_hz = 500};
+	struct run run = start(1);
+	(void)state;
+
+	for (int i = 0; i < 100; i++) {
+		tell(&run, &job);
+		assert_int_equal(run.chooser.reason, POLICY_REASON_SHORT);
+		assert_int_equal(run.chooser.regime, POLICY_ASIDE);
+	}
+	/* Where threads differ in their needs, they still want the right places. */
+	run.chooser.needs_gain = 0.3;
+	tell(&run, &job);
+	assert_int_not_equal(run.chooser.reason, POLICY_REASON_SHORT);
+
+	run = start(1);
+	job = (struct telling){.need_ns = 1e9, .passed_hz = {3, 3}};
+	for (int i = 0; i < 100; i++) {
+		tell(&run, &job);
+		assert_int_equal(run.chooser.reason, POLICY_REASON_LONG);
+		assert_int_equal(run.chooser.regime, POLICY_BALANCE);
+	}
+
+	run = start(1);
+	run.chooser.always = true;
+	for (int i = 0; i < 100; i++) {
+		tell(&run, &job);
+		assert_int_equal(run.chooser.reason, POLICY_REASON_OPTION);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_no_trial_needed),
 		cmocka_unit_test(test_spins),
+		cmocka_unit_test(test_told_trials),
+		cmocka_unit_test(test_told_anew),
+		cmocka_unit_test(test_told_without_trials),
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_reason_texts),
 		cmocka_unit_test(test_settles),
