@@ -21,6 +21,47 @@
 #include "libprogress/phases/table.h"
 #include "libprogress/phases/wait.h"
 
+/* The functions: name, what is said of them, number. */
+#define PARALLELS(X)                                                                               \
+	X(GOMP_parallel_reductions, "parallel region", 0)                                          \
+	X(GOMP_parallel, "parallel region", 1)                                                     \
+	X(GOMP_parallel_loop_static, "parallel region", 2)                                         \
+	X(GOMP_parallel_loop_dynamic, "parallel region", 3)                                        \
+	X(GOMP_parallel_loop_guided, "parallel region", 4)                                         \
+	X(GOMP_parallel_loop_runtime, "parallel region", 5)                                        \
+	X(GOMP_parallel_loop_nonmonotonic_dynamic, "parallel region", 6)                           \
+	X(GOMP_parallel_loop_nonmonotonic_guided, "parallel region", 7)                            \
+	X(GOMP_parallel_loop_nonmonotonic_runtime, "parallel region", 8)                           \
+	X(GOMP_parallel_loop_maybe_nonmonotonic_runtime, "parallel region", 9)                     \
+	X(GOMP_parallel_sections, "parallel region", 10)
+/* Functions that wait for all threads of the region. */
+#define BARRIERS(X)                                                                                \
+	X(GOMP_barrier, "barrier", 11)                                                             \
+	X(GOMP_barrier_cancel, "barrier", 12)                                                      \
+	X(GOMP_loop_end, "end of loop", 13)                                                        \
+	X(GOMP_loop_end_cancel, "end of loop", 14)                                                 \
+	X(GOMP_sections_end, "end of sections", 15)                                                \
+	X(GOMP_sections_end_cancel, "end of sections", 16)                                         \
+	X(GOMP_single_copy_start, "single", 17)                                                    \
+	X(GOMP_single_copy_end, "single", 18)                                                      \
+	X(GOMP_workshare_task_reduction_unregister, "reduction", 19)
+#define TASKS(X)                                                                                   \
+	X(GOMP_task, "tasks", 20)                                                                  \
+	X(GOMP_taskloop, "tasks", 21)                                                              \
+	X(GOMP_taskloop_ull, "tasks", 22)
+
+#define COUNT(symbol, said, number) +1
+enum { FUNCTIONS = 0 PARALLELS(COUNT) BARRIERS(COUNT) TASKS(COUNT) };
+
+#define ENTRY(symbol_, said_, number_)                                                             \
+	[number_] = {.number = SITE_GOMP + (number_),                                              \
+		.source = PHASES_GOMP,                                                             \
+		.said = said_,                                                                     \
+		.symbol = #symbol_,                                                                \
+		.family = functions,                                                               \
+		.members = FUNCTIONS},
+static struct function functions[FUNCTIONS] = {PARALLELS(ENTRY) BARRIERS(ENTRY) TASKS(ENTRY)};
+
 /* What is run instead of a region's function. */
 struct region {
 	void *first; /* the first word of its data, which the library may look at: reductions */
@@ -68,49 +109,35 @@ static long begin(struct call call, long c, long d, long e, long f, long g, long
 }
 
 /* What calls tools is called last of all, for it to see where it was called. */
-#define PARALLEL(symbol, number)                                                                   \
+#define PARALLEL(symbol, said, number)                                                             \
 	EXPORT begin_region symbol;                                                                \
 	long symbol(                                                                               \
 		void (*run)(void *), void *data, long c, long d, long e, long f, long g, long h)   \
 	{                                                                                          \
-		static const struct function function = {                                          \
-			SITE_GOMP + (number), PHASES_GOMP, "parallel region", #symbol};            \
+		struct function *function = &functions[number];                                    \
 		const void *address = __builtin_return_address(0);                                 \
-		struct site *site = site_at(&function, address);                                   \
+		struct site *site = site_at(function, address);                                    \
 		struct call call = {                                                               \
-			site, {site_next(site, &function, address)}, run, data, (number) == 0};    \
-		if (!call.next.found || !site_calls_tools(site, call.next.found))                  \
+			site, {site_next(site, function, address)}, run, data, (number) == 0};     \
+		if (!call.next.found || !site_calls_tools(site, function, call.next.found))        \
 			return begin(call, c, d, e, f, g, h);                                      \
 		return call.next.begin(run, data, c, d, e, f, g, h);                               \
 	}
-
-PARALLEL(GOMP_parallel_reductions, 0)
-PARALLEL(GOMP_parallel, 1)
-PARALLEL(GOMP_parallel_loop_static, 2)
-PARALLEL(GOMP_parallel_loop_dynamic, 3)
-PARALLEL(GOMP_parallel_loop_guided, 4)
-PARALLEL(GOMP_parallel_loop_runtime, 5)
-PARALLEL(GOMP_parallel_loop_nonmonotonic_dynamic, 6)
-PARALLEL(GOMP_parallel_loop_nonmonotonic_guided, 7)
-PARALLEL(GOMP_parallel_loop_nonmonotonic_runtime, 8)
-PARALLEL(GOMP_parallel_loop_maybe_nonmonotonic_runtime, 9)
-PARALLEL(GOMP_parallel_sections, 10)
 
 #define BARRIER(symbol, said, number)                                                              \
 	EXPORT long symbol(long argument);                                                         \
 	long symbol(long argument)                                                                 \
 	{                                                                                          \
-		static const struct function function = {                                          \
-			SITE_GOMP + (number), PHASES_GOMP, said, #symbol};                         \
+		struct function *function = &functions[number];                                    \
 		const void *address = __builtin_return_address(0);                                 \
-		struct site *site = site_at(&function, address);                                   \
+		struct site *site = site_at(function, address);                                    \
 		union {                                                                            \
 			void *found;                                                               \
 			long (*call)(long);                                                        \
-		} next = {site_next(site, &function, address)};                                    \
+		} next = {site_next(site, function, address)};                                     \
 		if (!next.found)                                                                   \
 			return 0;                                                                  \
-		if (site_calls_tools(site, next.found) ||                                          \
+		if (site_calls_tools(site, function, next.found) ||                                \
 			!wait_arrive(WAIT_CALL, site, __builtin_frame_address(0)))                 \
 			return next.call(argument);                                                \
 		long result = next.call(argument);                                                 \
@@ -118,41 +145,29 @@ PARALLEL(GOMP_parallel_sections, 10)
 		return result;                                                                     \
 	}
 
-/* Functions that wait for all threads of the region. */
-BARRIER(GOMP_barrier, "barrier", 16)
-BARRIER(GOMP_barrier_cancel, "barrier", 17)
-BARRIER(GOMP_loop_end, "end of loop", 18)
-BARRIER(GOMP_loop_end_cancel, "end of loop", 19)
-BARRIER(GOMP_sections_end, "end of sections", 20)
-BARRIER(GOMP_sections_end_cancel, "end of sections", 21)
-BARRIER(GOMP_single_copy_start, "single", 22)
-BARRIER(GOMP_single_copy_end, "single", 23)
-BARRIER(GOMP_workshare_task_reduction_unregister, "reduction", 24)
-
-/* Explicit tasks, which may be run by threads that wait at a barrier. */
-static void *task(const struct function *function, const void *address)
+/* Creates explicit tasks, which may be run by threads that wait at a barrier. */
+static void *task(struct function *function, const void *address)
 {
 	struct site *site = site_at(function, address);
 	void *next = site_next(site, function, address);
 
-	if (next && !site_calls_tools(site, next))
+	if (next && !site_calls_tools(site, function, next))
 		table_mark_tasks();
 	return next;
 }
 
-#define TASK(symbol, number)                                                                       \
+#define TASK(symbol, said, number)                                                                 \
 	EXPORT LONG_FUNCTION(symbol);                                                              \
 	LONG_FUNCTION(symbol)                                                                      \
 	{                                                                                          \
-		static const struct function function = {                                          \
-			SITE_GOMP + (number), PHASES_GOMP, "tasks", #symbol};                      \
+		struct function *function = &functions[number];                                    \
 		union {                                                                            \
 			void *found;                                                               \
 			long (*call)(LONG_WORDS);                                                  \
-		} next = {task(&function, __builtin_return_address(0))};                           \
+		} next = {task(function, __builtin_return_address(0))};                            \
 		return next.found ? next.call(LONG_PASSED) : 0;                                    \
 	}
 
-TASK(GOMP_task, 25)
-TASK(GOMP_taskloop, 26)
-TASK(GOMP_taskloop_ull, 27)
+PARALLELS(PARALLEL)
+BARRIERS(BARRIER)
+TASKS(TASK)

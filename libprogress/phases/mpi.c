@@ -15,12 +15,14 @@
 #include "libprogress/phases/site.h"
 #include "libprogress/phases/wait.h"
 
-#define FUNCTION(words, symbol, name, number)                                                      \
-	EXPORT words##_FUNCTION(symbol);                                                           \
-	words##_FUNCTION(symbol)                                                                   \
+#define FUNCTION(words, symbol_, name, number_)                                                    \
+	EXPORT words##_FUNCTION(symbol_);                                                          \
+	words##_FUNCTION(symbol_)                                                                  \
 	{                                                                                          \
-		static const struct function function = {                                          \
-			SITE_MPI + (number), PHASES_MPI, "MPI_" #name, #symbol};                   \
+		static struct function function = {.number = SITE_MPI + (number_),                 \
+			.source = PHASES_MPI,                                                      \
+			.said = "MPI_" #name,                                                      \
+			.symbol = #symbol_};                                                       \
 		const void *address = __builtin_return_address(0);                                 \
 		struct site *site = site_at(&function, address);                                   \
 		union {                                                                            \

@@ -38,24 +38,32 @@ static void keep(void *function)
 	}
 }
 
-void *next_function(const char *symbol, const void *address, uint64_t *module)
+/* The program shall not find our failures, either. */
+static void *kept(void *function)
+{
+	if (function)
+		keep(function);
+	dlerror();
+	return function;
+}
+
+void *next_of_all(const char *symbol)
+{
+	return kept(dlsym(RTLD_NEXT, symbol));
+}
+
+void *next_of_module(const char *symbol, const void *address, uint64_t *module)
 {
 	Dl_info info;
 	struct link_map *caller;
+	void *found = NULL;
 
-	*module = 0;
-	void *found = dlsym(RTLD_NEXT, symbol);
-	if (!found && dladdr1(address, &info, (void **)&caller, RTLD_DL_LINKMAP) &&
-		caller->l_name[0]) {
+	*module = next_module(address);
+	if (dladdr1(address, &info, (void **)&caller, RTLD_DL_LINKMAP) && caller->l_name[0])
 		found = in_library(caller->l_name, symbol);
-		*module = next_module(address);
-	}
 	for (size_t i = 0; !found && i < sizeof libraries / sizeof libraries[0]; i++)
 		found = in_library(libraries[i], symbol);
-	if (found)
-		keep(found);
-	dlerror(); /* the program shall not find our failures */
-	return found;
+	return kept(found);
 }
 
 uint64_t next_module(const void *address)

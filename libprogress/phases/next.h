@@ -6,9 +6,12 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What a call of `symbol` from an address would have reached without us; NULL if nothing. Where only
- * the caller's module reaches it, that module's identity, else 0. */
-void *next_function(const char *symbol, const void *address, uint64_t *module);
+/* What any call of `symbol` would reach without us; NULL if it depends on the caller, or is nothing. */
+void *next_of_all(const char *symbol);
+
+/* What a call from an address would reach if next_of_all() finds nothing; NULL if nothing. Sets the
+ * identity of the module that alone reaches it. */
+void *next_of_module(const char *symbol, const void *address, uint64_t *module);
 
 /* The identity of the module that has an address now, 0 if that can't be told quickly: another one may be
  * where it was. */

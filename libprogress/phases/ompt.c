@@ -53,8 +53,10 @@ static void parallel_begin(union ompt_data *task, const void *frame, union ompt_
 static void sync_region_wait(int kind, int endpoint, union ompt_data *parallel,
 	union ompt_data *task, const void *address)
 {
-	static const struct function barrier = {SITE_OMPT, PHASES_OMPT, "barrier", NULL};
-	static const struct function region = {SITE_OMPT + 1, PHASES_OMPT, "parallel region", NULL};
+	static struct function barrier = {
+		.number = SITE_OMPT, .source = PHASES_OMPT, .said = "barrier"};
+	static struct function region = {
+		.number = SITE_OMPT + 1, .source = PHASES_OMPT, .said = "parallel region"};
 
 	(void)task;
 	if (kind == SYNC_TASKWAIT || kind == SYNC_TASKGROUP || kind == SYNC_REDUCTION)

@@ -10,10 +10,19 @@
 #include "libprogress/phases/wait.h"
 #include "libprogress/phases/waits.h"
 
+static struct function function = {.number = SITE_PTHREAD,
+	.source = PHASES_PTHREAD,
+	.said = "barrier",
+	.symbol = "pthread_barrier_wait"};
+
+/* Every program has it. */
+__attribute__((constructor)) static void begin(void)
+{
+	site_find(&function);
+}
+
 EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 {
-	static const struct function function = {
-		SITE_PTHREAD, PHASES_PTHREAD, "barrier", "pthread_barrier_wait"};
 	const void *address = __builtin_return_address(0);
 	struct site *site = site_at(&function, address);
 	union {
@@ -32,9 +41,9 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 
 EXPORT void phases_arrive(void)
 {
-	static const struct function function = {SITE_OWN, PHASES_OWN, "wait", NULL};
+	static struct function own = {.number = SITE_OWN, .source = PHASES_OWN, .said = "wait"};
 
-	wait_arrive(WAIT_OWN, site_at(&function, __builtin_return_address(0)), NULL);
+	wait_arrive(WAIT_OWN, site_at(&own, __builtin_return_address(0)), NULL);
 }
 
 EXPORT void phases_depart(void)

@@ -17,13 +17,15 @@
 
 #define SITES_KNOWN 2048 /* a power of 2 */
 #define NAME_LOOKS 20000 /* microseconds */
+#define MODULES_KNOWN 16
+#define FAMILY_MOST 32
 #define INDEX_UNKNOWN 0 /* site.index is index + 1 */
 
 struct site {
 	_Atomic uint64_t key; /* 0: free */
 	void *_Atomic next;
 	_Atomic uint64_t module; /* which alone reaches `next`, or 0 */
-	const struct function *_Atomic function;
+	struct function *_Atomic function;
 	_Atomic uint32_t index;
 	_Atomic uint32_t calls_tools; /* an answer */
 };
@@ -32,13 +34,20 @@ enum { UNKNOWN, YES, NO };
 
 static struct site known[SITES_KNOWN];
 
+/* What modules call that alone reach a family of functions. */
+static struct {
+	_Atomic uint64_t module;
+	_Atomic uint32_t calls_tools;
+	void *_Atomic next[FAMILY_MOST];
+} modules[MODULES_KNOWN];
+
 /* One address can return from several functions: that of a call through a pointer. */
 static uint64_t key_of(const struct function *function, const void *address)
 {
 	return (uint64_t)(uintptr_t)address * SITE_FUNCTIONS + function->number;
 }
 
-struct site *site_at(const struct function *function, const void *address)
+struct site *site_at(struct function *function, const void *address)
 {
 	uint64_t key = key_of(function, address);
 	uint32_t start = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 40);
@@ -67,29 +76,110 @@ static bool is_outdated(struct site *site, const void *address)
 	return module != 0 && module != next_module(address);
 }
 
-void *site_next(struct site *site, const struct function *function, const void *address)
+/* Remembers what all callers of a function and its family would call. */
+static void found_for_all(struct function *function, void *next)
 {
-	void *next = site ? atomic_load_explicit(&site->next, memory_order_acquire) : NULL;
-	if (next && !is_outdated(site, address))
-		return next;
+	uint32_t tools = next_is_llvms(next) ? YES : NO;
 
-	uint64_t module;
-	int saved = errno;
-	next = next_function(function->symbol, address, &module);
+	atomic_store(&function->calls_tools, tools);
+	atomic_store_explicit(&function->next, next, memory_order_release);
+	for (uint32_t i = 0; i < function->members; i++) {
+		struct function *other = &function->family[i];
+		if (atomic_load(&other->next))
+			continue;
+		atomic_store(&other->calls_tools, tools);
+		atomic_store_explicit(
+			&other->next, next_of_all(other->symbol), memory_order_release);
+	}
+}
+
+/* The same for what one module would call. */
+static void found_for_module(
+	const struct function *function, void *next, const void *address, uint64_t module)
+{
+	uint32_t i = 0;
+	uint64_t none = 0;
+
+	while (i < MODULES_KNOWN &&
+		!atomic_compare_exchange_strong(&modules[i].module, &none, module)) {
+		if (none == module)
+			return;
+		none = 0;
+		i++;
+	}
+	if (i < MODULES_KNOWN)
+		atomic_store(&modules[i].calls_tools, next_is_llvms(next) ? YES : NO);
+	for (uint32_t k = 0; i < MODULES_KNOWN && k < function->members && k < FAMILY_MOST; k++)
+		atomic_store(&modules[i].next[k],
+			next_of_module(function->family[k].symbol, address, &module));
+}
+
+static void *known_of_module(const struct function *function, uint64_t module, uint32_t *tools)
+{
+	size_t member = function->members ? (size_t)(function - function->family) : FAMILY_MOST;
+
+	for (uint32_t i = 0; member < FAMILY_MOST && module && i < MODULES_KNOWN; i++) {
+		if (atomic_load(&modules[i].module) != module)
+			continue;
+		void *next = atomic_load(&modules[i].next[member]);
+		*tools = next ? atomic_load(&modules[i].calls_tools) : UNKNOWN;
+		return next;
+	}
+	return NULL;
+}
+
+static void *find(struct site *site, struct function *function, const void *address)
+{
+	uint64_t module = next_module(address);
+	uint32_t tools = UNKNOWN;
+	void *next = known_of_module(function, module, &tools);
+
+	if (!next && (next = next_of_all(function->symbol))) {
+		found_for_all(function, next);
+		tools = atomic_load(&function->calls_tools);
+		module = 0;
+	} else if (!next) {
+		next = next_of_module(function->symbol, address, &module);
+		if (next && module && function->members)
+			found_for_module(function, next, address, module);
+	}
 	if (site) {
-		atomic_store(&site->calls_tools, UNKNOWN);
+		atomic_store(&site->calls_tools, tools);
 		atomic_store(&site->index, INDEX_UNKNOWN);
 		atomic_store_explicit(&site->next, next, memory_order_release);
 		atomic_store_explicit(&site->module, module, memory_order_release);
 	}
+	return next;
+}
+
+void site_find(struct function *function)
+{
+	int saved = errno;
+	void *next = next_of_all(function->symbol);
+	if (next)
+		found_for_all(function, next);
+	errno = saved;
+}
+
+void *site_next(struct site *site, struct function *function, const void *address)
+{
+	void *next = atomic_load_explicit(&function->next, memory_order_acquire);
+	if (next)
+		return next;
+	next = site ? atomic_load_explicit(&site->next, memory_order_acquire) : NULL;
+	if (next && !is_outdated(site, address))
+		return next;
+	int saved = errno;
+	next = find(site, function, address);
 	errno = saved;
 	return next;
 }
 
-bool site_calls_tools(struct site *site, const void *next)
+bool site_calls_tools(struct site *site, const struct function *function, const void *next)
 {
-	uint32_t answer =
-		site ? atomic_load_explicit(&site->calls_tools, memory_order_relaxed) : UNKNOWN;
+	uint32_t answer = atomic_load_explicit(&function->calls_tools, memory_order_relaxed);
+	if (answer == UNKNOWN && site)
+		answer = atomic_load_explicit(&site->calls_tools, memory_order_relaxed);
 	if (answer == UNKNOWN) {
 		int saved = errno;
 		answer = next_is_llvms(next) ? YES : NO;

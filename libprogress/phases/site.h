@@ -24,20 +24,30 @@ struct function {
 	uint32_t source; /* a PHASES_ constant */
 	const char *said; /* in the names of sites: "MPI_Allreduce", "barrier" */
 	const char *symbol; /* of what is interposed, or NULL */
+	/* Others of the same library, which are looked for together with it: to look for one takes the
+	 * lock of the loader, under which a thread may wait for others at barriers, in constructors. */
+	struct function *family;
+	uint32_t members;
+	/* What all callers would call without us, once it has been found, and whether that calls tools. */
+	_Atomic uint32_t calls_tools;
+	void *_Atomic next;
 };
 
 struct site;
 
 /* The site of a call that returns to `address`. NULL when there are too many. */
-struct site *site_at(const struct function *function, const void *address);
+struct site *site_at(struct function *function, const void *address);
 
 /* What the caller at `address` would have called without us. NULL if there is none: whoever only
  * asks whether the program has such a function is misled by ours. */
-void *site_next(struct site *site, const struct function *function, const void *address);
+void *site_next(struct site *site, struct function *function, const void *address);
+
+/* Looks for a function ahead of its first call. */
+void site_find(struct function *function);
 
 /* Whether the function behind, found by site_next(), is one of a runtime that calls tools: see
  * ompt.c. */
-bool site_calls_tools(struct site *site, const void *next);
+bool site_calls_tools(struct site *site, const struct function *function, const void *next);
 
 /* Its index in the table, 0 if it has none. Makes it known there at the first call. */
 uint32_t site_index(struct site *site);

@@ -484,6 +484,49 @@ int main(int argc, char **argv)
     assert table.rows()[0].arrivals == 6 and len(table.sites()) == 1  # of one name
 
 
+@pytest.mark.parametrize("runtime", ["the program's", "its own"])
+def test_threads_of_a_constructor(table, tmp_path, runtime):
+    """The loader is locked while it runs constructors: threads that they wait for must not need it."""
+    (tmp_path / "module").mkdir()
+    module = phases_programs.openmp(tmp_path / "module", "gcc", r"""
+#include <pthread.h>
+static pthread_barrier_t barrier;
+static void *run(void *unused)
+{
+	pthread_barrier_wait(&barrier);
+	return unused;
+}
+__attribute__((constructor)) static void begin(void)
+{
+	pthread_t thread;
+	pthread_barrier_init(&barrier, NULL, 2);
+	pthread_create(&thread, NULL, run, NULL);
+	pthread_barrier_wait(&barrier);
+	pthread_join(thread, NULL);
+	#pragma omp parallel num_threads(4)
+	{
+		#pragma omp barrier
+		#pragma omp for schedule(dynamic)
+		for (int i = 0; i < 10; i++)
+			;
+	}
+}
+""", "-shared", "-fPIC")
+    program = phases_programs.openmp(tmp_path, "gcc", r"""
+#include <dlfcn.h>
+#include <omp.h>
+int main(int argc, char **argv)
+{
+#ifdef _OPENMP
+	omp_get_max_threads();
+#endif
+	return !dlopen(argv[1], RTLD_NOW);
+}
+""", "-ldl", *([] if runtime == "the program's" else ["-fno-openmp"]))
+    for _ in range(10):
+        run(table, [program, module])
+
+
 def test_functions_that_are_not_there(table, tmp_path):
     """A program that looks whether it has MPI or OpenMP finds ours, which do nothing."""
     program = helpers.compile_c(tmp_path, r"""
