@@ -7,18 +7,23 @@
 /* What was known of a thread when it last told. */
 struct before {
 	uint64_t now_ns, useful_ns, arrivals;
-	uint64_t ready_ns; /* without a CPU, since then */
+	/* Time without a CPU since then; and what was more than the time before, as the kernel counts
+	 * both late. */
+	double ready_ns;
 };
 
-/* Returns false for totals that went back, as those of another program do. */
-static bool take(const struct before *before, const struct trace_point *point,
+/* Leaves in `before` what is more than the time. Returns false for totals that went back, as those of
+ * another program do. */
+static bool take(struct before *before, const struct trace_point *point,
 	const struct trace_thread *thread, struct plot_wait *out)
 {
 	if (before->now_ns == 0 || point->now_ns <= before->now_ns ||
 		thread->useful_ns < before->useful_ns || thread->arrivals < before->arrivals)
 		return false;
 	double time_ns = (double)(point->now_ns - before->now_ns);
-	double used_ns = (double)(thread->useful_ns - before->useful_ns) + (double)before->ready_ns;
+	double used_ns = (double)(thread->useful_ns - before->useful_ns) + before->ready_ns;
+
+	before->ready_ns = used_ns > time_ns ? used_ns - time_ns : 0;
 	*out = (struct plot_wait){.domain = point->domain,
 		.from_ns = before->now_ns,
 		.to_ns = point->now_ns,
@@ -42,13 +47,16 @@ int plot_waits(const struct trace_file *trace, const struct plot_run *run, struc
 		for (size_t k = 0; k < point->threads && plot_run_has(run, point); k++) {
 			const struct trace_thread *thread = &point->thread[k];
 			uint32_t which = plot_run_find(run, thread->tid);
-			before[which].ready_ns += thread->wait_ns;
+			before[which].ready_ns += (double)thread->wait_ns;
 			if (!(thread->news & POLICY_PHASES))
 				continue;
-			if (take(&before[which], point, thread, &(*out)[*n]))
+			bool known = take(&before[which], point, thread, &(*out)[*n]);
+			if (known)
 				(*out)[(*n)++].thread = which;
-			before[which] = (struct before){
-				point->now_ns, thread->useful_ns, thread->arrivals, 0};
+			before[which] = (struct before){.now_ns = point->now_ns,
+				.useful_ns = thread->useful_ns,
+				.arrivals = thread->arrivals,
+				.ready_ns = known ? before[which].ready_ns : 0};
 		}
 	}
 	free(before);
