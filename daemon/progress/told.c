@@ -14,7 +14,7 @@
 
 #define ARRIVALS_MOST ((UINT64_C(1) << 62) - 1) /* that a trace can hold */
 #define DESCRIPTORS_MOST 4096 /* of a process, that are looked at */
-#define TRIES 4 /* to read a row between two turns of its thread */
+#define TRIES 64 /* to read a row between two turns of its thread: some microseconds */
 #define SWEEP_NS UINT64_C(10000000000)
 /* What the kernel has counted of a thread that runs is a tick old, at most. */
 #define TICK_NS UINT64_C(10000000)
@@ -245,8 +245,14 @@ struct content {
 	uint32_t flags;
 };
 
+/* A turn that has begun and not ended: the number of arrivals comes first, that of turns last. */
+static bool is_arriving(const struct content *c)
+{
+	return c->turns / 2 + c->turns % 2 < c->arrivals;
+}
+
 /* Its thread may write meanwhile. One that never pauses for as long as this takes is at work in such
- * short phases that a mixture of two of them is as good. */
+ * short phases that a mixture of two of them is as good; or it has lost its CPU in the midst. */
 static struct content read_row(const struct phases_row *row)
 {
 	struct content c;
@@ -260,7 +266,7 @@ static struct content read_row(const struct phases_row *row)
 		c.useful_ns = get(&row->useful_ns);
 		c.flags = atomic_load_explicit(&row->flags, memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
-		if (get(&row->turns) == c.turns)
+		if (get(&row->turns) == c.turns && !is_arriving(&c))
 			break;
 	}
 	return c;
@@ -269,7 +275,7 @@ static struct content read_row(const struct phases_row *row)
 static struct told_sight sight_of(const struct content *c, uint64_t run_ns, uint64_t now_ns)
 {
 	struct told_sight sight = {.arrivals = least(c->arrivals, ARRIVALS_MOST),
-		.waits = c->turns % 2 == 1,
+		.waits = c->turns % 2 == 1 || is_arriving(c),
 		.trusted = (c->flags & PHASES_TASKS) == 0};
 	uint64_t waited_ns = c->waited_ns;
 
@@ -279,7 +285,6 @@ static struct told_sight sight_of(const struct content *c, uint64_t run_ns, uint
 	else
 		sight.done_ns = above(run_ns, c->turn_cpu_ns);
 	sight.useful_ns = least(sum(c->useful_ns, sight.done_ns), sum(run_ns, TICK_NS));
-	sight.done_ns = least(sight.done_ns, sight.useful_ns);
 	sight.waited_ns = least(waited_ns, now_ns);
 	return sight;
 }

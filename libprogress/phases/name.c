@@ -14,6 +14,8 @@
 #include <string.h>
 #include <unistd.h>
 
+#define OTHERS_BYTES 24 /* of a name, besides what waits and where */
+
 #ifdef DLFO_STRUCT_HAS_EH_DBASE /* as _dl_find_object() */
 
 struct symbols {
@@ -125,8 +127,9 @@ void name_site(char *name, size_t bytes, const char *what, const void *address)
 	}
 	if (!where && file)
 		where = strrchr(file, '/') ? strrchr(file, '/') + 1 : file;
-	if (where && where[0])
-		snprintf(name, bytes, "%s in %.48s+%#jx", what, where, (uintmax_t)offset + 1);
-	else
-		snprintf(name, bytes, "%s", what);
+	int length = snprintf(name, bytes, "%s", what);
+	int room = (int)bytes - length - OTHERS_BYTES;
+	if (where && where[0] && room > 0)
+		snprintf(name + length, bytes - (size_t)length, " in %.*s+%#jx", room, where,
+			(uintmax_t)offset + 1);
 }

@@ -16,6 +16,7 @@
 #include "libprogress/phases/table.h"
 
 #define SITES_KNOWN 2048 /* a power of 2 */
+#define NAME_LOOKS 20000 /* microseconds */
 #define INDEX_UNKNOWN 0 /* site.index is index + 1 */
 
 struct site {
@@ -102,7 +103,7 @@ bool site_calls_tools(struct site *site, const void *next)
 static bool is_named(struct phases_site *site, const char *name, size_t bytes)
 {
 	/* Another process may have taken it just now, for the same name. */
-	for (int i = 0; i < 1000; i++) {
+	for (int i = 0; i < NAME_LOOKS; i++) {
 		if (atomic_load_explicit(&site->named, memory_order_acquire) == 1)
 			return strncmp(site->name, name, bytes) == 0;
 	}

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Tables of phases, as juggle makes and reads them: see libprogress/phases/phases.h."""
 
+import contextlib
 import fcntl
 import mmap
 import os
@@ -126,8 +127,9 @@ def of_process(pid):
     folder = "/proc/%d/fd" % pid
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
-        if os.readlink(path).startswith("/memfd:juggle-phases"):
-            return Table(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+        with contextlib.suppress(FileNotFoundError):
+            if os.readlink(path).startswith("/memfd:juggle-phases"):
+                return Table(os.open(path, os.O_RDWR | os.O_CLOEXEC))
     return None
 
 

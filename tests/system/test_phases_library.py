@@ -62,6 +62,40 @@ def test_barriers_of_pthreads(table, pthreads):
     assert abs(site.waited_ns - sum(row.waited_ns for row in table.rows())) < 5e6
 
 
+def test_the_first_barrier(tmp_path):
+    """All arrive while one of them makes the table of the process."""
+    program = helpers.compile_c(tmp_path, r"""
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+static pthread_barrier_t barrier;
+static atomic_int passed;
+static void *run(void *unused)
+{
+	pthread_barrier_wait(&barrier);
+	passed++;
+	while (passed < 8) /* nobody ends and gives a row back */
+		usleep(1000);
+	return unused;
+}
+int main(void)
+{
+	pthread_t threads[7];
+	pthread_barrier_init(&barrier, NULL, 8);
+	for (int i = 0; i < 7; i++)
+		pthread_create(&threads[i], NULL, run, NULL);
+	run(NULL);
+	for (int i = 0; i < 7; i++)
+		pthread_join(threads[i], NULL);
+	return 0;
+}
+""", "-pthread")
+    for _ in range(20):
+        with Table() as table:
+            run(table, [program])
+            assert [(row.arrivals, row.turns) for row in table.rows()] == [(1, 2)] * 8
+
+
 def test_rows_are_given_back(table, pthreads):
     """By all but the first thread, whose process is gone with it."""
     run(table, [pthreads, 4, 2, 1, 1], status=7)

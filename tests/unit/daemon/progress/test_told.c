@@ -173,6 +173,20 @@ static void test_waits(void **state)
 	assert_true(sight.waited_ns == 30 * MS);
 }
 
+/* Its times are of before or after, but it has done all that it had to do. */
+static void test_arriving(void **state)
+{
+	struct job *job = *state;
+	struct phases_row *row = take(job->table, 0, 10, 11);
+
+	row->arrivals = 4;
+	row->turns = 6;
+	row->turn_cpu_ns = 120 * MS;
+	row->useful_ns = 100 * MS;
+	struct told_sight sight = look(job, 0, 124 * MS, NOW);
+	assert_true(sight.waits && sight.done_ns == 0 && sight.useful_ns == 100 * MS);
+}
+
 static void test_nothing_told(void **state)
 {
 	struct job *job = *state;
@@ -388,6 +402,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_changes, begin, end),
 		cmocka_unit_test_setup_teardown(test_works, begin, end),
 		cmocka_unit_test_setup_teardown(test_waits, begin, end),
+		cmocka_unit_test_setup_teardown(test_arriving, begin, end),
 		cmocka_unit_test_setup_teardown(test_nothing_told, begin, end),
 		cmocka_unit_test_setup_teardown(test_hostile_row, begin, end),
 		cmocka_unit_test_setup_teardown(test_free_row, begin, end),
