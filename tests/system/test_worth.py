@@ -106,3 +106,29 @@ def record_of_phases(juggle, jugglectl_json, app, background):
         return found if (found["phases"] or 0) > 20 and found["sites"] else None
     helpers.wait_for_below(process, "ubench")
     return helpers.wait_for(told, "phases are told", process)
+
+
+def test_plot_and_predict(run_juggle, run_jugglectl, jugglectl_json, app, tmp_path):
+    """From one run: counters for Perfetto, a panel of waits, and the prediction for its phases."""
+    trace, report, out = tmp_path / "trace", tmp_path / "report.json", tmp_path / "out"
+    done = run_juggle("-q", "-P", "observe", "-i", "5ms", "--phases=on", "--trace", trace, "--report", report, "--",
+                      app("ubench"), "-q", "-t", "3", "-b", "block", "-e", "5ms", "-p", PHASES, "--rate", RATE)
+    assert done.returncode == 0
+    jugglectl_json("plot", "--perfetto", "-o", out, trace)
+    counters = [event for event in json.loads(out.read_text("utf-8"))["traceEvents"] if event["ph"] == "C"]
+    waits = [event for event in counters if event["name"].startswith("waits of ")]
+    assert len({event["name"] for event in waits}) == 3
+    assert all(0 <= event["args"]["percent"] <= 100 for event in waits)
+    rates = [event["args"]["per_s"] for event in counters if event["name"] == "phases of domain 0"]
+    assert rates and all(rate >= 0 for rate in rates)
+    jugglectl_json("plot", "--gnuplot", "--what", "waits", "-o", out, trace)
+    assert "Waits: share of its time" in out.read_text("utf-8")
+    found = jugglectl_json("predict", "--from", report)
+    phases = helpers.read_report(report)["phases"]
+    assert (found["threads"], found["phases"], found["phase_s"]) == (3, phases["phases"], pytest.approx(phases["work_s"]))
+
+
+def test_plot_of_a_trace_without_phases(run_jugglectl, tmp_path):
+    done = run_jugglectl("plot", "--what", "waits", "-o", tmp_path / "a.svg",
+                         helpers.REPO / "tests/fixtures/trace/block")
+    assert done.returncode == 1 and "there are no phases in it" in done.stderr
