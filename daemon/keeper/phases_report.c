@@ -25,6 +25,13 @@ static uint32_t cpus_of(const struct telemetry *t)
 	return cpus == 0 ? 1 : cpus < TELEMETRY_CPUS ? cpus : TELEMETRY_CPUS;
 }
 
+static uint32_t slots_of(const struct telemetry *t)
+{
+	uint32_t slots = telemetry_get32(&t->slots);
+
+	return slots < TELEMETRY_THREADS ? slots : TELEMETRY_THREADS;
+}
+
 static double slowest_of(const struct telemetry *t)
 {
 	const struct telemetry_cpu *cpu = telemetry_cpus(t);
@@ -47,14 +54,29 @@ static double share(double part, double whole)
 static void measure(const struct telemetry *t, double cpus, struct efficiency *out)
 {
 	const struct telemetry_thread *thread = telemetry_threads(t);
-	uint32_t slots = telemetry_get32(&t->slots), n = 0;
+	uint32_t slots = slots_of(t), n = 0;
 
-	slots = slots < TELEMETRY_THREADS ? slots : TELEMETRY_THREADS;
 	struct efficiency_thread *told = calloc(slots + 1, sizeof *told);
 	for (uint32_t i = 0; i < slots && told != NULL; i++)
 		n += efficiency_take(&thread[i], i, &told[n]);
 	efficiency_measure(told, n, cpus, out);
 	free(told);
+}
+
+/* Of the job's CPU time, the share of threads that tell. */
+static double covered(const struct telemetry *t)
+{
+	const struct telemetry_thread *thread = telemetry_threads(t);
+	uint32_t slots = slots_of(t);
+	double told_s = 0, all_s = 0;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		double used_s = (double)telemetry_get(&thread[i].progress_ns) * 1e-9;
+		all_s += used_s;
+		if (telemetry_get32(&thread[i].flags) & TELEMETRY_THREAD_TOLD)
+			told_s += used_s;
+	}
+	return share(told_s, all_s);
 }
 
 static void find(const struct telemetry *t, double elapsed_s, struct found *out)
@@ -71,7 +93,7 @@ static void find(const struct telemetry *t, double elapsed_s, struct found *out)
 		.balanced =
 			moves ? share((double)telemetry_get(&t->balanced_ns) * 1e-9, elapsed_s) : 0,
 		.slowest = slowest_of(t),
-		.computing = telemetry_get32(&t->threads_most)};
+		.covered = covered(t)};
 
 	measure(t, quota > 0 ? fmin(quota, cpus) : cpus, &out->efficiency);
 	out->verdict = worth_judge(&c, out->advice);

@@ -8,7 +8,7 @@
 #include <stdio.h>
 
 #define PHASES_LEAST 10 /* to judge by */
-#define TOLD_LEAST 0.75 /* of the compute threads */
+#define COVERED_LEAST 0.75
 #define GAIN_LEAST 1.03 /* less than that is lost among the differences between runs */
 #define BALANCED_LEAST 0.5 /* of the time: then what was measured is juggle's */
 #define OTHERS_LEAST 0.03 /* of the CPUs */
@@ -181,10 +181,12 @@ enum worth_verdict worth_judge(const struct worth_case *c, char text[WORTH_BYTES
 	if (e->phases < PHASES_LEAST)
 		return say(WORTH_UNKNOWN, text, "Too few phases to judge by: %llu.",
 			(unsigned long long)e->phases);
-	if (e->threads < TOLD_LEAST * c->computing)
+	if (c->covered < COVERED_LEAST)
 		return say(WORTH_UNKNOWN, text,
-			"Only %u of %u compute threads tell where they wait: too few to judge by.",
-			e->threads, c->computing);
+			"Threads that tell where they wait used only %.0f %% of the job's CPU "
+			"time: too "
+			"little to judge by.",
+			percent(c->covered));
 	struct sums s = sum_up(c);
 	if (c->throttled >= THROTTLED_LEAST && e->threads > ceil(s.limit))
 		return say(WORTH_THREADS, text,

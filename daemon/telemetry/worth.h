@@ -36,7 +36,7 @@ struct worth_case {
 	double throttled; /* for how long the quota stopped threads: share of the time of the CPUs */
 	double balanced; /* share of the time for which juggle balanced */
 	double slowest; /* speed of the slowest CPU, of the fastest; 1: equal, or not known */
-	uint32_t computing; /* the largest number of compute threads at a time, told or not */
+	double covered; /* the share of the job's CPU time that threads used of which it was told */
 };
 
 /* Fill in the sentences. Pure. */

@@ -161,19 +161,19 @@ def test_pinned_at_best(run_jugglectl):
 def test_speeds_of_a_run(predict, refused, tmp_path):
     """CPU time is work at the mean speed; that of ubench is known."""
     report = written(tmp_path, REPORT)
-    assert predict("--from", report, "--speeds", "1,0.5")["phase_s"] == pytest.approx(2 * 0.75)
+    assert predict("--from", report, "-l", 1, "--speeds", "1,0.5")["phase_s"] == pytest.approx(2 * 0.75)
     found = predict("--from", report, "--speeds", "1,0.5", "-e", "50ms")
     assert found["phases"] == 30
     assert predict("--from", ubench_result(tmp_path), "--speeds", "1,0.5")["phase_s"] == 0.05
-    found = predict("--from", written(tmp_path, REPORT, cpu_speeds=[0.5, 1.0]))
+    found = predict("--from", written(tmp_path, REPORT, cpu_speeds=[0.5, 1.0]), "-l", 1)
     assert (found["speeds"], found["phase_s"]) == ([1, 0.5], pytest.approx(2 * 0.75))
     # Others are asked for, or they are equal or not known.
-    assert predict("--from", tmp_path / "run", "-m", 4)["speeds"] is None
-    assert predict("--from", tmp_path / "run", "--speeds", "1,0.7")["speeds"] == [1, 0.7]
+    assert predict("--from", tmp_path / "run", "-l", 1, "-m", 4)["speeds"] is None
+    assert predict("--from", tmp_path / "run", "-l", 1, "--speeds", "1,0.7")["speeds"] == [1, 0.7]
     for speeds in ([1.0, 1.0], [1.0, 0.0]):
-        assert predict("--from", written(tmp_path, REPORT, cpu_speeds=speeds))["speeds"] is None
+        assert predict("--from", written(tmp_path, REPORT, cpu_speeds=speeds), "-l", 1)["speeds"] is None
     many = written(tmp_path, REPORT, threads=5000)
-    assert "at most 4096 threads" in refused("--from", many, "--speeds", "1,0.5", status=2)
+    assert "at most 4096 threads" in refused("--from", many, "-l", 1, "--speeds", "1,0.5", status=2)
 
 
 # --- wrong command lines -------------------------------------------------------------
@@ -236,7 +236,7 @@ def test_result_of_ubench(predict, tmp_path):
 
 @pytest.mark.parametrize("policy, way", [("juggle", "juggle"), ("static", "pinned"), ("observe", "linux")])
 def test_report(predict, tmp_path, policy, way):
-    found = predict("--from", written(tmp_path, REPORT, policy=policy))
+    found = predict("--from", written(tmp_path, REPORT, policy=policy), "-l", 1)
     assert [found[key] for key in ("threads", "cpus", "period_s", "phases")] == [3, 2, 0.01, 1]
     assert found["phase_s"] == pytest.approx(2)
     assert found["measured"]["way"] == way
@@ -255,12 +255,51 @@ def test_phases_of_a_report(predict, tmp_path):
     assert predict("--from", path, "--phase", "5s")["phases"] == 1
 
 
+# What runtimes told: 3 threads, 100 phases of 20 ms of work each, in 30.9 ms.
+TOLD = {"told_by": ["libgomp"], "threads": 3, "phases": 100, "phase_s": 0.0309, "work_s": 0.02, "told_s": 3.09,
+        "load_balance": 0.99}
+
+
+def test_report_with_phases(predict, run_jugglectl, tmp_path):
+    """Phases and their length are those that were told; the time is that for which they were."""
+    path = written(tmp_path, REPORT, phases=TOLD, threads=4)
+    found = predict("--from", path)
+    assert [found[key] for key in ("threads", "cpus", "period_s", "phases", "phase_s")] == [3, 2, 0.01, 100, 0.02]
+    assert (found["pinned_s"], found["juggle_bound_s"]) == (pytest.approx(4), pytest.approx(3))
+    assert (found["measured"]["elapsed_s"], found["measured"]["work_s"]) == (3.09, pytest.approx(2))
+    text = " ".join(run_jugglectl("predict", "--from", path).stdout.split())
+    assert "for which runtimes told of phases" in text and "same work" not in text
+    # Where nothing was balanced, the period is what juggle would choose, by what a point costs.
+    static = written(tmp_path, REPORT, phases=TOLD, policy="observe")
+    period_s = predict("--from", static)["period_s"]
+    assert period_s != 0.01 and period_s == predict("-n", 3, "-m", 2, "-e", "20ms")["period_s"]
+    dear = written(tmp_path, REPORT, phases=TOLD, policy="observe", point_s=0.001)
+    assert predict("--from", dear)["period_s"] > period_s
+    # Speeds of CPUs: work is CPU time at their mean speed. Options take precedence.
+    assert predict("--from", path, "--speeds", "1,0.5")["phase_s"] == pytest.approx(0.015)
+    assert predict("--from", path, "-e", "50ms", "-l", 7, "-n", 5)["pinned_s"] == pytest.approx(7 * 0.05 * 3)
+
+
+def test_report_of_unequal_work(run_jugglectl, tmp_path):
+    path = written(tmp_path, REPORT, phases={**TOLD, "load_balance": 0.75})
+    text = " ".join(run_jugglectl("predict", "--from", path).stdout.split())
+    assert "did not do the same work (load balance 0.75)" in text
+
+
+@pytest.mark.parametrize("phases", [None, "off", ["libgomp"], {**TOLD, "phases": None}])
+def test_report_without_phases(predict, refused, tmp_path, phases):
+    path = written(tmp_path, REPORT, phases=phases)
+    assert "it has no phases, as no runtime told them (juggle --phases): give --phase or --phases" in refused(
+        "--from", path, status=1)
+    assert predict("--from", path, "-l", 20)["phase_s"] == pytest.approx(0.1)
+
+
 def test_juggle_stood_aside(predict, run_jugglectl, tmp_path):
     path = written(tmp_path, REPORT, regime="aside", balanced_s=0.3)
-    measured = predict("--from", path)["measured"]
+    measured = predict("--from", path, "-l", 1)["measured"]
     assert (measured["way"], measured["reason"]) == ("linux", "a trial")
     assert measured["balanced"] == pytest.approx(0.1, abs=0.01)
-    text = run_jugglectl("predict", "--from", path).stdout
+    text = run_jugglectl("predict", "--from", path, "-l", 1).stdout
     assert "10 % of that run" in text and "(a trial)" in text
 
 
@@ -281,6 +320,9 @@ def test_damaged_result_of_ubench(refused, tmp_path, changes, word):
     ({"policy": "best"}, "policy"), ({"policy": 1}, "policy"), ({"thread": {}}, "thread"),
     ({"thread": [1]}, "progress_s"), ({"thread": [{"progress_s": -1}]}, "progress_s"),
     ({"thread": [{"progress_s": 1e300}]}, "progress_s"), ({"thread": []}, "progress_s"),
+    ({"phases": {**TOLD, "threads": 0}}, "threads"), ({"phases": {**TOLD, "work_s": 0}}, "work_s"),
+    ({"phases": {**TOLD, "phases": 1e300}}, "phases"), ({"phases": {**TOLD, "told_s": "1"}}, "told_s"),
+    ({"phases": {**TOLD, "load_balance": 2}}, "load_balance"), ({"point_s": -1}, "point_s"),
     ({"cpu_speeds": 1}, "cpu_speeds"), ({"cpu_speeds": [1]}, "cpu_speeds"), ({"cpu_speeds": [1, -1]}, "cpu_speeds"),
     ({"cpu_speeds": [1, "x"]}, "cpu_speeds"), ({"threads_unlisted": 5}, "threads_unlisted"), ({"balanced_s": None}, "balanced_s"),
 ])
@@ -309,8 +351,8 @@ def test_foreign_file(refused, tmp_path, text, word):
 ])
 def test_other_work(predict, run_jugglectl, tmp_path, run_s, wait_s, others):
     path = written(tmp_path, REPORT, thread=[{"tid": i, "progress_s": run_s, "wait_s": wait_s} for i in range(3)])
-    assert predict("--from", path)["measured"]["others"] == pytest.approx(others, abs=1e-3)
-    said = re.search(r"Other work had at least (\d+) % of the CPUs", run_jugglectl("predict", "--from", path).stdout)
+    assert predict("--from", path, "-l", 1)["measured"]["others"] == pytest.approx(others, abs=1e-3)
+    said = re.search(r"Other work had at least (\d+) % of the CPUs", run_jugglectl("predict", "--from", path, "-l", 1).stdout)
     assert int(said[1]) == pytest.approx(100 * others, abs=1) if others else said is None
 
 

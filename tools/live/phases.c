@@ -55,6 +55,18 @@ static double grown(uint64_t before_ns, uint64_t after_ns, double seconds)
 						   : 0;
 }
 
+/* Of the threads' CPU time, the share of those that tell. */
+static double covered(const struct live_sample *sample)
+{
+	double told = 0, all = 0;
+
+	for (size_t i = 0; i < sample->threads; i++) {
+		all += (double)sample->thread[i].progress_ns;
+		told += sample->thread[i].told ? (double)sample->thread[i].progress_ns : 0;
+	}
+	return all > 0 ? told / all : 0;
+}
+
 static void judge(const struct live_sample *before, struct live_sample *after)
 {
 	double s = after->interval_s;
@@ -69,7 +81,7 @@ static void judge(const struct live_sample *before, struct live_sample *after)
 				    : grown(before == NULL ? 0 : before->balanced_ns,
 					      after->balanced_ns, s),
 		.slowest = slowest_cpu(after),
-		.computing = (uint32_t)after->compute_threads};
+		.covered = covered(after)};
 
 	after->verdict = worth_judge(&c, after->advice);
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/plot/chart.h"
 
+#include "tools/plot/waits.h"
+
 #include <errno.h>
 #include <stdlib.h>
 
@@ -67,6 +69,42 @@ static void add_point(struct chart *chart, const struct plot_run *run,
 		point->moves;
 }
 
+/* Means over as many bins as there are bars: single shares jump. */
+static int add_waits(
+	struct chart *chart, const struct trace_file *trace, const struct plot_run *run)
+{
+	uint32_t bins = chart->bins < CHART_RATE_BINS ? chart->bins : CHART_RATE_BINS;
+	double width_s = (chart->to_s - chart->from_s) / bins;
+	size_t cells = chart->threads * chart->bins, n = 0;
+	struct plot_wait *wait = NULL;
+	double *all_s = calloc(cells + 1, sizeof(*all_s)),
+	       *waited_s = calloc(cells + 1, sizeof(*all_s));
+	int r = all_s != NULL && waited_s != NULL ? plot_waits(trace, run, &wait, &n) : -ENOMEM;
+
+	for (size_t i = 0; i < n; i++) {
+		uint32_t shown = run->thread[wait[i].thread].shown;
+		double to_s = plot_run_s(run, wait[i].to_ns);
+		double long_s = to_s - plot_run_s(run, wait[i].from_ns);
+		if (shown == PLOT_HIDDEN)
+			continue;
+		size_t cell =
+			shown * chart->bins + chart_bin(bins, chart->from_s, chart->to_s, to_s);
+		all_s[cell] += long_s;
+		waited_s[cell] += long_s * wait[i].share;
+	}
+	for (size_t i = 0; i < cells && r == 0; i++)
+		if (all_s[i] > 0) {
+			chart_add(&chart->waits[i],
+				chart->from_s + ((double)(i % chart->bins) + 0.5) * width_s,
+				waited_s[i] / all_s[i]);
+			chart->told = true;
+		}
+	free(wait);
+	free(all_s);
+	free(waited_s);
+	return r;
+}
+
 int chart_init(struct chart *chart, const struct trace_file *trace, const struct plot_run *run)
 {
 	size_t threads = run->threads_shown,
@@ -80,15 +118,16 @@ int chart_init(struct chart *chart, const struct trace_file *trace, const struct
 		.lead = calloc(threads * bins, sizeof(*chart->lead)),
 		.progress = calloc(threads * bins, sizeof(*chart->progress)),
 		.mean = calloc(bins, sizeof(*chart->mean)),
-		.spread = calloc(bins, sizeof(*chart->spread))};
+		.spread = calloc(bins, sizeof(*chart->spread)),
+		.waits = calloc(threads * bins, sizeof(*chart->waits))};
 	double *used_s = calloc(run->threads, sizeof(*used_s)), all_s = 0;
 	bool whole = chart->lead != NULL && chart->progress != NULL && chart->mean != NULL &&
-		     chart->spread != NULL && used_s != NULL;
+		     chart->spread != NULL && chart->waits != NULL && used_s != NULL;
 	for (size_t i = 0; i < trace->points && whole; i++)
 		if (plot_run_has(run, &trace->point[i]))
 			add_point(chart, run, &trace->point[i], used_s, &all_s);
 	free(used_s);
-	return whole ? 0 : -ENOMEM;
+	return whole ? add_waits(chart, trace, run) : -ENOMEM;
 }
 
 void chart_deinit(struct chart *chart)
@@ -97,6 +136,7 @@ void chart_deinit(struct chart *chart)
 	free(chart->progress);
 	free(chart->mean);
 	free(chart->spread);
+	free(chart->waits);
 	*chart = (struct chart){0};
 }
 

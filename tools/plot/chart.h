@@ -34,6 +34,8 @@ struct chart {
 	struct chart_cell *mean; /* [bin], mean progress of all threads in the window */
 	struct chart_cell *spread; /* [bin], s between the first and the last thread */
 	uint64_t moves[CHART_RATE_BINS];
+	struct chart_cell *waits; /* [thread][bin], mean share of time in waits for others */
+	bool told; /* some thread has such a share */
 };
 
 /* A thread on a CPU. */

@@ -115,7 +115,8 @@ static void write_threads(
 	for (size_t i = 0; i < chart->threads; i++) {
 		fprintf(c->to, "$%s%zu << EOD\n", name, i);
 		write_cells(c->to, cell + i * chart->bins, chart->bins, unit);
-		fputs("EOD\n", c->to);
+		/* An empty point, so that there are data even for a thread without any. */
+		fputs("nan nan\nEOD\n", c->to);
 	}
 }
 
@@ -202,6 +203,8 @@ void panel_write_data(const struct panel_context *c)
 		write_threads(c, "lead", chart->lead, lead_unit(chart).per_s);
 	if (p->panel[PICTURE_PLACEMENT])
 		write_placement(c);
+	if (p->panel[PICTURE_WAITS] && chart->told)
+		write_threads(c, "waits", chart->waits, 100);
 	if (p->panel[PICTURE_SPREAD]) {
 		fputs("$spread << EOD\n", c->to);
 		write_cells(c->to, chart->spread, chart->bins,
@@ -303,7 +306,6 @@ static void put_lines(const struct panel_context *c, const char *name)
 			name, i, chart->threads > COLOURS ? 1.0 : 1.5, colour(i, chart->threads));
 }
 
-/* gnuplot can't plot an empty data block, but each drawn thread has a point. */
 static void write_lead(struct panel_context *c)
 {
 	begin(c, "Lead: progress of each thread, ahead of the mean of all");
@@ -312,6 +314,19 @@ static void write_lead(struct panel_context *c)
 		name_threads(c);
 	fputs("plot 0 with lines lw 1 lc rgb '#888888' notitle", c->to);
 	put_lines(c, "lead");
+	if (!c->named)
+		put_thread_keys(c, "lines lw 3");
+	c->named = true;
+}
+
+static void write_waits(struct panel_context *c)
+{
+	begin(c, "Waits: share of its time for which each thread waited for others");
+	fputs("set ylabel 'waits, %'\nset yrange [0:100]\n", c->to);
+	if (!c->named)
+		name_threads(c);
+	fputs("plot 0 with lines lw 0.5 lc rgb '#888888' notitle", c->to);
+	put_lines(c, "waits");
 	if (!c->named)
 		put_thread_keys(c, "lines lw 3");
 	c->named = true;
@@ -512,6 +527,7 @@ void panel_write(struct panel_context *c, enum panel_kind kind)
 		[PANEL_PROGRESS] = write_progress,
 		[PANEL_LEAD] = write_lead,
 		[PANEL_PLACEMENT] = write_placement_panel,
+		[PANEL_WAITS] = write_waits,
 		[PANEL_SPREAD] = write_spread,
 		[PANEL_BRAID] = write_braid_panel,
 		[PANEL_UPDATES] = write_updates,

@@ -5,13 +5,16 @@
  * - each CPU, in a process of their own: slices say which thread was there; where several were at a
  *   time, the CPU has as many tracks, since slices of one track must not overlap. Arrows go
  *   from a CPU to the next of the same thread;
- * - counters: spread and migrations of each domain, lead of each thread;
+ * - counters: spread and migrations of each domain, lead of each thread; and where runtimes told of
+ *   phases, phases of each domain, and for which share of its time each thread waited for others;
  * - each subdomain, in a process of each program that publishes its progress: slices say whose it
  *   was.
  *
  * Events of a track are in order of time.
  */
 #include "tools/plot/perfetto.h"
+
+#include "tools/plot/waits.h"
 
 #include <errno.h>
 #include <jansson.h>
@@ -386,6 +389,59 @@ static int write_points(struct writer *w)
 	return 0;
 }
 
+/* A value holds for the time that begins there. */
+static void write_wait(struct writer *w, const struct plot_wait *wait)
+{
+	const struct plot_thread *thread = &w->run->thread[wait->thread];
+
+	if (!is_drawn(w->run, wait->thread))
+		return;
+	begin_event(w, "C", "counter", pid_of(thread), (uint64_t)thread->tid);
+	put_name(w, "waits of %d", (int)thread->tid);
+	put_counter(w, wait->from_ns, "percent", 100 * wait->share);
+}
+
+/* Phases of a domain in some time. */
+struct phase_rate {
+	uint64_t from_ns;
+	double arrivals, told_s; /* of all its threads */
+};
+
+static void write_phases(struct writer *w, uint32_t domain, const struct phase_rate *rate)
+{
+	if (!(rate->told_s > 0))
+		return;
+	begin_event(w, "C", "counter", PERFETTO_COUNTERS, PERFETTO_COUNTER_TRACKS);
+	put_name(w, "phases of domain %u", domain);
+	put_counter(w, rate->from_ns, "per_s", rate->arrivals / rate->told_s);
+}
+
+static int write_waits(struct writer *w)
+{
+	struct phase_rate *rate = calloc(TRACE_DOMAINS_MAX, sizeof(*rate));
+	struct plot_wait *wait = NULL;
+	size_t n = 0;
+	int r = rate != NULL ? plot_waits(w->trace, w->run, &wait, &n) : -ENOMEM;
+
+	for (size_t i = 0; i < n; i++) {
+		struct phase_rate *now = &rate[wait[i].domain];
+		write_wait(w, &wait[i]);
+		if (now->told_s > 0 && wait[i].from_ns >= now->from_ns + RATE_NS) {
+			write_phases(w, wait[i].domain, now);
+			now->told_s = 0;
+		}
+		if (!(now->told_s > 0))
+			*now = (struct phase_rate){.from_ns = wait[i].from_ns};
+		now->arrivals += (double)wait[i].arrivals;
+		now->told_s += (double)(wait[i].to_ns - wait[i].from_ns) * 1e-9;
+	}
+	for (uint32_t domain = 0; r == 0 && domain < TRACE_DOMAINS_MAX; domain++)
+		write_phases(w, domain, &rate[domain]);
+	free(rate);
+	free(wait);
+	return r;
+}
+
 /* One track for each domain. */
 static void write_regimes(struct writer *w)
 {
@@ -507,6 +563,8 @@ int perfetto_write(const struct trace_file *trace, const struct plot_run *run,
 	write_regimes(&w);
 	if (r == 0)
 		r = write_points(&w);
+	if (r == 0)
+		r = write_waits(&w);
 	if (r == 0)
 		r = write_braid(&w, braid);
 	fputs("\n]}\n", to);

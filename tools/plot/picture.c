@@ -10,7 +10,7 @@
 #include <string.h>
 
 const char *const picture_names[PICTURE_PANELS] = {
-	"progress", "lead", "placement", "spread", "braid"};
+	"progress", "lead", "placement", "waits", "spread", "braid"};
 
 /* Pixels. */
 enum {
@@ -34,6 +34,8 @@ static bool is_wanted(const struct picture *p, enum picture_panel panel)
 
 bool picture_can(const struct picture *p, enum picture_panel panel)
 {
+	if (panel == PICTURE_WAITS)
+		return p->chart->told;
 	return panel != PICTURE_BRAID || p->braid->vertices > 0;
 }
 
@@ -71,6 +73,8 @@ static size_t list_panels(const struct picture *p, enum panel_kind kind[PANEL_KI
 		kind[n++] = PANEL_LEAD;
 	if (is_wanted(p, PICTURE_PLACEMENT))
 		kind[n++] = PANEL_PLACEMENT;
+	if (is_wanted(p, PICTURE_WAITS))
+		kind[n++] = PANEL_WAITS;
 	if (is_wanted(p, PICTURE_SPREAD))
 		kind[n++] = PANEL_SPREAD;
 	if (is_wanted(p, PICTURE_BRAID)) {

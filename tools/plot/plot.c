@@ -49,7 +49,7 @@ static const struct argp_option table[] = {
 		"standard output, as SVG (default: TRACE with .svg, .json or .gp at its end)",
 		0},
 	{"what", KEY_WHAT, "LIST", 0,
-		"Panels: progress, lead, placement, spread, braid, or all (default: all but "
+		"Panels: progress, lead, placement, waits, spread, braid, or all (default: all but "
 		"progress)",
 		0},
 	{"from", KEY_FROM, "TIME", 0, "Begin this long after juggle started (default: 0)", 0},
@@ -146,8 +146,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		o->panels_given = true;
 		memset(o->panel, 0, sizeof(o->panel));
 		return command_line_list(state, "--what", arg,
-			"a list of progress, lead, placement, spread, braid, or all", take_panel,
-			o);
+			"a list of progress, lead, placement, waits, spread, braid, or all",
+			take_panel, o);
 	case KEY_FROM:
 		return command_line_time(state, "--from", arg, 0, &o->from_ns);
 	case KEY_TO:
@@ -326,6 +326,10 @@ static int fill_picture(const struct plot *plot, struct picture *picture)
 	}
 	if (any)
 		return 0;
+	if (o->panel[PICTURE_WAITS])
+		return command_fail(plot->program,
+			"%s: there are no phases in it: no runtime told of them (juggle --phases)",
+			o->trace);
 	return command_fail(plot->program,
 		"%s: there are no subdomains in it: no program published its progress, or juggle "
 		"was too old to record it",

@@ -16,6 +16,7 @@
 #define READ_BYTES ((size_t)1 << 16)
 #define TIME_S_MAX 1e10 /* 300 years */
 #define TIME_S_MIN 1e-9
+#define LOAD_BALANCE_EQUAL 0.95 /* of threads that may count as equal */
 
 /* A file being read into a measurement. Only the first error is reported. */
 struct reading {
@@ -197,6 +198,24 @@ static void speeds_of_report(struct reading *reading)
 	out->speeds = known && differ ? out->cpus : 0;
 }
 
+/* What runtimes told of phases, if they did; older reports have none. */
+static void phases_of_report(struct reading *reading)
+{
+	const json_t *phases = json_object_get(reading->root, "phases");
+	struct measurement *out = reading->out;
+
+	if (!json_is_object(phases) || !json_is_number(json_object_get(phases, "phases")))
+		return;
+	out->told = true;
+	out->threads = (uint32_t)number(reading, phases, "threads", 1, MEASUREMENT_COUNT_MAX);
+	out->phases = floor(number(reading, phases, "phases", 1, MEASUREMENT_PHASES_MAX));
+	out->phase_s = number(reading, phases, "work_s", TIME_S_MIN, TIME_S_MAX);
+	out->elapsed_s = number(reading, phases, "told_s", TIME_S_MIN, TIME_S_MAX);
+	out->load_balance = number(reading, phases, "load_balance", 0, 1);
+	out->unequal = out->load_balance < LOAD_BALANCE_EQUAL;
+	out->work_s = out->phase_s * out->phases;
+}
+
 static void read_report(struct reading *reading)
 {
 	struct measurement *out = reading->out;
@@ -214,6 +233,8 @@ static void read_report(struct reading *reading)
 	out->elapsed_s = number(reading, root, "elapsed_s", TIME_S_MIN, TIME_S_MAX);
 	out->period_s = number(reading, root, "period_s", TIME_S_MIN, TIME_S_MAX);
 	out->way = way_of_policy(reading, text(reading, "policy"));
+	if (json_object_get(root, "point_s") != NULL)
+		out->point_s = number(reading, root, "point_s", 0, TIME_S_MAX);
 	double balanced_s = number(reading, root, "balanced_s", 0, TIME_S_MAX);
 	if (strcmp(text(reading, "regime"), "aside") == 0)
 		set_reason(out, text(reading, "reason"));
@@ -227,6 +248,7 @@ static void read_report(struct reading *reading)
 	out->work_s = work_s / out->threads;
 	if (out->work_s < TIME_S_MIN)
 		refuse(reading, "the threads have used no CPU time (\"progress_s\")");
+	phases_of_report(reading);
 }
 
 /* A file from which some bytes have been read already. It can be a pipe. */
@@ -405,7 +427,7 @@ int measurement_read(
 	FILE *file = fopen(path, "re");
 	int r;
 
-	*measurement = (struct measurement){.balanced = 1};
+	*measurement = (struct measurement){.balanced = 1, .load_balance = 1};
 	if (file == NULL)
 		return -errno;
 	size_t bytes = fread(begin, 1, sizeof begin, file);

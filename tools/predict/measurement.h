@@ -35,14 +35,18 @@ struct measurement {
 	double work_s; /* mean CPU time of a thread; exact for ubench: phase_s * phases */
 	double phase_s; /* 0: not known */
 	double phases; /* 0: not known */
-	double period_s; /* 0: not known */
+	double period_s; /* 0: not known, or not one of balancing */
+	double point_s; /* CPU time of a balancing point; 0: not known */
+	/* Of a report with phases that runtimes told: all times are theirs, those of CPUs without waits. */
+	bool told;
+	double load_balance; /* 1: not known */
 	double balanced; /* share of the run in which juggle placed threads; 1 when not known */
 	/* Lower bound of the share of the CPUs' time that other work took: for it, threads waited
 	 * longer than they can for each other when CPUs differ by at most one thread. 0 when not
 	 * known. */
 	double others;
 	char reason[80]; /* why juggle stood aside at the end, in ASCII; empty when it did not */
-	bool unequal; /* ubench --imbalance: the threads were not equal */
+	bool unequal; /* the threads did not do the same work */
 	bool spins; /* ubench: a barrier that keeps CPUs busy */
 };
 

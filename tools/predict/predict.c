@@ -142,19 +142,21 @@ static double mean_speed(const struct theory_case *c)
 	return sum / used;
 }
 
-/* A report or a trace has only the CPU time of a thread. --phases says how many phases that is,
+/* Without told phases, a report or a trace has only the CPU time of a thread. --phases says how many phases that is,
  * --phase how long each is; without both it is one phase. */
 static void phases_of_run(const struct measurement *run, struct theory_case *c)
 {
 	bool phase_given = c->phase > 0, phases_given = c->phases > 0;
-	double work_s = run->work_s * (run->kind == MEASUREMENT_UBENCH ? 1 : mean_speed(c));
+	double speed = run->kind == MEASUREMENT_UBENCH ? 1 : mean_speed(c);
+	double work_s = run->work_s * speed;
 
 	if (!phases_given && run->phases > 0)
 		c->phases = run->phases;
 	else if (!phases_given)
 		c->phases = phase_given ? fmax(1, round(work_s / c->phase)) : 1;
 	if (!phase_given)
-		c->phase = run->phase_s > 0 && !phases_given ? run->phase_s : work_s / c->phases;
+		c->phase = run->phase_s > 0 && !phases_given ? run->phase_s * speed
+							     : work_s / c->phases;
 }
 
 /* Options take precedence, then the run (NULL: none), then defaults. Returns an exit status. */
@@ -173,7 +175,15 @@ static int build_case(const char *program, struct predict_options *options, stru
 			c->speed = sort_speeds(run->speed, run->speeds);
 		c->threads = c->threads > 0 ? c->threads : run->threads;
 		c->cpus = c->cpus > 0 ? c->cpus : run->cpus;
-		c->period = c->period > 0 ? c->period : run->period_s;
+		/* Without balancing, the period of a run is that of looks. */
+		if (!(c->period > 0) && (!run->told || run->way == MEASUREMENT_JUGGLE))
+			c->period = run->period_s;
+		if (run->kind == MEASUREMENT_REPORT && !run->told && !(c->phase > 0) &&
+			!(c->phases > 0))
+			return command_fail(program,
+				"%s: it has no phases, as no runtime told them (juggle --phases): "
+				"give --phase or --phases",
+				options->from);
 		phases_of_run(run, c);
 	}
 	if (c->threads == 0)
@@ -188,9 +198,10 @@ static int build_case(const char *program, struct predict_options *options, stru
 	if (!(c->phases > 0))
 		c->phases = 1;
 	int status = c->cpus > 0 ? 0 : default_cpus(program, &c->cpus);
+	double point_ns = run != NULL && run->point_s > 0 ? run->point_s * 1e9 : POLICY_POINT_NS;
 	if (status == 0 && !(c->period > 0)) /* as juggle does with --period auto */
-		c->period = policy_best_period_ns(c->phase / mean_speed(c) * 1e9, POLICY_POINT_NS,
-				    c->threads, c->cpus) *
+		c->period = policy_best_period_ns(
+				    c->phase / mean_speed(c) * 1e9, point_ns, c->threads, c->cpus) *
 			    1e-9;
 	return status;
 }
@@ -323,10 +334,19 @@ static void print_remarks(const struct prediction *p)
 	if (run->kind == MEASUREMENT_UBENCH && run->way == MEASUREMENT_UNKNOWN)
 		command_sentences("The result does not say who placed the threads, so the run is "
 				  "compared with all rows.");
-	if (run->kind != MEASUREMENT_UBENCH)
+	if (run->told)
+		command_sentences(
+			"The measured time is that for which runtimes told of phases, and "
+			"the work is the threads' CPU time without waits.");
+	else if (run->kind != MEASUREMENT_UBENCH)
 		command_sentences(
 			"The measured time is that of the whole program, from start to end.");
-	if (run->unequal)
+	if (run->unequal && run->told)
+		command_sentences(
+			"In that run the threads did not do the same work (load balance %.2f): the "
+			"theory does not apply.",
+			run->load_balance);
+	else if (run->unequal)
 		command_sentences(
 			"In that run the threads were not equal (--imbalance): the theory does "
 			"not apply.");

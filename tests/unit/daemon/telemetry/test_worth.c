@@ -59,8 +59,8 @@ static const struct {
 	{"a quota", {{0.25, 0.25, 0}, {0.25, 0.25, 0}, {0.25, 0.25, 0}, {0.25, 0.25, 0}},
 		{.cpus = 4, .quota = 1, .throttled = 0.5}, WORTH_THREADS,
 		{"A quota of 1 CPUs", "50 % of its time"}},
-	{"half of the threads tell nothing", {{0.5, 0.5, 0}, {0.5, 0.5, 0}},
-		{.cpus = 4, .computing = 4}, WORTH_UNKNOWN, {"Only 2 of 4"}},
+	{"threads with a quarter of the CPU time tell nothing", {{0.5, 0.5, 0}, {0.5, 0.5, 0}},
+		{.cpus = 4, .covered = 0.74}, WORTH_UNKNOWN, {"only 74 %"}},
 	{"nobody tells anything", {{0, 0, 0}}, {.cpus = 4}, WORTH_UNKNOWN, {"No runtime has told"}},
 };
 
@@ -89,6 +89,7 @@ static enum worth_verdict judge(size_t i, uint64_t phases, char text[WORTH_BYTES
 	efficiency_measure(thread, n, c.quota > 0 ? c.quota : c.cpus, &e);
 	c.efficiency = &e;
 	c.slowest = c.slowest > 0 ? c.slowest : 1;
+	c.covered = c.covered > 0 ? c.covered : 0.75;
 	return worth_judge(&c, text);
 }
 

@@ -23,6 +23,7 @@
 #include "tools/plot/picture.h"
 #include "tools/plot/quote.h"
 #include "tools/plot/stays.h"
+#include "tools/plot/waits.h"
 
 #include <jansson.h>
 
@@ -126,6 +127,68 @@ static void test_window_and_choice(void **state)
 	choice.from_ns = 1000000;
 	choice.to_ns = UINT64_MAX;
 	assert_int_equal(plot_run_init(&run, &trace, &choice), -ENODATA);
+	plot_run_deinit(&run);
+	trace_file_deinit(&trace);
+}
+
+/* ---- Waits ---- */
+
+/* Two threads. One waits for a quarter of the last 2 us, less the 200 ns that were counted late; of the
+ * other nothing is told at first, and then its totals go back. */
+#define WAITS                                                                                      \
+	HEADER "birth 1000 7 7 a\nbirth 1000 8 7 b\n"                                              \
+	       "point 2000 0 1000 3 some\n"                                                        \
+	       "thread 7 0 0 1000 0 0 a arrivals=10 useful=5000 done=0\nthread 8 1 0 1000 0 0 "    \
+	       "a\n" DECIDE "point 3000 0 1000 3 some\n"                                           \
+	       "thread 7 0 0 1000 0 0 a arrivals=11 useful=6200 done=0\n"                          \
+	       "thread 8 1 0 1000 0 0 a arrivals=3 useful=900 done=0 waits\n" DECIDE               \
+	       "point 5000 0 2000 3 some\n"                                                        \
+	       "thread 7 0 0 1500 500 0 a arrivals=14 useful=7200 done=0\n"                        \
+	       "thread 8 1 0 1000 0 0 a arrivals=2 useful=100 done=0\n" DECIDE
+
+static void test_waits(void **state)
+{
+	struct trace_file trace;
+	struct plot_wait *wait;
+	struct plot_run run;
+	struct chart chart;
+	size_t n;
+
+	(void)state;
+	parse(&trace, WAITS);
+	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
+	assert_int_equal(plot_waits(&trace, &run, &wait, &n), 0);
+	assert_int_equal(n, 2);
+	assert_true(wait[0].from_ns == 2000 && wait[0].to_ns == 3000 && wait[0].arrivals == 1);
+	assert_true(wait[0].share == 0 && run.thread[wait[0].thread].tid == 7);
+	assert_true(wait[1].from_ns == 3000 && wait[1].to_ns == 5000 && wait[1].arrivals == 3);
+	double wait_share = wait[1].share;
+	assert_true(
+		fabs(wait_share - 0.15) < 1e-12); /* 1200 ns were useful, and 500 without a CPU */
+	free(wait);
+	assert_int_equal(chart_init(&chart, &trace, &run), 0);
+	assert_true(chart.told);
+	size_t cells = 0;
+	for (size_t i = 0; i < chart.bins; i++) {
+		cells += chart.waits[i].count;
+		assert_int_equal(chart.waits[chart.bins + i].count, 0);
+		if (chart.waits[i].count > 0)
+			assert_true(fabs(chart.waits[i].most.value -
+					    (cells == 1 ? 0 : wait_share)) < 1e-12);
+	}
+	assert_int_equal(cells, 2);
+	chart_deinit(&chart);
+	plot_run_deinit(&run);
+	trace_file_deinit(&trace);
+
+	parse(&trace, SWAP); /* nothing is told */
+	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
+	assert_int_equal(plot_waits(&trace, &run, &wait, &n), 0);
+	assert_int_equal(n, 0);
+	free(wait);
+	assert_int_equal(chart_init(&chart, &trace, &run), 0);
+	assert_false(chart.told);
+	chart_deinit(&chart);
 	plot_run_deinit(&run);
 	trace_file_deinit(&trace);
 }
@@ -559,6 +622,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_stays),
 		cmocka_unit_test(test_window_and_choice),
+		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_odd_records),
 		cmocka_unit_test(test_many_slots),
 		cmocka_unit_test(test_no_cpus),

@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: MIT
+"""What juggle measures of phases, against what ubench knows of itself; call sites; advice; predict."""
+
+import json
+
+import pytest
+
+import helpers
+
+# Work, not time, is fixed, so that all ratios hold on machines of any speed and load.
+PHASES, RATE = 60, 300000
+
+
+@pytest.fixture
+def measured(run_juggle, app, tmp_path):
+    """measured(PROGRAM, OPTION..., policy=, env=): (phases of the report, its threads, ubench's result, what -v
+    printed)."""
+    def run(program, *options, policy="observe", env=None):
+        report, result = tmp_path / "report.json", tmp_path / "result.json"
+        done = run_juggle("-v", "-P", policy, "--phases=on", "--report", report, "--", app(program), "-q", "-p", PHASES,
+                          "--rate", RATE, "--json", result, *options, env=env)
+        assert done.returncode == 0, done.stderr
+        found = helpers.read_report(report)
+        threads = [thread for thread in found["thread"] if thread["arrivals"]]
+        return found["phases"], threads, json.loads(result.read_text("utf-8")), done.stderr
+    return run
+
+
+def close(value, share=0.02):
+    return pytest.approx(value, rel=share)
+
+
+@pytest.mark.parametrize("program, options", [
+    ("ubench", ["-b", "block"]), ("ubench", ["-b", "yield"]), ("ubench", ["-b", "spin"]), ("ubench-omp", []),
+    ("ubench-omp", ["-b", "spin"])])
+@pytest.mark.parametrize("threads, imbalance", [(2, 0), (4, 50), (3, 100)])
+def test_within_two_percent(measured, program, options, threads, imbalance):
+    phases, rows, ubench, printed = measured(program, "-t", threads, "--imbalance", imbalance, "-e", "20ms", *options)
+    more = imbalance / 100
+    assert phases["threads"] == len(rows) == threads
+    # The first barrier is before the first phase, and juggle may have come a moment later.
+    assert PHASES * 0.9 <= phases["phases"] <= PHASES + 2
+    assert phases["load_balance"] == close((threads + more) / threads / (1 + more))
+    assert phases["phase_s"] == close(ubench["elapsed_s"] / PHASES, 0.05)
+    assert phases["parallel_efficiency"] == pytest.approx(phases["load_balance"] * phases["communication_efficiency"])
+    useful_s = sum(row["useful_s"] for row in rows)
+    assert phases["parallel_efficiency"] == close(useful_s / threads / phases["told_s"])
+    cpus = min(threads, len(helpers.cpus()))
+    assert phases["useful_share"] == close(useful_s / cpus / phases["told_s"])
+    assert 0 <= phases["lost_s"] <= sum(row["waited_s"] for row in rows) + 1e-6
+    assert phases["lost_share"] <= 1 - phases["useful_share"] + 1e-6
+    if options == ["-b", "block"]:  # then no CPU time is spent in waits
+        assert useful_s == close(sum(row["progress_s"] for row in rows), 0.05)
+    assert "  efficiency   %.3f of %d threads: load balance %.3f" % (
+        phases["parallel_efficiency"], threads, phases["load_balance"]) in printed
+    assert "  advice       " + phases["advice"] + "\n" in printed
+
+
+def test_sites(measured):
+    """The barrier of the phases is found, and all waits are there."""
+    phases, rows, _, _ = measured("ubench", "-t", 3, "-b", "block", "-e", "5ms", policy="juggle")
+    assert phases["told_by"] == ["pthreads"]
+    first, *others = phases["sites"]
+    assert first["name"].startswith("barrier in ubench+0x") and first["waits"] >= 3 * PHASES * 0.9
+    assert [site["waited_s"] for site in phases["sites"]] == sorted(
+        (site["waited_s"] for site in phases["sites"]), reverse=True)
+    assert sum(site["waited_s"] for site in phases["sites"]) >= 0.9 * sum(row["waited_s"] for row in rows)
+    assert len(others) < 8
+
+
+def test_imbalanced_work(measured):
+    """On CPUs of their own, threads that wait for one with three times the work can't be helped."""
+    if len(helpers.cpus()) < 2:
+        pytest.skip("needs two CPUs")
+    phases, _, _, _ = measured("ubench", "-t", 2, "-b", "block", "--imbalance", 200, "-e", "10ms")
+    assert phases["verdict"] in ("work", "juggle", "waits")  # the latter two beside other work
+    assert phases["load_balance"] == close(4 / 2 / 3)
+
+
+def test_nothing_told(run_juggle, tmp_path):
+    done = run_juggle("-v", "--phases=off", "--report", tmp_path / "report", "true")
+    phases = helpers.read_report(tmp_path / "report")["phases"]
+    assert (phases["not_told"], phases["told_by"], phases["threads"], phases["sites"]) == ("off", [], 0, [])
+    assert all(phases[key] is None for key in ("phases", "load_balance", "useful_share", "lost_s", "phase_s"))
+    assert "efficiency" not in done.stderr and "advice" not in done.stderr
+
+
+def test_stat(record_of_phases):
+    found = record_of_phases
+    assert found["not_told"] is None and 0 < found["phases_per_s"]
+    assert 0 < found["load_balance"] <= 1 and 0 < found["useful_share"] <= 1
+    assert found["sites"][0]["name"].startswith("barrier in ubench")
+    told = [thread for thread in found["thread"] if thread["arrivals"]]
+    assert len(told) == 3
+    assert all(0 <= thread["waited_share"] <= 1 and thread["useful_s"] > 0 for thread in told)
+
+
+@pytest.fixture
+def record_of_phases(juggle, jugglectl_json, app, background):
+    """jugglectl stat --json of a job of three threads, once it tells of phases."""
+    process = background([juggle, "-q", "--phases=on", "--", app("ubench"), "-q", "-t", "3", "-b", "block", "-e",
+                          "2ms", "-p", "1000000", "--rate", str(RATE)])
+
+    def told():
+        found = jugglectl_json("stat", process.pid)
+        return found if (found["phases"] or 0) > 20 and found["sites"] else None
+    helpers.wait_for_below(process, "ubench")
+    return helpers.wait_for(told, "phases are told", process)
+
+
+def test_plot_and_predict(run_juggle, run_jugglectl, jugglectl_json, app, tmp_path):
+    """From one run: counters for Perfetto, a panel of waits, and the prediction for its phases."""
+    trace, report, out = tmp_path / "trace", tmp_path / "report.json", tmp_path / "out"
+    done = run_juggle("-q", "-P", "observe", "-i", "5ms", "--phases=on", "--trace", trace, "--report", report, "--",
+                      app("ubench"), "-q", "-t", "3", "-b", "block", "-e", "5ms", "-p", PHASES, "--rate", RATE)
+    assert done.returncode == 0
+    jugglectl_json("plot", "--perfetto", "-o", out, trace)
+    counters = [event for event in json.loads(out.read_text("utf-8"))["traceEvents"] if event["ph"] == "C"]
+    waits = [event for event in counters if event["name"].startswith("waits of ")]
+    assert len({event["name"] for event in waits}) == 3
+    assert all(0 <= event["args"]["percent"] <= 100 for event in waits)
+    rates = [event["args"]["per_s"] for event in counters if event["name"] == "phases of domain 0"]
+    assert rates and all(rate >= 0 for rate in rates)
+    jugglectl_json("plot", "--gnuplot", "--what", "waits", "-o", out, trace)
+    assert "Waits: share of its time" in out.read_text("utf-8")
+    found = jugglectl_json("predict", "--from", report)
+    phases = helpers.read_report(report)["phases"]
+    assert (found["threads"], found["phases"], found["phase_s"]) == (3, phases["phases"], pytest.approx(phases["work_s"]))
+
+
+def test_plot_of_a_trace_without_phases(run_jugglectl, tmp_path):
+    done = run_jugglectl("plot", "--what", "waits", "-o", tmp_path / "a.svg",
+                         helpers.REPO / "tests/fixtures/trace/block")
+    assert done.returncode == 1 and "there are no phases in it" in done.stderr
