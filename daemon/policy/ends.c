@@ -6,8 +6,9 @@
 #include "daemon/policy/speeds.h"
 #include "daemon/policy/step.h"
 
-/* What two threads that swap their places lose, and the balancer. */
-#define SWAP_NS 1.5e5
+/* What an exchange has to gain; and of two that gain as much, that of one thread is taken. */
+#define EXCHANGE_NS 1.5e5
+#define MOVE_NS 1e4
 #define LEAST 0.02 /* no exchange gains less of what remains: that is noise */
 /* Phases of no more intervals than that are over before a move pays. Only where threads differ in their needs is
  * there something to gain: by the right places, if these win that share. */
@@ -126,6 +127,8 @@ static void try_exchange(struct policy *policy, size_t from, size_t to, int32_t 
 	move(policy, goes, from, to, next);
 	move(policy, comes, to, from, next);
 	double ns = fmax(dry_ns(policy->cpu, from), dry_ns(policy->cpu, to));
+	if (comes != POLICY_NO_ROW)
+		ns += MOVE_NS;
 	if (ns < best->dry_ns)
 		*best = (struct exchange){goes, comes, (uint32_t)to, ns};
 	move(policy, goes, to, from, next);
@@ -197,7 +200,7 @@ size_t policy_end_together(struct policy *policy)
 		double before_ns = policy->cpu[from].dry_ns;
 		struct exchange exchange = best_exchange(policy, from, next);
 		double least_ns =
-			fmax(next ? 0 : SWAP_NS, (next ? PLACES_LEAST : LEAST) * before_ns);
+			fmax(next ? 0 : EXCHANGE_NS, (next ? PLACES_LEAST : LEAST) * before_ns);
 		if (exchange.goes == POLICY_NO_ROW || exchange.dry_ns > before_ns - least_ns)
 			break;
 		carry_out(policy, from, &exchange, next);

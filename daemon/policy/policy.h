@@ -164,8 +164,15 @@ struct policy_decision {
 
 /* ---- State ---- */
 
-/* CPUs on which a phase's CPU time is counted. */
+/* CPU time of a thread in a phase, by CPU. */
 enum { POLICY_PARTS = 4 };
+struct policy_parts {
+	struct {
+		int32_t cpu;
+		double ns; /* 0: an unused part */
+	} part[POLICY_PARTS];
+	double elsewhere_ns; /* on further CPUs */
+};
 
 /* One CPU of the domain. */
 struct policy_cpu {
@@ -262,12 +269,8 @@ struct policy_thread {
 	 * to a limit; and progress since the last wait. */
 	double need_ns, need_off_ns, phases, done_ns;
 	double hidden_ns; /* what it may have done that the kernel has not counted yet */
-	struct {
-		int32_t cpu;
-		double ns;
-	} part[POLICY_PARTS]; /* CPU time in the phase under way, by CPU ... */
-	double elsewhere_ns; /* ... and on others */
-	double learnt_ns; /* a phase, in CPU time times the speeds learnt */
+	struct policy_parts now,
+		before; /* the phase under way; the last one, zeroed if not known */
 	uint64_t sleeps_window; /* the number of a window ... */
 	uint64_t total_sleeps; /* ... and the total at its beginning */
 	struct policy_idle idle;

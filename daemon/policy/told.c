@@ -2,7 +2,6 @@
 #include "daemon/policy/told.h"
 
 #include <math.h>
-#include <string.h>
 
 #include "daemon/policy/step.h"
 
@@ -17,8 +16,8 @@
 /* CPUs' speeds, as phases show them: steps towards what one phase says, and a phase has to be spent on known
  * CPUs nearly whole. After that many phases a speed counts; small changes don't. */
 #define LEARN_STEP 0.1
-#define LEARN_FIRST 2.0 /* the first steps are larger */
-#define LEARN_AFTER 3 /* phases of a thread */
+#define LEARN_FIRST 0.5 /* the first steps are larger */
+#define LEARN_DIFFERENCE 0.3 /* part of two phases that was on different CPUs */
 #define LEARN_LEAST 0.05
 #define ELSEWHERE 0.1
 #define LESSONS_LEAST 8
@@ -26,15 +25,15 @@
 #define LEARN_EQUAL 0.88 /* so near the fastest CPU, it may be chance */
 
 /* Of the phase under way: so much CPU time on that CPU. */
-static void take_part(struct policy_thread *thread, int32_t cpu, double ns)
+static void take_part(struct policy_parts *parts, int32_t cpu, double ns)
 {
 	for (size_t k = 0; k < POLICY_PARTS && cpu != POLICY_NO_CPU; k++)
-		if (thread->part[k].ns == 0 || thread->part[k].cpu == cpu) {
-			thread->part[k].cpu = cpu;
-			thread->part[k].ns += ns;
+		if (parts->part[k].ns == 0 || parts->part[k].cpu == cpu) {
+			parts->part[k].cpu = cpu;
+			parts->part[k].ns += ns;
 			return;
 		}
-	thread->elsewhere_ns += ns;
+	parts->elsewhere_ns += ns;
 }
 
 /* The useful time of the interval, or a share of it, by CPU. */
@@ -45,39 +44,96 @@ static void take_parts(struct policy_thread *thread, double share)
 
 	if (run <= 0)
 		return;
-	take_part(thread, thread->left_cpu, useful * left / run);
-	take_part(thread, thread->cpu_before, useful * (1 - left / run));
+	take_part(&thread->now, thread->left_cpu, useful * left / run);
+	take_part(&thread->now, thread->cpu_before, useful * (1 - left / run));
 }
 
-/* So many phases have ended. Each takes the same work; what they took of CPUs' time shows how fast these
- * are (Kaczmarz' method, a step a phase). */
-static void learn(struct policy *policy, struct policy_thread *thread, double count)
+static double on_cpu(const struct policy_parts *parts, int32_t cpu)
 {
-	double work = 0, squares = 0, total = thread->elsewhere_ns;
+	for (size_t k = 0; k < POLICY_PARTS; k++)
+		if (parts->part[k].ns > 0 && parts->part[k].cpu == cpu)
+			return parts->part[k].ns;
+	return 0;
+}
 
-	for (size_t k = 0; k < POLICY_PARTS; k++) {
-		double ns = thread->part[k].ns;
-		work += ns > 0 ? ns * policy->cpu[thread->part[k].cpu].learnt : 0;
-		squares += ns * ns;
-		total += ns;
+static double whole(const struct policy_parts *parts)
+{
+	double ns = parts->elsewhere_ns;
+
+	for (size_t k = 0; k < POLICY_PARTS; k++)
+		ns += parts->part[k].ns;
+	return ns;
+}
+
+/* By how much a phase used a CPU more than the one before; with that CPU, or with one of the other's. */
+struct difference {
+	struct {
+		int32_t cpu;
+		double ns;
+	} on[2 * POLICY_PARTS];
+	size_t cpus;
+	double sum_ns; /* without signs */
+};
+
+static void take_difference(struct difference *difference, int32_t cpu, double ns)
+{
+	difference->on[difference->cpus].cpu = cpu;
+	difference->on[difference->cpus++].ns = ns;
+	difference->sum_ns += fabs(ns);
+}
+
+static struct difference subtract(const struct policy_parts *now, const struct policy_parts *before)
+{
+	struct difference difference = {0};
+
+	for (size_t k = 0; k < POLICY_PARTS; k++)
+		if (now->part[k].ns > 0)
+			take_difference(&difference, now->part[k].cpu,
+				now->part[k].ns - on_cpu(before, now->part[k].cpu));
+	for (size_t k = 0; k < POLICY_PARTS; k++)
+		if (before->part[k].ns > 0 && on_cpu(now, before->part[k].cpu) <= 0)
+			take_difference(&difference, before->part[k].cpu, -before->part[k].ns);
+	return difference;
+}
+
+/* Two phases of a thread in a row take the same work. If it was elsewhere in one of them, their CPU time shows
+ * how fast these CPUs are, of each other: speeds times differences have to add up to 0, and a step goes
+ * there (Kaczmarz' method). */
+static void learn(
+	struct policy_cpu *cpus, const struct policy_parts *now, const struct policy_parts *before)
+{
+	struct difference difference = subtract(now, before);
+	double off = 0, squares = 0, total = whole(now) + whole(before);
+
+	if (difference.sum_ns < LEARN_DIFFERENCE * total)
+		return;
+	for (size_t k = 0; k < difference.cpus; k++) {
+		off += difference.on[k].ns * cpus[difference.on[k].cpu].learnt;
+		squares += difference.on[k].ns * difference.on[k].ns;
 	}
-	if (squares > 0 && thread->elsewhere_ns < ELSEWHERE * total &&
-		thread->need_ns >= TELLING_NS) {
-		double off = count * thread->learnt_ns - work;
-		for (size_t k = 0; k < POLICY_PARTS && thread->phases >= LEARN_AFTER; k++) {
-			struct policy_cpu *cpu = &policy->cpu[thread->part[k].cpu];
-			if (thread->part[k].ns <= 0)
-				continue;
-			cpu->learnt += fmax(LEARN_STEP, LEARN_FIRST / (1 + cpu->lessons)) * off *
-				       thread->part[k].ns / squares;
-			cpu->learnt = fmin(fmax(cpu->learnt, LEARN_LEAST), 1 / LEARN_LEAST);
-			cpu->lessons += thread->part[k].ns / total;
-		}
-		thread->learnt_ns +=
-			fmin(count / thread->phases, 1) * (work / count - thread->learnt_ns);
+	for (size_t k = 0; k < difference.cpus; k++) {
+		struct policy_cpu *cpu = &cpus[difference.on[k].cpu];
+		double step = fmax(LEARN_STEP, LEARN_FIRST / (1 + cpu->lessons / LESSONS_LEAST));
+		cpu->learnt -= step * off * difference.on[k].ns / squares;
+		cpu->learnt = fmin(fmax(cpu->learnt, LEARN_LEAST), 1 / LEARN_LEAST);
+		cpu->lessons += fabs(difference.on[k].ns) / total;
 	}
-	memset(thread->part, 0, sizeof thread->part);
-	thread->elsewhere_ns = 0;
+}
+
+/* So many phases have ended: compare with the one before. */
+static void end_parts(struct policy *policy, struct policy_thread *thread, double count)
+{
+	struct policy_parts *now = &thread->now, *before = &thread->before;
+	bool known = thread->need_ns >= TELLING_NS && whole(now) > 0 &&
+		     now->elsewhere_ns < ELSEWHERE * whole(now);
+
+	for (size_t k = 0; k < POLICY_PARTS; k++)
+		now->part[k].ns /= count;
+	now->elsewhere_ns /= count;
+	if (known && whole(before) > 0)
+		learn(policy->cpu, now, before);
+	*before = known ? *now : (struct policy_parts){0};
+	*now = (struct policy_parts){0};
 }
 
 /* Phases have ended in the interval, which did that share of its work before. */
@@ -93,7 +149,7 @@ static void take_phases(struct policy *policy, struct policy_thread *thread, dou
 	thread->need_ns += step * (need_ns - thread->need_ns);
 	thread->done_ns = 0;
 	take_parts(thread, share);
-	learn(policy, thread, count);
+	end_parts(policy, thread, count);
 }
 
 void policy_take_told(

@@ -1,0 +1,303 @@
+/* SPDX-License-Identifier: MIT */
+/* Phases that are told: what threads need, whether that can be trusted, and how fast CPUs are by it. */
+#undef NDEBUG
+#include "daemon/policy/told.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/daemon/policy/machine.h"
+
+static struct policy_params always(void)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+
+	params.always = true;
+	return params;
+}
+
+/* A thread works for that long, arrives `times` times, the last time after all but `done_ns` of that, and
+ * then waits, or goes on. */
+static void tells(struct machine *machine, size_t row, uint64_t useful_ns, uint64_t times,
+	uint64_t done_ns, bool waits)
+{
+	struct policy_sight *sight = &machine->sight[row];
+
+	sight->news |= POLICY_PHASES;
+	sight->useful_ns += useful_ns;
+	sight->arrivals += times;
+	sight->done_ns = times > 0 ? done_ns : sight->done_ns + useful_ns;
+	sight->waits = waits;
+}
+
+static const struct policy_thread *thread_of(const struct machine *machine, size_t row)
+{
+	return &machine->policy.thread[row];
+}
+
+static void assert_near(double value, double expected)
+{
+	if (fabs(value - expected) > 1e-3 * fabs(expected) + 1)
+		fail_msg("%g instead of %g", value, expected);
+}
+
+/* Two threads on two CPUs, in intervals of 10 ms. */
+static void begin_two(struct machine *machine)
+{
+	const struct policy_params params = always();
+
+	machine_init(machine, &params, 2);
+	for (int i = 0; i < 2; i++)
+		add(machine, POLICY_RULE_COMPUTE);
+	step(machine, 0);
+}
+
+static void both_run(struct machine *machine)
+{
+	for (size_t i = 0; i < 2; i++)
+		runs(machine, i, 10 * MS, 0);
+}
+
+static void test_needs(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	begin_two(&machine);
+	/* One phase in two intervals for the first thread, five in one for the other. */
+	for (int k = 0; k < 40; k++) {
+		both_run(&machine);
+		tells(&machine, 0, 10 * MS, k % 2 == 1, 0, k % 2 == 1);
+		tells(&machine, 1, 10 * MS, 5, 0, false);
+		step(&machine, 10 * MS);
+		assert_int_equal(thread_of(&machine, 0)->told, k > 2);
+	}
+	assert_near(thread_of(&machine, 0)->need_ns, 20e6);
+	assert_near(thread_of(&machine, 1)->need_ns, 2e6);
+	assert_true(machine.policy.needs.told && machine.policy.needs.regular);
+	assert_true(machine.policy.needs.differ);
+	assert_near(machine.policy.needs.mean_ns, 11e6);
+	assert_near(machine.policy.needs.most_ns, 20e6);
+	machine_deinit(&machine);
+}
+
+/* A phase that ends within an interval: what was done before counts for it, the rest for the next. */
+static void test_end_within(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	begin_two(&machine);
+	for (int k = 0; k < 200; k++) {
+		uint64_t position = (uint64_t)(k + 1) * 10 % 35, ended = position < 10;
+		both_run(&machine);
+		for (size_t i = 0; i < 2; i++)
+			tells(&machine, i, 10 * MS, ended, position * MS, false);
+		step(&machine, 10 * MS);
+		if (k > 8)
+			assert_near(thread_of(&machine, 0)->done_ns, (double)(position * MS));
+	}
+	assert_near(thread_of(&machine, 0)->need_ns, 35e6);
+	assert_true(thread_of(&machine, 0)->need_off_ns < 0.01 * 35e6);
+	machine_deinit(&machine);
+}
+
+/* A thread that spins at a barrier is as busy as one that works. */
+static void test_waiting_is_no_progress(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	begin_two(&machine);
+	for (int k = 0; k < 8; k++) {
+		both_run(&machine);
+		tells(&machine, 0, 10 * MS, 1, 0, true);
+		tells(&machine, 1, 5 * MS, 1, 0, true);
+		step(&machine, 10 * MS);
+	}
+	assert_int_equal(thread_of(&machine, 0)->gain_ns, 10 * MS);
+	assert_int_equal(thread_of(&machine, 1)->gain_ns, 5 * MS);
+	assert_near(thread_of(&machine, 1)->need_ns, 5e6);
+	machine_deinit(&machine);
+}
+
+/* Its next barrier may be one that nobody tells of. */
+static void test_overdue(void **state)
+{
+	struct machine machine;
+	int untold_ms = 0;
+	(void)state;
+
+	begin_two(&machine);
+	for (int k = 0; k < 10; k++) {
+		both_run(&machine);
+		tells(&machine, 0, 10 * MS, 1, 0, true);
+		tells(&machine, 1, 10 * MS, 1, 0, true);
+		step(&machine, 10 * MS);
+	}
+	assert_true(machine.policy.needs.told);
+	for (; machine.policy.needs.told && untold_ms < 1000; untold_ms += 10) {
+		both_run(&machine);
+		tells(&machine, 0, 10 * MS, 1, 0, true);
+		tells(&machine, 1, 10 * MS, 0, 0, false);
+		step(&machine, 10 * MS);
+	}
+	assert_in_range(untold_ms, 130, 160);
+	/* One that is known to wait has not left. */
+	assert_true(thread_of(&machine, 0)->told);
+	assert_false(thread_of(&machine, 1)->told);
+	machine_deinit(&machine);
+}
+
+static void test_irregular(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	begin_two(&machine);
+	for (int k = 0; k < 40; k++) {
+		both_run(&machine);
+		for (size_t i = 0; i < 2; i++)
+			tells(&machine, i, 10 * MS, k % 8 < 4 || k % 8 == 7, 0, false);
+		step(&machine, 10 * MS);
+	}
+	assert_true(machine.policy.needs.told);
+	assert_false(machine.policy.needs.regular || machine.policy.needs.differ);
+	assert_true(policy_told_gain(&machine.policy) == 0);
+	machine_deinit(&machine);
+}
+
+/* After exec, or where nothing is told any more. */
+static void test_begins_anew(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	begin_two(&machine);
+	for (int k = 0; k < 10; k++) {
+		both_run(&machine);
+		for (size_t i = 0; i < 2; i++)
+			tells(&machine, i, 10 * MS, 1, 0, true);
+		step(&machine, 10 * MS);
+	}
+	machine.sight[0].arrivals = 1;
+	machine.sight[0].useful_ns = 1 * MS;
+	both_run(&machine);
+	for (size_t i = 0; i < 2; i++)
+		tells(&machine, i, 0, 0, 0, true);
+	step(&machine, 10 * MS);
+	assert_near(thread_of(&machine, 0)->need_ns, 10e6);
+	both_run(&machine);
+	step(&machine, 10 * MS);
+	assert_false(machine.policy.needs.told || thread_of(&machine, 0)->told);
+	/* CPU time is progress again. */
+	assert_int_equal(thread_of(&machine, 0)->gain_ns, 10 * MS);
+	machine_deinit(&machine);
+}
+
+/* Whatever is told, sums stay in range. */
+static void test_nonsense(void **state)
+{
+	static const uint64_t values[] = {0, 1, UINT64_MAX, UINT64_MAX / 2, 10 * MS};
+	struct machine machine;
+	uint64_t seed = 1;
+	(void)state;
+
+	begin_two(&machine);
+	for (int k = 0; k < 5000; k++) {
+		both_run(&machine);
+		for (size_t i = 0; i < 2; i++) {
+			struct policy_sight *sight = &machine.sight[i];
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			sight->news |= POLICY_PHASES;
+			sight->arrivals = values[(seed >> 33) % 5];
+			sight->useful_ns = values[(seed >> 37) % 5];
+			sight->done_ns = values[(seed >> 41) % 5];
+			sight->waits = seed >> 63;
+		}
+		step(&machine, 10 * MS);
+		for (size_t i = 0; i < 2; i++) {
+			assert_true(thread_of(&machine, i)->gain_ns <= 10 * MS);
+			assert_true(isfinite(thread_of(&machine, i)->need_ns));
+			assert_true(thread_of(&machine, i)->need_ns >= 0);
+		}
+	}
+	machine_deinit(&machine);
+}
+
+/* ---- Speeds ---- */
+
+/* Phases of 8 ms of work, of which the second CPU does only `speed` in the same time. The threads change
+ * their places every `stay` phases. */
+static void learn(struct machine *machine, double speed, int stay, double chance)
+{
+	const struct policy_params params = always();
+	uint64_t seed = 7;
+
+	machine_init(machine, &params, 2);
+	for (int i = 0; i < 2; i++)
+		add(machine, POLICY_RULE_COMPUTE);
+	step(machine, 0);
+	for (int k = 0; k < 200; k++) {
+		for (size_t i = 0; i < 2; i++) {
+			struct policy_sight *sight = &machine->sight[i];
+			bool slow = (k / stay + (int)i) % 2 == 1;
+			seed = seed * 6364136223846793005u + 1442695040888963407u;
+			double share = 1 + chance * ((double)(seed >> 40) / (1 << 23) - 1);
+			uint64_t need_ns = (uint64_t)(8e6 * share / (slow ? speed : 1));
+			sight->cpu = slow;
+			runs(machine, i, need_ns, 0);
+			tells(machine, i, need_ns, 1, 0, true);
+		}
+		step(machine, 20 * MS);
+		machine->sight[0].moved_run_ns = machine->sight[1].moved_run_ns = 0;
+	}
+}
+
+static void test_speeds(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	for (int stay = 1; stay <= 8; stay *= 2) {
+		learn(&machine, 0.5, stay, 0.05);
+		double ratio = machine.policy.cpu[1].learnt / machine.policy.cpu[0].learnt;
+		assert_true(ratio > 0.45 && ratio < 0.55);
+		policy_told_speeds(&machine.policy);
+		assert_true(machine.policy.cpu[0].rated == 1);
+		assert_true(fabs(machine.policy.cpu[1].rated - 0.5) < 0.06);
+		machine_deinit(&machine);
+	}
+}
+
+static void test_equal_speeds(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	learn(&machine, 0.97, 3, 0.1);
+	policy_told_speeds(&machine.policy);
+	assert_true(machine.policy.cpu[0].rated == 1 && machine.policy.cpu[1].rated == 1);
+	machine_deinit(&machine);
+}
+
+int main(void)
+{
+	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_needs),
+		cmocka_unit_test(test_end_within),
+		cmocka_unit_test(test_waiting_is_no_progress),
+		cmocka_unit_test(test_overdue),
+		cmocka_unit_test(test_irregular),
+		cmocka_unit_test(test_begins_anew),
+		cmocka_unit_test(test_nonsense),
+		cmocka_unit_test(test_speeds),
+		cmocka_unit_test(test_equal_speeds),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
