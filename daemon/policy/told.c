@@ -12,6 +12,7 @@
 #define OVERDUE_NS 1e8
 #define REGULAR 0.3 /* needs that vary by more from phase to phase foretell nothing */
 #define DIFFER 0.05 /* needs that differ by less count as equal ... */
+#define DIFFER_OFF 2 /* ... or by less than so many times what they vary from phase to phase ... */
 #define TELLING_NS 4e5 /* ... as do all of phases so short, which don't show CPUs' speeds either */
 /* CPUs' speeds, as phases show them: steps towards what one phase says, and a phase has to be spent on known
  * CPUs nearly whole. After that many phases a speed counts; small changes don't. */
@@ -233,7 +234,7 @@ void policy_sum_up_told(struct policy *policy)
 	policy->needs.mean_ns = count > 0 ? need / count : 0;
 	policy->needs.most_ns = most;
 	policy->needs.differ = policy->needs.regular && policy->needs.mean_ns >= TELLING_NS &&
-			       least < (1 - DIFFER) * most;
+			       most - least > fmax(DIFFER * most, DIFFER_OFF * off / count);
 }
 
 double policy_told_gain(const struct policy *policy)

@@ -20,6 +20,7 @@ import helpers
 def pytest_configure(config):
     config.addinivalue_line(
         "markers", "timing: measures time or speed; not run in sanitizer builds")
+    config.addinivalue_line("markers", "told: the workload tells its phases; one with a sanitizer doesn't")
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
     config.addinivalue_line("markers", "needs_cpus(n): skipped where fewer CPUs are allowed")
     config.addinivalue_line("markers", "needs_root: skipped when not run as root")
@@ -71,6 +72,8 @@ COUNTING_THREADS = {"test_affinity", "test_discovery", "test_domains", "test_kil
 def pytest_runtest_setup(item):
     if item.get_closest_marker("timing") and helpers.SANITIZER:
         pytest.skip("measures time, and this is a %s sanitizer build" % helpers.SANITIZER)
+    if item.get_closest_marker("told") and helpers.SANITIZER:
+        pytest.skip("nothing is preloaded to a sanitized workload")
     if helpers.SANITIZER == "thread" and item.module.__name__ in COUNTING_THREADS:
         pytest.skip("counts threads, and ThreadSanitizer adds one to each process")
     mark = item.get_closest_marker("needs_cpus")

@@ -191,7 +191,7 @@ def test_option_in_the_environment(told, program):
 
 
 def test_verbose(told, program):
-    assert "  phases       told by OpenMP (libgomp): " in told(program("omp"), options=["-v"])[1]
+    assert "  phases       told by OpenMP (libgomp)" in told(program("omp"), options=["-v"])[1]
     assert "  phases       not told: off\n" in told("true", options=["-v", "--phases=off"])[1]
     assert "  phases       no thread was seen to wait" in told("true", options=["-v", "--phases=on"])[1]
 

@@ -432,6 +432,7 @@ def test_bad_trace(refused, tmp_path, text, word):
     assert word in refused("--from", path, status=1)
 
 
+@pytest.mark.told
 def test_files_of_a_real_run(predict, run_juggle, app, tmp_path):
     """They are understood; how long the runs took depends on the machine."""
     files = [tmp_path / name for name in ("report", "trace", "result")]

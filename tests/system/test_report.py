@@ -230,7 +230,7 @@ def test_trace(juggle, app, tmp_path, threads):
     trace, report = tmp_path / "trace", tmp_path / "r.json"
     two = "%d,%d" % tuple(helpers.cpus()[:2])
     done = helpers.run(
-        [juggle, "-c", two, "--always", "-i", "5ms", "--trace", trace, "--report", report, "--",
+        [juggle, "-c", two, "--always", "-i", "5ms", "--phases=off", "--trace", trace, "--report", report, "--",
          *ubench(app, "-t", str(threads))])
     assert done.returncode == 0
     header, points, others = read_trace(trace)

@@ -117,7 +117,7 @@ def test_make_way(juggle, app, background, two, tmp_path):
     older = start("older", ["sh", "-c", 'read go; exec "$@"', "sh", *helpers.held_job()])
     helpers.wait_for_job(older)
     younger = start("younger", helpers.held_job())
-    wait_for([younger], [], [(2, 1)])
+    wait_for([younger], [], [(2, 1)], [(1, 2)])
     planted = plant(helpers.segment(older.pid))
     try:
         older.stdin.write("\n")
@@ -144,7 +144,7 @@ def test_juggle_below_juggle(juggle, app, two, tmp_path):
 def test_threads_progress_alike(juggle, app, two, tmp_path):
     """Three on two CPUs: pinned, one of them would get as much as the others together."""
     report = tmp_path / "r.json"
-    done = helpers.run([juggle, "-c", two, "--always", "-i", "5ms", "--report", report, "--",
+    done = helpers.run([juggle, "-c", two, "--always", "-i", "5ms", "--phases=off", "--report", report, "--",
                         app("ubench"), "-q", "-t", "3", "-e", "20ms", "-p", "100", "-b", "yield",
                         "--rate", "100000"])
     assert done.returncode == 0, done.stderr

@@ -30,6 +30,7 @@ def close(value, share=0.02):
     return pytest.approx(value, rel=share)
 
 
+@pytest.mark.told
 @pytest.mark.parametrize("program, options", [
     ("ubench", ["-b", "block"]), ("ubench", ["-b", "yield"]), ("ubench", ["-b", "spin"]), ("ubench-omp", []),
     ("ubench-omp", ["-b", "spin"])])
@@ -56,6 +57,7 @@ def test_within_two_percent(measured, program, options, threads, imbalance):
     assert "  advice       " + phases["advice"] + "\n" in printed
 
 
+@pytest.mark.told
 def test_sites(measured):
     """The barrier of the phases is found, and all waits are there."""
     phases, rows, _, _ = measured("ubench", "-t", 3, "-b", "block", "-e", "5ms", policy="juggle")
@@ -68,6 +70,7 @@ def test_sites(measured):
     assert len(others) < 8
 
 
+@pytest.mark.told
 def test_imbalanced_work(measured):
     """On CPUs of their own, threads that wait for one with three times the work can't be helped."""
     if len(helpers.cpus()) < 2:
@@ -85,6 +88,7 @@ def test_nothing_told(run_juggle, tmp_path):
     assert "efficiency" not in done.stderr and "advice" not in done.stderr
 
 
+@pytest.mark.told
 def test_stat(record_of_phases):
     found = record_of_phases
     assert found["not_told"] is None and 0 < found["phases_per_s"]
@@ -108,6 +112,7 @@ def record_of_phases(juggle, jugglectl_json, app, background):
     return helpers.wait_for(told, "phases are told", process)
 
 
+@pytest.mark.told
 def test_plot_and_predict(run_juggle, run_jugglectl, jugglectl_json, app, tmp_path):
     """From one run: counters for Perfetto, a panel of waits, and the prediction for its phases."""
     trace, report, out = tmp_path / "trace", tmp_path / "report.json", tmp_path / "out"

@@ -85,7 +85,7 @@ static void test_inside(void **unused)
 	static const struct {
 		uint32_t n;
 		double inside;
-	} cases[] = {{CPUS + 2, 0.9}, {CPUS + CPUS / 2, 0.94}, {CPUS + 1, 0.53},
+	} cases[] = {{CPUS + 2, 0.89}, {CPUS + CPUS / 2, 0.94}, {CPUS + 1, 0.53},
 		{2 * CPUS + 1, 0.6}, {2 * CPUS - 1, 0.65}};
 	(void)unused;
 
@@ -97,7 +97,7 @@ static void test_inside(void **unused)
 			cases[k].n, CPUS, inside, 1 - untold.across / untold.moves,
 			told.spread_ns / untold.spread_ns, told.time_ns / untold.time_ns);
 		assert_true(inside >= cases[k].inside);
-		assert_true(told.spread_ns <= 1.07 * untold.spread_ns);
+		assert_true(told.spread_ns <= 1.2 * untold.spread_ns);
 		assert_true(told.time_ns <= 1.01 * untold.time_ns);
 	}
 }
