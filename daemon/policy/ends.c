@@ -184,7 +184,7 @@ size_t policy_end_together(struct policy *policy)
 	double elapsed_ns = (double)policy->decision.elapsed_ns;
 	size_t moved = 0;
 
-	if (!policy->needs.regular || policy_computing(policy) > CROWD_MOST * policy->m)
+	if (!policy->needs.regular || policy->needs.brief || policy_computing(policy) > CROWD_MOST * policy->m)
 		return POLICY_UNTOLD;
 	double wall_ns =
 		policy->needs.mean_ns * fmax(1, policy_computing(policy) / (double)policy->m);

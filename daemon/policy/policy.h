@@ -316,6 +316,7 @@ struct policy {
 		bool told; /* those of all compute threads are */
 		bool regular; /* and are alike from phase to phase */
 		bool differ; /* but not from thread to thread */
+		bool brief; /* equal, and so short that threads only gain by not spinning for long */
 		double mean_ns, most_ns; /* CPU time of a thread in a phase */
 	} needs;
 	double point_ns; /* the mean cost of a balancing point: CPU time, as observed */

@@ -13,6 +13,9 @@
 #define REGULAR 0.3 /* needs that vary by more from phase to phase foretell nothing */
 #define DIFFER 0.05 /* needs that differ by less count as equal ... */
 #define DIFFER_OFF 2 /* ... or by less than so many times what they vary from phase to phase ... */
+/* Threads that spin in phases of no more gain most by turns that go by CPU time, and by ticks, as if nothing was
+ * told: one that waits is then soon preempted. Measured. */
+#define BRIEF_NS 3e6
 #define TELLING_NS 4e5 /* ... as do all of phases so short, which don't show CPUs' speeds either */
 /* CPUs' speeds, as phases show them: steps towards what one phase says, and a phase has to be spent on known
  * CPUs nearly whole. After that many phases a speed counts; small changes don't. */
@@ -137,11 +140,12 @@ static void end_parts(struct policy *policy, struct policy_thread *thread, doubl
 	*now = (struct policy_parts){0};
 }
 
-/* Phases have ended in the interval, which did that share of its work before. */
-static void take_phases(struct policy *policy, struct policy_thread *thread, double share)
+/* Phases have ended in the interval, which did that share of its gain before. */
+static void take_phases(
+	struct policy *policy, struct policy_thread *thread, double gain_ns, double share)
 {
-	double count = (double)thread->arrivals, gain = (double)thread->gain_ns;
-	double need_ns = (thread->done_ns + gain * share) / count;
+	double count = (double)thread->arrivals;
+	double need_ns = (thread->done_ns + gain_ns * share) / count;
 
 	double off_ns = thread->phases > 0 ? fabs(need_ns - thread->need_ns) : 0;
 	thread->phases = fmin(thread->phases + count, SMOOTHING);
@@ -157,7 +161,7 @@ void policy_take_told(
 	struct policy *policy, struct policy_thread *thread, const struct policy_sight *sight)
 {
 	bool news = sight->news & POLICY_PHASES, before = thread->tells;
-	double share = 0;
+	double share = 0, gain_ns = (double)thread->gain_ns;
 
 	thread->arrivals = thread->useful_ns = 0;
 	thread->passed = 0;
@@ -173,16 +177,17 @@ void policy_take_told(
 	thread->total_useful = sight->useful_ns;
 	thread->waits = sight->waits;
 	if (thread->useful_ns < thread->run_ns)
-		thread->gain_ns = (uint64_t)((double)thread->gain_ns * (double)thread->useful_ns /
-					     (double)thread->run_ns);
+		gain_ns *= (double)thread->useful_ns / (double)thread->run_ns;
+	if (!policy->needs.brief)
+		thread->gain_ns = (uint64_t)gain_ns;
 	if (thread->arrivals > 0) {
 		share = thread->useful_ns > sight->done_ns
 				? 1 - (double)sight->done_ns / (double)thread->useful_ns
 				: 0;
-		take_phases(policy, thread, share);
+		take_phases(policy, thread, gain_ns, share);
 	}
 	take_parts(thread, 1 - share);
-	thread->done_ns += (double)thread->gain_ns * (1 - share);
+	thread->done_ns += gain_ns * (1 - share);
 	double position = (double)thread->total_arrivals +
 			  (thread->need_ns > 0 ? fmin(thread->done_ns / thread->need_ns, 1) : 0);
 	thread->passed = before ? fmax(position - thread->position, 0) : 0;
@@ -235,6 +240,8 @@ void policy_sum_up_told(struct policy *policy)
 	policy->needs.most_ns = most;
 	policy->needs.differ = policy->needs.regular && policy->needs.mean_ns >= TELLING_NS &&
 			       most - least > fmax(DIFFER * most, DIFFER_OFF * off / count);
+	policy->needs.brief = policy->needs.told && !policy->needs.differ &&
+			      policy->chooser.spins && policy->needs.mean_ns < BRIEF_NS;
 }
 
 double policy_told_gain(const struct policy *policy)

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Has the calling thread been on its CPU all the time? The kernel tells without a system call, by the
+ * area for restartable sequences that the C library registers for each thread (2.35 and later).
+ */
+#ifndef LIBPHASES_PREEMPT_H
+#define LIBPHASES_PREEMPT_H
+
+#include <stdbool.h>
+
+/* Begin to watch the calling thread. */
+void preempt_watch(void);
+
+/* Whether the calling thread has not been preempted, nor interrupted by a signal, since
+ * preempt_watch(). False where that isn't known. From Linux 6.19 on, being switched away inside a system
+ * call is not seen. */
+bool preempt_never(void);
+
+#endif
