@@ -8,10 +8,12 @@
  * divided in proportion to the ticks.
  *
  * The clock of a thread's CPU time is a system call. It also has the kernel look whether the thread's slice is
- * over, and so, at an arrival, can have it preempted when the others are about to go on: threads that
- * spin then do so for a slice more (phases of 3 ms, three threads on two CPUs: 1.6 times as long). So at an
- * arrival it is read only if the thread was preempted since it was last read; else CPU time is elapsed
- * time.
+ * over, and so, at an arrival, can have it preempted when the others are about to go on: those that spin
+ * then do so for a slice more (phases of 3 ms, three threads on two CPUs: 1.6 times as long). So at
+ * arrivals it is read only by threads that were preempted since the last turn, as else CPU time is elapsed
+ * time, and that sleep in waits. Of those that spin what was useful is guessed then, and put right at the
+ * departure: no more than the CPU time since the turn before, and no less than the part of that which can't
+ * have been spent in the wait.
  */
 #include "libprogress/phases/wait.h"
 
@@ -35,6 +37,7 @@
 
 #define RESYNC_TICKS (250 * FULL_TICKS) /* the clock of CPU time is read that often */
 
+#define TELLING_NS 50000 /* waits that last as long show whether threads spin in them */
 #define PENDING 4 /* sites whose waits are not yet in the table */
 
 static uint64_t clock_ns(clockid_t clock)
@@ -63,11 +66,14 @@ struct thread {
 	uint64_t turn_ticks; /* at the last turn */
 	uint64_t full_ticks; /* when times were last brought up to date */
 	uint64_t cpu_ticks; /* when the clock of CPU time was last read */
-	uint64_t worked_ticks, waited_ticks; /* since then */
+	uint64_t worked_ticks, waited_ticks; /* since times were brought up to date */
+	uint64_t need_ns; /* useful time between turns, smoothed */
+	uint64_t guess_ns, guess_most_ns; /* of useful time, at the arrival; 0: it is known */
 	const void *frame; /* of the wait */
 	uint32_t tid;
 	uint32_t site; /* of the wait */
 	enum wait_kind kind;
+	bool spins; /* in waits */
 	struct {
 		uint32_t site;
 		uint32_t waits;
@@ -100,7 +106,34 @@ static void set(_Atomic uint64_t *field, uint64_t value)
 	atomic_store_explicit(field, value, memory_order_relaxed);
 }
 
-/* Begins to count CPU time from now on. */
+/* What has passed since times were last brought up to date. */
+struct span {
+	uint64_t worked_ns, waited_ns;
+};
+
+static struct span take_span(void)
+{
+	struct phases_row *row = me.row;
+	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
+	uint64_t elapsed_ns = now_ns - get(&row->since_ns);
+	uint64_t ticks = me.worked_ticks + me.waited_ticks;
+	uint64_t waited_ns = share(elapsed_ns, me.waited_ticks, ticks);
+
+	set(&row->waited_ns, get(&row->waited_ns) + waited_ns);
+	set(&row->since_ns, now_ns);
+	for (int i = 0; i < PENDING; i++) {
+		if (me.pending[i].waits || me.pending[i].ticks)
+			site_add(me.pending[i].site, me.pending[i].waits,
+				share(elapsed_ns, me.pending[i].ticks, ticks));
+		me.pending[i].waits = 0;
+		me.pending[i].ticks = 0;
+	}
+	me.worked_ticks = me.waited_ticks = 0;
+	me.full_ticks = me.turn_ticks;
+	return (struct span){elapsed_ns - waited_ns, waited_ns};
+}
+
+/* Begins to watch for preemptions. */
 static uint64_t read_cpu_ns(void)
 {
 	me.cpu_ticks = me.turn_ticks;
@@ -108,47 +141,90 @@ static uint64_t read_cpu_ns(void)
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Brings the times up to date; `clock`: by the clock of CPU time. */
-static void measure(bool clock)
+static uint64_t lesser(uint64_t a, uint64_t b)
 {
-	struct phases_row *row = me.row;
-	uint64_t now_ns = clock_ns(CLOCK_MONOTONIC);
-	uint64_t span = me.worked_ticks + me.waited_ticks;
-	uint64_t elapsed_ns = now_ns - get(&row->since_ns);
-	uint64_t before_ns = get(&row->turn_cpu_ns);
-	uint64_t cpu_ns = clock ? read_cpu_ns() : before_ns + elapsed_ns;
-	/* Interrupts, and what a hypervisor steals, may have been taken for CPU time. */
-	uint64_t used_ns = cpu_ns > before_ns ? cpu_ns - before_ns : 0;
-	uint64_t waited_ns = share(elapsed_ns, me.waited_ticks, span);
-	uint64_t worked_ns = elapsed_ns - waited_ns;
+	return a < b ? a : b;
+}
 
-	/* Of waiting and working, one took CPU time for certain. */
-	set(&row->useful_ns, get(&row->useful_ns) + (used_ns < worked_ns ? used_ns : worked_ns));
-	set(&row->waited_ns, get(&row->waited_ns) + waited_ns);
-	set(&row->turn_cpu_ns, cpu_ns);
-	set(&row->since_ns, now_ns);
-	for (int i = 0; i < PENDING; i++) {
-		if (me.pending[i].waits || me.pending[i].ticks)
-			site_add(me.pending[i].site, me.pending[i].waits,
-				share(elapsed_ns, me.pending[i].ticks, span));
-		me.pending[i].waits = 0;
-		me.pending[i].ticks = 0;
-	}
-	me.worked_ticks = me.waited_ticks = 0;
-	me.full_ticks = me.turn_ticks;
+static uint64_t above(uint64_t a, uint64_t b)
+{
+	return a > b ? a - b : 0;
+}
+
+static void learn_need(uint64_t useful_ns)
+{
+	me.need_ns += ((int64_t)useful_ns - (int64_t)me.need_ns) / (me.need_ns > 0 ? 4 : 1);
 }
 
 static void measure_arrival(void)
 {
-	if (me.turn_ticks - me.full_ticks > FULL_TICKS)
-		measure(!preempt_never());
+	if (me.turn_ticks - me.full_ticks <= FULL_TICKS)
+		return;
+
+	struct phases_row *row = me.row;
+	bool always_ran = preempt_never();
+	struct span span = take_span();
+	uint64_t before_ns = get(&row->turn_cpu_ns), cpu_ns;
+
+	if (always_ran) {
+		cpu_ns = before_ns + span.worked_ns + span.waited_ns;
+	} else if (me.spins && span.waited_ns < span.worked_ns / 16 && me.need_ns > 0) {
+		me.guess_ns = lesser(me.need_ns, span.worked_ns);
+		me.guess_most_ns = span.worked_ns;
+		cpu_ns = before_ns + me.guess_ns;
+		preempt_watch();
+	} else {
+		cpu_ns = read_cpu_ns();
+	}
+	/* Of waiting and working, one took CPU time for certain. */
+	uint64_t useful_ns = lesser(above(cpu_ns, before_ns), span.worked_ns);
+	if (me.guess_ns == 0)
+		learn_need(useful_ns);
+	set(&row->useful_ns, get(&row->useful_ns) + useful_ns);
+	set(&row->turn_cpu_ns, cpu_ns);
+}
+
+/* Puts the guess of the arrival right: of CPU time since before the arrival. Returns what was useful. */
+static uint64_t correct_guess(uint64_t used_ns, uint64_t waited_ns, bool always_ran)
+{
+	uint64_t most_ns = lesser(me.guess_most_ns, used_ns);
+	uint64_t least_ns = lesser(above(used_ns, waited_ns), most_ns);
+	uint64_t useful_ns = me.guess_ns;
+
+	if (useful_ns < least_ns || (always_ran && used_ns >= waited_ns))
+		useful_ns = least_ns;
+	else if (useful_ns > most_ns)
+		useful_ns = most_ns;
+	set(&me.row->useful_ns, get(&me.row->useful_ns) + useful_ns - me.guess_ns);
+	learn_need(useful_ns);
+	me.guess_ns = 0;
+	return useful_ns;
 }
 
 static void measure_departure(void)
 {
-	if (me.turn_ticks - me.full_ticks > FULL_TICKS ||
-		me.turn_ticks - me.cpu_ticks > RESYNC_TICKS)
-		measure(true);
+	if (me.turn_ticks - me.full_ticks <= FULL_TICKS && me.guess_ns == 0 &&
+		me.turn_ticks - me.cpu_ticks <= RESYNC_TICKS)
+		return;
+
+	struct phases_row *row = me.row;
+	bool always_ran = preempt_never();
+	struct span span = take_span();
+	uint64_t before_ns = get(&row->turn_cpu_ns) - me.guess_ns, cpu_ns = read_cpu_ns();
+	/* Interrupts, and what a hypervisor steals, may have been taken for CPU time. */
+	uint64_t used_ns = above(cpu_ns, before_ns), useful_ns;
+
+	if (me.guess_ns > 0) {
+		useful_ns = correct_guess(used_ns, span.waited_ns, always_ran);
+	} else {
+		useful_ns = lesser(used_ns, span.worked_ns);
+		set(&row->useful_ns, get(&row->useful_ns) + useful_ns);
+	}
+	set(&row->turn_cpu_ns, cpu_ns);
+	if (span.waited_ns >= TELLING_NS) {
+		uint64_t spun_ns = used_ns - useful_ns;
+		me.spins = me.spins ? spun_ns > span.waited_ns / 64 : spun_ns > span.waited_ns / 8;
+	}
 }
 
 /* Ticks since the last turn. */
@@ -174,7 +250,7 @@ static bool take_row(void)
 		set(&me.row->since_ns, clock_ns(CLOCK_MONOTONIC));
 		set(&me.row->turn_cpu_ns, cpu_ns);
 		set(&me.row->useful_ns, cpu_ns);
-		me.worked_ticks = me.waited_ticks = 0;
+		me.worked_ticks = me.waited_ticks = me.guess_ns = 0;
 		memset(me.pending, 0, sizeof me.pending);
 	}
 	errno = saved;

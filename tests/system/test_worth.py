@@ -41,7 +41,8 @@ def test_within_two_percent(measured, program, options, threads, imbalance):
     assert phases["threads"] == len(rows) == threads
     # The first barrier is before the first phase, and juggle may have come a moment later.
     assert PHASES * 0.9 <= phases["phases"] <= PHASES + 2
-    assert phases["load_balance"] == close((threads + more) / threads / (1 + more))
+    # CPUs may be slowed down by what the machine does beside.
+    assert phases["load_balance"] == close((threads + more) / threads / (1 + more), 0.05)
     assert phases["phase_s"] == close(ubench["elapsed_s"] / PHASES, 0.05)
     assert phases["parallel_efficiency"] == pytest.approx(phases["load_balance"] * phases["communication_efficiency"])
     # Rows may lack the last phase, if juggle did not look after it.
@@ -52,7 +53,9 @@ def test_within_two_percent(measured, program, options, threads, imbalance):
     assert 0 <= phases["lost_s"] <= sum(row["waited_s"] for row in rows) + 1e-6
     assert phases["lost_share"] <= 1 - phases["useful_share"] + 1e-6
     if options == ["-b", "block"]:  # then no CPU time is spent in waits
-        assert useful_s == close(sum(row["progress_s"] for row in rows), 0.05)
+        used_s = [row["progress_s"] for row in rows]
+        assert useful_s == close(sum(used_s), 0.05)
+        assert phases["load_balance"] == close(sum(used_s) / threads / max(used_s))
     assert "  efficiency   %.3f of %d threads: load balance %.3f" % (
         phases["parallel_efficiency"], threads, phases["load_balance"]) in printed
     assert "  advice       " + phases["advice"] + "\n" in printed
