@@ -165,7 +165,7 @@ static uint64_t auto_period_ns(struct policy *policy)
 	double period_ns = UNKNOWN_NS * fmax(1, (double)policy_computing(policy) / policy->m);
 
 	*pace = POLICY_PACE_UNKNOWN;
-	if (policy->needs.told && !policy->needs.brief) {
+	if (policy->needs.told && !(policy->needs.brief && chooser->spins)) {
 		*pace = POLICY_PACE_TOLD;
 		period_ns = phases_period_ns(policy, policy->needs.mean_ns);
 	} else if (phase_ns > 0) {

@@ -32,9 +32,10 @@
 /* Trials may cost the job this much time, and this share of the time that has passed ... */
 #define TRIALS_NS 5e6
 #define TRIALS_SHARE 0.005
-/* ... where the first trial is taken to cost this part of what perfect turns would gain, or all of that if
- * threads spin: then Linux takes no turns at all. */
+/* ... where the first trial is taken to cost this part of what perfect turns would gain; a larger one if
+ * threads spin, as Linux takes no turns then. */
 #define SLOWER_FIRST 0.3
+#define SLOWER_FIRST_SPINS 0.5
 /* Where perfect turns would gain no more than this, and threads sleep, the job begins aside. */
 #define TURNS_LEAST 0.15
 /* With no more threads than CPUs: CPUs on which turns gain that much are unequal, and stay so while they
@@ -198,8 +199,9 @@ static bool can_pay(const struct policy_chooser *chooser, uint64_t window_ns,
 {
 	bool tried = chooser->arm[0].weight > 0 && chooser->arm[1].weight > 0;
 	double turns = turns_gain(chooser, window->threads, window->cpus);
-	double first = chooser->spins ? turns : SLOWER_FIRST * turns;
-	double slower = tried ? fabs(gain_of(chooser)) : first;
+	double slower = (chooser->spins ? SLOWER_FIRST_SPINS : SLOWER_FIRST) * turns;
+	if (tried)
+		slower = fabs(gain_of(chooser));
 
 	return chooser->trials_ns + slower * (double)window_ns <=
 	       TRIALS_NS + TRIALS_SHARE * (double)chooser->elapsed_ns;

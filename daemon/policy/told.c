@@ -13,8 +13,9 @@
 #define REGULAR 0.3 /* needs that vary by more from phase to phase foretell nothing */
 #define DIFFER 0.05 /* needs that differ by less count as equal ... */
 #define DIFFER_OFF 2 /* ... or by less than so many times what they vary from phase to phase ... */
-/* Threads that spin in phases of no more gain most by turns that go by CPU time, and by ticks, as if nothing was
- * told: one that waits is then soon preempted. Measured. */
+/* Threads that spin or yield, and whose need is less than that for each other thread on a CPU, gain most as if
+ * nothing was told, by turns that go by CPU time, and by ticks: one that waits is then soon preempted.
+ * Measured. */
 #define BRIEF_NS 3e6
 #define TELLING_NS 4e5 /* ... as do all of phases so short, which don't show CPUs' speeds either */
 /* CPUs' speeds, as phases show them: steps towards what one phase says, and a phase has to be spent on known
@@ -240,8 +241,10 @@ void policy_sum_up_told(struct policy *policy)
 	policy->needs.most_ns = most;
 	policy->needs.differ = policy->needs.regular && policy->needs.mean_ns >= TELLING_NS &&
 			       most - least > fmax(DIFFER * most, DIFFER_OFF * off / count);
+	double sharers = ceil(count / (double)policy->m);
 	policy->needs.brief = policy->needs.told && !policy->needs.differ &&
-			      policy->chooser.spins && policy->needs.mean_ns < BRIEF_NS;
+			      (policy->chooser.spins || policy->chooser.yields) &&
+			      policy->needs.mean_ns < BRIEF_NS * (sharers - 1);
 }
 
 double policy_told_gain(const struct policy *policy)
