@@ -57,6 +57,20 @@ static int32_t cpu_of(const struct machine *machine, size_t row)
 	return machine->policy.thread[row].cpu;
 }
 
+/* Nothing remains to a thread that waits, though it has done nothing since it arrived. */
+static void test_waits(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	make(&machine, 2);
+	put(&machine, 0, 20, 15, false);
+	put(&machine, 0, 20, 0, true);
+	put(&machine, 1, 20, 15, false);
+	assert_int_equal(end_together(&machine), 0);
+	machine_deinit(&machine);
+}
+
 static void test_turns(void **state)
 {
 	struct machine machine;
@@ -304,6 +318,7 @@ static void test_properties(void **state)
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_even),
 		cmocka_unit_test(test_heavy),

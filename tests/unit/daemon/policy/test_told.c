@@ -126,6 +126,63 @@ static void test_waiting_is_no_progress(void **state)
 	machine_deinit(&machine);
 }
 
+/* Three threads on two CPUs need that much, and spin for as long. */
+static void spin_three(struct machine *machine, uint64_t need_ns)
+{
+	const struct policy_params params = always();
+
+	machine_init(machine, &params, 2);
+	for (int i = 0; i < 3; i++)
+		add(machine, POLICY_RULE_COMPUTE);
+	step(machine, 0);
+	for (int k = 0; k < 10; k++) {
+		machine->policy.chooser.spins = true;
+		for (size_t i = 0; i < 3; i++) {
+			runs(machine, i, 2 * need_ns, 0);
+			tells(machine, i, need_ns, 1, 0, true);
+		}
+		step(machine, 2 * need_ns);
+	}
+	assert_near(thread_of(machine, 0)->need_ns, (double)need_ns);
+}
+
+/* In brief phases of threads that spin, turns go by CPU time. */
+static void test_brief(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	spin_three(&machine, 2 * MS);
+	assert_true(machine.policy.needs.brief);
+	assert_int_equal(thread_of(&machine, 0)->gain_ns, 4 * MS);
+	machine_deinit(&machine);
+	spin_three(&machine, 4 * MS);
+	assert_false(machine.policy.needs.brief);
+	assert_int_equal(thread_of(&machine, 0)->gain_ns, 4 * MS);
+	machine_deinit(&machine);
+}
+
+/* Threads do not differ by less than what each varies from phase to phase. */
+static void test_differ(void **state)
+{
+	(void)state;
+
+	for (uint64_t off_ms = 0; off_ms <= 1; off_ms++) {
+		struct machine machine;
+		begin_two(&machine);
+		for (uint64_t k = 0; k < 40; k++) {
+			uint64_t need_ns = (8 + (k % 2 ? 0 : 2 * off_ms)) * MS;
+			both_run(&machine);
+			tells(&machine, 0, need_ns, 1, 0, true);
+			tells(&machine, 1, need_ns + MS, 1, 0, true);
+			step(&machine, 10 * MS);
+		}
+		assert_true(machine.policy.needs.regular);
+		assert_int_equal(machine.policy.needs.differ, off_ms == 0);
+		machine_deinit(&machine);
+	}
+}
+
 /* Its next barrier may be one that nobody tells of. */
 static void test_overdue(void **state)
 {
@@ -292,6 +349,8 @@ int main(void)
 		cmocka_unit_test(test_needs),
 		cmocka_unit_test(test_end_within),
 		cmocka_unit_test(test_waiting_is_no_progress),
+		cmocka_unit_test(test_brief),
+		cmocka_unit_test(test_differ),
 		cmocka_unit_test(test_overdue),
 		cmocka_unit_test(test_irregular),
 		cmocka_unit_test(test_begins_anew),
