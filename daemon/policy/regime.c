@@ -19,7 +19,7 @@
 #define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread */
 /* In shorter phases a turn takes as long as the phase; pinned threads only wake up less well. */
 #define SHORT_NS 2e6
-#define SHORT_TOLD_NS 3e6 /* likewise, where phases are told */
+#define SHORT_TOLD_NS 2.5e6 /* likewise, where phases are told */
 #define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
 #define WEIGHT_MAX 16.0
 /* After that many windows of both regimes trials get rarer, however close they are. */

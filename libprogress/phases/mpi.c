@@ -15,7 +15,7 @@
 #include "libprogress/phases/site.h"
 #include "libprogress/phases/wait.h"
 
-#define FUNCTION(words, symbol_, name, number_)                                                    \
+#define FUNCTION(words, symbol_, name, number_, kind)                                              \
 	EXPORT words##_FUNCTION(symbol_);                                                          \
 	words##_FUNCTION(symbol_)                                                                  \
 	{                                                                                          \
@@ -32,25 +32,26 @@
                                                                                                    \
 		if (!next.found)                                                                   \
 			return 0;                                                                  \
-		bool counts = wait_arrive(WAIT_CALL, site, __builtin_frame_address(0));            \
+		bool counts = wait_arrive(kind, site, __builtin_frame_address(0));                 \
 		long result = next.call(words##_PASSED);                                           \
 		if (counts)                                                                        \
-			wait_depart(WAIT_CALL);                                                    \
+			wait_depart(kind);                                                         \
 		return result;                                                                     \
 	}
 
 /* In C and in Fortran, whose modules have names of their own. Fortran has one more argument, the
  * error. */
-#define MPI_ANY(words, name, fortran, number)                                                      \
-	FUNCTION(words, MPI_##name, name, number)                                                  \
-	FUNCTION(LONG, mpi_##fortran##_, name, (number) + 1)                                       \
-	FUNCTION(LONG, mpi_##fortran##_f08_, name, (number) + 2)                                   \
-	FUNCTION(LONG, mpi_##fortran##_f08ts_, name, (number) + 3)
-#define MPI(name, fortran, number) MPI_ANY(SHORT, name, fortran, 5 * (number))
+#define MPI_ANY(words, name, fortran, number, kind)                                                \
+	FUNCTION(words, MPI_##name, name, number, kind)                                            \
+	FUNCTION(LONG, mpi_##fortran##_, name, (number) + 1, kind)                                 \
+	FUNCTION(LONG, mpi_##fortran##_f08_, name, (number) + 2, kind)                             \
+	FUNCTION(LONG, mpi_##fortran##_f08ts_, name, (number) + 3, kind)
+#define MPI(name, fortran, number) MPI_ANY(SHORT, name, fortran, 5 * (number), WAIT_CALL)
 /* Those that have more arguments, or take counts beyond int by another name. */
-#define MPI_LARGE(name, fortran, number)                                                           \
-	MPI_ANY(LONG, name, fortran, 5 * (number))                                                 \
-	FUNCTION(LONG, MPI_##name##_c, name, 5 * (number) + 4)
+#define MPI_LARGE_ANY(name, fortran, number, kind)                                                 \
+	MPI_ANY(LONG, name, fortran, 5 * (number), kind)                                           \
+	FUNCTION(LONG, MPI_##name##_c, name, 5 * (number) + 4, kind)
+#define MPI_LARGE(name, fortran, number) MPI_LARGE_ANY(name, fortran, number, WAIT_CALL)
 
 MPI(Barrier, barrier, 0)
 MPI_LARGE(Bcast, bcast, 1)
@@ -88,3 +89,4 @@ MPI(Waitsome, waitsome, 32)
 MPI(Win_fence, win_fence, 33)
 MPI(Win_wait, win_wait, 34)
 MPI(Win_complete, win_complete, 35)
+MPI_LARGE_ANY(Send, send, 36, WAIT_SEND)

@@ -263,15 +263,34 @@ static bool stale(const void *frame)
 	return frame && me.frame && (const char *)me.frame < (const char *)frame;
 }
 
+/* Juggle takes rows away from threads that it finds gone. */
+static bool has_row(void)
+{
+	return me.row && atomic_load_explicit(&me.row->tid, memory_order_relaxed) == me.tid;
+}
+
+/* One that is no arrival. */
+static void begin_wait(struct site *site)
+{
+	if (!has_row())
+		return;
+	me.site = site_index(site);
+	me.worked_ticks += turn();
+	measure_arrival();
+}
+
 bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame)
 {
 	if (me.kind != WAIT_NONE && !stale(frame))
 		return false;
 	me.kind = kind;
 	me.frame = frame;
+	if (kind == WAIT_SEND) {
+		begin_wait(site);
+		return true;
+	}
 	me.arrivals++;
-	/* Juggle takes rows away from threads that it finds gone. */
-	if (!me.row || atomic_load_explicit(&me.row->tid, memory_order_relaxed) != me.tid) {
+	if (!has_row()) {
 		me.row = NULL;
 		if (!take_row())
 			return true;
@@ -323,9 +342,7 @@ void wait_fork(struct site *site)
 		return;
 	me.kind = WAIT_FORK;
 	me.frame = NULL;
-	me.site = site_index(site);
-	me.worked_ticks += turn();
-	measure_arrival();
+	begin_wait(site);
 }
 
 void wait_begin_region(void)

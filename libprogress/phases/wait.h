@@ -18,6 +18,7 @@ enum wait_kind {
 	WAIT_OMPT, /* a callback of the runtime */
 	WAIT_REGION, /* the beginning of the next parallel region, or the end of the call of this one */
 	WAIT_OWN, /* the program */
+	WAIT_SEND, /* as WAIT_CALL. It may be over at once, and so is no arrival */
 	WAIT_FORK, /* not an arrival, see below */
 };
 
