@@ -146,6 +146,42 @@ def test_mpi_in_fortran(table, tmp_path, which, module):
     assert table.site_names() == {"MPI_%s in program" % name for name in ("Allreduce", "Sendrecv", "Barrier")}
 
 
+SENDER = r"""
+#include <mpi.h>
+#include <unistd.h>
+
+static char buffer[1 << 24];
+
+int main(int argc, char **argv)
+{
+	int rank;
+
+	MPI_Init(&argc, &argv);
+	MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+	for (int i = 0; i < 5; i++) {
+		MPI_Barrier(MPI_COMM_WORLD);
+		if (rank) {
+			usleep(100000);
+			MPI_Recv(buffer, sizeof buffer, MPI_CHAR, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+		} else {
+			MPI_Send(buffer, sizeof buffer, MPI_CHAR, 1, 5, MPI_COMM_WORLD);
+		}
+	}
+	MPI_Finalize();
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("which", ["openmpi", "mpich"])
+def test_send_that_waits(table, tmp_path, which):
+    """That is no arrival."""
+    run(table, compile_mpi(which, tmp_path, "program.c", SENDER, ["mpicc"]), env=mpi.environment(which))
+    sender, = (row for row in ranks(table) if row.arrivals == 5)
+    assert sender.waited_ns > 4 * 80e6
+    assert "MPI_Send in program" in table.site_names()
+
+
 PMPI_TOOL = r"""
 #include <stdio.h>
 int PMPI_Barrier(void *comm);
