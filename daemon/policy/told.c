@@ -78,6 +78,7 @@ struct difference {
 	} on[2 * POLICY_PARTS];
 	size_t cpus;
 	double sum_ns; /* without signs */
+	bool more, less; /* on one CPU, on another one */
 };
 
 static void take_difference(struct difference *difference, int32_t cpu, double ns)
@@ -85,6 +86,8 @@ static void take_difference(struct difference *difference, int32_t cpu, double n
 	difference->on[difference->cpus].cpu = cpu;
 	difference->on[difference->cpus++].ns = ns;
 	difference->sum_ns += fabs(ns);
+	difference->more |= ns > 0;
+	difference->less |= ns < 0;
 }
 
 static struct difference subtract(const struct policy_parts *now, const struct policy_parts *before)
@@ -110,7 +113,7 @@ static void learn(
 	struct difference difference = subtract(now, before);
 	double off = 0, squares = 0, total = whole(now) + whole(before);
 
-	if (difference.sum_ns < LEARN_DIFFERENCE * total)
+	if (difference.sum_ns < LEARN_DIFFERENCE * total || !difference.more || !difference.less)
 		return;
 	for (size_t k = 0; k < difference.cpus; k++) {
 		off += difference.on[k].ns * cpus[difference.on[k].cpu].learnt;
@@ -174,8 +177,11 @@ void policy_take_told(
 		thread->useful_ns = sight->useful_ns - thread->total_useful;
 	if (before && sight->arrivals > thread->total_arrivals)
 		thread->arrivals = sight->arrivals - thread->total_arrivals;
+	/* What is useful may be put right later, and then count again only from where it had been. */
+	if (!before || sight->useful_ns > thread->total_useful ||
+		sight->arrivals < thread->total_arrivals)
+		thread->total_useful = sight->useful_ns;
 	thread->total_arrivals = sight->arrivals;
-	thread->total_useful = sight->useful_ns;
 	thread->waits = sight->waits;
 	if (thread->useful_ns < thread->run_ns)
 		gain_ns *= (double)thread->useful_ns / (double)thread->run_ns;

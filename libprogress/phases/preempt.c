@@ -17,6 +17,9 @@
 
 #ifdef RSEQ_SIG
 
+#include <stdio.h>
+#include <sys/utsname.h>
+
 #pragma weak __rseq_offset
 #pragma weak __rseq_size
 
@@ -40,8 +43,20 @@ static _Atomic uint64_t *about_to_run(void)
 	return registered ? (void *)(area + offsetof(struct rseq, rseq_cs)) : NULL;
 }
 
+/* From Linux 6.19 on, the pointer is kept when a thread loses its CPU inside a system call. */
+static bool is_cleared_always(void)
+{
+	struct utsname name;
+	unsigned major, minor;
+
+	return uname(&name) == 0 && sscanf(name.release, "%u.%u", &major, &minor) == 2 &&
+	       (major < 6 || (major == 6 && minor < 19));
+}
+
 __attribute__((constructor)) static void init(void)
 {
+	if (!is_cleared_always())
+		return;
 	never_run.start_ip = (uintptr_t)&nowhere.signature;
 	never_run.post_commit_offset = 1;
 	never_run.abort_ip = (uintptr_t)nowhere.abort;

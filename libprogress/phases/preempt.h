@@ -11,9 +11,8 @@
 /* Begin to watch the calling thread. */
 void preempt_watch(void);
 
-/* Whether the calling thread has not been preempted, nor interrupted by a signal, since
- * preempt_watch(). False where that isn't known. From Linux 6.19 on, being switched away inside a system
- * call is not seen. */
+/* Whether the calling thread has neither lost its CPU nor been interrupted by a signal since
+ * preempt_watch(). False where that isn't known, as from Linux 6.19 on. */
 bool preempt_never(void);
 
 #endif

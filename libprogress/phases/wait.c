@@ -38,6 +38,9 @@
 #define RESYNC_TICKS (250 * FULL_TICKS) /* the clock of CPU time is read that often */
 
 #define TELLING_NS 50000 /* waits that last as long show whether threads spin in them */
+/* Guesses are made for work up to that many times the usual, and only so many in a row. */
+#define GUESS_MOST 4
+#define GUESSES_MOST 8
 #define PENDING 4 /* sites whose waits are not yet in the table */
 
 static uint64_t clock_ns(clockid_t clock)
@@ -69,6 +72,7 @@ struct thread {
 	uint64_t worked_ticks, waited_ticks; /* since times were brought up to date */
 	uint64_t need_ns; /* useful time between turns, smoothed */
 	uint64_t guess_ns, guess_most_ns; /* of useful time, at the arrival; 0: it is known */
+	uint32_t guesses; /* in a row that nothing confirmed */
 	const void *frame; /* of the wait */
 	uint32_t tid;
 	uint32_t site; /* of the wait */
@@ -156,29 +160,48 @@ static void learn_need(uint64_t useful_ns)
 	me.need_ns += ((int64_t)useful_ns - (int64_t)me.need_ns) / (me.need_ns > 0 ? 4 : 1);
 }
 
+static bool can_guess(const struct span *span)
+{
+	return me.spins && me.need_ns > 0 && me.guess_ns == 0 && me.guesses < GUESSES_MOST &&
+	       span->waited_ns < span->worked_ns / 16 && span->worked_ns < GUESS_MOST * me.need_ns;
+}
+
+/* The departure was missed, as when an exception left the wait: the guess is part of what is measured now. */
+static void drop_guess(struct span *span)
+{
+	set(&me.row->useful_ns, get(&me.row->useful_ns) - me.guess_ns);
+	set(&me.row->turn_cpu_ns, get(&me.row->turn_cpu_ns) - me.guess_ns);
+	span->worked_ns += me.guess_most_ns;
+	me.guess_ns = 0;
+}
+
 static void measure_arrival(void)
 {
 	if (me.turn_ticks - me.full_ticks <= FULL_TICKS)
 		return;
 
 	struct phases_row *row = me.row;
-	bool always_ran = preempt_never();
+	bool always_ran = preempt_never() && me.guess_ns == 0;
 	struct span span = take_span();
-	uint64_t before_ns = get(&row->turn_cpu_ns), cpu_ns;
+	bool guess = !always_ran && can_guess(&span);
 
+	if (me.guess_ns > 0)
+		drop_guess(&span);
+	uint64_t before_ns = get(&row->turn_cpu_ns), cpu_ns;
 	if (always_ran) {
 		cpu_ns = before_ns + span.worked_ns + span.waited_ns;
-	} else if (me.spins && span.waited_ns < span.worked_ns / 16 && me.need_ns > 0) {
+	} else if (guess) {
 		me.guess_ns = lesser(me.need_ns, span.worked_ns);
 		me.guess_most_ns = span.worked_ns;
 		cpu_ns = before_ns + me.guess_ns;
 		preempt_watch();
 	} else {
 		cpu_ns = read_cpu_ns();
+		me.guesses = 0;
 	}
 	/* Of waiting and working, one took CPU time for certain. */
 	uint64_t useful_ns = lesser(above(cpu_ns, before_ns), span.worked_ns);
-	if (me.guess_ns == 0)
+	if (!guess)
 		learn_need(useful_ns);
 	set(&row->useful_ns, get(&row->useful_ns) + useful_ns);
 	set(&row->turn_cpu_ns, cpu_ns);
@@ -191,12 +214,14 @@ static uint64_t correct_guess(uint64_t used_ns, uint64_t waited_ns, bool always_
 	uint64_t least_ns = lesser(above(used_ns, waited_ns), most_ns);
 	uint64_t useful_ns = me.guess_ns;
 
-	if (useful_ns < least_ns || (always_ran && used_ns >= waited_ns))
-		useful_ns = least_ns;
-	else if (useful_ns > most_ns)
-		useful_ns = most_ns;
+	me.guesses++;
+	if (useful_ns < least_ns || useful_ns > most_ns || (always_ran && used_ns >= waited_ns)) {
+		bool high = useful_ns > most_ns;
+		useful_ns = high ? most_ns : least_ns;
+		learn_need(useful_ns);
+		me.guesses = 0;
+	}
 	set(&me.row->useful_ns, get(&me.row->useful_ns) + useful_ns - me.guess_ns);
-	learn_need(useful_ns);
 	me.guess_ns = 0;
 	return useful_ns;
 }
@@ -217,8 +242,9 @@ static void measure_departure(void)
 	if (me.guess_ns > 0) {
 		useful_ns = correct_guess(used_ns, span.waited_ns, always_ran);
 	} else {
+		uint64_t too_much_ns = lesser(above(before_ns, cpu_ns), get(&row->useful_ns));
 		useful_ns = lesser(used_ns, span.worked_ns);
-		set(&row->useful_ns, get(&row->useful_ns) + useful_ns);
+		set(&row->useful_ns, get(&row->useful_ns) + useful_ns - too_much_ns);
 	}
 	set(&row->turn_cpu_ns, cpu_ns);
 	if (span.waited_ns >= TELLING_NS) {
@@ -266,15 +292,19 @@ static bool stale(const void *frame)
 /* Juggle takes rows away from threads that it finds gone. */
 static bool has_row(void)
 {
-	return me.row && atomic_load_explicit(&me.row->tid, memory_order_relaxed) == me.tid;
+	if (me.row && atomic_load_explicit(&me.row->tid, memory_order_relaxed) != me.tid) {
+		me.row = NULL;
+		me.guess_ns = 0;
+	}
+	return me.row;
 }
 
 /* One that is no arrival. */
 static void begin_wait(struct site *site)
 {
+	me.site = site_index(site);
 	if (!has_row())
 		return;
-	me.site = site_index(site);
 	me.worked_ticks += turn();
 	measure_arrival();
 }
@@ -290,11 +320,8 @@ bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame)
 		return true;
 	}
 	me.arrivals++;
-	if (!has_row()) {
-		me.row = NULL;
-		if (!take_row())
-			return true;
-	}
+	if (!has_row() && !take_row())
+		return true;
 
 	struct phases_row *row = me.row;
 	me.worked_ticks += turn();
@@ -323,7 +350,7 @@ void wait_depart(enum wait_kind kind)
 	if (me.kind != kind)
 		return;
 	me.kind = WAIT_NONE;
-	if (!me.row) {
+	if (!has_row()) {
 		/* When it arrived first, another thread was making the table. */
 		me.retry = me.arrivals == 1 ? 0 : me.retry;
 		if (me.arrivals != 1 || !take_row())
@@ -349,7 +376,7 @@ void wait_begin_region(void)
 {
 	if (me.kind == WAIT_FORK) {
 		me.kind = WAIT_NONE;
-		if (me.row) {
+		if (has_row()) {
 			waited(0);
 			measure_departure();
 		}

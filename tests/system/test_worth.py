@@ -36,13 +36,17 @@ def close(value, share=0.02):
     ("ubench-omp", ["-b", "spin"])])
 @pytest.mark.parametrize("threads, imbalance", [(2, 0), (4, 50), (3, 100)])
 def test_within_two_percent(measured, program, options, threads, imbalance):
-    phases, rows, ubench, printed = measured(program, "-t", threads, "--imbalance", imbalance, "-e", "20ms", *options)
     more = imbalance / 100
+    balance = close((threads + more) / threads / (1 + more))
+    for _ in range(4):  # CPUs may be slowed down by what the machine does beside
+        phases, rows, ubench, printed = measured(program, "-t", threads, "--imbalance", imbalance, "-e", "20ms",
+                                                 *options)
+        if phases["load_balance"] == balance:
+            break
+    assert phases["load_balance"] == balance
     assert phases["threads"] == len(rows) == threads
     # The first barrier is before the first phase, and juggle may have come a moment later.
     assert PHASES * 0.9 <= phases["phases"] <= PHASES + 2
-    # CPUs may be slowed down by what the machine does beside.
-    assert phases["load_balance"] == close((threads + more) / threads / (1 + more), 0.05)
     assert phases["phase_s"] == close(ubench["elapsed_s"] / PHASES, 0.05)
     assert phases["parallel_efficiency"] == pytest.approx(phases["load_balance"] * phases["communication_efficiency"])
     # Rows may lack the last phase, if juggle did not look after it.
