@@ -241,15 +241,9 @@ void told_find(const struct told *told, struct told_thread *thread, size_t n)
 
 /* What is in a row. */
 struct content {
-	uint64_t arrivals, turns, since_ns, waited_ns, turn_cpu_ns, useful_ns;
-	uint32_t flags;
+	uint64_t arrivals, since_ns, waited_ns, turn_cpu_ns, useful_ns, before_ns;
+	uint32_t turns, flags;
 };
-
-/* A turn that has begun and not ended: the number of arrivals comes first, that of turns last. */
-static bool is_arriving(const struct content *c)
-{
-	return c->turns / 2 + c->turns % 2 < c->arrivals;
-}
 
 /* Its thread may write meanwhile. One that never pauses for as long as this takes is at work in such
  * short phases that a mixture of two of them is as good; or it has lost its CPU in the midst. */
@@ -264,9 +258,11 @@ static struct content read_row(const struct phases_row *row)
 		c.waited_ns = get(&row->waited_ns);
 		c.turn_cpu_ns = get(&row->turn_cpu_ns);
 		c.useful_ns = get(&row->useful_ns);
+		c.before_ns = get(&row->before_ns);
 		c.flags = atomic_load_explicit(&row->flags, memory_order_relaxed);
 		atomic_thread_fence(memory_order_acquire);
-		if (get(&row->turns) == c.turns && !is_arriving(&c))
+		if (c.turns % 2 == 0 &&
+			atomic_load_explicit(&row->turns, memory_order_relaxed) == c.turns)
 			break;
 	}
 	return c;
@@ -275,16 +271,18 @@ static struct content read_row(const struct phases_row *row)
 static struct told_sight sight_of(const struct content *c, uint64_t run_ns, uint64_t now_ns)
 {
 	struct told_sight sight = {.arrivals = least(c->arrivals, ARRIVALS_MOST),
-		.waits = c->turns % 2 == 1 || is_arriving(c),
+		.waits = c->turns % 4 == 1 || c->turns % 4 == 2, /* it arrives, or waits */
 		.trusted = (c->flags & PHASES_TASKS) == 0};
-	uint64_t waited_ns = c->waited_ns;
+	uint64_t waited_ns = c->waited_ns, useful_ns = c->useful_ns;
 
-	/* Times are a little older than the last turn, but less than 1 ms. */
+	/* Times are a little older than the last turn, but less than 1 ms. A thread may have lost its CPU while it
+	 * arrives or departs: then they are still those of the work, or the wait, before. */
 	if (sight.waits)
 		waited_ns = sum(waited_ns, above(now_ns, c->since_ns));
-	else
-		sight.done_ns = above(run_ns, c->turn_cpu_ns);
-	sight.useful_ns = least(sum(c->useful_ns, sight.done_ns), sum(run_ns, TICK_NS));
+	if (c->turns % 4 < 2)
+		useful_ns = sum(useful_ns, above(run_ns, c->turn_cpu_ns));
+	sight.useful_ns = least(useful_ns, sum(run_ns, TICK_NS));
+	sight.done_ns = above(sight.useful_ns, c->before_ns);
 	sight.waited_ns = least(waited_ns, now_ns);
 	return sight;
 }

@@ -67,9 +67,9 @@ uint32_t told_changes(const struct told *told);
 void told_find(const struct told *told, struct told_thread *thread, size_t n);
 
 struct told_sight {
-	uint64_t arrivals; /* how often it has begun to wait */
+	uint64_t arrivals; /* phases that it has ended */
 	uint64_t useful_ns; /* CPU time outside waits */
-	uint64_t done_ns; /* the part of it since the last wait */
+	uint64_t done_ns; /* the part of it in the phase under way */
 	uint64_t waited_ns; /* elapsed in waits, including one that has not ended */
 	bool waits; /* now */
 	bool trusted; /* false: it may have worked while it waited */

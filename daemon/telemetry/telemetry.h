@@ -74,8 +74,8 @@ struct telemetry_thread {
 	_Atomic int64_t balance_ns;
 	uint64_t met_ns; /* CLOCK_MONOTONIC */
 	/* Where runtimes tell phases: CLOCK_MONOTONIC when that began, and from then to told_until_ns
-	 * how often the thread waited for others, elapsed time in these waits, and CPU time outside
-	 * them. */
+	 * phases that the thread has ended, elapsed time in waits for others, and CPU time outside
+	 * these. */
 	uint64_t told_ns;
 	_Atomic uint64_t arrivals, waited_ns, useful_ns;
 	_Atomic uint64_t told_until_ns;

@@ -34,7 +34,7 @@ struct trace_thread {
 	uint64_t left_ns; /* of run_ns, before its last move */
 	uint64_t sleeps, updates; /* totals */
 	uint64_t arrivals, useful_ns; /* totals, where news has POLICY_PHASES */
-	uint64_t done_ns; /* the part of useful_ns since the last arrival */
+	uint64_t done_ns; /* the part of useful_ns in the phase under way */
 	bool waits;
 	uint8_t news; /* enum policy_news: what was sampled; POLICY_STATE: it was seen to sleep */
 	uint8_t rule, role; /* enum policy_rule, enum policy_role */

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define PHASES_MAGIC UINT64_C(0x00736573616870) /* "phases", little endian */
-#define PHASES_VERSION 1
+#define PHASES_VERSION 2
 #define PHASES_ROWS 16384
 #define PHASES_SITES 1024
 #define PHASES_ENVIRONMENT "JUGGLE_PHASES" /* a path, as /proc/4711/fd/5 */
@@ -41,23 +41,29 @@ enum { /* struct phases_row, flags */
 	PHASES_TASKS = 1,
 };
 
-/* A thread. It works, arrives somewhere and waits, departs and works again. */
+/* A thread. It works, arrives somewhere and waits, departs and works again. What it works between two
+ * arrivals is a phase. Waits after little work, and those that may be over at once, end none. */
 struct phases_row {
 	/* 0: the row is free. Taken by compare-and-swap from 0 to the thread's tid; set to 0 by the
 	 * thread at its end, or by juggle when the thread is gone. */
 	alignas(64) _Atomic uint32_t tid;
 	_Atomic uint32_t pid; /* written last, set to 0 first: while it is 0, the row is not used */
-	_Atomic uint64_t arrivals;
-	_Atomic uint64_t turns; /* arrivals and departures: odd while it waits */
+	_Atomic uint64_t arrivals; /* phases that it has ended */
+	/* How often it has begun and ended to wait, and to write here what has changed by that: modulo 4, it
+	 * works, arrives, waits, departs. */
+	_Atomic uint32_t turns;
+	_Atomic uint16_t site; /* where it waits, or last did: an index */
+	_Atomic uint16_t flags;
 	/* Times are brought up to date at a turn, unless they were less than some 100 us before: clocks
 	 * cost too much beside phases of microseconds. What has passed since then is not lost, but added
 	 * the next time. */
 	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC then */
 	_Atomic uint64_t waited_ns; /* elapsed in waits */
 	_Atomic uint64_t turn_cpu_ns; /* CPU time of the thread then */
-	_Atomic uint64_t useful_ns; /* the part of it outside waits */
-	_Atomic uint32_t site; /* where it waits, or last did: an index */
-	_Atomic uint32_t flags;
+	/* The part of it outside waits. At an arrival perhaps a guess, which the departure puts right: it may
+	 * go down. */
+	_Atomic uint64_t useful_ns;
+	_Atomic uint64_t before_ns; /* useful_ns when the phase began */
 };
 
 /* A place in the program where threads wait. Sites of equal names in several processes are one; when
@@ -97,7 +103,8 @@ struct phases_table {
 
 static_assert(sizeof(struct phases_row) == 64, "layout");
 static_assert(offsetof(struct phases_row, turns) == 16, "layout");
-static_assert(offsetof(struct phases_row, site) == 56, "layout");
+static_assert(offsetof(struct phases_row, since_ns) == 24, "layout");
+static_assert(PHASES_SITES <= UINT16_MAX, "an index has 16 bits");
 static_assert(sizeof(struct phases_site) == 128, "layout");
 static_assert(offsetof(struct phases_site, name) == 32, "layout");
 static_assert(offsetof(struct phases_header, rows_used) == 64, "layout");

@@ -205,6 +205,7 @@ struct phases_row *table_take_row(uint32_t tid)
 	atomic_store_explicit(&row->waited_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&row->turn_cpu_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&row->useful_ns, 0, memory_order_relaxed);
+	atomic_store_explicit(&row->before_ns, 0, memory_order_relaxed);
 	atomic_store_explicit(&row->site, 0, memory_order_relaxed);
 	atomic_store_explicit(
 		&row->flags, atomic_load(&guest.tasks) ? PHASES_TASKS : 0, memory_order_relaxed);

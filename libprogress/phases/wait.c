@@ -7,13 +7,15 @@
  * date at a turn only if that was last done more than FULL_TICKS before. What has passed since then is
  * divided in proportion to the ticks.
  *
- * The clock of a thread's CPU time is a system call. It also has the kernel look whether the thread's slice is
- * over, and so, at an arrival, can have it preempted when the others are about to go on: those that spin
- * then do so for a slice more (phases of 3 ms, three threads on two CPUs: 1.6 times as long). So at
- * arrivals it is read only by threads that were preempted since the last turn, as else CPU time is elapsed
- * time, and that sleep in waits. Of those that spin what was useful is guessed then, and put right at the
- * departure: no more than the CPU time since the turn before, and no less than the part of that which can't
- * have been spent in the wait.
+ * The clock of a thread's CPU time is a system call. It also has the kernel check whether the thread's slice
+ * is over. At an arrival the thread may then be preempted just before the others could go on, and those
+ * that spin do so for a slice more (phases of 3 ms, three threads on two CPUs: 1.6 times as long). So
+ * arrivals avoid it:
+ * - A thread that was not preempted since the last turn has had all of the time that has passed.
+ * - If it was, and spins in waits, its useful time is guessed from earlier phases. The departure puts that right:
+ *   it is no more than the CPU time since the turn before, and no less than the part of that which can't have
+ *   been spent in the wait. After several guesses that stay within these bounds, the clock is read.
+ * - If it was, and sleeps in waits, the clock is read.
  */
 #include "libprogress/phases/wait.h"
 
@@ -21,9 +23,9 @@
 #include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
-#include <time.h>
 #include <unistd.h>
 
+#include "libprogress/phases/clocks.h"
 #include "libprogress/phases/phases.h"
 #include "libprogress/phases/preempt.h"
 #include "libprogress/phases/site.h"
@@ -41,24 +43,11 @@
 /* Guesses are made for work up to that many times the usual, and only so many in a row. */
 #define GUESS_MOST 4
 #define GUESSES_MOST 8
+/* An arrival ends a phase after one part in so many of the work that phases usually take, or after any work if that
+ * is less than USUAL_NS: programs often wait several times in a row, for several others. */
+#define PHASE_PARTS 8
+#define USUAL_NS 1000000
 #define PENDING 4 /* sites whose waits are not yet in the table */
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec;
-}
-
-/* Of no known length, and not to be trusted when the thread changes its CPU. */
-static uint64_t ticks_now(void)
-{
-#if defined(__x86_64__)
-	return __builtin_ia32_rdtsc();
-#else
-	return clock_ns(CLOCK_MONOTONIC);
-#endif
-}
 
 /* What a thread knows of itself. Small, as it has to fit into what the C library keeps free for
  * libraries that are loaded late. */
@@ -71,6 +60,7 @@ struct thread {
 	uint64_t cpu_ticks; /* when the clock of CPU time was last read */
 	uint64_t worked_ticks, waited_ticks; /* since times were brought up to date */
 	uint64_t need_ns; /* useful time between turns, smoothed */
+	uint64_t usual_ns; /* that of a phase, smoothed */
 	uint64_t guess_ns, guess_most_ns; /* of useful time, at the arrival; 0: it is known */
 	uint32_t guesses; /* in a row that nothing confirmed */
 	const void *frame; /* of the wait */
@@ -78,6 +68,7 @@ struct thread {
 	uint32_t site; /* of the wait */
 	enum wait_kind kind;
 	bool spins; /* in waits */
+	bool ended; /* by the last arrival: a phase */
 	struct {
 		uint32_t site;
 		uint32_t waits;
@@ -108,6 +99,11 @@ static uint64_t get(const _Atomic uint64_t *field)
 static void set(_Atomic uint64_t *field, uint64_t value)
 {
 	atomic_store_explicit(field, value, memory_order_relaxed);
+}
+
+static uint32_t turns_of(const struct phases_row *row)
+{
+	return atomic_load_explicit(&row->turns, memory_order_relaxed);
 }
 
 /* What has passed since times were last brought up to date. */
@@ -166,10 +162,18 @@ static bool can_guess(const struct span *span)
 	       span->waited_ns < span->worked_ns / 16 && span->worked_ns < GUESS_MOST * me.need_ns;
 }
 
+/* Changes what was useful until the arrival. */
+static void put_right(uint64_t useful_ns)
+{
+	if (me.ended)
+		set(&me.row->before_ns, useful_ns);
+	set(&me.row->useful_ns, useful_ns);
+}
+
 /* The departure was missed, as when an exception left the wait: the guess is part of what is measured now. */
 static void drop_guess(struct span *span)
 {
-	set(&me.row->useful_ns, get(&me.row->useful_ns) - me.guess_ns);
+	put_right(get(&me.row->useful_ns) - me.guess_ns);
 	set(&me.row->turn_cpu_ns, get(&me.row->turn_cpu_ns) - me.guess_ns);
 	span->worked_ns += me.guess_most_ns;
 	me.guess_ns = 0;
@@ -221,7 +225,7 @@ static uint64_t correct_guess(uint64_t used_ns, uint64_t waited_ns, bool always_
 		learn_need(useful_ns);
 		me.guesses = 0;
 	}
-	set(&me.row->useful_ns, get(&me.row->useful_ns) + useful_ns - me.guess_ns);
+	put_right(get(&me.row->useful_ns) + useful_ns - me.guess_ns);
 	me.guess_ns = 0;
 	return useful_ns;
 }
@@ -244,7 +248,7 @@ static void measure_departure(void)
 	} else {
 		uint64_t too_much_ns = lesser(above(before_ns, cpu_ns), get(&row->useful_ns));
 		useful_ns = lesser(used_ns, span.worked_ns);
-		set(&row->useful_ns, get(&row->useful_ns) + useful_ns - too_much_ns);
+		put_right(get(&row->useful_ns) + useful_ns - too_much_ns);
 	}
 	set(&row->turn_cpu_ns, cpu_ns);
 	if (span.waited_ns >= TELLING_NS) {
@@ -276,6 +280,8 @@ static bool take_row(void)
 		set(&me.row->since_ns, clock_ns(CLOCK_MONOTONIC));
 		set(&me.row->turn_cpu_ns, cpu_ns);
 		set(&me.row->useful_ns, cpu_ns);
+		set(&me.row->before_ns, cpu_ns);
+		set(&me.row->arrivals, me.arrivals);
 		me.worked_ticks = me.waited_ticks = me.guess_ns = 0;
 		memset(me.pending, 0, sizeof me.pending);
 	}
@@ -299,14 +305,53 @@ static bool has_row(void)
 	return me.row;
 }
 
-/* One that is no arrival. */
-static void begin_wait(struct site *site)
+/* Readers see that the row changes; see phases.h. */
+static void begin_change(uint32_t turns)
 {
-	me.site = site_index(site);
-	if (!has_row())
-		return;
+	atomic_store_explicit(&me.row->turns, turns, memory_order_relaxed);
+	atomic_thread_fence(memory_order_release);
+}
+
+static void end_change(uint32_t turns)
+{
+	atomic_store_explicit(&me.row->turns, turns + 1, memory_order_release);
+}
+
+/* Both, each counted by its length: short phases hardly make a long one shorter. */
+static uint64_t smooth(uint64_t usual_ns, uint64_t done_ns)
+{
+	done_ns = lesser(done_ns, 2 * usual_ns + USUAL_NS);
+	return done_ns > usual_ns
+		       ? usual_ns + share(done_ns - usual_ns, done_ns, done_ns + usual_ns)
+		       : usual_ns - share(usual_ns - done_ns, done_ns, done_ns + usual_ns);
+}
+
+static bool ends_phase(void)
+{
+	uint64_t useful_ns = get(&me.row->useful_ns),
+		 done_ns = above(useful_ns, get(&me.row->before_ns));
+
+	if (me.usual_ns >= USUAL_NS && done_ns < me.usual_ns / PHASE_PARTS)
+		return false;
+	if (done_ns > 0) {
+		me.usual_ns = smooth(me.usual_ns, done_ns);
+		set(&me.row->before_ns, useful_ns);
+	}
+	return true;
+}
+
+static void begin_wait(struct site *site, bool may_end_phase)
+{
 	me.worked_ticks += turn();
+	me.site = site_index(site);
+	uint32_t turns = ((turns_of(me.row) + 3) & ~3U) + 1;
+	begin_change(turns);
+	atomic_store_explicit(&me.row->site, (uint16_t)me.site, memory_order_relaxed);
 	measure_arrival();
+	me.ended = may_end_phase && ends_phase();
+	if (me.ended)
+		set(&me.row->arrivals, ++me.arrivals);
+	end_change(turns);
 }
 
 bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame)
@@ -315,26 +360,19 @@ bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame)
 		return false;
 	me.kind = kind;
 	me.frame = frame;
-	if (kind == WAIT_SEND) {
-		begin_wait(site);
+	bool taken = has_row();
+	if (!taken && kind == WAIT_SEND)
 		return true;
+	if (!taken) {
+		me.arrivals++;
+		if (!take_row())
+			return true;
 	}
-	me.arrivals++;
-	if (!has_row() && !take_row())
-		return true;
-
-	struct phases_row *row = me.row;
-	me.worked_ticks += turn();
-	me.site = site_index(site);
-	atomic_store_explicit(&row->site, me.site, memory_order_relaxed);
-	set(&row->arrivals, me.arrivals);
-	measure_arrival();
-	atomic_store_explicit(&row->turns, 2 * me.arrivals - 1, memory_order_release);
+	begin_wait(site, taken && kind != WAIT_SEND);
 	return true;
 }
 
-/* Adds the time since the last turn to that in waiting. */
-static void waited(unsigned waits)
+static void end_wait(unsigned waits)
 {
 	uint64_t passed = turn();
 
@@ -343,6 +381,10 @@ static void waited(unsigned waits)
 	me.pending[me.site % PENDING].site = me.site;
 	me.pending[me.site % PENDING].waits += waits;
 	me.pending[me.site % PENDING].ticks += passed;
+	uint32_t turns = turns_of(me.row) | 3;
+	begin_change(turns);
+	measure_departure();
+	end_change(turns);
 }
 
 void wait_depart(enum wait_kind kind)
@@ -355,31 +397,25 @@ void wait_depart(enum wait_kind kind)
 		me.retry = me.arrivals == 1 ? 0 : me.retry;
 		if (me.arrivals != 1 || !take_row())
 			return;
-		set(&me.row->arrivals, me.arrivals);
 	}
-
-	waited(1);
-	measure_departure();
-	atomic_store_explicit(&me.row->turns, 2 * me.arrivals, memory_order_release);
+	end_wait(1);
 }
 
 void wait_fork(struct site *site)
 {
-	if (me.kind != WAIT_NONE || !me.row)
+	if (me.kind != WAIT_NONE || !has_row())
 		return;
 	me.kind = WAIT_FORK;
 	me.frame = NULL;
-	begin_wait(site);
+	begin_wait(site, false);
 }
 
 void wait_begin_region(void)
 {
 	if (me.kind == WAIT_FORK) {
 		me.kind = WAIT_NONE;
-		if (has_row()) {
-			waited(0);
-			measure_departure();
-		}
+		if (has_row())
+			end_wait(0);
 	} else {
 		wait_depart(WAIT_REGION);
 	}

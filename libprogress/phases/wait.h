@@ -18,8 +18,8 @@ enum wait_kind {
 	WAIT_OMPT, /* a callback of the runtime */
 	WAIT_REGION, /* the beginning of the next parallel region, or the end of the call of this one */
 	WAIT_OWN, /* the program */
-	WAIT_SEND, /* as WAIT_CALL. It may be over at once, and so is no arrival */
-	WAIT_FORK, /* not an arrival, see below */
+	WAIT_SEND, /* as WAIT_CALL. It may be over at once, and so ends no phase */
+	WAIT_FORK, /* ends none either, see below */
 };
 
 /* Returns whether it counts, i.e. whether the thread does not wait already. `frame` is an address in
@@ -30,7 +30,7 @@ bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame);
 void wait_depart(enum wait_kind kind);
 
 /* The calling thread begins a parallel region, for which it may have to wait for the others. That is time in
- * waiting, but no arrival. */
+ * waiting, but ends no phase. */
 void wait_fork(struct site *site);
 
 /* The region has begun for the calling thread, which ends a wait for it. */

@@ -35,7 +35,7 @@ static void fill(struct phases_table *table)
 		row->tid = PID + i;
 		row->pid = PID;
 		row->arrivals = 10;
-		row->turns = 19 + i % 2;
+		row->turns = 40 + i % 4;
 		row->since_ns = NOW_NS - 1000 * i;
 		row->waited_ns = 1000000 * i;
 		row->turn_cpu_ns = RUN_NS - 1000;
@@ -63,7 +63,8 @@ static void damage(struct phases_table *table, struct input *input)
 	static const struct field row[] = {FIELD(phases_row, tid), FIELD(phases_row, pid),
 		FIELD(phases_row, arrivals), FIELD(phases_row, turns), FIELD(phases_row, since_ns),
 		FIELD(phases_row, waited_ns), FIELD(phases_row, turn_cpu_ns),
-		FIELD(phases_row, useful_ns), FIELD(phases_row, site), FIELD(phases_row, flags)};
+		FIELD(phases_row, useful_ns), FIELD(phases_row, before_ns), FIELD(phases_row, site),
+		FIELD(phases_row, flags)};
 	static const struct field site[] = {FIELD(phases_site, address), FIELD(phases_site, pid),
 		FIELD(phases_site, named), FIELD(phases_site, waits), FIELD(phases_site, waited_ns),
 		FIELD(phases_site, name)};

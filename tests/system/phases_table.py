@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import helpers
 
-MAGIC, VERSION = 0x736573616870, 1
+MAGIC, VERSION = 0x736573616870, 2
 ROWS, SITES = 16384, 1024
 HEADER_BYTES, ROW_BYTES, SITE_BYTES = 128, 64, 128
 BYTES = HEADER_BYTES + ROWS * ROW_BYTES + SITES * SITE_BYTES
@@ -26,13 +26,18 @@ class Row:
     tid: int
     pid: int
     arrivals: int
-    turns: int
+    turns: int  # modulo 4: it works, arrives, waits, departs
+    site: int
+    flags: int
     since_ns: int
     waited_ns: int
     turn_cpu_ns: int
     useful_ns: int
-    site: int
-    flags: int
+    before_ns: int
+
+    @property
+    def waits(self):
+        return self.turns // 4
 
 
 @dataclass
@@ -97,7 +102,7 @@ class Table:
         return self._live()[2]
 
     def row(self, i):
-        return Row(*struct.unpack_from("=IIQQQQQQII", self.memory, HEADER_BYTES + i * ROW_BYTES))
+        return Row(*struct.unpack_from("=IIQIHHQQQQQ", self.memory, HEADER_BYTES + i * ROW_BYTES))
 
     def rows(self):
         """All that were ever used, those of the most useful time first."""

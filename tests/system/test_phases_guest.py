@@ -481,7 +481,7 @@ int main(int argc, char **argv)
 """, "-ldl")
     done = run(table, [program, *modules])
     assert done.stdout.split() == ["a", "b"] * 3
-    assert table.rows()[0].arrivals == 6 and len(table.sites()) == 1  # of one name
+    assert table.rows()[0].waits == 6 and len(table.sites()) == 1  # of one name
 
 
 @pytest.mark.parametrize("runtime", ["the program's", "its own"])
@@ -587,4 +587,4 @@ int main(void)
 """, library)
     run(table, [program])
     row, = table.rows()
-    assert (row.arrivals, row.turns) == (20, 40)
+    assert (row.arrivals, row.waits) == (20, 20)

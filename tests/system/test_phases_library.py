@@ -42,6 +42,43 @@ def test_exports():
     assert [line.split("[")[1] for line in needed.splitlines() if "NEEDED" in line] == ["libc.so.6]"]
 
 
+SHORTER = r"""
+#include <time.h>
+#include "libprogress/phases/waits.h"
+static void work(double ms)
+{
+	struct timespec now;
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	double end = now.tv_sec * 1e3 + now.tv_nsec / 1e6 + ms;
+	do
+		clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	while (now.tv_sec * 1e3 + now.tv_nsec / 1e6 < end);
+	phases_arrive();
+	phases_depart();
+}
+int main(void)
+{
+	for (int i = 0; i < 10; i++) {
+		work(30);
+		for (int k = 0; k < 3; k++)
+			work(0.3);
+	}
+	for (int i = 0; i < 300; i++)
+		work(1);
+	return 0;
+}
+"""
+
+
+def test_waits_after_little_work(table, tmp_path):
+    """They end no phase, until there are only such."""
+    program = helpers.compile_c(tmp_path, SHORTER, "-I%s" % helpers.REPO)
+    run(table, [program])
+    row, = table.rows()
+    assert row.waits == 340
+    assert 280 < row.arrivals < 325
+
+
 def test_barriers_of_pthreads(table, pthreads):
     """Each arrival; who computes less waits longer."""
     done = run(table, [pthreads, 3, 50, 6, 2], status=7)
@@ -49,7 +86,7 @@ def test_barriers_of_pthreads(table, pthreads):
     assert table.sources == phases_table.PTHREAD
     busy, *others = table.rows()
     assert [row.arrivals for row in (busy, *others)] == [50] * 3
-    assert [row.turns for row in (busy, *others)] == [100] * 3
+    assert [row.waits for row in (busy, *others)] == [50] * 3
     assert 0.3 <= seconds(busy.useful_ns) < 0.36
     for row in others:
         assert 0.1 <= seconds(row.useful_ns) < 0.13
@@ -93,7 +130,7 @@ int main(void)
     for _ in range(20):
         with Table() as table:
             run(table, [program])
-            assert [(row.arrivals, row.turns) for row in table.rows()] == [(1, 2)] * 8
+            assert [(row.arrivals, row.waits) for row in table.rows()] == [(1, 1)] * 8
 
 
 def test_rows_are_given_back(table, pthreads):
@@ -107,7 +144,7 @@ def test_rows_are_given_back(table, pthreads):
 def test_a_thread_that_waits_is_seen(table, pthreads, background):
     """From outside, while it does."""
     process = background([pthreads, 2, 3, 400, 1], env=table.environment, stdout=subprocess.DEVNULL)
-    rows = helpers.wait_for(lambda: [row for row in table.rows() if row.pid and row.turns % 2], "one waits", process)
+    rows = helpers.wait_for(lambda: [row for row in table.rows() if row.pid and row.turns % 4 == 2], "one waits", process)
     assert len(rows) == 1
     assert rows[0].tid in helpers.threads(process.pid) and rows[0].pid == process.pid
     assert rows[0].tid != process.pid

@@ -129,7 +129,8 @@ def test_mpi(table, tmp_path, which):
     assert done.stdout == "done\n"
     assert table.sources == phases_table.MPI
     busy, other = ranks(table)
-    assert busy.arrivals == other.arrivals == 20 * MPI_CALLS
+    assert busy.waits == other.waits == 20 * MPI_CALLS
+    assert 20 <= busy.arrivals < 40 and 20 <= other.arrivals < 100  # they work once for all calls
     assert busy.pid != other.pid
     assert other.waited_ns > busy.waited_ns
     names = {"Allreduce", "Alltoallv", "Alltoallw", "Sendrecv", "Allgatherv", "Scatterv", "Waitall", "Barrier"}
@@ -175,7 +176,7 @@ int main(int argc, char **argv)
 
 @pytest.mark.parametrize("which", ["openmpi", "mpich"])
 def test_send_that_waits(table, tmp_path, which):
-    """That is no arrival."""
+    """That ends no phase."""
     run(table, compile_mpi(which, tmp_path, "program.c", SENDER, ["mpicc"]), env=mpi.environment(which))
     sender, = (row for row in ranks(table) if row.arrivals == 5)
     assert sender.waited_ns > 4 * 80e6
@@ -204,4 +205,4 @@ def test_another_tool_of_mpi(table, tmp_path):
     command[-1:] = ["env", "LD_PRELOAD=%s:%s" % (phases_table.library(), tool), command[-1]]
     done = run(table, command, env={**mpi.environment("openmpi"), "LD_PRELOAD": ""})
     assert sorted(done.stdout.splitlines()) == ["20 barriers", "20 barriers", "done"]
-    assert [row.arrivals for row in ranks(table)] == [20 * MPI_CALLS] * 2
+    assert [row.waits for row in ranks(table)] == [20 * MPI_CALLS] * 2

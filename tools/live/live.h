@@ -142,7 +142,7 @@ struct live_thread {
 	uint64_t updates; /* of subdomains, as a worker */
 	bool told; /* its runtime tells of phases, and what follows is known: */
 	uint64_t told_ns, told_until_ns; /* since when, and when it was last looked at */
-	uint64_t arrivals; /* how often it waited for others */
+	uint64_t arrivals; /* phases that it has ended */
 	uint64_t useful_ns, waited_ns; /* CPU time outside these waits; elapsed in them */
 	/* Computed by live_compare(): */
 	struct efficiency_thread change; /* of these; all 0: nothing is known */

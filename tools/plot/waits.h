@@ -13,7 +13,7 @@ struct plot_wait {
 	uint32_t domain;
 	uint64_t from_ns, to_ns; /* from < to */
 	double share; /* 0 to 1 */
-	uint64_t arrivals; /* how often it waited */
+	uint64_t arrivals; /* phases that it has ended */
 };
 
 /* Those of all threads in the window, in the order of the trace's points. free() *out. Returns 0 or

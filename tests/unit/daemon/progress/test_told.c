@@ -139,18 +139,19 @@ static void test_works(void **state)
 	struct phases_row *row = take(job->table, 0, 10, 11);
 
 	row->arrivals = 3;
-	row->turns = 6;
+	row->turns = 4 * 5;
 	row->since_ns = NOW - 5 * MS;
 	row->waited_ns = 30 * MS;
 	row->turn_cpu_ns = 120 * MS;
 	row->useful_ns = 100 * MS;
+	row->before_ns = 98 * MS; /* it has waited since without ending a phase */
 	struct told_sight sight = look(job, 0, 124 * MS, NOW);
 	assert_true(sight.arrivals == 3 && !sight.waits && sight.trusted);
-	assert_true(sight.done_ns == 4 * MS && sight.useful_ns == 104 * MS);
+	assert_true(sight.done_ns == 6 * MS && sight.useful_ns == 104 * MS);
 	assert_true(sight.waited_ns == 30 * MS);
 	/* The kernel has not counted as far as the thread itself. */
 	sight = look(job, 0, 119 * MS, NOW);
-	assert_true(sight.done_ns == 0 && sight.useful_ns == 100 * MS);
+	assert_true(sight.done_ns == 2 * MS && sight.useful_ns == 100 * MS);
 }
 
 static void test_waits(void **state)
@@ -159,11 +160,11 @@ static void test_waits(void **state)
 	struct phases_row *row = take(job->table, 0, 10, 11);
 
 	row->arrivals = 3;
-	row->turns = 5;
+	row->turns = 4 * 5 + 2;
 	row->since_ns = NOW - 5 * MS;
 	row->waited_ns = 30 * MS;
 	row->turn_cpu_ns = 120 * MS;
-	row->useful_ns = 100 * MS;
+	row->useful_ns = row->before_ns = 100 * MS;
 	row->flags = PHASES_TASKS;
 	struct told_sight sight = look(job, 0, 124 * MS, NOW); /* it spins */
 	assert_true(sight.arrivals == 3 && sight.waits && !sight.trusted);
@@ -173,18 +174,21 @@ static void test_waits(void **state)
 	assert_true(sight.waited_ns == 30 * MS);
 }
 
-/* Its times are of before or after, but it has done all that it had to do. */
-static void test_arriving(void **state)
+/* Its thread has lost its CPU while it wrote: the times are those of before. */
+static void test_between(void **state)
 {
 	struct job *job = *state;
 	struct phases_row *row = take(job->table, 0, 10, 11);
 
 	row->arrivals = 4;
-	row->turns = 6;
 	row->turn_cpu_ns = 120 * MS;
-	row->useful_ns = 100 * MS;
+	row->useful_ns = row->before_ns = 100 * MS;
+	row->turns = 4 * 5 + 1; /* it arrives, after 4 ms of work */
 	struct told_sight sight = look(job, 0, 124 * MS, NOW);
-	assert_true(sight.waits && sight.done_ns == 0 && sight.useful_ns == 100 * MS);
+	assert_true(sight.waits && sight.done_ns == 4 * MS && sight.useful_ns == 104 * MS);
+	row->turns = 4 * 5 + 3; /* it departs, after 4 ms of spinning */
+	sight = look(job, 0, 124 * MS, NOW);
+	assert_true(!sight.waits && sight.done_ns == 0 && sight.useful_ns == 100 * MS);
 }
 
 static void test_nothing_told(void **state)
@@ -219,7 +223,7 @@ static void test_hostile_row(void **state)
 	row->pid = 10;
 	row->tid = 11;
 	for (int i = 0; i < 8; i++) {
-		row->turns = i & 1 ? UINT64_MAX : 2;
+		row->turns = i & 1 ? UINT32_MAX - 1 : 0;
 		row->turn_cpu_ns = i & 2 ? UINT64_MAX : 0;
 		row->since_ns = i & 4 ? UINT64_MAX : 0;
 		struct told_sight sight = look(job, 0, 124 * MS, NOW);
@@ -402,7 +406,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_changes, begin, end),
 		cmocka_unit_test_setup_teardown(test_works, begin, end),
 		cmocka_unit_test_setup_teardown(test_waits, begin, end),
-		cmocka_unit_test_setup_teardown(test_arriving, begin, end),
+		cmocka_unit_test_setup_teardown(test_between, begin, end),
 		cmocka_unit_test_setup_teardown(test_nothing_told, begin, end),
 		cmocka_unit_test_setup_teardown(test_hostile_row, begin, end),
 		cmocka_unit_test_setup_teardown(test_free_row, begin, end),

@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: MIT */
+/* What a thread notes of itself when it arrives and departs, by clocks that the test sets. */
+#undef NDEBUG
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/random.h"
+
+#define MS UINT64_C(1000000)
+
+static struct {
+	uint64_t now_ns, cpu_ns; /* a tick is a nanosecond */
+	unsigned cpu_reads;
+	bool preempted; /* since preempt_watch() */
+} world;
+
+/* Instead of those of the machine. */
+#define LIBPHASES_CLOCKS_H
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	if (clock == CLOCK_MONOTONIC)
+		return world.now_ns;
+	world.cpu_reads++;
+	return world.cpu_ns;
+}
+
+static uint64_t ticks_now(void)
+{
+	return world.now_ns;
+}
+
+#include "libprogress/phases/wait.c"
+
+static struct phases_row row;
+
+void preempt_watch(void)
+{
+	world.preempted = false;
+}
+
+bool preempt_never(void)
+{
+	return !world.preempted;
+}
+
+struct phases_row *table_take_row(uint32_t tid)
+{
+	row = (struct phases_row){.tid = tid};
+	return &row;
+}
+
+uint32_t site_index(struct site *site)
+{
+	(void)site;
+	return 1;
+}
+
+void site_add(uint32_t index, uint32_t waits, uint64_t waited_ns)
+{
+	(void)index;
+	(void)waits;
+	(void)waited_ns;
+}
+
+/* Time passes, of which the thread has its CPU for a part. */
+static void pass(uint64_t elapsed_ns, uint64_t cpu_ns)
+{
+	world.now_ns += elapsed_ns;
+	world.cpu_ns += cpu_ns;
+	world.preempted |= cpu_ns < elapsed_ns;
+}
+
+static void arrive(void)
+{
+	assert_true(wait_arrive(WAIT_CALL, NULL, NULL));
+	assert_int_equal(row.turns % 4, 2);
+}
+
+static void depart(void)
+{
+	wait_depart(WAIT_CALL);
+	assert_int_equal(row.turns % 4, 0);
+	assert_int_equal(row.turn_cpu_ns, world.cpu_ns);
+	assert_true(row.before_ns <= row.useful_ns && row.useful_ns <= row.turn_cpu_ns);
+}
+
+/* A phase of that much work in that time, then so long a wait in which the thread spins. Returns what was taken for
+ * useful, in ms. */
+static double phase(uint64_t work_ms, uint64_t elapsed_ms, uint64_t wait_ms)
+{
+	uint64_t before_ns = row.useful_ns;
+
+	pass(elapsed_ms * MS, work_ms * MS);
+	arrive();
+	pass(wait_ms * MS, wait_ms * MS);
+	depart();
+	return (double)(row.useful_ns - before_ns) / 1e6;
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	wait_forget_all();
+	memset(&world, 0, sizeof world);
+	pass(MS, MS);
+	arrive();
+	pass(MS, MS);
+	depart();
+	return 0;
+}
+
+/* It has worked for 10 ms in each of its phases, and spun. */
+static int begin_spinning(void **state)
+{
+	begin(state);
+	for (int i = 0; i < 20; i++)
+		assert_true(phase(10, 10, 5) == 10);
+	assert_true(me.spins && me.need_ns == 10 * MS);
+	return 0;
+}
+
+static void test_always_ran(void **state)
+{
+	(void)state;
+	unsigned reads = world.cpu_reads;
+	uint64_t arrivals = row.arrivals, waited_ns = row.waited_ns;
+
+	for (unsigned i = 0; i < 10; i++) {
+		assert_true(phase(10, 10, 5) == 10);
+		assert_int_equal(row.arrivals, arrivals + i + 1);
+	}
+	assert_int_equal(world.cpu_reads, reads + 10); /* at departures */
+	assert_int_equal(row.waited_ns, waited_ns + 50 * MS);
+}
+
+/* Who sleeps in waits has the clock read at arrivals. */
+static void test_sleeps(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 10; i++) {
+		pass(20 * MS, 10 * MS);
+		arrive();
+		pass(5 * MS, 0);
+		depart();
+	}
+	assert_int_equal(row.useful_ns, 101 * MS);
+	assert_int_equal(world.cpu_reads, 22);
+}
+
+/* A guess within what is possible stays, another one is corrected. */
+static void test_guesses(void **state)
+{
+	(void)state;
+	unsigned reads = world.cpu_reads;
+
+	assert_true(phase(10, 20, 5) == 10);
+	assert_true(
+		phase(4, 20, 5) == 9); /* all of its CPU time, as it may have slept in the wait */
+	assert_true(phase(20, 21, 5) == 20);
+	assert_int_equal(world.cpu_reads, reads + 4); /* as if it had slept in the second wait */
+	assert_int_equal(row.useful_ns, row.before_ns);
+}
+
+/* While it waits, readers see the guess. */
+static void test_guess_shows(void **state)
+{
+	(void)state;
+	uint64_t before_ns = row.useful_ns;
+
+	pass(21 * MS, 20 * MS);
+	arrive();
+	assert_int_equal(row.useful_ns, before_ns + 10 * MS);
+	assert_int_equal(row.before_ns, row.useful_ns);
+	depart();
+	assert_int_equal(row.useful_ns, before_ns + 20 * MS);
+	assert_int_equal(row.before_ns, row.useful_ns);
+}
+
+/* Guesses that nothing confirms, as waits were preempted, too. */
+static void test_guesses_end(void **state)
+{
+	(void)state;
+
+	for (unsigned i = 0; i <= GUESSES_MOST; i++) {
+		unsigned reads = world.cpu_reads;
+		pass(20 * MS, 10 * MS);
+		arrive();
+		assert_int_equal(world.cpu_reads, reads + (i == GUESSES_MOST));
+		pass(6 * MS, 5 * MS);
+		depart();
+	}
+}
+
+/* The departure from a wait was missed: what followed the guess counts, and nothing twice. */
+static void test_missed_departure(void **state)
+{
+	(void)state;
+	uint64_t before_ns = row.useful_ns, arrivals = row.arrivals;
+
+	char frames[2] = {0};
+
+	pass(20 * MS, 10 * MS);
+	assert_true(wait_arrive(WAIT_CALL, NULL, &frames[0]));
+	assert_false(wait_arrive(WAIT_CALL, NULL, &frames[0])); /* within it */
+	pass(10 * MS, 10 * MS);
+	assert_true(wait_arrive(WAIT_CALL, NULL, &frames[1])); /* after longjmp() */
+	pass(5 * MS, 5 * MS);
+	depart();
+	assert_int_equal(row.arrivals, arrivals + 2);
+	assert_true(row.useful_ns >= before_ns + 20 * MS && row.useful_ns <= before_ns + 25 * MS);
+}
+
+static void test_short_waits(void **state)
+{
+	(void)state;
+	uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns;
+
+	phase(10, 10, 1);
+	for (int i = 0; i < 3; i++) {
+		phase(1, 1, 1);
+		assert_int_equal(
+			row.arrivals, arrivals + 1 + (i > 0)); /* 2 ms are more than an eighth */
+	}
+	assert_int_equal(row.useful_ns, useful_ns + 13 * MS);
+	assert_int_equal(row.useful_ns - row.before_ns, MS);
+}
+
+/* After one long phase, all are too short to be measured when they arrive. */
+static void test_become_short(void **state)
+{
+	(void)state;
+	uint64_t arrivals = row.arrivals;
+
+	for (int i = 0; i < 2000; i++) {
+		pass(MS / 20, MS / 20);
+		arrive();
+		pass(MS, MS);
+		depart();
+	}
+	assert_in_range(row.arrivals, arrivals + 1500, arrivals + 2000);
+}
+
+/* What is done between short waits is part of the phase. */
+static void test_done_between(void **state)
+{
+	(void)state;
+	uint64_t arrivals = row.arrivals;
+
+	phase(10, 10, 1);
+	for (int i = 0; i < 9; i++) {
+		pass(MS / 20, MS / 20);
+		arrive();
+		pass(MS, MS);
+		depart();
+	}
+	assert_int_equal(row.arrivals, arrivals + 1);
+	assert_int_equal((row.useful_ns - row.before_ns) / 1000, 450);
+}
+
+/* Sends end no phase, but are waits. */
+static void test_send(void **state)
+{
+	(void)state;
+	uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns;
+
+	pass(10 * MS, 10 * MS);
+	assert_true(wait_arrive(WAIT_SEND, NULL, NULL));
+	assert_int_equal(row.turns % 4, 2);
+	pass(3 * MS, 3 * MS);
+	wait_depart(WAIT_SEND);
+	assert_int_equal(row.turns % 4, 0);
+	assert_int_equal(row.arrivals, arrivals);
+	assert_int_equal(row.useful_ns, useful_ns + 10 * MS);
+	assert_int_equal(row.useful_ns - row.before_ns, 10 * MS);
+}
+
+/* Work that varies by a third, preempted or not: what is useful is never off by much. */
+static void test_random(void **state)
+{
+	uint64_t seed = 1, work_ns = row.useful_ns;
+	(void)state;
+
+	for (int i = 0; i < 10000; i++) {
+		uint64_t work_ms = (uint64_t)random_int(&seed, 8, 12);
+		uint64_t lost_ms =
+			random_int(&seed, 0, 1) == 0 ? 0 : (uint64_t)random_int(&seed, 1, 12);
+		phase(work_ms, work_ms + lost_ms, (uint64_t)random_int(&seed, 0, 9));
+		work_ns += work_ms * MS;
+	}
+	assert_in_range(row.useful_ns, work_ns / 100 * 97, work_ns / 100 * 103);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup(test_always_ran, begin_spinning),
+		cmocka_unit_test_setup(test_sleeps, begin),
+		cmocka_unit_test_setup(test_guesses, begin_spinning),
+		cmocka_unit_test_setup(test_guess_shows, begin_spinning),
+		cmocka_unit_test_setup(test_guesses_end, begin_spinning),
+		cmocka_unit_test_setup(test_missed_departure, begin_spinning),
+		cmocka_unit_test_setup(test_short_waits, begin_spinning),
+		cmocka_unit_test_setup(test_become_short, begin_spinning),
+		cmocka_unit_test_setup(test_done_between, begin_spinning),
+		cmocka_unit_test_setup(test_send, begin_spinning),
+		cmocka_unit_test_setup(test_random, begin_spinning),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
