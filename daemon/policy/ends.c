@@ -10,8 +10,8 @@
 #define EXCHANGE_NS 1.5e5
 #define MOVE_NS 1e4
 #define LEAST 0.02 /* no exchange gains less of what remains: that is noise */
-/* Phases of no more intervals than that are over before a move pays. Only where threads differ in their needs is
- * there something to gain: by the right places, if these win that share. */
+/* Phases of no more intervals than that are over before a move pays: then threads have places, if these win that
+ * share. */
 #define INTERVALS_LEAST 2.0
 #define PLACES_LEAST 0.05
 #define CROWD_MOST 16 /* threads on a CPU: all pairs of two CPUs are tried */
@@ -94,6 +94,15 @@ static void take_stock(struct policy *policy, bool next)
 		policy->cpu[j].others = others_on(&policy->cpu[j]);
 		policy->cpu[j].dry_ns = dry_ns(policy->cpu, j);
 	}
+}
+
+static bool cpus_differ(const struct policy *policy)
+{
+	bool differ = policy->chooser.speeds_differ;
+
+	for (size_t j = 0; j < policy->m; j++)
+		differ |= policy->cpu[j].others > 0;
+	return differ;
 }
 
 static size_t last_dry(const struct policy *policy)
@@ -184,7 +193,8 @@ size_t policy_end_together(struct policy *policy)
 	double elapsed_ns = (double)policy->decision.elapsed_ns;
 	size_t moved = 0;
 
-	if (!policy->needs.regular || policy->needs.brief || policy_computing(policy) > CROWD_MOST * policy->m)
+	if (!policy->needs.regular || policy->needs.brief ||
+		policy_computing(policy) > CROWD_MOST * policy->m)
 		return POLICY_UNTOLD;
 	double wall_ns =
 		policy->needs.mean_ns * fmax(1, policy_computing(policy) / (double)policy->m);
@@ -193,6 +203,8 @@ size_t policy_end_together(struct policy *policy)
 		return POLICY_UNTOLD;
 	guess_hidden(policy);
 	take_stock(policy, next);
+	if (!policy->needs.differ && !cpus_differ(policy))
+		return POLICY_UNTOLD;
 	for (size_t i = 0; i < policy->n; i++)
 		policy->thread[i].moved = policy->thread[i].cpu == POLICY_NO_CPU;
 	for (size_t k = 0; k < policy->m; k++) {

@@ -99,9 +99,9 @@ struct policy_sight {
 	uint64_t sleeps; /* times it went to sleep */
 	uint64_t updates; /* that it made of subdomains */
 	bool runnable; /* it runs or waits for a CPU, now */
-	uint64_t arrivals; /* at barriers and wherever else it waits for others */
-	uint64_t useful_ns; /* time on a CPU outside these waits */
-	uint64_t done_ns; /* the part of it since the last of them */
+	uint64_t arrivals; /* phases that it has ended by waiting for others */
+	uint64_t useful_ns; /* time on a CPU outside waits */
+	uint64_t done_ns; /* the part of it in the phase under way */
 	bool waits; /* now */
 };
 
@@ -266,7 +266,7 @@ struct policy_thread {
 	uint64_t arrivals, useful_ns; /* of the interval that ended */
 	uint64_t total_arrivals, total_useful;
 	/* Progress in a phase, and by how much that varies, smoothed; that many phases are behind these two, up
-	 * to a limit; and progress since the last wait. */
+	 * to a limit; and progress in the one under way. */
 	double need_ns, need_off_ns, phases, done_ns;
 	double hidden_ns; /* what it may have done that the kernel has not counted yet */
 	struct policy_parts now,
@@ -316,7 +316,7 @@ struct policy {
 		bool told; /* those of all compute threads are */
 		bool regular; /* and are alike from phase to phase */
 		bool differ; /* but not from thread to thread */
-		bool brief; /* equal, and so short that threads only gain by not spinning for long */
+		bool brief; /* equal, and so short that only what waiting threads take matters */
 		double mean_ns, most_ns; /* CPU time of a thread in a phase */
 	} needs;
 	double point_ns; /* the mean cost of a balancing point: CPU time, as observed */

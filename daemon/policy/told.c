@@ -13,9 +13,8 @@
 #define REGULAR 0.3 /* needs that vary by more from phase to phase foretell nothing */
 #define DIFFER 0.05 /* needs that differ by less count as equal ... */
 #define DIFFER_OFF 2 /* ... or by less than so many times what they vary from phase to phase ... */
-/* Threads that spin or yield, and whose need is less than that for each other thread on a CPU, gain most as if
- * nothing was told, by turns that go by CPU time, and by ticks: one that waits is then soon preempted.
- * Measured. */
+/* Threads that spin or yield, and need less than that for each further thread on a CPU, gain most where whoever waits
+ * is soon moved, or preempted. Measured. */
 #define BRIEF_NS 3e6
 #define TELLING_NS 4e5 /* ... as do all of phases so short, which don't show CPUs' speeds either */
 /* CPUs' speeds, as phases show them: steps towards what one phase says, and a phase has to be spent on known
@@ -78,7 +77,7 @@ struct difference {
 	} on[2 * POLICY_PARTS];
 	size_t cpus;
 	double sum_ns; /* without signs */
-	bool more, less; /* on one CPU, on another one */
+	bool more, less; /* on some CPU */
 };
 
 static void take_difference(struct difference *difference, int32_t cpu, double ns)
@@ -185,8 +184,6 @@ void policy_take_told(
 	thread->waits = sight->waits;
 	if (thread->useful_ns < thread->run_ns)
 		gain_ns *= (double)thread->useful_ns / (double)thread->run_ns;
-	if (!policy->needs.brief)
-		thread->gain_ns = (uint64_t)gain_ns;
 	if (thread->arrivals > 0) {
 		share = thread->useful_ns > sight->done_ns
 				? 1 - (double)sight->done_ns / (double)thread->useful_ns

@@ -13,7 +13,7 @@
 #include "daemon/policy/policy.h"
 
 /* Take in what was told of a thread, after its times and gain: thread->told and what goes with it. What it gained
- * in waits is no progress. */
+ * in waits is not part of its need. */
 void policy_take_told(
 	struct policy *policy, struct policy_thread *thread, const struct policy_sight *sight);
 

@@ -24,7 +24,8 @@ static void make(struct machine *machine, uint32_t cpus)
 
 	machine_init(machine, &params, cpus);
 	machine->policy.decision.elapsed_ns = 2 * MS;
-	machine->policy.needs.told = machine->policy.needs.regular = true;
+	machine->policy.needs.told = machine->policy.needs.regular = machine->policy.needs.differ =
+		true;
 	for (uint32_t j = 0; j < cpus; j++)
 		machine->policy.cpu[j].ran = machine->policy.cpu[j].runnable = 1;
 }
@@ -98,6 +99,21 @@ static void test_turns(void **state)
 	machine_deinit(&machine);
 }
 
+/* Where all threads need the same, on CPUs that are alike, the paper's turns do as well. */
+static void test_alike(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	make(&machine, 2);
+	machine.policy.needs.differ = false;
+	put(&machine, 0, 20, 5, false);
+	put(&machine, 0, 20, 4, false);
+	put(&machine, 1, 20, 10, false);
+	assert_true(end_together(&machine) == POLICY_UNTOLD);
+	machine_deinit(&machine);
+}
+
 static void test_even(void **state)
 {
 	struct machine machine;
@@ -160,6 +176,7 @@ static void test_hog(void **state)
 	(void)state;
 
 	make(&machine, 2);
+	machine.policy.needs.differ = false;
 	put(&machine, 0, 20, 2, false);
 	put(&machine, 1, 20, 4, false);
 	machine.policy.cpu[0].ran = 0.5;
@@ -183,9 +200,17 @@ static void test_slow(void **state)
 	(void)state;
 
 	make(&machine, 2);
+	machine.policy.needs.differ = false;
+	machine.policy.chooser.speeds_differ = true;
 	put(&machine, 0, 20, 2, false);
 	put(&machine, 1, 20, 10, false);
 	machine.policy.cpu[0].rated = 0.5;
+	machine.policy.needs.brief = true;
+	assert_true(end_together(&machine) == POLICY_UNTOLD);
+	machine.policy.needs.brief = false;
+	machine.policy.decision.elapsed_ns = 15 * MS; /* no time for turns */
+	assert_true(end_together(&machine) == POLICY_UNTOLD);
+	machine.policy.decision.elapsed_ns = 2 * MS;
 	assert_int_equal(end_together(&machine), 2);
 	machine_deinit(&machine);
 }
@@ -200,8 +225,6 @@ static void test_short(void **state)
 	put(&machine, 0, 2, 0, false);
 	put(&machine, 0, 1, 0.5, false);
 	put(&machine, 1, 1, 0.7, false);
-	assert_true(end_together(&machine) == POLICY_UNTOLD);
-	machine.policy.needs.differ = true;
 	assert_int_equal(end_together(&machine), 1);
 	assert_int_equal(cpu_of(&machine, 1), 1);
 	for (int i = 0; i < 3; i++)
@@ -320,6 +343,7 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_alike),
 		cmocka_unit_test(test_even),
 		cmocka_unit_test(test_heavy),
 		cmocka_unit_test(test_spinners),

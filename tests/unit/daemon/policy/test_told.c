@@ -107,8 +107,9 @@ static void test_end_within(void **state)
 	machine_deinit(&machine);
 }
 
-/* A thread that spins at a barrier is as busy as one that works. */
-static void test_waiting_is_no_progress(void **state)
+/* A thread that spins at a barrier is as busy as one that works: that shows in what it needs, though its turns go by
+ * CPU time. */
+static void test_waiting_is_no_need(void **state)
 {
 	struct machine machine;
 	(void)state;
@@ -121,7 +122,8 @@ static void test_waiting_is_no_progress(void **state)
 		step(&machine, 10 * MS);
 	}
 	assert_int_equal(thread_of(&machine, 0)->gain_ns, 10 * MS);
-	assert_int_equal(thread_of(&machine, 1)->gain_ns, 5 * MS);
+	assert_int_equal(thread_of(&machine, 1)->gain_ns, 10 * MS);
+	assert_near(thread_of(&machine, 0)->need_ns, 10e6);
 	assert_near(thread_of(&machine, 1)->need_ns, 5e6);
 	machine_deinit(&machine);
 }
@@ -146,7 +148,6 @@ static void spin_three(struct machine *machine, uint64_t need_ns)
 	assert_near(thread_of(machine, 0)->need_ns, (double)need_ns);
 }
 
-/* In brief phases of threads that spin, turns go by CPU time. */
 static void test_brief(void **state)
 {
 	struct machine machine;
@@ -154,11 +155,32 @@ static void test_brief(void **state)
 
 	spin_three(&machine, 2 * MS);
 	assert_true(machine.policy.needs.brief);
-	assert_int_equal(thread_of(&machine, 0)->gain_ns, 4 * MS);
 	machine_deinit(&machine);
 	spin_three(&machine, 4 * MS);
 	assert_false(machine.policy.needs.brief);
-	assert_int_equal(thread_of(&machine, 0)->gain_ns, 4 * MS);
+	machine_deinit(&machine);
+}
+
+/* Useful time that is taken back, and given again, counts once. */
+static void test_put_right(void **state)
+{
+	static const int64_t changes_ms[] = {10, -3, 5};
+	static const uint64_t counts_ms[] = {10, 0, 2};
+	struct machine machine;
+	(void)state;
+
+	begin_two(&machine);
+	both_run(&machine);
+	for (size_t i = 0; i < 2; i++)
+		tells(&machine, i, 20 * MS, 1, 0, true);
+	step(&machine, 10 * MS);
+	for (size_t k = 0; k < 3; k++) {
+		both_run(&machine);
+		for (size_t i = 0; i < 2; i++)
+			tells(&machine, i, (uint64_t)changes_ms[k] * MS, 0, 0, true);
+		step(&machine, 10 * MS);
+		assert_int_equal(thread_of(&machine, 0)->useful_ns, counts_ms[k] * MS);
+	}
 	machine_deinit(&machine);
 }
 
@@ -332,6 +354,18 @@ static void test_speeds(void **state)
 	}
 }
 
+/* Phases that differ say nothing of the CPU of a thread that stays there. */
+static void test_no_speeds_by_staying(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	learn(&machine, 0.5, 1000, 0.9);
+	for (int j = 0; j < 2; j++)
+		assert_true(machine.policy.cpu[j].lessons == 0);
+	machine_deinit(&machine);
+}
+
 static void test_equal_speeds(void **state)
 {
 	struct machine machine;
@@ -348,14 +382,16 @@ int main(void)
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_needs),
 		cmocka_unit_test(test_end_within),
-		cmocka_unit_test(test_waiting_is_no_progress),
+		cmocka_unit_test(test_waiting_is_no_need),
 		cmocka_unit_test(test_brief),
 		cmocka_unit_test(test_differ),
+		cmocka_unit_test(test_put_right),
 		cmocka_unit_test(test_overdue),
 		cmocka_unit_test(test_irregular),
 		cmocka_unit_test(test_begins_anew),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_speeds),
+		cmocka_unit_test(test_no_speeds_by_staying),
 		cmocka_unit_test(test_equal_speeds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
