@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/base/quota.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -78,6 +79,21 @@ static void look_up(
 	} while (cgroup_go_up(&folder));
 }
 
+/* The kernel then shows the root for its groups of version 1. */
+static bool is_exiting(const char *root, pid_t pid)
+{
+	enum { PF_EXITING = 4 };
+	char path[64], text[1024];
+	unsigned flags;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
+	if (file_read_text(root, path, text, sizeof text) < 0)
+		return false;
+	const char *name_end = strrchr(text, ')');
+	return name_end != NULL && sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
+	       (flags & PF_EXITING) != 0;
+}
+
 void quota_init(struct quota *quota, const char *root)
 {
 	*quota = (struct quota){.root = root, .cpus = INFINITY};
@@ -97,6 +113,8 @@ int quota_look(struct quota *quota, pid_t pid)
 	int r = file_read_text(quota->root, path, groups, sizeof groups);
 	if (r < 0)
 		return r;
+	if (pid != 0 && is_exiting(quota->root, pid))
+		return -ESRCH;
 	/* Other groups have counted since another time. */
 	bool same = strcmp(groups, quota->groups) == 0;
 	memcpy(quota->groups, groups, sizeof groups);

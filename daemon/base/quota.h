@@ -30,8 +30,8 @@ struct quota {
 void quota_init(struct quota *quota, const char *root);
 
 /* Look at the groups of a process (0: the caller's). It may have changed groups. Reads two or
- * three small files for each level of groups. Returns 0, or the negative errno of reading
- * /proc/PID/cgroup, with everything as it was. */
+ * three small files for each level of groups. Returns 0; or, with everything as it was,
+ * the negative errno of reading /proc/PID/cgroup, or -ESRCH if the process is about to end. */
 int quota_look(struct quota *quota, pid_t pid);
 
 /* How many of that many CPUs may be used at a time? At least 1, unless there are none. */

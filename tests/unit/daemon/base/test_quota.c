@@ -125,6 +125,26 @@ static void test_other_group(void **state)
 	free(quota);
 }
 
+/* The groups that are shown of a process at its end need not be those that it was in. */
+static void test_exiting(void **state)
+{
+	struct quota *quota = malloc(sizeof *quota);
+	(void)state;
+
+	put_v2();
+	put("proc/7/stat", "7 (a) b) S 1 7 7 0 -1 4194304 9 9\n");
+	quota_init(quota, root);
+	assert_int_equal(quota_look(quota, 7), 0);
+	put("proc/7/cgroup", "0::/\n");
+	put("proc/7/stat", "7 (a) b) R 1 7 7 0 -1 4194308 9 9\n");
+	assert_int_equal(quota_look(quota, 7), -ESRCH);
+	assert_true(quota->cpus == 2.5);
+	put("proc/7/stat", "7 (a\n");
+	assert_int_equal(quota_look(quota, 7), 0);
+	assert_true(isinf(quota->cpus));
+	free(quota);
+}
+
 /* Version 1, with version 2 beside it; times of version 1 are in ns. */
 static void test_v1(void **state)
 {
@@ -184,6 +204,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_v2, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_other_group, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_exiting, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_v1, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_no_groups, set_up, tear_down),
 		cmocka_unit_test(test_cpus),
