@@ -6,7 +6,8 @@
 #include <stdlib.h>
 
 #define SPAN_LEAST 0.5 /* of the whole time */
-#define ARRIVALS_LEAST 0.25 /* of the median */
+#define ARRIVALS_LEAST 0.25 /* of the median, or ... */
+#define USEFUL_LEAST 0.25 /* of the mean useful time */
 
 static double span_ns(const struct efficiency_thread *thread)
 {
@@ -78,7 +79,8 @@ static void measure_cpus(
 /* Move them to the front, by their arrivals. Returns how many there are. */
 static size_t choose(struct efficiency_thread *thread, size_t n, double whole)
 {
-	size_t told = 0, few = 0;
+	size_t told = 0, kept = 0;
+	double useful_ns = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct efficiency_thread one = thread[i];
@@ -86,19 +88,21 @@ static size_t choose(struct efficiency_thread *thread, size_t n, double whole)
 			continue;
 		thread[i] = thread[told];
 		thread[told++] = one;
+		useful_ns += (double)one.useful_ns;
 	}
 	if (told == 0)
 		return 0;
 	qsort(thread, told, sizeof *thread, by_arrivals);
 	double least = ARRIVALS_LEAST * (double)thread[(told - 1) / 2].arrivals;
-	while ((double)thread[few].arrivals < least)
-		few++;
-	for (size_t i = few; i < told && few > 0; i++) {
+	double least_ns = USEFUL_LEAST * useful_ns / (double)told;
+	for (size_t i = 0; i < told; i++) {
 		struct efficiency_thread one = thread[i];
-		thread[i] = thread[i - few];
-		thread[i - few] = one;
+		if ((double)one.arrivals < least && (double)one.useful_ns < least_ns)
+			continue;
+		thread[i] = thread[kept];
+		thread[kept++] = one;
 	}
-	return told - few;
+	return kept;
 }
 
 static void measure_phases(const struct efficiency_thread *thread, size_t n, struct efficiency *out)

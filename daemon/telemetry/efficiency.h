@@ -20,7 +20,7 @@
 struct efficiency_thread {
 	uint32_t id; /* the caller's: comes back in struct efficiency */
 	uint64_t from_ns, to_ns;
-	uint64_t arrivals; /* how often it waited for others */
+	uint64_t arrivals; /* phases that it ended by waiting for others */
 	uint64_t useful_ns; /* CPU time outside these waits */
 	uint64_t waited_ns; /* elapsed in them */
 	/* Shares of its time, 0 to 1: it was on a CPU; it was ready, and had none. */
@@ -29,9 +29,9 @@ struct efficiency_thread {
 
 /*
  * Threads count if they were told for at least half of the time from the first moment to the last,
- * and waited at least a quarter as often as their median, so that neither short-lived threads nor a
- * main thread that only starts the others decide. Threads without work do count: they are the worst
- * imbalance.
+ * and ended at least a quarter as many phases as their median, or did a quarter of their mean useful
+ * time: neither short-lived threads nor a main thread that only starts the others decide. Threads
+ * without work do count: they are the worst imbalance.
  *
  * The useful share of a thread is its useful CPU time over the time for which it was told: POP's
  * useful time over elapsed time. All shares are from 0 to 1.

@@ -172,10 +172,25 @@ static void test_arrivals_differ(void **state)
 	}
 	assert_int_equal(measured(thread, 4, 4).threads, 4);
 	assert_int_equal(measured(thread, 4, 4).phases, 100);
+	thread[3] = thread_of(3, 90, 500); /* of a mean of 397 */
 	thread[3].arrivals = 24; /* of a median of 100 */
 	assert_int_equal(measured(thread, 4, 4).threads, 3);
 	thread[3].arrivals = 25;
 	assert_int_equal(measured(thread, 4, 4).threads, 4);
+}
+
+/* A rank with much work ends a phase a step, those that hardly work with each wait. */
+static void test_heavy(void **state)
+{
+	struct efficiency_thread thread[] = {
+		thread_of(0, 950, 50), thread_of(1, 50, 950), thread_of(2, 50, 950)};
+	(void)state;
+
+	thread[1].arrivals = thread[2].arrivals = 36 * thread[0].arrivals;
+	struct efficiency e = measured(thread, 3, 3);
+	assert_int_equal(e.threads, 3);
+	assert_int_equal(e.most, 0);
+	assert_near(e.load_balance, 1.05 / 3 / 0.95);
 }
 
 static void assert_shares(const struct efficiency *e)
@@ -255,6 +270,7 @@ int main(void)
 		cmocka_unit_test(test_other_work),
 		cmocka_unit_test(test_who_counts),
 		cmocka_unit_test(test_arrivals_differ),
+		cmocka_unit_test(test_heavy),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_take),
 	};
