@@ -2,7 +2,7 @@
 ! One worker that updates its subdomains ten times, and says how far they are; then one of them
 ! goes, and comes back for another worker.
 !
-!     gfortran count.f90 progress.f90 $(pkg-config --libs libprogress)
+!     gfortran $(pkg-config --variable=includedir libprogress)/progress.f90 count.f90 $(pkg-config --libs libprogress)
 program count
   use, intrinsic :: iso_c_binding
   use progress

@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+from pathlib import Path
 
 import pytest
 
@@ -90,32 +91,80 @@ def test_the_library_has_its_name_and_no_path_of_the_build(installed):
     assert os.readlink(prefix / libdir / "libprogress.so") == "libprogress.so.1"
 
 
-@pytest.mark.parametrize("language, compiler, sources", [
-    ("c", ["cc", "-std=c11", "-D_GNU_SOURCE"], ["libprogress/examples/braid.c"]),
-    ("c++", ["c++", "-std=c++11"], ["tests/unit/libprogress/test_cxx.cpp"]),
-    ("fortran", ["gfortran"], ["libprogress/fortran/progress.f90", "libprogress/examples/count.f90"]),
-])
-def test_programs_build_with_what_is_installed(installed, tmp_path, language, compiler, sources):
-    """With pkg-config, and no file of the tree but the example."""
+@pytest.fixture
+def build_and_run(installed, tmp_path):
+    """build_and_run(COMMAND) is what a.out, which that command makes of the files in tmp_path, prints. It finds the
+    library below the prefix."""
     if helpers.SANITIZER:
         pytest.skip("the library wants the runtime of a sanitizer")
-    for tool in ("pkg-config", compiler[0]):
-        if not shutil.which(tool):
-            pytest.skip("%s is not installed" % tool)
-    root, prefix, libdir = installed
-    env = {"PKG_CONFIG_PATH": str(prefix / libdir / "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": str(root)}
-    flags = helpers.run(["pkg-config", "--cflags", "--libs", "libprogress"], env=env)
-    assert flags.returncode == 0, flags.stderr
-    copies = []
-    for source in sources:
-        copies.append(shutil.copy(helpers.REPO / source, tmp_path))
-    done = helpers.run([*compiler, "-o", str(tmp_path / "program"), *copies, *flags.stdout.split(), "-pthread"],
-                       cwd=tmp_path)
-    assert done.returncode == 0, done.stderr
-    ran = helpers.run([str(tmp_path / "program")], env={"LD_LIBRARY_PATH": str(prefix / libdir)})
-    if "No space" in ran.stderr or "No such file" in ran.stderr:
-        pytest.skip("/dev/shm cannot be used here")
-    assert ran.returncode == 0, ran.stdout + ran.stderr
+    _, prefix, libdir = installed
+    for path in (prefix / libdir / "pkgconfig").iterdir():
+        text = re.sub("^prefix=.*", "prefix=%s" % prefix, path.read_text("utf-8"))
+        (tmp_path / path.name).write_text(text)
+    env = {**os.environ, "PKG_CONFIG_PATH": str(tmp_path), "LD_LIBRARY_PATH": str(prefix / libdir)}
+
+    def run(command):
+        for tool in ("pkg-config", command.split()[0]):
+            if not shutil.which(tool):
+                pytest.skip("%s is not installed" % tool)
+        done = helpers.run(["sh", "-c", command], cwd=tmp_path, env=env)
+        if "omp.h" in done.stderr:
+            pytest.skip("no OpenMP here")
+        assert done.returncode == 0, done.stderr
+        ran = helpers.run(["./a.out"], cwd=tmp_path, env=env)
+        if "No space" in ran.stderr or "No such file" in ran.stderr:
+            pytest.skip("/dev/shm cannot be used here")
+        assert ran.returncode == 0, ran.stdout + ran.stderr
+        return ran.stdout
+    return run
+
+
+@pytest.mark.parametrize("name", ["braid.c", "count.f90"])
+def test_examples_build_as_they_say(build_and_run, tmp_path, name):
+    """By the command in their comments, and no file of the tree but the example."""
+    path = shutil.copy(helpers.REPO / "libprogress" / "examples" / name, tmp_path)
+    command = re.search(r"^(?: \*|!) +((?:cc|gfortran) .*)$", Path(path).read_text("utf-8"), re.MULTILINE)
+    build_and_run(command.group(1))
+
+
+def test_programs_in_cxx(build_and_run, tmp_path):
+    shutil.copy(helpers.REPO / "tests/unit/libprogress/test_cxx.cpp", tmp_path)
+    build_and_run("c++ -std=c++11 test_cxx.cpp $(pkg-config --cflags --libs libprogress) -pthread")
+
+
+README_MAIN = """
+#include <stdio.h>
+double update(uint32_t subdomain)
+{
+	volatile double x = subdomain;
+	for (int i = 0; i < (subdomain < 4 ? 30000 : 10000); i++)
+		x = x * 0.5 + 1;
+	return x;
+}
+int main(void)
+{
+	uint64_t iteration[8] = {0};
+	int error = iterate(2, iteration, 1000);
+	for (int i = 0; i < 8; i++)
+		printf("%d ", (int)iteration[i]);
+	return error != 0;
+}
+"""
+
+
+def test_readme_example(build_and_run, tmp_path):
+    """It compiles as it says, and its subdomains stay together up to the end."""
+    text = (helpers.REPO / "README.md").read_text("utf-8")
+    code = text.partition("```c\n")[2].partition("```")[0]
+    assert "progress_begin" in code
+    (tmp_path / "app.c").write_text(code + README_MAIN)
+    command = re.search("^    (cc -fopenmp .*)$", text, re.MULTILINE).group(1)
+
+    def spread():
+        counts = [int(word) for word in build_and_run(command + " -Wall -Wextra -Werror").split()]
+        assert len(counts) == 8 and max(counts) >= 1000
+        return max(counts) - min(counts)
+    assert any(spread() < 500 for _ in range(3))
 
 
 def test_version_is_one(installed):
