@@ -432,7 +432,6 @@ def test_bad_trace(refused, tmp_path, text, word):
     assert word in refused("--from", path, status=1)
 
 
-@pytest.mark.told
 def test_files_of_a_real_run(predict, run_juggle, app, tmp_path):
     """They are understood; how long the runs took depends on the machine."""
     files = [tmp_path / name for name in ("report", "trace", "result")]
@@ -440,6 +439,8 @@ def test_files_of_a_real_run(predict, run_juggle, app, tmp_path):
                       "-q", "-t", len(helpers.cpus()) + 1, "-e", "10ms", "-p", "10", "--json", files[2])
     assert done.returncode == 0, done.stderr
     for file, kind in zip(files, ["report", "trace", "ubench"]):
+        if kind == "report" and helpers.SANITIZER:
+            continue  # it has no phases, as nothing is preloaded to a sanitized workload
         found = predict("--from", file)
         assert found["measured"]["kind"] == kind
         assert found["threads"] >= 1 and found["cpus"] == len(helpers.cpus())

@@ -170,20 +170,3 @@ def test_a_rank_is_slowed(tmp_path):
 
     # A CPU that others hold for long may hide the loops.
     assert any(run("2:90,3:50") > run("1:40,2:90") + 0.3 for _ in range(3))
-
-
-def test_readme_example_compiles(tmp_path):
-    """The README's example of libprogress is part of a program that a compiler accepts."""
-    compiler = shutil.which("cc")
-    if not compiler:
-        pytest.skip("no cc here")
-    text = (helpers.REPO / "README.md").read_text("utf-8")
-    code = text.partition("```c\n")[2].partition("```")[0]
-    assert "progress_begin" in code
-    (tmp_path / "example.c").write_text(code)
-    done = subprocess.run([compiler, "-std=c11", "-Wall", "-Wextra", "-Werror", "-fopenmp", "-c", "example.c",
-                           "-I", helpers.REPO / "libprogress"],
-                          cwd=tmp_path, capture_output=True, text=True)
-    if "omp.h" in done.stderr:
-        pytest.skip("no OpenMP here")
-    assert done.returncode == 0, done.stderr
