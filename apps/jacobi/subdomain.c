@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define ALIAS_BYTES 4096
 #define LINE_DOUBLES (EDGE_LINE / sizeof(double))
 #define SOURCE_WIDTH 0.125 /* standard deviation, as a fraction of the side */
 #define PACKED_MAGIC UINT32_C(0x6a616362) /* "jacb" */
@@ -73,6 +74,36 @@ static void show(struct subdomain *sub)
 	}
 }
 
+/* How far apart two byte addresses are, for a CPU that compares their last PAGE bits first. */
+static size_t apart(size_t a, size_t b)
+{
+	size_t distance = (a - b) % ALIAS_BYTES;
+
+	return distance < ALIAS_BYTES / 2 ? distance : ALIAS_BYTES - distance;
+}
+
+/* Doubles of a field of cells. The other field follows. CPUs take loads for dependent on earlier
+ * stores to other pages at the same place; so what is read, three rows, and what is written should
+ * not lie at the same place of their pages. That costs up to an eighth of the time of an update. */
+static size_t field_doubles(size_t rows, size_t stride)
+{
+	size_t least = round_up(LINE_DOUBLES + rows * stride, LINE_DOUBLES), best = least,
+	       best_apart = 0;
+
+	for (size_t n = least; n < least + ALIAS_BYTES / sizeof(double); n += LINE_DOUBLES) {
+		size_t bytes = n * sizeof(double), row = stride * sizeof(double);
+		size_t here = apart(bytes, 0), above = apart(bytes, row),
+		       below = apart(bytes, 0 - row);
+		size_t nearest = here < above ? here : above;
+		nearest = nearest < below ? nearest : below;
+		if (nearest > best_apart) {
+			best_apart = nearest;
+			best = n;
+		}
+	}
+	return best;
+}
+
 /* Set up all but the values of the cells. */
 static int lay_out(struct subdomain *sub, const struct grid *grid, uint32_t id, bool lockstep)
 {
@@ -84,7 +115,7 @@ static int lay_out(struct subdomain *sub, const struct grid *grid, uint32_t id, 
 	 * next. */
 	sub->stride = round_up(block.columns + 2, 8);
 	size_t halo = round_up(block.columns, LINE_DOUBLES);
-	size_t field = round_up(LINE_DOUBLES + block.rows * sub->stride, LINE_DOUBLES);
+	size_t field = field_doubles(block.rows, sub->stride);
 	for (enum grid_side side = 0; side < GRID_SIDES; side++)
 		edges_bytes += edge_bytes(grid_edge_cells(&block, side));
 
