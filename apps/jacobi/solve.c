@@ -169,22 +169,24 @@ static void run_sync(struct solver *solver, struct crew *crew, uint32_t w)
 	}
 }
 
-/* Each worker at its own pace. */
+/* Each worker at its own pace, back and forth through what it holds: the last ones are still in its
+ * cache. */
 static void run_async(struct solver *solver, struct crew *crew, uint32_t w)
 {
 	const struct jacobi_options *options = solver->task->options;
 	struct monitor *monitor = solver->task->monitor;
 	struct solver_worker *worker = &solver->workers[w];
 
-	for (;;) {
+	for (bool back = false;; back = !back) {
 		const uint32_t *held;
 		uint32_t n = progress_begin(solver->progress, w, &held);
 		bool idle = true;
 
 		for (uint32_t i = 0; i < n && !called(solver); i++) {
-			if (subdomain_fetch(&solver->task->subdomains[held[i]]) > options->bound)
+			uint32_t s = held[back ? n - 1 - i : i];
+			if (subdomain_fetch(&solver->task->subdomains[s]) > options->bound)
 				continue;
-			update(solver, w, held[i]);
+			update(solver, w, s);
 			idle = false;
 			if (worker->updates == solver->updates_limit)
 				want(solver, CALL_LIMIT);
