@@ -38,6 +38,8 @@ static void read_counters(struct progress *p)
 		p->point.worker[k].domain =
 			here ? atomic_load_explicit(&worker->node, memory_order_relaxed)
 			     : POINT_ABSENT;
+		p->point.worker[k].updates =
+			atomic_load_explicit(&worker->updates, memory_order_relaxed);
 	}
 	for (uint32_t s = 0; s < p->subdomains; s++) {
 		const struct segment_subdomain *subdomain = &p->subdomain[s];

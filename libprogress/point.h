@@ -17,7 +17,7 @@ struct point {
 	struct policy_plb_state state;
 	uint32_t workers, subdomains;
 	/* Filled in before each point: worker[].domain with the worker's NUMA node or POINT_ABSENT,
-	 * subdomain[] by point_fill(). */
+	 * worker[].updates, and subdomain[] by point_fill(). */
 	struct policy_worker *worker;
 	struct policy_subdomain *subdomain;
 	/* What point_run() decided. */
@@ -40,8 +40,8 @@ static inline bool point_fill(
 {
 	bool here = holder < point->workers;
 
-	point->subdomain[subdomain] = (struct policy_subdomain){
-		.updates = updates, .worker = here ? owner : POLICY_PLB_NOBODY};
+	point->subdomain[subdomain].updates = updates;
+	point->subdomain[subdomain].worker = here ? owner : POLICY_PLB_NOBODY;
 	return here && owner != holder && owner < point->workers;
 }
 

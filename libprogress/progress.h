@@ -43,6 +43,7 @@ extern "C" {
 #define PROGRESS_WORKERS_MAX 65536u
 #define PROGRESS_SUBDOMAINS_MAX 1048576u
 #define PROGRESS_PAIRS_MAX 1024u
+#define PROGRESS_DEAD_BAND_NONE UINT32_MAX
 #define PROGRESS_NOBODY UINT32_MAX /* the holder of an empty place */
 
 /* How subdomains are moved between workers: PLB (Zarins & Weiland 2017), Section 3.3. */
@@ -68,7 +69,10 @@ struct progress_options {
 	uint32_t hybrid_every; /* balancing points between moves to another node [500] */
 	uint64_t period_ns; /* between balancing points, at least 100,000 [1,000,000] */
 	int32_t rank; /* MPI rank, to tell processes apart in listings [0] */
-	uint32_t reserved[7]; /* 0 */
+	/* Gaps of no more updates than a subdomain gets in that many periods move nothing;
+	 * PROGRESS_DEAD_BAND_NONE: Algorithm 1 to the letter [2] */
+	uint32_t dead_band;
+	uint32_t reserved[6]; /* 0 */
 };
 
 struct progress; /* opaque */

@@ -159,6 +159,9 @@ static void fill_in(struct progress *p, const struct progress_options *o)
 	h->pairs = or_default(o->pairs, POLICY_PLB_DEFAULT_PAIRS);
 	h->low = or_default(o->low, POLICY_PLB_DEFAULT_LOW);
 	h->high = or_default(o->high, POLICY_PLB_DEFAULT_HIGH);
+	h->dead_band = o->dead_band == PROGRESS_DEAD_BAND_NONE
+			       ? 0
+			       : or_default(o->dead_band, POLICY_PLB_DEFAULT_DEAD_BAND);
 	h->hybrid_every = or_default(o->hybrid_every, POLICY_PLB_DEFAULT_HYBRID_EVERY);
 	h->period_ns = o->period_ns == 0              ? POLICY_PLB_DEFAULT_PERIOD_NS
 		       : o->period_ns > PERIOD_MAX_NS ? PERIOD_MAX_NS

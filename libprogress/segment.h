@@ -61,7 +61,7 @@ struct segment_header {
 	uint32_t low;
 	uint32_t high;
 	uint32_t hybrid_every;
-	uint32_t unused;
+	uint32_t dead_band; /* in periods; 0: none */
 	uint64_t period_ns;
 	_Atomic uint32_t state; /* enum segment_state */
 	/* Written by the balancer: */

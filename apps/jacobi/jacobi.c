@@ -239,6 +239,7 @@ static int publish(const struct jacobi_options *options, const struct solve_task
 		.pairs = options->pairs,
 		.low = options->low,
 		.high = options->high,
+		.dead_band = options->dead_band > 0 ? options->dead_band : PROGRESS_DEAD_BAND_NONE,
 		.hybrid_every = options->balance.hybrid_every,
 		.period_ns = options->period_ns,
 		.rank = rank,

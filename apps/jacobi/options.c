@@ -25,6 +25,7 @@ enum {
 	KEY_PAIRS,
 	KEY_LOW,
 	KEY_HIGH,
+	KEY_DEAD_BAND,
 	KEY_DPLB,
 	KEY_DPLB_PERIOD,
 	KEY_DPLB_THRESHOLD,
@@ -78,6 +79,12 @@ static const struct argp_option table[] = {
 	{"high", KEY_HIGH, "N", 0,
 		"A thread with N subdomains or more takes no more, 1 to 65536 "
 		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_HIGH) ")",
+		0},
+	{"dead-band", KEY_DEAD_BAND, "N", 0,
+		"Gaps up to the updates that a subdomain gets in N periods move nothing, 0 to "
+		"1000000; 0 is "
+		"the paper's algorithm (default: " COMMAND_LINE_TEXT(
+			POLICY_PLB_DEFAULT_DEAD_BAND) ")",
 		0},
 	{"dplb", KEY_DPLB, "NAME", 0,
 		"Move subdomains between ranks: none, global, neighbours[:REACH] or random, see "
@@ -182,6 +189,11 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_HIGH:
 		return command_line_count(
 			state, "--high", arg, 1, METHOD_SUBDOMAINS_MAX, &out->high);
+	case KEY_DEAD_BAND:
+		error = command_line_integer(
+			state, "--dead-band", arg, 0, METHOD_DEAD_BAND_MAX, &number);
+		out->dead_band = (uint32_t)number;
+		return error;
 	case KEY_DPLB:
 		if (method_read_dplb(arg, &out->dplb))
 			return 0;
@@ -263,6 +275,7 @@ int jacobi_options_parse(int argc, char **argv, bool silent, struct jacobi_optio
 		.pairs = POLICY_PLB_DEFAULT_PAIRS,
 		.low = POLICY_PLB_DEFAULT_LOW,
 		.high = POLICY_PLB_DEFAULT_HIGH,
+		.dead_band = POLICY_PLB_DEFAULT_DEAD_BAND,
 		.balance.hybrid_every = POLICY_PLB_DEFAULT_HYBRID_EVERY,
 		.dplb.reach = POLICY_DPLB_DEFAULT_REACH,
 		.dplb_period_ns = POLICY_DPLB_DEFAULT_PERIOD_NS,

@@ -27,7 +27,7 @@ module progress
   integer(c_int32_t), parameter, public :: PROGRESS_WORKERS_MAX = 65536
   integer(c_int32_t), parameter, public :: PROGRESS_SUBDOMAINS_MAX = 1048576
   integer(c_int32_t), parameter, public :: PROGRESS_PAIRS_MAX = 1024
-  integer(c_int32_t), parameter, public :: PROGRESS_NOBODY = -1
+  integer(c_int32_t), parameter, public :: PROGRESS_NOBODY = -1, PROGRESS_DEAD_BAND_NONE = -1
 
   enum, bind(c)
      enumerator :: PROGRESS_BALANCE_DEFAULT, PROGRESS_BALANCE_NONE, PROGRESS_BALANCE_JOINT, &
@@ -41,8 +41,8 @@ module progress
      type(c_ptr) :: owner = c_null_ptr ! c_loc() of an array of integer(c_int32_t)
      integer(c_int32_t) :: balancing = 0, pairs = 0, low = 0, high = 0, hybrid_every = 0
      integer(c_int64_t) :: period_ns = 0
-     integer(c_int32_t) :: rank = 0
-     integer(c_int32_t) :: reserved(7) = 0
+     integer(c_int32_t) :: rank = 0, dead_band = 0
+     integer(c_int32_t) :: reserved(6) = 0
   end type progress_options
 
   interface

@@ -4,7 +4,11 @@
 
 #include "libprogress/policy/random.h"
 
+#include <math.h>
+
 #define ALL_DOMAINS UINT32_MAX
+#define SMOOTH 16 /* points over which speeds are smoothed */
+#define PATIENCE 100 /* points in which a gap may close by itself */
 
 struct plan {
 	const struct policy_plb_params *params;
@@ -22,6 +26,75 @@ static bool belongs(const struct plan *plan, size_t s, uint32_t domain)
 
 	return worker < plan->w &&
 	       (domain == ALL_DOMAINS || plan->workers[worker].domain == domain);
+}
+
+/* Learn the speeds of workers from what they did since the last point. */
+static void measure(struct plan *plan, uint64_t points)
+{
+	double weight = points < SMOOTH ? (double)points : SMOOTH;
+
+	for (size_t k = 0; k < plan->w; k++) {
+		struct policy_worker *worker = &plan->workers[k];
+		uint64_t made =
+			worker->updates > worker->before ? worker->updates - worker->before : 0;
+
+		worker->before = worker->updates;
+		if (points > 0)
+			worker->speed += ((double)made - worker->speed) / weight;
+	}
+}
+
+/* Count what workers own, and find the homes of subdomains that are new. */
+static void take_stock(struct plan *plan, bool first)
+{
+	for (size_t k = 0; k < plan->w; k++) {
+		plan->workers[k].subdomains = 0;
+		plan->workers[k].mean = 0;
+	}
+	for (size_t s = 0; s < plan->n; s++) {
+		struct policy_subdomain *subdomain = &plan->subdomains[s];
+
+		if (subdomain->worker >= plan->w) {
+			subdomain->home = POLICY_PLB_NOBODY;
+			continue;
+		}
+		if (first || subdomain->home >= plan->w)
+			subdomain->home = subdomain->worker;
+		struct policy_worker *worker = &plan->workers[subdomain->worker];
+		worker->subdomains++;
+		worker->mean += ((double)subdomain->updates - worker->mean) / worker->subdomains;
+	}
+}
+
+/* The largest gap, in updates, that moves nothing. A gap of one means nothing: one has completed an
+ * iteration in which the other still is. Where no speed is known, nothing moves. */
+static double dead_band(const struct plan *plan, uint32_t domain)
+{
+	double speeds = 0, subdomains = 0;
+
+	if (plan->params->dead_band == 0)
+		return 0;
+	for (size_t k = 0; k < plan->w; k++) {
+		const struct policy_worker *worker = &plan->workers[k];
+
+		if (worker->subdomains == 0 || (domain != ALL_DOMAINS && worker->domain != domain))
+			continue;
+		speeds += worker->speed;
+		subdomains += worker->subdomains;
+	}
+	return speeds > 0 ? fmax(1, plan->params->dead_band * speeds / subdomains) : INFINITY;
+}
+
+/* Updates of each of a worker's subdomains from point to point, if it owned some more. */
+static double rate(const struct policy_worker *worker, int more)
+{
+	return worker->speed / ((double)worker->subdomains + more);
+}
+
+/* Does a gap close by itself, soon? */
+static bool closes(const struct plan *plan, uint32_t top, uint32_t bottom, double gap)
+{
+	return (rate(&plan->workers[bottom], 0) - rate(&plan->workers[top], 0)) * PATIENCE >= gap;
 }
 
 static bool was_moved(const struct plan *plan, size_t s)
@@ -77,17 +150,23 @@ static size_t select_ends(const struct plan *plan, uint32_t domain, uint32_t *mo
 }
 
 /* Line 8: the most updated subdomain of a worker, "other than botSubd" (Section 3.3); n if there is
- * none. */
-static size_t most_updated(const struct plan *plan, uint32_t worker, uint32_t other_than)
+ * none. Those whose home is there have a lead. */
+static size_t most_updated(
+	const struct plan *plan, uint32_t worker, uint32_t other_than, uint32_t to, double lead)
 {
 	size_t pick = plan->n;
+	double most = 0;
 
-	for (size_t s = 0; s < plan->n; s++)
-		if (plan->subdomains[s].worker == worker && s != other_than &&
-			!was_moved(plan, s) &&
-			(pick == plan->n ||
-				plan->subdomains[s].updates > plan->subdomains[pick].updates))
-			pick = s;
+	for (size_t s = 0; s < plan->n; s++) {
+		const struct policy_subdomain *subdomain = &plan->subdomains[s];
+		double updates = (double)subdomain->updates + (subdomain->home == to ? lead : 0);
+
+		if (subdomain->worker != worker || s == other_than || was_moved(plan, s) ||
+			(pick < plan->n && updates <= most))
+			continue;
+		pick = s;
+		most = updates;
+	}
 	return pick;
 }
 
@@ -97,19 +176,60 @@ static void balance_pairs(struct plan *plan, uint32_t domain, uint32_t *scratch)
 {
 	uint32_t *most = scratch, *least = scratch + plan->params->pairs;
 	size_t pairs = select_ends(plan, domain, most, least);
+	double band = dead_band(plan, domain);
 
 	for (size_t i = 0; i < pairs; i++) {
-		if (plan->subdomains[most[i]].updates <= plan->subdomains[least[i]].updates)
+		uint64_t high = plan->subdomains[most[i]].updates,
+			 low = plan->subdomains[least[i]].updates;
+		if (high <= low || (double)(high - low) <= band)
 			break;
 		uint32_t top = plan->subdomains[most[i]].worker;
 		uint32_t bottom = plan->subdomains[least[i]].worker;
 		if (top == bottom || plan->workers[top].subdomains >= plan->params->high ||
-			plan->workers[bottom].subdomains <= plan->params->low)
+			plan->workers[bottom].subdomains <= plan->params->low ||
+			(band > 0 && closes(plan, top, bottom, (double)(high - low))))
 			continue;
-		size_t send = most_updated(plan, bottom, least[i]);
+		size_t send = most_updated(plan, bottom, least[i], top, band);
 		if (send < plan->n)
 			move(plan, (uint32_t)send, top);
 	}
+}
+
+/* May it go home, and would the rates then be more even? */
+static bool may_go_home(const struct plan *plan, size_t s, uint32_t domain)
+{
+	const struct policy_subdomain *subdomain = &plan->subdomains[s];
+
+	if (!belongs(plan, s, domain) || subdomain->home >= plan->w ||
+		subdomain->home == subdomain->worker)
+		return false;
+	const struct policy_worker *here = &plan->workers[subdomain->worker];
+	const struct policy_worker *home = &plan->workers[subdomain->home];
+	if (home->domain == POLICY_PLB_NOWHERE ||
+		(domain != ALL_DOMAINS && home->domain != domain) ||
+		here->subdomains <= plan->params->low || here->subdomains < 2 ||
+		home->subdomains >= plan->params->high || home->subdomains == 0 ||
+		here->mean > home->mean)
+		return false;
+	return fabs(rate(here, -1) - rate(home, 1)) < fabs(rate(here, 0) - rate(home, 0));
+}
+
+static void go_home(struct plan *plan, uint32_t domain)
+{
+	size_t most = plan->count + plan->params->pairs;
+
+	for (size_t s = 0; s < plan->n && plan->count < most; s++)
+		if (may_go_home(plan, s, domain) && !was_moved(plan, s))
+			move(plan, (uint32_t)s, plan->subdomains[s].home);
+}
+
+static void balance_domain(struct plan *plan, uint32_t domain, uint32_t *scratch)
+{
+	size_t before = plan->count;
+
+	balance_pairs(plan, domain, scratch);
+	if (plan->params->dead_band > 0 && plan->count == before)
+		go_home(plan, domain);
 }
 
 /* The mean updates of a domain's subdomains; false if it has none. */
@@ -156,7 +276,8 @@ static void cross_domains(struct plan *plan, struct policy_plb_state *state, uin
 			(to == plan->w ||
 				plan->workers[k].subdomains < plan->workers[to].subdomains))
 			to = k;
-	if (found < 2 || slowest == fastest || to == plan->w)
+	if (found < 2 || slowest == fastest || to == plan->w ||
+		most - least <= dead_band(plan, ALL_DOMAINS))
 		return;
 	size_t pick = plan->n;
 	for (size_t s = 0; s < plan->n; s++) {
@@ -167,8 +288,10 @@ static void cross_domains(struct plan *plan, struct policy_plb_state *state, uin
 		if (policy_random(&state->random) % ++choices == 0)
 			pick = s;
 	}
-	if (pick < plan->n)
+	if (pick < plan->n) {
+		plan->subdomains[pick].home = (uint32_t)to;
 		move(plan, (uint32_t)pick, (uint32_t)to);
+	}
 }
 
 size_t policy_plb(const struct policy_plb_params *params, struct policy_plb_state *state,
@@ -182,16 +305,12 @@ size_t policy_plb(const struct policy_plb_params *params, struct policy_plb_stat
 		.w = w,
 		.moves = moves};
 
-	state->points++;
-	for (size_t k = 0; k < w; k++)
-		workers[k].subdomains = 0;
-	for (size_t s = 0; s < n; s++)
-		if (subdomains[s].worker < w)
-			workers[subdomains[s].worker].subdomains++;
+	take_stock(&plan, state->points == 0);
+	measure(&plan, state->points++);
 	if (params->mode == POLICY_PLB_JOINT)
-		balance_pairs(&plan, ALL_DOMAINS, scratch);
+		balance_domain(&plan, ALL_DOMAINS, scratch);
 	for (uint32_t d = 0; d < domains && params->mode != POLICY_PLB_JOINT; d++)
-		balance_pairs(&plan, d, scratch);
+		balance_domain(&plan, d, scratch);
 	if (params->mode == POLICY_PLB_HYBRID && state->points % params->hybrid_every == 0)
 		cross_domains(&plan, state, domains);
 	return plan.count;

@@ -20,6 +20,7 @@
 #define POLICY_PLB_DEFAULT_LOW 2
 #define POLICY_PLB_DEFAULT_HIGH 6
 #define POLICY_PLB_DEFAULT_HYBRID_EVERY 500
+#define POLICY_PLB_DEFAULT_DEAD_BAND 4 /* about a time slice of the kernel */
 #define POLICY_PLB_DEFAULT_PERIOD_MS 1
 #define POLICY_PLB_DEFAULT_PERIOD_NS (POLICY_PLB_DEFAULT_PERIOD_MS * UINT64_C(1000000))
 
@@ -36,6 +37,9 @@ struct policy_plb_params {
 	uint32_t low; /* lowThresh: a worker with this many gives none away */
 	uint32_t high; /* highThresh: a worker with this many takes none */
 	uint32_t hybrid_every; /* points between moves to another domain; not 0 */
+	/* Not in the paper: gaps up to the updates that a subdomain gets in so many periods move
+	 * nothing. 0: Algorithm 1 to the letter. */
+	uint32_t dead_band;
 };
 
 /* Kept from call to call; zeroed at first. */
@@ -47,14 +51,20 @@ struct policy_plb_state {
 struct policy_subdomain {
 	uint64_t updates;
 	uint32_t worker; /* its owner; if POLICY_PLB_NOBODY or out of range, it is left alone */
+	uint32_t home; /* kept from call to call: its first owner, in whose cache and memory it is */
 };
 
 struct policy_worker {
 	/* The domain of its CPU, below `domains`; or POLICY_PLB_NOWHERE: other domains give it
 	 * nothing. */
 	uint32_t domain;
+	uint64_t updates; /* that it has made, of any subdomains */
 	/* Set by policy_plb(): */
 	uint32_t subdomains; /* how many it owns, after the moves */
+	double mean; /* updates of those that it owned before the moves */
+	/* Kept from call to call; zeroed at first: */
+	uint64_t before; /* updates at the last point */
+	double speed; /* updates from point to point, smoothed */
 };
 
 struct policy_plb_move {
@@ -76,6 +86,12 @@ static inline size_t policy_plb_moves_max(const struct policy_plb_params *params
  *
  * Not in the paper: it stops in the middle of the list. With fewer subdomains than twice the pairs,
  * later pairs would undo the first, and the spread would grow without bound.
+ *
+ * Nor is the dead band. A moved subdomain has to be fetched from another cache, so none moves while
+ * the two are no further apart than one period without a CPU puts them, nor while the gap closes by
+ * itself: workers' speeds are known from their updates, and with them the rates of their subdomains.
+ * Of those that could move, the one whose home is there goes first. Subdomains go home when the gap
+ * is closed, if that makes the rates more even.
  *
  * scratch has room for 2 * pairs indices, moves for policy_plb_moves_max(). Updates
  * subdomains[].worker. Returns the number of moves; O(n * pairs * domains). */

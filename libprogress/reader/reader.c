@@ -354,9 +354,11 @@ static int read_counters(struct progress_reader *r)
 		error = read_workers(r, first, &n);
 		if (error != 0)
 			return error;
-		for (uint32_t i = 0; i < n; i++)
+		for (uint32_t i = 0; i < n; i++) {
 			r->point.worker[first + i].domain =
 				GET(r->worker[i].tid) != 0 ? GET(r->worker[i].node) : POINT_ABSENT;
+			r->point.worker[first + i].updates = GET(r->worker[i].updates);
+		}
 	}
 	for (uint32_t first = 0; first < r->info.subdomains; first += n) {
 		/* One read is enough, because each field that counts is whole in itself. At worst,

@@ -147,7 +147,7 @@ static bool allocate(struct cluster *cluster)
 	cluster->neighbours = calloc((size_t)cluster->n * SIDES, sizeof(*cluster->neighbours));
 	cluster->plb_moves = calloc(policy_plb_moves_max(&params->plb_params, params->sockets),
 		sizeof(*cluster->plb_moves));
-	cluster->plb_workers = calloc(params->workers, sizeof(*cluster->plb_workers));
+	cluster->plb_workers = calloc(workers, sizeof(*cluster->plb_workers));
 	cluster->plb_scratch =
 		calloc((size_t)params->plb_params.pairs * 2 + 1, sizeof(*cluster->plb_scratch));
 	if (!cluster->ranks || !cluster->workers || !cluster->slots || !cluster->progress ||

@@ -77,6 +77,7 @@ static void complete(
 		size_t slot = (size_t)rank * cluster->room + worker->current;
 
 		cluster->progress[slot].updates++;
+		cluster->plb_workers[worker - cluster->workers].updates++;
 		if (cluster->shows)
 			halo_show(cluster, cluster->slots[slot].id, now_ns);
 	} else if (worker->flying != NOBODY) {

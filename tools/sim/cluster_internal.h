@@ -97,7 +97,7 @@ struct cluster {
 	uint64_t *seen; /* updates of the neighbour that were delivered, likewise */
 
 	struct policy_plb_move *plb_moves;
-	struct policy_worker *plb_workers;
+	struct policy_worker *plb_workers; /* as workers */
 	uint32_t *plb_scratch;
 
 	/* The reports of ranks at the last exchanges, in turn. */

@@ -11,6 +11,11 @@ static struct cluster_worker *workers_of(struct cluster *cluster, uint32_t rank)
 	return &cluster->workers[(size_t)rank * cluster->params.workers];
 }
 
+static struct policy_worker *plb_workers_of(struct cluster *cluster, uint32_t rank)
+{
+	return &cluster->plb_workers[(size_t)rank * cluster->params.workers];
+}
+
 static struct slot *slots_of(struct cluster *cluster, uint32_t rank)
 {
 	return &cluster->slots[(size_t)rank * cluster->room];
@@ -31,13 +36,14 @@ uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_
 {
 	const struct cluster_params *params = &cluster->params;
 	struct cluster_rank *state = &cluster->ranks[rank];
+	struct policy_worker *workers = plb_workers_of(cluster, rank);
 	double fraction_ns = 0;
 
 	for (uint32_t w = 0; w < params->workers; w++)
-		cluster->plb_workers[w].domain = socket_of(cluster, w);
+		workers[w].domain = socket_of(cluster, w);
 	size_t moves = policy_plb(&params->plb_params, &state->plb, progress_of(cluster, rank),
-		state->slots, cluster->plb_workers, params->workers, params->sockets,
-		cluster->plb_scratch, cluster->plb_moves);
+		state->slots, workers, params->workers, params->sockets, cluster->plb_scratch,
+		cluster->plb_moves);
 	for (size_t i = 0; i < moves; i++)
 		touch(cluster, rank, cluster->plb_moves[i].from, now_ns);
 	cluster->plb_points++;
@@ -76,18 +82,19 @@ void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker
 void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64_t now_ns)
 {
 	struct slot *slots = slots_of(cluster, rank);
+	struct policy_worker *holders = plb_workers_of(cluster, rank);
 	uint32_t workers = cluster->params.workers, best = slot % workers;
 
 	for (uint32_t w = 0; w < workers; w++)
-		cluster->plb_workers[w].subdomains = 0;
+		holders[w].subdomains = 0;
 	for (uint32_t s = 0; s < cluster->ranks[rank].slots; s++)
 		if (slots[s].holder < workers)
-			cluster->plb_workers[slots[s].holder].subdomains++;
+			holders[slots[s].holder].subdomains++;
 	/* As libprogress chooses: the worker that holds the fewest, whatever it owns. Ties go by
 	 * the number of the slot. */
 	for (uint32_t i = 0; i < workers; i++) {
 		uint32_t w = (slot + i) % workers;
-		if (cluster->plb_workers[w].subdomains < cluster->plb_workers[best].subdomains)
+		if (holders[w].subdomains < holders[best].subdomains)
 			best = w;
 	}
 	struct cluster_worker *worker = &workers_of(cluster, rank)[best];

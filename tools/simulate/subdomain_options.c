@@ -29,6 +29,7 @@ enum {
 	KEY_PAIRS,
 	KEY_LOW,
 	KEY_HIGH,
+	KEY_DEAD_BAND,
 	KEY_UPDATE,
 	KEY_SLOW,
 	KEY_VARIATION,
@@ -79,6 +80,12 @@ static const struct argp_option table[] = {
 	{"high", KEY_HIGH, "N", 0,
 		"A worker with N subdomains or more takes no more, 1 to 65536 "
 		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_HIGH) ")",
+		0},
+	{"dead-band", KEY_DEAD_BAND, "N", 0,
+		"Gaps up to the updates that a subdomain gets in N periods move nothing, 0 to "
+		"1000000; 0 is "
+		"the paper's algorithm (default: " COMMAND_LINE_TEXT(
+			POLICY_PLB_DEFAULT_DEAD_BAND) ")",
 		0},
 	{"update", KEY_UPDATE, "TIME", 0,
 		"Time of an update at full speed (default: 23us, with ranks 250us)", 0},
@@ -146,7 +153,8 @@ struct subdomain_options subdomain_defaults(void)
 				.foreign = 0.15,
 				.plb_params = {.pairs = POLICY_PLB_DEFAULT_PAIRS,
 					.low = POLICY_PLB_DEFAULT_LOW,
-					.high = POLICY_PLB_DEFAULT_HIGH},
+					.high = POLICY_PLB_DEFAULT_HIGH,
+					.dead_band = POLICY_PLB_DEFAULT_DEAD_BAND},
 				.plb_period_ns = POLICY_PLB_DEFAULT_PERIOD_NS,
 				.plb_point_ns = 20,
 				.seed = 1,
@@ -340,6 +348,11 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return command_line_count(state, "--low", arg, 1, COUNT_MAX, &plb->low);
 	case KEY_HIGH:
 		return command_line_count(state, "--high", arg, 1, COUNT_MAX, &plb->high);
+	case KEY_DEAD_BAND:
+		error = command_line_integer(
+			state, "--dead-band", arg, 0, METHOD_DEAD_BAND_MAX, &number);
+		plb->dead_band = (uint32_t)number;
+		return error;
 	case KEY_TIME:
 		return command_line_time(state, "--time", arg, 1, &out->time_ns);
 	case 'n':

@@ -212,6 +212,7 @@ static void test_balance_leaves_empty_places_out(void **state)
 		.subdomains = 8,
 		.owner = owner,
 		.pairs = 1,
+		.dead_band = PROGRESS_DEAD_BAND_NONE,
 		.balancing = PROGRESS_BALANCE_JOINT});
 	struct view v = view_open();
 	for (uint32_t k = 0; k < 3; k++)

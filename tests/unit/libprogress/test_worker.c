@@ -168,8 +168,12 @@ static struct progress *create_uneven(uint32_t balancing)
 {
 	static const uint32_t owner[] = {0, 0, 1, 1, 2, 2, 2, 2};
 	static const uint64_t updates[] = {30, 29, 20, 20, 10, 11, 12, 11};
-	struct progress *p = create_with(&(struct progress_options){
-		.workers = 4, .subdomains = 8, .owner = owner, .pairs = 1, .balancing = balancing});
+	struct progress *p = create_with(&(struct progress_options){.workers = 4,
+		.subdomains = 8,
+		.owner = owner,
+		.pairs = 1,
+		.dead_band = PROGRESS_DEAD_BAND_NONE,
+		.balancing = balancing});
 
 	for (uint32_t k = 0; k < 3; k++)
 		assert_int_equal(progress_register(p, k), 0);

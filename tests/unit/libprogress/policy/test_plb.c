@@ -25,6 +25,7 @@ struct state {
 	uint32_t domains;
 	uint32_t scratch[2 * PAIRS_MAX];
 	struct policy_plb_move move[PAIRS_MAX * DOMAINS_MAX + 1];
+	size_t moves; /* of all balancing points */
 };
 
 static const struct policy_plb_params paper = {
@@ -42,8 +43,11 @@ static struct state begin(size_t w, size_t each)
 
 static size_t balance(struct state *s)
 {
-	return policy_plb(&s->params, &s->state, s->subdomain, s->n, s->worker, s->w, s->domains,
-		s->scratch, s->move);
+	size_t moves = policy_plb(&s->params, &s->state, s->subdomain, s->n, s->worker, s->w,
+		s->domains, s->scratch, s->move);
+
+	s->moves += moves;
+	return moves;
 }
 
 static void assert_move(
@@ -177,16 +181,22 @@ static void test_random(void **unused)
 					  .pairs = (uint32_t)random_int(&seed, 0, PAIRS_MAX),
 					  .low = (uint32_t)random_int(&seed, 0, 4),
 					  .high = (uint32_t)random_int(&seed, 1, 8),
-					  .hybrid_every = (uint32_t)random_int(&seed, 1, 3)}};
+					  .hybrid_every = (uint32_t)random_int(&seed, 1, 3),
+					  .dead_band = (uint32_t)random_int(&seed, 0, 2)}};
 		s.n = (size_t)random_int(&seed, 0, SUBDOMAINS_MAX);
 		s.w = (size_t)random_int(&seed, 1, WORKERS_MAX);
 		s.domains = (uint32_t)random_int(&seed, 1, DOMAINS_MAX);
 		for (size_t k = 0; k < s.w; k++)
-			s.worker[k].domain = (uint32_t)random_int(&seed, 0, s.domains - 1);
+			s.worker[k] = (struct policy_worker){
+				.domain = (uint32_t)random_int(&seed, 0, s.domains - 1),
+				.updates = random_word(&seed) >> random_int(&seed, 0, 63),
+				.speed = (double)random_int(&seed, 0, 1000)};
 		for (size_t i = 0; i < s.n; i++)
 			s.subdomain[i] = (struct policy_subdomain){
 				.updates = random_word(&seed) >> random_int(&seed, 0, 63),
-				.worker = (uint32_t)random_int(&seed, 0, (int64_t)s.w)};
+				.worker = (uint32_t)random_int(&seed, 0, (int64_t)s.w),
+				.home = (uint32_t)random_int(&seed, 0, (int64_t)s.w)};
+		s.state.points = (uint64_t)random_int(&seed, 0, 20);
 		struct state before = s;
 		uint32_t had[WORKERS_MAX + 1] = {0}, has[WORKERS_MAX + 1] = {0};
 		size_t count = balance(&s);
@@ -232,18 +242,19 @@ static uint64_t spread(const struct state *s)
 	return most - least;
 }
 
-/* Workers update their subdomains in turn, each at its own rate; the last is 19 % slower. A step is
- * the time of one update, with a balancing point every tenth. Returns the largest spread in the
- * second half, sampled now and then. */
-static uint64_t run(struct state *s, int steps, bool balanced)
+/* Workers update their subdomains in turn, each at its own rate, which jitters; the last is slower.
+ * A step is the time of one update, with a balancing point every tenth. Returns the largest spread
+ * in the second half, sampled now and then. */
+static uint64_t run_slow(struct state *s, int steps, bool balanced, double speed, double jitter)
 {
 	double credit[WORKERS_MAX] = {0};
 	size_t next[WORKERS_MAX] = {0};
-	uint64_t worst = 0;
+	uint64_t worst = 0, seed = 11;
 
 	for (int step = 0; step < steps; step++) {
 		for (size_t k = 0; k < s->w; k++) {
-			credit[k] += k == s->w - 1 ? 0.81 : 1;
+			double now = 1 + jitter * (double)random_int(&seed, -1000, 1000) / 1000;
+			credit[k] += k == s->w - 1 ? speed * now : now;
 			if (credit[k] < 1)
 				continue;
 			credit[k] -= 1;
@@ -253,6 +264,7 @@ static uint64_t run(struct state *s, int steps, bool balanced)
 				if (s->subdomain[i].worker != k)
 					continue;
 				s->subdomain[i].updates++;
+				s->worker[k].updates++;
 				break;
 			}
 		}
@@ -264,15 +276,21 @@ static uint64_t run(struct state *s, int steps, bool balanced)
 	return worst;
 }
 
+static uint64_t run(struct state *s, int steps, bool balanced)
+{
+	return run_slow(s, steps, balanced, 0.81, 0);
+}
+
 /* Section 5.1: the spread stays where it was after four times as many iterations; without balancing
  * it grows with them. */
-static void test_spread_is_bounded(void **unused)
+static void assert_bounded(uint32_t dead_band)
 {
 	const size_t workers[] = {2, 4, 12, 24};
-	(void)unused;
 
 	for (size_t i = 0; i < sizeof workers / sizeof *workers; i++) {
-		struct state s = begin(workers[i], 4), same = s, alone = s, longer = s;
+		struct state s = begin(workers[i], 4);
+		s.params.dead_band = dead_band;
+		struct state same = s, alone = s, longer = s;
 		uint64_t bounded = run(&s, 20000, true);
 		uint64_t later = run(&same, 80000, true);
 		uint64_t grown = run(&alone, 20000, false);
@@ -283,6 +301,138 @@ static void test_spread_is_bounded(void **unused)
 		assert_true(later < 2 * bounded);
 		assert_true(bounded < grown / 4);
 		assert_true(grown_later > 3 * grown);
+	}
+}
+
+static void test_spread_is_bounded(void **unused)
+{
+	(void)unused;
+	assert_bounded(0);
+}
+
+static void test_spread_is_bounded_by_dead_band(void **unused)
+{
+	(void)unused;
+	assert_bounded(2);
+	assert_bounded(POLICY_PLB_DEFAULT_DEAD_BAND);
+}
+
+/* ---- The dead band ---- */
+
+/* Two workers at speeds that were seen at points before. */
+static struct state begin_at(double fast, double slow)
+{
+	struct state s = begin(2, 4);
+
+	s.params.dead_band = 2;
+	assert_int_equal(balance(&s), 0);
+	s.worker[0].speed = fast;
+	s.worker[1].speed = slow;
+	return s;
+}
+
+static void lead(struct state *s, uint64_t updates)
+{
+	for (size_t i = 0; i < s->n; i++)
+		s->subdomain[i].updates = 1000 + (s->subdomain[i].worker == 0 ? updates : 0);
+}
+
+/* The next point, where the workers have gone on at their speeds. */
+static size_t balance_on(struct state *s)
+{
+	for (size_t k = 0; k < s->w; k++)
+		s->worker[k].updates += (uint64_t)s->worker[k].speed;
+	return balance(s);
+}
+
+/* At 40 and 20 updates a point, two periods are 15 updates of a subdomain. */
+static void test_dead_band(void **unused)
+{
+	struct state s = begin_at(40, 20);
+	(void)unused;
+
+	lead(&s, 15);
+	assert_int_equal(balance_on(&s), 0);
+	lead(&s, 16);
+	/* With 5 and 3 the gap would still grow: 8 to 6.7 a point. */
+	assert_int_equal(balance_on(&s), 2);
+	assert_int_equal(s.worker[0].subdomains, 6);
+}
+
+/* The first point knows no speeds, whatever the gaps are. */
+static void test_first_point(void **unused)
+{
+	struct state s = begin(2, 4);
+	(void)unused;
+
+	s.params.dead_band = 2;
+	lead(&s, 1000);
+	assert_int_equal(balance(&s), 0);
+}
+
+/* While the gap closes, nothing moves; when it is closed, what moved goes home. */
+static void test_gap_closes(void **unused)
+{
+	struct state s = begin_at(40, 40);
+	(void)unused;
+
+	lead(&s, 50);
+	assert_int_equal(balance_on(&s), 1);
+	uint32_t moved = s.move[0].subdomain;
+	for (uint64_t gap = 45; gap > 0; gap -= 5) {
+		lead(&s, gap);
+		assert_int_equal(balance_on(&s), 0);
+	}
+	lead(&s, 0);
+	assert_int_equal(balance_on(&s), 1);
+	assert_move(&s, 0, moved, 0, 1);
+}
+
+/* Nothing goes home to a worker that is so slow that the gap would open again. */
+static void test_stays_away(void **unused)
+{
+	struct state s = begin_at(60, 20);
+	(void)unused;
+
+	lead(&s, 50);
+	assert_int_equal(balance_on(&s), 2);
+	lead(&s, 0);
+	assert_int_equal(balance_on(&s), 0);
+}
+
+/* Of those that could move, the one whose home it is, unless it is far behind the others. */
+static void test_home_first(void **unused)
+{
+	struct state s = begin_at(40, 40);
+	(void)unused;
+
+	lead(&s, 50);
+	s.subdomain[5].home = 0;
+	s.subdomain[6].updates += 10;
+	assert_int_equal(balance_on(&s), 1);
+	assert_move(&s, 0, 5, 1, 0);
+}
+
+/* Workers that are equal but for jitter: next to nothing moves, and the spread is bounded. Where one
+ * is slow, much less moves than by the paper's algorithm. */
+static void test_needless_moves(void **unused)
+{
+	const int steps = 40000;
+	(void)unused;
+
+	for (size_t w = 2; w <= 24; w += 11) {
+		struct state paper_state = begin(w, 4), s = paper_state;
+		s.params.dead_band = POLICY_PLB_DEFAULT_DEAD_BAND;
+		struct state slow = s, paper_slow = paper_state;
+		uint64_t bound = run_slow(&s, steps, true, 1, 0.2);
+		(void)run_slow(&paper_state, steps, true, 1, 0.2);
+		(void)run_slow(&slow, steps, true, 0.6, 0.2);
+		(void)run_slow(&paper_slow, steps, true, 0.6, 0.2);
+		printf("%zu workers: %zu moves, paper %zu; one slow: %zu, paper %zu\n", w, s.moves,
+			paper_state.moves, slow.moves, paper_slow.moves);
+		assert_true(s.moves <= steps / 10 / 100);
+		assert_true(bound <= 40);
+		assert_true(slow.moves < paper_slow.moves / 2);
 	}
 }
 
@@ -314,6 +464,13 @@ int main(void)
 		cmocka_unit_test(test_strangers),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_spread_is_bounded),
+		cmocka_unit_test(test_spread_is_bounded_by_dead_band),
+		cmocka_unit_test(test_dead_band),
+		cmocka_unit_test(test_first_point),
+		cmocka_unit_test(test_gap_closes),
+		cmocka_unit_test(test_stays_away),
+		cmocka_unit_test(test_home_first),
+		cmocka_unit_test(test_needless_moves),
 		cmocka_unit_test(test_hybrid_holds_domains_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

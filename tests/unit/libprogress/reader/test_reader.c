@@ -48,6 +48,7 @@ static int set_up(void **state)
 		.subdomains = 8,
 		.owner = owners,
 		.pairs = 1,
+		.dead_band = PROGRESS_DEAD_BAND_NONE,
 		.rank = -3,
 		.balancing = PROGRESS_BALANCE_JOINT};
 
