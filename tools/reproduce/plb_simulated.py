@@ -75,7 +75,8 @@ def options_of(args, machine, method, noisy, seed):
     options = METHODS[method]
     each = int(options[options.index("--subdomains") + 1])
     return [*options, "--workers", MACHINES[machine], "--sockets", SOCKETS, "--seed", seed, "--cut", "1d",
-            "--update", f"{UPDATE_NS // each}ns", "--slow", NOISE if noisy else "none"]
+            "--update", f"{UPDATE_NS // each}ns", "--slow", NOISE if noisy else "none", "--dead-band", 0,
+            "--move-cost", "0ns"]
 
 
 def plan_of(args):

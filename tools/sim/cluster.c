@@ -26,6 +26,7 @@ static bool are_costs(const struct cluster_params *params)
 {
 	return params->update_ns >= 1 && params->update_ns <= COST_MAX_NS &&
 	       is_share(params->jitter) && params->foreign >= 0 && params->foreign <= 1000 &&
+	       params->move_ns >= 0 && params->move_ns <= COST_MAX_NS &&
 	       params->latency_ns < TIME_MAX_NS && params->send_ns < TIME_MAX_NS &&
 	       params->look_ns < TIME_MAX_NS && params->plb_point_ns >= 0 &&
 	       params->plb_point_ns <= COST_MAX_NS;
@@ -196,6 +197,7 @@ static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[
 			.next = last ? NOBODY : s + 1,
 			.holder = w,
 			.home = socket_of(cluster, w),
+			.warm = w,
 		};
 		cluster->progress[at].worker = w;
 		cluster->where[r * rank->slots + s] = (uint32_t)at;

@@ -34,6 +34,7 @@ struct cluster_params {
 	double update_ns;
 	double jitter; /* random variation of each update's cost, a share */
 	double foreign; /* relative extra cost of updates away from the subdomain's first socket */
+	double move_ns; /* extra cost of a worker's first update of a subdomain, from another's cache */
 	/* speed[rank * workers + worker]; NULL: all 1. Not owned, copied. */
 	const double *speed;
 	uint64_t latency_ns; /* of a halo, a message or a view between ranks */

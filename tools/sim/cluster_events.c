@@ -15,11 +15,14 @@ static uint64_t cost_of(struct cluster *cluster, uint32_t rank, struct cluster_w
 	uint32_t w, uint32_t slot)
 {
 	const struct cluster_params *params = &cluster->params;
+	struct slot *at = &cluster->slots[(size_t)rank * cluster->room + slot];
 	double cost_ns = vary(&cluster->ranks[rank], worker->cost_ns, params->jitter);
 
-	if (params->foreign > 0 &&
-		cluster->slots[(size_t)rank * cluster->room + slot].home != socket_of(cluster, w))
+	if (params->foreign > 0 && at->home != socket_of(cluster, w))
 		cost_ns *= 1 + params->foreign;
+	if (at->warm != w)
+		cost_ns += params->move_ns;
+	at->warm = w;
 	return whole_ns(cost_ns, &worker->fraction_ns);
 }
 

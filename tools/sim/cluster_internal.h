@@ -24,6 +24,7 @@ struct slot {
 	uint32_t next; /* in the list of its holder */
 	uint32_t holder; /* worker of the rank that updates it; NOBODY: it is on its way here */
 	uint32_t home; /* socket that its memory is on */
+	uint32_t warm; /* worker in whose cache it is: the last that updated it; NOBODY: none */
 	uint64_t moment_ns; /* when it arrives; empty: when it was left */
 };
 

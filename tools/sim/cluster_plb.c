@@ -101,6 +101,7 @@ void ownership_add(struct cluster *cluster, uint32_t rank, uint32_t slot, uint64
 	progress_of(cluster, rank)[slot].worker = best;
 	slots[slot].holder = best;
 	slots[slot].home = socket_of(cluster, best);
+	slots[slot].warm = NOBODY;
 	slots[slot].next = worker->incoming;
 	worker->incoming = slot;
 	touch(cluster, rank, best, now_ns);

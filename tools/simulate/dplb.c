@@ -148,6 +148,7 @@ int simulate_dplb_main(int argc, char **argv)
 	params->ranks = 15;
 	params->workers = 36;
 	params->update_ns = 250e3;
+	params->move_ns = 0; /* the papers' million cells a rank are in no cache */
 	params->latency_ns = 2000;
 	params->send_ns = UINT64_C(1000000);
 	params->look_ns = UINT64_C(2000000);

@@ -35,6 +35,7 @@ enum {
 	KEY_VARIATION,
 	KEY_JITTER,
 	KEY_POINT_COST,
+	KEY_MOVE_COST,
 	KEY_FOREIGN,
 	KEY_TIME,
 	KEY_GRID,
@@ -102,6 +103,11 @@ static const struct argp_option table[] = {
 	{"point-cost", KEY_POINT_COST, "TIME", 0,
 		"Time that a balancing point costs its worker, for each subdomain (default: 20ns)",
 		0},
+	{"move-cost", KEY_MOVE_COST, "TIME", 0,
+		"A worker's first update of a subdomain takes this much longer, because its cells "
+		"are in "
+		"another cache (default: 45us, with ranks 0)",
+		0},
 	{"foreign", KEY_FOREIGN, "PCT", 0,
 		"An update takes this much longer if the memory is on another socket, 0 to 1000 "
 		"(default: 15)",
@@ -151,6 +157,7 @@ struct subdomain_options subdomain_defaults(void)
 				.update_ns = 23e3,
 				.jitter = 0.05,
 				.foreign = 0.15,
+				.move_ns = 45e3,
 				.plb_params = {.pairs = POLICY_PLB_DEFAULT_PAIRS,
 					.low = POLICY_PLB_DEFAULT_LOW,
 					.high = POLICY_PLB_DEFAULT_HIGH,
@@ -314,6 +321,8 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 		return command_line_percent(state, "--jitter", arg, 100, &params->jitter);
 	case KEY_POINT_COST:
 		return read_cost(state, "--point-cost", arg, 0, &params->plb_point_ns);
+	case KEY_MOVE_COST:
+		return read_cost(state, "--move-cost", arg, 0, &params->move_ns);
 	case KEY_FOREIGN:
 		return command_line_percent(state, "--foreign", arg, 1000, &params->foreign);
 	default:

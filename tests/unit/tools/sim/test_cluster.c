@@ -160,6 +160,7 @@ static struct cluster_params any(uint64_t *seed)
 	params.bound = (uint32_t)random_int(seed, 0, 5);
 	params.jitter = (double)random_int(seed, 0, 100) / 100;
 	params.foreign = (double)random_int(seed, 0, 2);
+	params.move_ns = (double)random_int(seed, 0, 1) * 1e4;
 	params.latency_ns = (uint64_t)random_int(seed, 0, 30) * MS;
 	params.send_ns = (uint64_t)random_int(seed, 0, 100) * MS;
 	params.plb = random_int(seed, 0, 3) > 0;
@@ -373,6 +374,14 @@ static void test_rates(void **unused)
 	assert_float_equal(run(&params, 1000 * MS).rate, 1e4 * 7.3 / 8, 10);
 	params.foreign = 0.5;
 	assert_true(run(&params, 1000 * MS).rate < 1e4 * 7.2 / 8);
+	params.foreign = 0;
+	params.move_ns = 50e3;
+	/* Each move delays one worker by that, but for those of the last moment. */
+	struct cluster_result moved = run(&params, 1000 * MS);
+	double lost = (double)moved.plb_moves * 50e-6 * 1e4 / 8;
+	assert_true(moved.plb_moves > 100);
+	assert_float_equal(moved.rate, 1e4 * 7.3 / 8 - lost, 0.05 * lost + 10);
+	params.move_ns = 0;
 	params.plb = false;
 	params.mode = MODE_SYNC;
 	struct cluster_result sync = run(&params, 1000 * MS);
