@@ -106,7 +106,7 @@ static const struct argp_option table[] = {
 	{"move-cost", KEY_MOVE_COST, "TIME", 0,
 		"A worker's first update of a subdomain takes this much longer, because its cells "
 		"are in "
-		"another cache (default: 45us, with ranks 0)",
+		"another cache (default: 125us, with ranks 0)",
 		0},
 	{"foreign", KEY_FOREIGN, "PCT", 0,
 		"An update takes this much longer if the memory is on another socket, 0 to 1000 "
@@ -157,7 +157,7 @@ struct subdomain_options subdomain_defaults(void)
 				.update_ns = 23e3,
 				.jitter = 0.05,
 				.foreign = 0.15,
-				.move_ns = 45e3,
+				.move_ns = 125e3,
 				.plb_params = {.pairs = POLICY_PLB_DEFAULT_PAIRS,
 					.low = POLICY_PLB_DEFAULT_LOW,
 					.high = POLICY_PLB_DEFAULT_HIGH,
