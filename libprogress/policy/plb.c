@@ -232,66 +232,165 @@ static void balance_domain(struct plan *plan, uint32_t domain, uint32_t *scratch
 		go_home(plan, domain);
 }
 
-/* The mean updates of a domain's subdomains; false if it has none. */
-static bool mean_updates(const struct plan *plan, uint32_t domain, double *mean)
-{
-	double sum = 0;
-	size_t count = 0;
+/* A domain, after the moves so far. */
+struct domain {
+	double mean; /* updates of its subdomains */
+	double speed, subdomains; /* of all its workers */
+};
 
+static struct domain sum_up(const struct plan *plan, uint32_t d)
+{
+	struct domain sum = {0};
+
+	for (size_t k = 0; k < plan->w; k++)
+		if (plan->workers[k].domain == d && plan->workers[k].subdomains > 0)
+			sum.speed += plan->workers[k].speed;
 	for (size_t s = 0; s < plan->n; s++)
-		if (belongs(plan, s, domain)) {
-			sum += (double)plan->subdomains[s].updates;
-			count++;
+		if (belongs(plan, s, d)) {
+			sum.subdomains++;
+			sum.mean +=
+				((double)plan->subdomains[s].updates - sum.mean) / sum.subdomains;
 		}
-	*mean = count > 0 ? sum / (double)count : 0;
-	return count > 0;
+	return sum;
 }
 
-/* Hybrid: a random subdomain moves from the domain with the fewest updates on average to the one
- * with the most, to its worker with the fewest subdomains. */
-static void cross_domains(struct plan *plan, struct policy_plb_state *state, uint32_t domains)
+static double domain_rate(const struct domain *domain, int more)
 {
-	uint32_t slowest = 0, fastest = 0;
-	double least = 0, most = 0;
-	size_t found = 0, choices = 0;
+	return domain->speed / (domain->subdomains + more);
+}
+
+/* The domains with the fewest and the most updates on average. Returns their gap; below 0: there are
+ * not two. */
+static double find_ends(
+	const struct plan *plan, uint32_t domains, uint32_t *slowest, uint32_t *fastest)
+{
+	double least = INFINITY, most = -INFINITY;
 
 	for (uint32_t d = 0; d < domains; d++) {
-		double mean;
-		if (!mean_updates(plan, d, &mean))
+		struct domain domain = sum_up(plan, d);
+		if (domain.subdomains == 0)
 			continue;
-		if (found == 0 || mean < least) {
-			least = mean;
-			slowest = d;
+		if (domain.mean < least) {
+			least = domain.mean;
+			*slowest = d;
 		}
-		if (found == 0 || mean > most) {
-			most = mean;
-			fastest = d;
+		if (domain.mean > most) {
+			most = domain.mean;
+			*fastest = d;
 		}
-		found++;
 	}
+	return most > least ? most - least : -1;
+}
+
+/* Is the gap within the dead band, or closes soon? Crossings are rare, so it has more time. */
+static bool domains_even(const struct plan *plan, uint32_t slowest, uint32_t fastest, double gap)
+{
+	struct domain slow = sum_up(plan, slowest), fast = sum_up(plan, fastest);
+	double points = (double)PATIENCE * plan->params->hybrid_every;
+
+	return gap <= dead_band(plan, ALL_DOMAINS) ||
+	       (domain_rate(&slow, 0) - domain_rate(&fast, 0)) * points >= gap;
+}
+
+/* The worker of a domain with the fewest subdomains, if it takes one more; or w. */
+static size_t find_room(const struct plan *plan, uint32_t domain)
+{
 	size_t to = plan->w;
+
 	for (size_t k = 0; k < plan->w; k++)
-		if (plan->workers[k].domain == fastest &&
+		if (plan->workers[k].domain == domain &&
 			plan->workers[k].subdomains < plan->params->high &&
 			(to == plan->w ||
 				plan->workers[k].subdomains < plan->workers[to].subdomains))
 			to = k;
-	if (found < 2 || slowest == fastest || to == plan->w ||
-		most - least <= dead_band(plan, ALL_DOMAINS))
-		return;
-	size_t pick = plan->n;
-	for (size_t s = 0; s < plan->n; s++) {
-		if (!belongs(plan, s, slowest) || was_moved(plan, s) ||
-			plan->workers[plan->subdomains[s].worker].subdomains <= plan->params->low)
-			continue;
-		/* Each of the candidates with the same probability, in one pass. */
-		if (policy_random(&state->random) % ++choices == 0)
+	return to;
+}
+
+static bool can_leave(const struct plan *plan, size_t s)
+{
+	return plan->workers[plan->subdomains[s].worker].subdomains > plan->params->low &&
+	       !was_moved(plan, s);
+}
+
+/* Each of the candidates with the same probability, in one pass. */
+static size_t pick_any(const struct plan *plan, struct policy_plb_state *state, uint32_t from)
+{
+	size_t pick = plan->n, choices = 0;
+
+	for (size_t s = 0; s < plan->n; s++)
+		if (belongs(plan, s, from) && can_leave(plan, s) &&
+			policy_random(&state->random) % ++choices == 0)
 			pick = s;
+	return pick;
+}
+
+static uint32_t home_domain(const struct plan *plan, size_t s)
+{
+	uint32_t home = plan->subdomains[s].home;
+
+	return home < plan->w ? plan->workers[home].domain : POLICY_PLB_NOWHERE;
+}
+
+/* The most updated, as within a domain; but first those whose home is there. */
+static size_t pick_to(const struct plan *plan, uint32_t from, uint32_t to)
+{
+	size_t pick = plan->n;
+	bool pick_goes_home = false;
+
+	for (size_t s = 0; s < plan->n; s++) {
+		bool goes_home = home_domain(plan, s) == to;
+		if (!belongs(plan, s, from) || !can_leave(plan, s) || goes_home < pick_goes_home ||
+			(pick < plan->n && goes_home == pick_goes_home &&
+				plan->subdomains[s].updates <= plan->subdomains[pick].updates))
+			continue;
+		pick = s;
+		pick_goes_home = goes_home;
 	}
-	if (pick < plan->n) {
-		plan->subdomains[pick].home = (uint32_t)to;
+	return pick;
+}
+
+/* One that is away goes back to its domain, if that has caught up, and rates then are more even. */
+static void cross_home(struct plan *plan)
+{
+	for (size_t s = 0; s < plan->n; s++) {
+		uint32_t d = home_domain(plan, s);
+		if (!belongs(plan, s, ALL_DOMAINS) || d == POLICY_PLB_NOWHERE ||
+			plan->workers[plan->subdomains[s].worker].domain == d ||
+			!can_leave(plan, s) ||
+			plan->workers[plan->subdomains[s].home].subdomains >= plan->params->high)
+			continue;
+		struct domain here = sum_up(plan, plan->workers[plan->subdomains[s].worker].domain);
+		struct domain home = sum_up(plan, d);
+		if (here.mean > home.mean || here.subdomains < 2 ||
+			fabs(domain_rate(&here, -1) - domain_rate(&home, 1)) >=
+				fabs(domain_rate(&here, 0) - domain_rate(&home, 0)))
+			continue;
+		move(plan, (uint32_t)s, plan->subdomains[s].home);
+		return;
+	}
+}
+
+/* Hybrid: a subdomain moves from the domain with the fewest updates on average to the one with the
+ * most, to its worker with the fewest subdomains. In the paper it is a random one, at each such
+ * point. */
+static void cross_domains(struct plan *plan, struct policy_plb_state *state, uint32_t domains)
+{
+	uint32_t slowest = 0, fastest = 0;
+	double gap = find_ends(plan, domains, &slowest, &fastest);
+	bool banded = plan->params->dead_band > 0;
+
+	if (gap < 0)
+		return;
+	if (banded && domains_even(plan, slowest, fastest, gap)) {
+		cross_home(plan);
+		return;
+	}
+	size_t to = find_room(plan, fastest);
+	if (to == plan->w)
+		return;
+	size_t pick = banded ? pick_to(plan, slowest, fastest) : pick_any(plan, state, slowest);
+	if (pick < plan->n)
 		move(plan, (uint32_t)pick, (uint32_t)to);
-	}
 }
 
 size_t policy_plb(const struct policy_plb_params *params, struct policy_plb_state *state,
