@@ -48,11 +48,11 @@ extern "C" {
 
 /* How subdomains are moved between workers: PLB (Zarins & Weiland 2017), Section 3.3. */
 enum progress_balancing {
-	PROGRESS_BALANCE_DEFAULT, /* split */
+	PROGRESS_BALANCE_DEFAULT, /* hybrid */
 	PROGRESS_BALANCE_NONE, /* publish only; subdomains don't move */
 	PROGRESS_BALANCE_JOINT, /* between all workers */
 	PROGRESS_BALANCE_SPLIT, /* between the workers of each NUMA node */
-	PROGRESS_BALANCE_HYBRID /* split, with an occasional move between nodes */
+	PROGRESS_BALANCE_HYBRID /* split, with an occasional move between nodes that drift apart */
 };
 
 /* Zero-initialise, then set what you need. 0 means the default, which is in brackets. */
@@ -62,7 +62,7 @@ struct progress_options {
 	/* The first owner of each subdomain; PROGRESS_NOBODY leaves the place empty [equal
 	 * contiguous blocks] */
 	const uint32_t *owner;
-	uint32_t balancing; /* an enum progress_balancing [split] */
+	uint32_t balancing; /* an enum progress_balancing [hybrid] */
 	uint32_t pairs; /* nPairs of Algorithm 1, at most PROGRESS_PAIRS_MAX [6] */
 	uint32_t low; /* a worker with this many subdomains gives none away [2] */
 	uint32_t high; /* a worker with this many takes no more [6] */

@@ -155,7 +155,7 @@ static void fill_in(struct progress *p, const struct progress_options *o)
 	h->pid = (uint32_t)p->pid;
 	h->rank = o->rank;
 	h->created_ns = instance_clock_ns();
-	h->balancing = or_default(o->balancing, PROGRESS_BALANCE_SPLIT);
+	h->balancing = or_default(o->balancing, PROGRESS_BALANCE_HYBRID);
 	h->pairs = or_default(o->pairs, POLICY_PLB_DEFAULT_PAIRS);
 	h->low = or_default(o->low, POLICY_PLB_DEFAULT_LOW);
 	h->high = or_default(o->high, POLICY_PLB_DEFAULT_HIGH);

@@ -58,7 +58,8 @@ static const struct argp_option table[] = {
 	{"mode", KEY_MODE, "NAME", 0, "sync, ssync:N or async, see below (default: async)", 0},
 	{"balance", 'b', "NAME", 0,
 		"Move subdomains between threads: none, split, joint or hybrid:N, see below "
-		"(default: split with --mode async, else none)",
+		"(default: hybrid:" COMMAND_LINE_TEXT(
+			POLICY_PLB_DEFAULT_HYBRID_EVERY) " with --mode async, else none)",
 		0},
 	{"host", KEY_HOST, "NAME", 0,
 		"Who balances: self (the threads in turn) or daemon (juggle alone) "
@@ -137,7 +138,7 @@ static const char doc[] =
 	"waits.\n\n"
 	"Balancing between threads (not with sync): split moves subdomains between threads of one "
 	"NUMA node; joint moves them between all threads; hybrid:N is split with one move between "
-	"nodes at every Nth point.\n\n"
+	"nodes at every Nth point while they drift apart.\n\n"
 	"Balancing between ranks that mpirun has started (not with sync; no effect without ranks): "
 	"global moves subdomains from the least advanced rank to the most advanced one; neighbours "
 	"does so among ranks whose numbers differ by 1, 2, 4 ... up to REACH, 2 to 65536 "
@@ -252,7 +253,7 @@ static int complete(struct jacobi_options *out, bool silent)
 {
 	if (out->balance.kind == PROGRESS_BALANCE_DEFAULT)
 		out->balance.kind =
-			out->mode == MODE_ASYNC ? PROGRESS_BALANCE_SPLIT : PROGRESS_BALANCE_NONE;
+			out->mode == MODE_ASYNC ? PROGRESS_BALANCE_HYBRID : PROGRESS_BALANCE_NONE;
 	if (out->mode == MODE_SYNC && out->balance.kind != PROGRESS_BALANCE_NONE)
 		return stay("balance", method_balance_name(&out->balance).text, silent);
 	if (out->dplb.kind == DPLB_DEFAULT)

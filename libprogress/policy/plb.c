@@ -225,11 +225,9 @@ static void go_home(struct plan *plan, uint32_t domain)
 
 static void balance_domain(struct plan *plan, uint32_t domain, uint32_t *scratch)
 {
-	size_t before = plan->count;
-
-	balance_pairs(plan, domain, scratch);
-	if (plan->params->dead_band > 0 && plan->count == before)
+	if (plan->params->dead_band > 0)
 		go_home(plan, domain);
+	balance_pairs(plan, domain, scratch);
 }
 
 /* A domain, after the moves so far. */

@@ -74,7 +74,9 @@ struct policy_plb_move {
 /* The largest number of moves of one call. */
 static inline size_t policy_plb_moves_max(const struct policy_plb_params *params, uint32_t domains)
 {
-	return (size_t)params->pairs * (params->mode == POLICY_PLB_JOINT ? 1 : domains) + 1;
+	size_t each = (size_t)params->pairs * (params->dead_band > 0 ? 2 : 1); /* some go home */
+
+	return each * (params->mode == POLICY_PLB_JOINT ? 1 : domains) + 1;
 }
 
 /* A balancing point: Algorithm 1 for all workers (joint), or for those of each domain.

@@ -147,7 +147,7 @@ def test_rates_fit_together(jacobi):
 def test_defaults(jacobi):
     found = jacobi("-t", "2", "-n", "1")
     wanted = {"rows": 600, "columns": 300, "threads": 2, "subdomains": 4, "cut": "1d",
-              "mode": "async", "balance": "split", "host": "self", "period_s": 0.001, "pin": False}
+              "mode": "async", "balance": "hybrid:500", "host": "self", "period_s": 0.001, "pin": False}
     assert {key: found[key] for key in wanted} == wanted
     found = jacobi("-t", "2", "-n", "1", "--mode", "ssync:3", "--cut", "2d")
     assert (found["mode"], found["balance"], found["columns"]) == ("ssync:3", "none", 300)
@@ -162,7 +162,7 @@ def of_one_thread(jacobi, path, *options):
 
 def test_defaults_are_what_is_done(jacobi, tmp_path):
     explicit = ["--grid", "300x300", "--subdomains", "4", "--cut", "1d", "--mode", "async",
-                "--balance", "split", "--host", "self", "--period", "1ms"]
+                "--balance", "hybrid:500", "--host", "self", "--period", "1ms"]
     done = of_one_thread(jacobi, tmp_path / "a.npy", "-n", "5")
     assert of_one_thread(jacobi, tmp_path / "b.npy", "-n", "5", *explicit) == done
     # Otherwise a difference would not show.

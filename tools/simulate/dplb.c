@@ -128,8 +128,8 @@ static void choose(struct subdomain_options *options)
 		options->slow[options->slows++] = (struct subdomain_slow){
 			.part = SUBDOMAIN_RANKS, .any = 1, .least = 0.4, .most = 0.4};
 	if (options->balances == 0 && !sync)
-		options->balance[options->balances++] =
-			(struct method_balance){.kind = PROGRESS_BALANCE_SPLIT};
+		options->balance[options->balances++] = (struct method_balance){
+			PROGRESS_BALANCE_HYBRID, POLICY_PLB_DEFAULT_HYBRID_EVERY};
 	if (options->dplbs > 0 || sync)
 		return;
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(*kinds); i++)

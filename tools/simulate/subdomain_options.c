@@ -63,7 +63,7 @@ static const struct argp_option table[] = {
 	{"balance", 'b', "LIST", 0,
 		"Balancing within nodes: none, split, joint, hybrid:N; one run for each of them "
 		"(default: all four with hybrid:" COMMAND_LINE_TEXT(
-			POLICY_PLB_DEFAULT_HYBRID_EVERY) ", with ranks split; none with --mode "
+			POLICY_PLB_DEFAULT_HYBRID_EVERY) ", with ranks that alone; none with --mode "
 							 "sync)",
 		0},
 	{"period", KEY_PERIOD, "TIME", 0,

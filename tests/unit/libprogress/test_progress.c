@@ -122,7 +122,7 @@ static void test_create(void **state)
 	assert_int_equal(v.header->pid, getpid());
 	assert_int_equal(v.header->rank, 0);
 	assert_true(v.header->created_ns > 0);
-	assert_int_equal(v.header->balancing, PROGRESS_BALANCE_SPLIT);
+	assert_int_equal(v.header->balancing, PROGRESS_BALANCE_HYBRID);
 	assert_int_equal(v.header->pairs, 6);
 	assert_int_equal(v.header->low, 2);
 	assert_int_equal(v.header->high, 6);

@@ -24,7 +24,7 @@ struct state {
 	size_t n, w;
 	uint32_t domains;
 	uint32_t scratch[2 * PAIRS_MAX];
-	struct policy_plb_move move[PAIRS_MAX * DOMAINS_MAX + 1];
+	struct policy_plb_move move[2 * PAIRS_MAX * DOMAINS_MAX + 1];
 	size_t moves; /* of all balancing points */
 };
 
