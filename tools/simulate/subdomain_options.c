@@ -16,7 +16,10 @@
 #define COUNT_MAX METHOD_SUBDOMAINS_MAX /* of workers, too */
 #define SUBDOMAINS_MAX UINT64_C(50000000)
 #define SOURCE_MAX 1e12
-#define UPDATES_MAX 1e11 /* about two hours */
+#define WORK_MAX 1e11 /* updates: about two hours */
+#define WORK_A_SECOND 1e7 /* and fewer where it is in no cache */
+#define ANNOUNCED_S 10
+#define POINTS_AN_ITERATION 3 /* that take as long */
 #define LOOKS_AN_ITERATION 10 /* this many looks take as long as an iteration */
 #define SLOWER_MAX 99.0 /* percent */
 #define TIME_DEFAULT_NS UINT64_C(10000000000)
@@ -63,7 +66,8 @@ static const struct argp_option table[] = {
 	{"balance", 'b', "LIST", 0,
 		"Balancing within nodes: none, split, joint, hybrid:N; one run for each of them "
 		"(default: all four with hybrid:" COMMAND_LINE_TEXT(
-			POLICY_PLB_DEFAULT_HYBRID_EVERY) ", with ranks that alone; none with --mode "
+			POLICY_PLB_DEFAULT_HYBRID_EVERY) ", with ranks that alone; none with "
+							 "--mode "
 							 "sync)",
 		0},
 	{"period", KEY_PERIOD, "TIME", 0,
@@ -447,9 +451,9 @@ static int check_modes(const char *program, struct subdomain_options *options)
 	return 0;
 }
 
-/* A run ends with whatever limit comes first. One with a residual may take long, since it shows its
- * progress. */
-static bool takes_hours(const struct subdomain_options *options)
+/* About how many updates, and how many subdomains at balancing points, are to be simulated. A run
+ * ends with whatever limit comes first; 0: with one that can't be foreseen. */
+static double work_of(const struct subdomain_options *options)
 {
 	const struct cluster_params *params = &options->params;
 	double n = (double)params->ranks * params->workers * params->each;
@@ -460,10 +464,21 @@ static bool takes_hours(const struct subdomain_options *options)
 	if (options->iterations > 0 && (double)options->iterations < iterations)
 		iterations = (double)options->iterations;
 	if (options->residual > 0)
-		return false;
+		return 0;
 	double looks = params->ranks > 1 ? iterations * iteration_ns / (double)params->look_ns : 0;
-	return (iterations + looks / LOOKS_AN_ITERATION) * n * options->balances * options->dplbs >
-	       UPDATES_MAX;
+	double points = iterations * iteration_ns / (double)params->plb_period_ns;
+	return (iterations + looks / LOOKS_AN_ITERATION + points / POINTS_AN_ITERATION) * n *
+	       options->balances * options->dplbs;
+}
+
+static void announce(const char *program, double work)
+{
+	double seconds = work / WORK_A_SECOND;
+
+	if (seconds > ANNOUNCED_S)
+		fprintf(stderr, "%s: this takes about %.0f %s; a shorter --time takes less\n",
+			program, seconds < 100 ? seconds : seconds / 60,
+			seconds < 100 ? "seconds" : "minutes");
 }
 
 int subdomain_complete(const char *program, struct subdomain_options *options)
@@ -498,13 +513,17 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 			"--series is for one variant: give one --balance (and one --dplb)");
 	if (options->time_ns == 0 && options->iterations == 0 && options->residual == 0)
 		options->time_ns = TIME_DEFAULT_NS;
-	if (takes_hours(options))
+	double work = work_of(options);
+	if (work > WORK_MAX)
 		return command_wrong(program,
 			"that would take hours: use a longer --update%s, a shorter --time, or "
 			"fewer "
 			"--iterations or workers",
 			params->ranks > 1 ? " or --look" : "");
-	return check_slow(program, options);
+	status = check_slow(program, options);
+	if (status == 0)
+		announce(program, work);
+	return status;
 }
 
 /* ---- Speeds ---- */
