@@ -135,16 +135,18 @@ static unsigned why_now(struct solver *solver, uint64_t iteration)
 	return why;
 }
 
-/* All workers make the same number of iterations, and decide at the same one. Subdomains stay where
- * they are: one that is on its way would miss an iteration. */
+/* All workers make the same number of iterations, back and forth through their subdomains (see
+ * below), and decide at the same one. Subdomains stay where they are: one that is on its way would
+ * miss an iteration. */
 static void run_sync(struct solver *solver, struct crew *crew, uint32_t w)
 {
-	uint32_t first = w * solver->per_worker, end = first + solver->per_worker;
+	uint32_t first = w * solver->per_worker;
 	const uint32_t *held;
 
 	for (uint64_t iteration = 1;; iteration++) {
 		progress_begin(solver->progress, w, &held);
-		for (uint32_t s = first; s < end; s++) {
+		for (uint32_t i = 0; i < solver->per_worker; i++) {
+			uint32_t s = first + (iteration % 2 ? i : solver->per_worker - 1 - i);
 			subdomain_fetch(&solver->task->subdomains[s]);
 			update(solver, w, s);
 			if (solver->ranks)

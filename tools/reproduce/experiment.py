@@ -66,6 +66,33 @@ def quartiles(data):
     return tuple(statistics.quantiles(data, n=4, method="inclusive"))
 
 
+def within_range(data, base):
+    """Is there no difference? The median of one lies in the middle half of the other."""
+    (low, middle, high), (base_low, base_middle, base_high) = quartiles(data), quartiles(base)
+    return base_low <= middle <= base_high or low <= base_middle <= high
+
+
+def faster(times, base):
+    """How many times as fast as the base, by medians; with ~ where that is within the range of runs."""
+    return f"{statistics.median(base) / statistics.median(times):.3f}{'~' if within_range(times, base) else ' '}"
+
+
+class Stolen:
+    """The share of the CPUs' time that other guests of the same host have taken since this was made."""
+
+    def __init__(self):
+        self.before = self._read()
+
+    @staticmethod
+    def _read():
+        times = [int(x) for x in Path("/proc/stat").read_text().partition("\n")[0].split()[1:9]]
+        return times[7], sum(times)
+
+    def share(self):
+        stolen, total = (now - before for now, before in zip(self._read(), self.before))
+        return stolen / total if total > 0 else 0
+
+
 def run_json(command, timeout=None, **keywords):
     """Runs a program to its end. Returns its output, parsed as JSON."""
     text = " ".join(map(str, command))

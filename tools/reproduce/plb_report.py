@@ -7,7 +7,7 @@ A run has its kind, its method, whether there was noise, and what jacobi reporte
 
 import statistics
 
-from experiment import find_gnuplot, plot, quartiles, quoted
+from experiment import faster, find_gnuplot, plot, quartiles, quoted
 
 LONGER = 4  # times as many iterations, to see whether the spread grows
 # Name, as in Section 5, and the options of the solver, which the simulator has as well.
@@ -20,7 +20,10 @@ METHODS = {
     "async(4) + split(0.001)": ["--mode", "async", "--subdomains", "4", "--balance", "split"],
     "async(4) + joint(0.001)": ["--mode", "async", "--subdomains", "4", "--balance", "joint"],
     "async(4) + hybrid(0.001, 500)": ["--mode", "async", "--subdomains", "4", "--balance", "hybrid:500"],
+    "joint, the paper's": ["--mode", "async", "--subdomains", "4", "--balance", "joint", "--dead-band", "0"],
 }
+QUICK_METHODS = [method for method in METHODS if method not in ("ssync(1)", "async(4) + hybrid(0.001, 500)")]
+BASE = "async(4)"  # what balancing is compared with
 BRAIDS = ["async(4)", "async(4) + joint(0.001)"]
 
 
@@ -68,10 +71,21 @@ def write_solution(args, runs, suffix=""):
     head = "\t".join(f'"{method}{", noise" if noisy else ""}"' for method, noisy in columns)
     (args.output / f"boxplot{suffix}.tsv").write_text(
         "\n".join([head] + ["\t".join(f"{x:.6f}" for x in row) for row in rows]) + "\n")
-    table = [f"{'Time to solution':32}{'s':>10}{'noise':>9}{'':>8}   (the last: Table 2)"]
+    base = BASE if BASE in args.methods else args.methods[0]
+    table = [f"{'Time to solution, s':30}{'median':>8}{'middle half':>14}{'noise':>8}{'middle half':>14}{'':>8}"
+             f"{'speed':>8}{'noise':>8}",
+             f"(% : Table 2; speed: of {base}, ~ within the range of runs)"]
     for method in args.methods:
-        quiet, noisy = (statistics.median(values(runs, "solution", method, n, "elapsed_s")) for n in (False, True))
-        table.append(f"{method:32}{quiet:10.3f}{noisy:9.3f}{noisy / quiet - 1:+8.1%}")
+        text, medians = f"{method:30}", []
+        for noisy in (False, True):
+            low, middle, high = quartiles(values(runs, "solution", method, noisy, "elapsed_s"))
+            medians.append(middle)
+            text += f"{middle:8.3f}{f'{low:.3f}-{high:.3f}':>14}"
+        text += f"{medians[1] / medians[0] - 1:+8.1%}"
+        for noisy in (False, True):
+            times, others = (values(runs, "solution", one, noisy, "elapsed_s") for one in (method, base))
+            text += f"{faster(times, others):>8}"
+        table.append(text)
     (args.output / f"table2{suffix}.txt").write_text("\n".join(table) + "\n")
     return table
 
