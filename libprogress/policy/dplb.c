@@ -84,6 +84,19 @@ bool policy_dplb_random(const struct policy_dplb_params *params, struct policy_d
 	return true;
 }
 
+uint32_t policy_dplb_nearest(
+	const struct policy_dplb_move *move, const int32_t *halos_saved, uint32_t n)
+{
+	uint32_t best = move->pick;
+
+	for (uint32_t k = 1; k < n; k++) {
+		uint32_t i = (uint32_t)(((uint64_t)move->pick + k) % n);
+		if (halos_saved[i] > halos_saved[best])
+			best = i;
+	}
+	return best;
+}
+
 static size_t insert_sorted(uint32_t *list, size_t count, uint32_t rank)
 {
 	size_t at = 0;

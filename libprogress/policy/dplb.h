@@ -70,6 +70,13 @@ struct policy_dplb_move {
 	uint32_t pick; /* a random one of its subdomains, from 0 to subdomains - 1: step 3 */
 };
 
+/* Not in the paper: which of its n subdomains to send instead of a random one. halos_saved[i] is how
+ * many halos fewer would pass between ranks if the i-th moved: its neighbours there, less those
+ * here. So few do, and what came from there goes back. Among equal ones the random pick comes
+ * first, and then those after it, in a ring. n is above move->pick. */
+uint32_t policy_dplb_nearest(
+	const struct policy_dplb_move *move, const int32_t *halos_saved, uint32_t n);
+
 /* A balancing point of the rank `self`, steps 2 and 3. It compares itself with the `known` ranks:
  * all (global knowledge; the least and the most advanced of all are enough), or those of a
  * neighbourhood. If self is the least advanced (of equal ones, the lower number is), and is behind

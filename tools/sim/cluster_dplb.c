@@ -112,13 +112,45 @@ static void transfer(
 	halo_moved(cluster, id, now_ns);
 }
 
+/* Its neighbours on the other rank, less those on its own. */
+static int32_t halos_saved(const struct cluster *cluster, uint32_t id, uint32_t from, uint32_t to)
+{
+	const uint32_t *neighbours = &cluster->neighbours[(size_t)id * SIDES];
+	int32_t saved = 0;
+
+	for (unsigned side = 0; side < SIDES; side++) {
+		if (neighbours[side] == NOBODY)
+			continue;
+		uint32_t rank = rank_of(cluster, neighbours[side]);
+		saved += rank == to ? 1 : rank == from ? -1 : 0;
+	}
+	return saved;
+}
+
+/* The slot of the subdomain to send, which jacobi chooses likewise. */
+static uint32_t slot_to_send(
+	struct cluster *cluster, uint32_t from, const struct policy_dplb_move *move)
+{
+	const struct policy_subdomain *progress = &cluster->progress[(size_t)from * cluster->room];
+	const struct slot *slots = &cluster->slots[(size_t)from * cluster->room];
+	uint32_t n = 0, slot = 0;
+
+	for (uint32_t s = 0; s < cluster->ranks[from].slots; s++)
+		if (progress[s].worker != POLICY_PLB_NOBODY)
+			cluster->dplb_saved[n++] =
+				halos_saved(cluster, slots[s].id, from, move->to);
+	uint32_t left = cluster->params.dplb == DPLB_RANDOM
+				? move->pick
+				: policy_dplb_nearest(move, cluster->dplb_saved, n);
+	while (progress[slot].worker == POLICY_PLB_NOBODY || left-- > 0)
+		slot++;
+	return slot;
+}
+
 /* An offer, an answer and the subdomain, as in jacobi's mover; only one is on its way at a time. */
 static void offer(struct cluster *cluster, uint32_t from, const struct policy_dplb_move *move,
 	uint64_t now_ns)
 {
-	const struct policy_subdomain *progress = &cluster->progress[(size_t)from * cluster->room];
-	uint32_t left = move->pick, slot = 0;
-
 	if (now_ns < cluster->ranks[from].gone_ns)
 		return;
 	cluster->ranks[from].messages++;
@@ -128,9 +160,7 @@ static void offer(struct cluster *cluster, uint32_t from, const struct policy_dp
 		return;
 	}
 	cluster->ranks[from].messages++;
-	while (progress[slot].worker == POLICY_PLB_NOBODY || left-- > 0)
-		slot++;
-	transfer(cluster, from, slot, move->to, now_ns);
+	transfer(cluster, from, slot_to_send(cluster, from, move), move->to, now_ns);
 }
 
 /* ---- Points ---- */

@@ -4,11 +4,6 @@
 
 #include "tools/sim/field.h"
 
-static uint32_t rank_of(const struct cluster *cluster, uint32_t subdomain)
-{
-	return cluster->where[subdomain] / cluster->room;
-}
-
 void halo_note_lag(struct cluster *cluster, uint64_t lag)
 {
 	if (lag > cluster->staleness)

@@ -100,6 +100,7 @@ struct cluster {
 	struct policy_plb_move *plb_moves;
 	struct policy_worker *plb_workers; /* as workers */
 	uint32_t *plb_scratch;
+	int32_t *dplb_saved; /* halos, by each subdomain of a rank */
 
 	/* The reports of ranks at the last exchanges, in turn. */
 	struct policy_dplb_rank *reports; /* at this one and the one before: [2][ranks] */
@@ -124,6 +125,11 @@ static inline bool has_dplb(const struct cluster_params *params)
 static inline uint32_t socket_of(const struct cluster *cluster, uint32_t worker)
 {
 	return (uint32_t)((uint64_t)worker * cluster->params.sockets / cluster->params.workers);
+}
+
+static inline uint32_t rank_of(const struct cluster *cluster, uint32_t subdomain)
+{
+	return cluster->where[subdomain] / cluster->room;
 }
 
 static inline uint64_t updates_of(const struct cluster *cluster, uint32_t subdomain)

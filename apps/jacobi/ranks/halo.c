@@ -409,6 +409,23 @@ static const struct edge_slot *seen(const struct site *site, uint32_t slot, enum
 			      : edge_latest(sub->in[side]);
 }
 
+int32_t halos_saved(const struct halos *halos, uint32_t slot, uint32_t to)
+{
+	int32_t saved = 0;
+
+	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
+		const struct halo_link *link = &halos->links[slot * GRID_SIDES + side];
+
+		if (!halos->site->subdomains[slot].inner[side])
+			continue;
+		if (!link->active)
+			saved--;
+		else if (link->place.rank == to)
+			saved++;
+	}
+	return saved;
+}
+
 void halos_disconnect(struct halos *halos, uint32_t slot, struct site_place to,
 	struct halo_seed seeds[GRID_SIDES])
 {

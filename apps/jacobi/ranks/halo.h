@@ -50,6 +50,9 @@ void halos_connect(struct halos *halos, uint32_t slot, const struct halo_seed se
 void halos_disconnect(struct halos *halos, uint32_t slot, struct site_place to,
 	struct halo_seed seeds[GRID_SIDES]);
 
+/* How many halos fewer would pass between ranks, if the subdomain in that slot moved to that rank? */
+int32_t halos_saved(const struct halos *halos, uint32_t slot, uint32_t to);
+
 /* At the start: subdomains are where the grid places them, and none has been updated. */
 void halos_connect_all(struct halos *halos);
 

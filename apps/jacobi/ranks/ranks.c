@@ -33,6 +33,7 @@ struct ranks {
 	struct survey survey;
 	struct policy_dplb_state policy;
 	uint64_t *passed; /* slot by slot: the iteration at the last pass */
+	int32_t *saved; /* halos, by moves of its subdomains */
 	uint64_t survey_due_ns, balance_due_ns;
 	double balance_average; /* at the last balancing point */
 	uint64_t checks, hash; /* of the numbers of all subdomains */
@@ -117,6 +118,17 @@ static double threshold(const struct ranks *ranks, const struct policy_dplb_rank
 		self->average - ranks->balance_average, options->dplb_period_ns, options->bound);
 }
 
+static uint32_t pick_near(struct ranks *ranks, const struct policy_dplb_move *move)
+{
+	const struct site *site = &ranks->site;
+	uint32_t n = 0;
+
+	for (uint32_t slot = 0; slot < site->slots; slot++)
+		if (site_is_resident(site, slot))
+			ranks->saved[n++] = halos_saved(&ranks->halos, slot, move->to);
+	return policy_dplb_nearest(move, ranks->saved, n);
+}
+
 /* DPLB, Section 3.1, for this rank. */
 static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 {
@@ -128,9 +140,9 @@ static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 		.all_behind = options->dplb.kind == DPLB_NEIGHBOURS,
 	};
 	struct policy_dplb_move move;
-	bool moves;
+	bool moves, random = options->dplb.kind == DPLB_RANDOM;
 
-	if (options->dplb.kind == DPLB_RANDOM) {
+	if (random) {
 		moves = policy_dplb_random(&params, &ranks->policy, self, ranks->site.ranks, &move);
 	} else {
 		struct policy_dplb_rank then = *self;
@@ -141,7 +153,7 @@ static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 	}
 	ranks->balance_average = self->average;
 	if (moves)
-		mover_offer(&ranks->mover, move.pick, move.to);
+		mover_offer(&ranks->mover, random ? move.pick : pick_near(ranks, &move), move.to);
 }
 
 static void pump(struct ranks *ranks, uint64_t now_ns)
@@ -378,7 +390,8 @@ static int open_window(struct ranks *ranks)
 	site->directory = (void *)(site->memory + site->window.directory);
 	site->homes = (void *)(site->memory + site->window.homes);
 	ranks->passed = calloc(site->slots, sizeof(*ranks->passed));
-	if (!ranks->passed)
+	ranks->saved = calloc(site->slots, sizeof(*ranks->saved));
+	if (!ranks->passed || !ranks->saved)
 		return -ENOMEM;
 	rc = halos_init(&ranks->halos, site);
 	if (rc == 0)
@@ -411,6 +424,7 @@ int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 	if (rc < 0) {
 		mover_deinit(&ranks->mover);
 		halos_deinit(&ranks->halos);
+		free(ranks->saved);
 		free(ranks->passed);
 		free(ranks);
 		return rc;
@@ -571,6 +585,7 @@ void ranks_destroy(struct ranks *ranks)
 	pthread_mutex_destroy(&ranks->lock);
 	mover_deinit(&ranks->mover);
 	halos_deinit(&ranks->halos);
+	free(ranks->saved);
 	free(ranks->passed);
 	free(ranks);
 }

@@ -450,9 +450,23 @@ static void test_good_threshold(void **unused)
 	assert_float_equal(policy_dplb_threshold(-5, 500 * ms, UINT64_MAX), 0, 0);
 }
 
+/* The one that saves most; among equal ones the random pick, or the first after it in the ring. */
+static void test_nearest(void **unused)
+{
+	const int32_t saved[] = {-1, 0, 2, -3, 2};
+	(void)unused;
+
+	assert_int_equal(policy_dplb_nearest(&(struct policy_dplb_move){.pick = 0}, saved, 5), 2);
+	assert_int_equal(policy_dplb_nearest(&(struct policy_dplb_move){.pick = 3}, saved, 5), 4);
+	assert_int_equal(policy_dplb_nearest(&(struct policy_dplb_move){.pick = 4}, saved, 5), 4);
+	assert_int_equal(policy_dplb_nearest(&(struct policy_dplb_move){.pick = 1}, saved, 2), 1);
+	assert_int_equal(policy_dplb_nearest(&(struct policy_dplb_move){.pick = 0}, saved, 1), 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_nearest),
 		cmocka_unit_test(test_who),
 		cmocka_unit_test(test_all_behind),
 		cmocka_unit_test(test_threshold),

@@ -298,7 +298,7 @@ static void test_ranks_are_independent(void **unused)
 {
 	struct cluster_params params = nodes(3);
 	const struct field_params cells = {
-		.rows = 16, .columns = 24, .ranks = 3, .workers = 4, .each = 4};
+		.rows = 16, .columns = 48, .ranks = 3, .workers = 4, .each = 4};
 	double speed[12];
 	struct field *field = NULL;
 	struct cluster *one, *other = NULL;
