@@ -70,7 +70,7 @@ struct progress_options {
 	uint64_t period_ns; /* between balancing points, at least 100,000 [1,000,000] */
 	int32_t rank; /* MPI rank, to tell processes apart in listings [0] */
 	/* Gaps of no more updates than a subdomain gets in that many periods move nothing;
-	 * PROGRESS_DEAD_BAND_NONE: Algorithm 1 to the letter [2] */
+	 * PROGRESS_DEAD_BAND_NONE: Algorithm 1 to the letter [4] */
 	uint32_t dead_band;
 	uint32_t reserved[6]; /* 0 */
 };

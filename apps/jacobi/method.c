@@ -123,6 +123,13 @@ bool method_read_dplb(const char *word, struct method_dplb *out)
 	return out->kind != DPLB_DEFAULT;
 }
 
+uint32_t method_dead_band(uint32_t given, enum mode mode)
+{
+	if (given != METHOD_DEAD_BAND_DEFAULT)
+		return given;
+	return mode == MODE_SSYNC ? 0 : POLICY_PLB_DEFAULT_DEAD_BAND;
+}
+
 /* ---- Names ---- */
 
 static struct method_name name_of(const char *word, bool has_number, uint64_t number)

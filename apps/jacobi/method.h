@@ -17,6 +17,7 @@ struct argp_state;
 #define METHOD_SUBDOMAINS 4 /* of each thread */
 #define METHOD_SUBDOMAINS_MAX 65536
 #define METHOD_DEAD_BAND_MAX 1000000
+#define METHOD_DEAD_BAND_DEFAULT UINT32_MAX
 #define METHOD_ITERATIONS 5000
 #define METHOD_ITERATIONS_MAX INT64_C(1000000000000)
 
@@ -55,6 +56,10 @@ int method_read_cut(struct argp_state *state, const char *arg, enum grid_cut *cu
 int method_read_grid(struct argp_state *state, const char *arg, uint32_t *rows, uint32_t *columns);
 /* The residual relative to that at the start. */
 int method_read_residual(struct argp_state *state, const char *arg, double *residual);
+
+/* PLB's dead band: what was given, or the default, for which METHOD_DEAD_BAND_DEFAULT stands. With a
+ * bounded staleness gaps end at the bound, which may be within a dead band. */
+uint32_t method_dead_band(uint32_t given, enum mode mode);
 
 /* A word of --balance or --dplb. Returns whether it is one, and then sets all of *out. */
 bool method_read_balance(const char *word, struct method_balance *out);

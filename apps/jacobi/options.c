@@ -85,7 +85,7 @@ static const struct argp_option table[] = {
 		"Gaps up to the updates that a subdomain gets in N periods move nothing, 0 to "
 		"1000000; 0 is "
 		"the paper's algorithm (default: " COMMAND_LINE_TEXT(
-			POLICY_PLB_DEFAULT_DEAD_BAND) ")",
+			POLICY_PLB_DEFAULT_DEAD_BAND) ", with ssync 0)",
 		0},
 	{"dplb", KEY_DPLB, "NAME", 0,
 		"Move subdomains between ranks: none, global, neighbours[:REACH] or random, see "
@@ -256,6 +256,7 @@ static int complete(struct jacobi_options *out, bool silent)
 			out->mode == MODE_ASYNC ? PROGRESS_BALANCE_HYBRID : PROGRESS_BALANCE_NONE;
 	if (out->mode == MODE_SYNC && out->balance.kind != PROGRESS_BALANCE_NONE)
 		return stay("balance", method_balance_name(&out->balance).text, silent);
+	out->dead_band = method_dead_band(out->dead_band, out->mode);
 	if (out->dplb.kind == DPLB_DEFAULT)
 		out->dplb.kind = out->mode == MODE_ASYNC ? DPLB_GLOBAL : DPLB_NONE;
 	if (out->mode == MODE_SYNC && out->dplb.kind != DPLB_NONE)
@@ -276,7 +277,7 @@ int jacobi_options_parse(int argc, char **argv, bool silent, struct jacobi_optio
 		.pairs = POLICY_PLB_DEFAULT_PAIRS,
 		.low = POLICY_PLB_DEFAULT_LOW,
 		.high = POLICY_PLB_DEFAULT_HIGH,
-		.dead_band = POLICY_PLB_DEFAULT_DEAD_BAND,
+		.dead_band = METHOD_DEAD_BAND_DEFAULT,
 		.balance.hybrid_every = POLICY_PLB_DEFAULT_HYBRID_EVERY,
 		.dplb.reach = POLICY_DPLB_DEFAULT_REACH,
 		.dplb_period_ns = POLICY_DPLB_DEFAULT_PERIOD_NS,

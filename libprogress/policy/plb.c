@@ -66,8 +66,9 @@ static void take_stock(struct plan *plan, bool first)
 	}
 }
 
-/* The largest gap, in updates, that moves nothing. A gap of one means nothing: one has completed an
- * iteration in which the other still is. Where no speed is known, nothing moves. */
+/* The largest gap, in updates, that moves nothing. A gap of two means nothing: one comes
+ * from within an iteration of a worker, and one from two that are not in step. Where no speed is known,
+ * nothing moves. */
 static double dead_band(const struct plan *plan, uint32_t domain)
 {
 	double speeds = 0, subdomains = 0;
@@ -82,7 +83,7 @@ static double dead_band(const struct plan *plan, uint32_t domain)
 		speeds += worker->speed;
 		subdomains += worker->subdomains;
 	}
-	return speeds > 0 ? fmax(1, plan->params->dead_band * speeds / subdomains) : INFINITY;
+	return speeds > 0 ? fmax(2, plan->params->dead_band * speeds / subdomains) : INFINITY;
 }
 
 /* Updates of each of a worker's subdomains from point to point, if it owned some more. */
@@ -337,9 +338,10 @@ static size_t pick_to(const struct plan *plan, uint32_t from, uint32_t to)
 
 	for (size_t s = 0; s < plan->n; s++) {
 		bool goes_home = home_domain(plan, s) == to;
-		if (!belongs(plan, s, from) || !can_leave(plan, s) || goes_home < pick_goes_home ||
+		if (!belongs(plan, s, from) || goes_home < pick_goes_home ||
 			(pick < plan->n && goes_home == pick_goes_home &&
-				plan->subdomains[s].updates <= plan->subdomains[pick].updates))
+				plan->subdomains[s].updates <= plan->subdomains[pick].updates) ||
+			!can_leave(plan, s))
 			continue;
 		pick = s;
 		pick_goes_home = goes_home;
@@ -347,21 +349,19 @@ static size_t pick_to(const struct plan *plan, uint32_t from, uint32_t to)
 	return pick;
 }
 
-/* One that is away goes back to its domain, if that has caught up, and rates then are more even. */
-static void cross_home(struct plan *plan)
+/* Of the domain that is behind, or level, one goes back to the other, where it belongs, if rates then
+ * are more even. */
+static void cross_home(struct plan *plan, uint32_t slowest, uint32_t fastest)
 {
+	struct domain here = sum_up(plan, slowest), home = sum_up(plan, fastest);
+
+	if (here.subdomains < 2 || fabs(domain_rate(&here, -1) - domain_rate(&home, 1)) >=
+					   fabs(domain_rate(&here, 0) - domain_rate(&home, 0)))
+		return;
 	for (size_t s = 0; s < plan->n; s++) {
-		uint32_t d = home_domain(plan, s);
-		if (!belongs(plan, s, ALL_DOMAINS) || d == POLICY_PLB_NOWHERE ||
-			plan->workers[plan->subdomains[s].worker].domain == d ||
+		if (!belongs(plan, s, slowest) || home_domain(plan, s) != fastest ||
 			!can_leave(plan, s) ||
 			plan->workers[plan->subdomains[s].home].subdomains >= plan->params->high)
-			continue;
-		struct domain here = sum_up(plan, plan->workers[plan->subdomains[s].worker].domain);
-		struct domain home = sum_up(plan, d);
-		if (here.mean > home.mean || here.subdomains < 2 ||
-			fabs(domain_rate(&here, -1) - domain_rate(&home, 1)) >=
-				fabs(domain_rate(&here, 0) - domain_rate(&home, 0)))
 			continue;
 		move(plan, (uint32_t)s, plan->subdomains[s].home);
 		return;
@@ -380,7 +380,7 @@ static void cross_domains(struct plan *plan, struct policy_plb_state *state, uin
 	if (gap < 0)
 		return;
 	if (banded && domains_even(plan, slowest, fastest, gap)) {
-		cross_home(plan);
+		cross_home(plan, slowest, fastest);
 		return;
 	}
 	size_t to = find_room(plan, fastest);

@@ -207,7 +207,7 @@ LINES = [
     ("jugglectl clean -u roo", {"root"}),
     ("jugglectl simulate ", {"juggle", "plb", "dplb"}),
     ("jugglectl simulate plb --cut ", {"1d", "2d"}),
-    ("jugglectl simulate plb --mo", {"--mode"}),
+    ("jugglectl simulate plb --mod", {"--mode"}),
     ("jugglectl simulate plb --mode s", {"sync", "ssync:"}),
     ("jugglectl simulate --he", {"--help"}),
     ("jugglectl --vers", {"--version"}),

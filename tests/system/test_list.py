@@ -116,7 +116,7 @@ def progress_header(pid, version=2, workers=1, subdomains=2, **changes):
               "size_bytes": 256 + 128 * workers + 64 * subdomains, "workers": workers,
               "subdomains": subdomains, "worker_bytes": 128, "subdomain_bytes": 64, "pid": pid,
               "rank": 0, "created_ns": time.monotonic_ns(), "balancing": 2, "pairs": 1, "low": 1,
-              "high": 2, "hybrid_every": 1, "unused": 0, "period_ns": 1000000, "state": 1}
+              "high": 2, "hybrid_every": 1, "dead_band": 0, "period_ns": 1000000, "state": 1}
     assert set(changes) <= set(fields)
     content = struct.pack("=QIIQIIIIIiQIIIIIIQI", *dict(fields, **changes).values())
     return content.ljust(256 + 128 * workers + 64 * subdomains, b"\0")
@@ -183,7 +183,7 @@ def test_wrapped(shm, jacobi, juggle):
     assert (progress["kind"], progress["state"]) == ("progress", "runs")
     assert progress["juggle_pid"] == process.pid
     assert progress["workers"] == 2 and progress["subdomains"] >= 2
-    assert progress["balancing"] == "split" and progress["threads"] is None
+    assert progress["balancing"] == "hybrid" and progress["threads"] is None
     assert progress["path"] == "/dev/shm/progress.%d.%d" % (shm.uid, progress["pid"])
     # As text: one line each, one below the other, in 80 columns.
     head, first, second = shm.run("list").stdout.splitlines()

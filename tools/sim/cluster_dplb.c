@@ -98,8 +98,8 @@ static void transfer(
 	uint64_t ready_ns = free_ns + cluster->params.send_ns;
 
 	/* The update that is under way ends before the subdomain arrives. */
-	cluster->progress[target] =
-		(struct policy_subdomain){.updates = updates + busy, .worker = POLICY_PLB_NOBODY};
+	cluster->progress[target] = (struct policy_subdomain){
+		.updates = updates + busy, .worker = POLICY_PLB_NOBODY, .home = POLICY_PLB_NOBODY};
 	cluster->slots[target] = (struct slot){
 		.id = id, .next = NOBODY, .holder = NOBODY, .home = NOBODY, .moment_ns = ready_ns};
 	cluster->where[id] = (uint32_t)target;

@@ -90,7 +90,7 @@ static const struct argp_option table[] = {
 		"Gaps up to the updates that a subdomain gets in N periods move nothing, 0 to "
 		"1000000; 0 is "
 		"the paper's algorithm (default: " COMMAND_LINE_TEXT(
-			POLICY_PLB_DEFAULT_DEAD_BAND) ")",
+			POLICY_PLB_DEFAULT_DEAD_BAND) ", with ssync 0)",
 		0},
 	{"update", KEY_UPDATE, "TIME", 0,
 		"Time of an update at full speed (default: 23us, with ranks 250us)", 0},
@@ -165,7 +165,7 @@ struct subdomain_options subdomain_defaults(void)
 				.plb_params = {.pairs = POLICY_PLB_DEFAULT_PAIRS,
 					.low = POLICY_PLB_DEFAULT_LOW,
 					.high = POLICY_PLB_DEFAULT_HIGH,
-					.dead_band = POLICY_PLB_DEFAULT_DEAD_BAND},
+					.dead_band = METHOD_DEAD_BAND_DEFAULT},
 				.plb_period_ns = POLICY_PLB_DEFAULT_PERIOD_NS,
 				.plb_point_ns = 20,
 				.seed = 1,
@@ -467,8 +467,13 @@ static double work_of(const struct subdomain_options *options)
 		return 0;
 	double looks = params->ranks > 1 ? iterations * iteration_ns / (double)params->look_ns : 0;
 	double points = iterations * iteration_ns / (double)params->plb_period_ns;
-	return (iterations + looks / LOOKS_AN_ITERATION + points / POINTS_AN_ITERATION) * n *
-	       options->balances * options->dplbs;
+	double work = 0;
+	for (uint32_t i = 0; i < options->balances; i++)
+		work += iterations + looks / LOOKS_AN_ITERATION +
+			(options->balance[i].kind == PROGRESS_BALANCE_NONE
+					? 0
+					: points / POINTS_AN_ITERATION);
+	return work * n * options->dplbs;
 }
 
 static void announce(const char *program, double work)
@@ -513,10 +518,12 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 			"--series is for one variant: give one --balance (and one --dplb)");
 	if (options->time_ns == 0 && options->iterations == 0 && options->residual == 0)
 		options->time_ns = TIME_DEFAULT_NS;
+	params->plb_params.dead_band = method_dead_band(params->plb_params.dead_band, params->mode);
 	double work = work_of(options);
 	if (work > WORK_MAX)
 		return command_wrong(program,
-			"that would take hours: use a longer --update%s, a shorter --time, or "
+			"that would take hours: use a longer --update or --period%s, a shorter "
+			"--time, or "
 			"fewer "
 			"--iterations or workers",
 			params->ranks > 1 ? " or --look" : "");
