@@ -74,7 +74,7 @@ static void show(struct subdomain *sub)
 	}
 }
 
-/* How far apart two byte addresses are, for a CPU that compares their last PAGE bits first. */
+/* How far apart two byte addresses are, for a CPU that compares them modulo ALIAS_BYTES first. */
 static size_t apart(size_t a, size_t b)
 {
 	size_t distance = (a - b) % ALIAS_BYTES;

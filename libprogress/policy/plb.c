@@ -66,9 +66,9 @@ static void take_stock(struct plan *plan, bool first)
 	}
 }
 
-/* The largest gap, in updates, that moves nothing. A gap of two means nothing: one comes
- * from within an iteration of a worker, and one from two that are not in step. Where no speed is known,
- * nothing moves. */
+/* The largest gap, in updates, that moves nothing. It is two at least: a worker in the middle of an
+ * iteration makes a gap of one, and two workers that are not in step make another. While no speed is
+ * known, nothing moves. */
 static double dead_band(const struct plan *plan, uint32_t domain)
 {
 	double speeds = 0, subdomains = 0;

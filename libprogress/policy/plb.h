@@ -20,7 +20,7 @@
 #define POLICY_PLB_DEFAULT_LOW 2
 #define POLICY_PLB_DEFAULT_HIGH 6
 #define POLICY_PLB_DEFAULT_HYBRID_EVERY 500
-#define POLICY_PLB_DEFAULT_DEAD_BAND 4 /* about a time slice of the kernel */
+#define POLICY_PLB_DEFAULT_DEAD_BAND 4 /* with periods of 1 ms about a time slice of the kernel */
 #define POLICY_PLB_DEFAULT_PERIOD_MS 1
 #define POLICY_PLB_DEFAULT_PERIOD_NS (POLICY_PLB_DEFAULT_PERIOD_MS * UINT64_C(1000000))
 
@@ -51,7 +51,8 @@ struct policy_plb_state {
 struct policy_subdomain {
 	uint64_t updates;
 	uint32_t worker; /* its owner; if POLICY_PLB_NOBODY or out of range, it is left alone */
-	uint32_t home; /* kept from call to call: its first owner, in whose cache and memory it is */
+	uint32_t
+		home; /* kept from call to call: its first owner, in whose cache and memory it is */
 };
 
 struct policy_worker {
@@ -90,8 +91,9 @@ static inline size_t policy_plb_moves_max(const struct policy_plb_params *params
  * later pairs would undo the first, and the spread would grow without bound.
  *
  * Nor is the dead band. A moved subdomain has to be fetched from another cache, so none moves while
- * the two are no further apart than one period without a CPU puts them, nor while the gap closes by
- * itself: workers' speeds are known from their updates, and with them the rates of their subdomains.
+ * the two are no further apart than `dead_band` periods without a CPU put them, nor while the gap
+ * closes by itself: workers' speeds are known from their updates, and with them the rates of their
+ * subdomains.
  * Of those that could move, the one whose home is there goes first. Subdomains go home when the gap
  * is closed, if that makes the rates more even.
  *

@@ -118,6 +118,7 @@ static double threshold(const struct ranks *ranks, const struct policy_dplb_rank
 		self->average - ranks->balance_average, options->dplb_period_ns, options->bound);
 }
 
+/* The resident subdomain whose move lets most halos stay within a rank. */
 static uint32_t pick_near(struct ranks *ranks, const struct policy_dplb_move *move)
 {
 	const struct site *site = &ranks->site;

@@ -43,15 +43,16 @@ int __wrap_pmus_find(const char *devices, uint32_t type[PMUS_MAX])
 long __wrap_syscall(long number, ...)
 {
 	struct perf_event_attr attr;
-	long word[6];
+	bool opening = number == SYS_perf_event_open; /* else tgkill */
+	long word[5] = {0};
 	va_list list;
 
 	va_start(list, number);
-	for (size_t i = 0; i < 6; i++)
+	for (size_t i = 0; i < (opening ? 5 : 3); i++)
 		word[i] = va_arg(list, long);
 	va_end(list);
-	if (number != SYS_perf_event_open)
-		return __real_syscall(number, word[0], word[1], word[2], word[3], word[4], word[5]);
+	if (!opening)
+		return __real_syscall(number, word[0], word[1], word[2]);
 	memcpy(&attr, (const void *)word[0], sizeof attr);
 	if (attr.type == PERF_TYPE_HARDWARE) {
 		assert_true(opens < sizeof opened / sizeof opened[0]);
@@ -63,7 +64,7 @@ long __wrap_syscall(long number, ...)
 		attr.type = PERF_TYPE_SOFTWARE;
 		attr.config = PERF_COUNT_SW_TASK_CLOCK;
 	}
-	return __real_syscall(number, (long)&attr, word[1], word[2], word[3], word[4], word[5]);
+	return __real_syscall(number, (long)&attr, word[1], word[2], word[3], word[4]);
 }
 
 static uint64_t cpu_time_ns(void)
