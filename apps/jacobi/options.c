@@ -97,8 +97,8 @@ static const struct argp_option table[] = {
 		0},
 	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
 		"Ignore a difference of at most N updates between the means of two ranks, 0 to "
-		"1000000000000 (default: half of its own updates in a period, or of the bound "
-		"of ssync)",
+		"1000000000000; 0 is the paper's algorithm (default: half of its own updates in a "
+		"period, with ssync see below)",
 		0},
 	{"seed", KEY_SEED, "N", 0, "Seed of the random choices of --dplb, 0 or more (default: 1)",
 		0},
@@ -144,7 +144,9 @@ static const char doc[] =
 	"does so among ranks whose numbers differ by 1, 2, 4 ... up to REACH, 2 to 65536 "
 	"(" COMMAND_LINE_TEXT(
 		POLICY_DPLB_DEFAULT_REACH) " by default); random moves any subdomain to any rank, "
-					   "as a test.\n\n"
+					   "as a test. With ssync, ranks compare what their "
+					   "subdomains would get in a period if none waited, and "
+					   "ignore a difference of one twentieth.\n\n"
 					   "Exit status: 0, 1 when the run failed, 2 when the "
 					   "command line is wrong.";
 

@@ -23,6 +23,38 @@ static bool seems_converged(struct solver *solver)
 	       solver->task->options->residual;
 }
 
+/* To a counter of this worker, which others may read. */
+static void add(_Atomic uint64_t *counter, uint64_t n)
+{
+	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
+		memory_order_relaxed);
+}
+
+/* After each turn: was there anything to update? */
+static void note_wait(struct solver_worker *worker, bool idle)
+{
+	uint64_t now_ns = idle ? clock_monotonic_ns() : 0;
+
+	if (idle && worker->idle_ns > 0)
+		add(&worker->waited_ns, now_ns - worker->idle_ns);
+	worker->idle_ns = now_ns;
+}
+
+/* What the workers of this rank have done. */
+static struct ranks_work work(void *arg)
+{
+	const struct solver *solver = arg;
+	struct ranks_work sum = {0};
+
+	for (uint32_t w = 0; w < solver->task->workers; w++) {
+		const struct solver_worker *worker = &solver->workers[w];
+
+		sum.updates += atomic_load_explicit(&worker->updates, memory_order_relaxed);
+		sum.waited_ns += atomic_load_explicit(&worker->waited_ns, memory_order_relaxed);
+	}
+	return sum;
+}
+
 /* Subdomains leave for, and arrive from, other ranks. */
 static double leaves(void *arg, uint32_t slot)
 {
@@ -55,7 +87,7 @@ static void update(struct solver *solver, uint32_t w, uint32_t s)
 		subdomain_step(sub);
 	}
 	progress_update(solver->progress, w, s, sub->iteration, share);
-	worker->updates++;
+	add(&worker->updates, 1);
 	if (account->worker != w) {
 		account->worker = w;
 		worker->moves++;
@@ -202,6 +234,7 @@ static void run_async(struct solver *solver, struct crew *crew, uint32_t w)
 			if (monitor->signal)
 				want(solver, CALL_SIGNAL);
 		}
+		note_wait(worker, idle);
 		if (solver->ranks)
 			pump(solver, idle);
 		else if (++worker->rounds % RESIDUAL_EVERY == 0 && seems_converged(solver))
@@ -263,6 +296,7 @@ static int join_ranks(struct solver *solver)
 		.slots = task->slots,
 		.subdomains = task->subdomains,
 		.progress = task->progress,
+		.work = work,
 		.squared = meeting_squared,
 		.calls = {.leaves = leaves, .arrives = arrives},
 		.arg = solver,

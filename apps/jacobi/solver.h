@@ -27,9 +27,12 @@ enum {
 };
 
 struct solver_worker {
-	alignas(EDGE_LINE) uint64_t updates;
+	/* Others may read these: */
+	alignas(EDGE_LINE) _Atomic uint64_t updates;
+	_Atomic uint64_t waited_ns; /* while there was nothing to update */
 	uint64_t moves;
 	uint64_t rounds;
+	uint64_t idle_ns; /* since when; 0: it is not idle */
 };
 
 /* What is kept of a subdomain beside its cells. */

@@ -4,18 +4,37 @@
 
 #include "libprogress/policy/random.h"
 
+#include <math.h>
+
 #define TURNS_NS 30e6 /* ranks that share CPUs get ahead by turns: no reason to move */
+#define BOUNDED_PART 0.05 /* of the rate */
+#define HORIZON 4 /* periods: gaps that end by then are left alone */
+#define SMOOTH 4 /* points over which the speed is smoothed */
 
-double policy_dplb_threshold(double advance, uint64_t period_ns, uint64_t bound)
+double policy_dplb_threshold(double rate, uint64_t period_ns)
 {
-	double part = TURNS_NS / (double)period_ns;
-	double most = POLICY_DPLB_THRESHOLD * (double)bound;
+	if (!(rate > 0))
+		return INFINITY;
+	return fmax(POLICY_DPLB_THRESHOLD, TURNS_NS / (double)period_ns) * rate;
+}
 
-	if (part < POLICY_DPLB_THRESHOLD)
-		part = POLICY_DPLB_THRESHOLD;
-	if (!(advance > 0))
-		return 0;
-	return part * advance < most ? part * advance : most;
+double policy_dplb_threshold_bounded(double rate)
+{
+	return rate > 0 ? BOUNDED_PART * rate : INFINITY;
+}
+
+void policy_dplb_learn(
+	struct policy_dplb_state *state, uint64_t updates, uint64_t busy_ns, uint64_t period_ns)
+{
+	if (busy_ns > state->busy_ns && updates >= state->updates) {
+		double speed = (double)(updates - state->updates) * (double)period_ns /
+			       (double)(busy_ns - state->busy_ns);
+
+		state->points++;
+		state->speed += (speed - state->speed) / fmin((double)state->points, SMOOTH);
+	}
+	state->updates = updates;
+	state->busy_ns = busy_ns;
 }
 
 struct policy_dplb_rank policy_dplb_least(struct policy_dplb_rank a, struct policy_dplb_rank b)
@@ -52,6 +71,26 @@ static bool may_give(const struct policy_dplb_params *params, const struct polic
 	return self->subdomains > 0 && self->subdomains > params->keep;
 }
 
+/* The rate with some more subdomains. */
+static double rate(const struct policy_dplb_rank *rank, int more)
+{
+	return rank->rate * rank->subdomains / ((double)rank->subdomains + more);
+}
+
+/* Does a move from one to the other, which is ahead by the gap, do more good than harm? */
+static bool pays(const struct policy_dplb_params *params, const struct policy_dplb_rank *from,
+	const struct policy_dplb_rank *to, double gap)
+{
+	double now = to->rate - from->rate; /* by which the gap grows in a period */
+	double then = rate(to, 1) - rate(from, -1);
+
+	if (params->threshold == 0 || !(from->rate > 0) || !(to->rate > 0))
+		return true;
+	if (now < 0 && gap < -now * HORIZON)
+		return false;
+	return fabs(then) < fabs(now) || gap > fabs(then) * HORIZON;
+}
+
 bool policy_dplb(const struct policy_dplb_params *params, struct policy_dplb_state *state,
 	const struct policy_dplb_rank *self, const struct policy_dplb_rank *known, size_t n,
 	struct policy_dplb_move *move)
@@ -67,7 +106,8 @@ bool policy_dplb(const struct policy_dplb_params *params, struct policy_dplb_sta
 		most = policy_dplb_most(most, known[i]);
 	}
 	if ((!params->all_behind && least.rank != self->rank) || most.subdomains == 0 ||
-		most.room == 0 || !(most.average - self->average > params->threshold))
+		most.room == 0 || !(most.average - self->average > params->threshold) ||
+		!pays(params, self, &most, most.average - self->average))
 		return false;
 	*move = (struct policy_dplb_move){.to = most.rank, .pick = pick_any(state, self)};
 	return true;

@@ -19,13 +19,18 @@
 /* What ranks know of each other: Section 3.1, step 1. */
 struct policy_dplb_rank {
 	double average; /* mean number of updates of its subdomains */
+	/* Not in the paper: updates that each of its subdomains would get in a period if the rank
+	 * never waited for others; 0: not known. */
+	double rate;
 	uint32_t rank;
 	uint32_t subdomains; /* how many it has; with 0 the average means nothing */
 	uint32_t room; /* how many more it would take */
 };
 
 struct policy_dplb_params {
-	double threshold; /* step 2: a gap of averages up to this, in updates, moves nothing */
+	/* Step 2: a gap up to this, in updates, moves nothing. 0: as in the paper, any gap moves,
+	 * and rates don't count. */
+	double threshold;
 	/* A rank with this many subdomains gives none away: see policy_dplb_keep(). */
 	uint32_t keep;
 	/* Not in the paper, for neighbourhoods: in step 3 all ranks that are that far behind send,
@@ -39,12 +44,15 @@ struct policy_dplb_params {
  * the spread is 1.5 to 3.5 times as large. Equal ranks move nothing in any case. */
 #define POLICY_DPLB_THRESHOLD 0.5
 
-/* That threshold, in updates, for a rank whose subdomains got `advance` updates in the last period.
- * It is at least 30 ms of updates, because ranks that share CPUs get ahead by turns. It is at most
- * the same fraction of `bound`, the largest gap that a bounded staleness allows, in updates
- * (UINT64_MAX: none): near that bound, the gap only shows how long the faster rank waits. 0 when
- * nothing was updated. */
-double policy_dplb_threshold(double advance, uint64_t period_ns, uint64_t bound);
+/* That threshold, in updates, for a rank of that rate. It is at least 30 ms of updates, because
+ * ranks that share CPUs get ahead by turns. While the rate is not known it is infinite: nothing
+ * moves. So is that of the next function. */
+double policy_dplb_threshold(double rate, uint64_t period_ns);
+
+/* With a bounded staleness all ranks are equally far, up to the bound, and the faster ones wait. So
+ * they are compared by their rates: what a rank shows as its average is its rate. This threshold is
+ * one twentieth of it. */
+double policy_dplb_threshold_bounded(double rate);
 
 /* A good `keep`: as many subdomains as PLB between the rank's workers needs (plb.h). A slow rank
  * that catches up gives away more than its share. At `low` subdomains per worker none of its
@@ -60,10 +68,17 @@ static inline uint32_t policy_dplb_keep(uint32_t workers, uint32_t low, uint32_t
 	return keep < UINT32_MAX ? (uint32_t)keep : UINT32_MAX;
 }
 
-/* Kept from call to call. */
+/* Kept from call to call; zeroed at first, but for the seed. */
 struct policy_dplb_state {
 	uint64_t random; /* any seed, a different one on each rank */
+	uint64_t points, updates, busy_ns; /* at the last point */
+	double speed; /* updates of a period in which the rank never waits, smoothed */
 };
+
+/* At each balancing point: learn the speed of this rank. updates: of all its workers so far.
+ * busy_ns: for how long, on average, they have not waited for other ranks. */
+void policy_dplb_learn(
+	struct policy_dplb_state *state, uint64_t updates, uint64_t busy_ns, uint64_t period_ns);
 
 struct policy_dplb_move {
 	uint32_t to; /* rank */
@@ -82,6 +97,12 @@ uint32_t policy_dplb_nearest(
  * neighbourhood. If self is the least advanced (of equal ones, the lower number is), and is behind
  * the most advanced one with room by more than the threshold, it sends that rank a subdomain.
  * Returns whether it does. `known` may contain self.
+ *
+ * Not in the paper, where the rates of both are known: it sends nothing while the gap closes by
+ * itself, within four periods; nor if that would make the rates less even, and the gap would be
+ * closed, and then grow the other way, within four periods. So with few subdomains, each of which is
+ * a large part of a rank's work, the moves don't make the gaps that the next ones close. Neither do
+ * ranks of equal speed that share CPUs, where gaps come and go.
  *
  * With global knowledge there is one move per period: with 26 slow ranks of 256, the spread takes
  * 400 periods to fall again. In neighbourhoods it is not enough that the least advanced sends: what

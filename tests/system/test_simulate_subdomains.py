@@ -94,7 +94,7 @@ def test_time_to_solution(simulate):
 def test_limits_are_accepted_as_given(simulate):
     simulate("plb", "-w", "2", "--grid", "8x8", "--residual", "0.9", "--source", "1e12", "--time", "1ms",
              "--balance", "none")
-    simulate("dplb", *SMALL_DPLB, "--time", "1ms", "--dplb-threshold", "1e12")
+    simulate("dplb", *SMALL_DPLB, "--time", "1ms", "--dplb-threshold", "1000000000000")
 
 
 def test_nothing_left(simulate):
@@ -201,7 +201,7 @@ def test_text_of_one(run_jugglectl):
     (["dplb", "--ranks", "100000", "-w", "9", "--high", "65536", "--dplb", "global", "--time", "1ms"], "lower --high"),
     (["dplb", "--dplb", "neighbours:1"], "REACH"),
     (["dplb", "--dplb", "nobody"], "--dplb nobody"),
-    (["dplb", "--dplb-threshold", "0"], "above 0"),
+    (["dplb", "--dplb-threshold", "-1"], "from 0"),
     (["dplb", "--slow-ranks", "15:40"], "there are 15"),
     (["dplb", "--look", "0"], "from 1us"),
 ])

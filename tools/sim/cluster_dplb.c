@@ -16,6 +16,18 @@ static struct policy_dplb_rank *ends(const struct cluster *cluster, uint64_t exc
 	return &cluster->ends[(exchange % cluster->ages) * 2];
 }
 
+/* With a bounded staleness, ranks compare their rates (dplb.h). */
+static bool compares_rates(const struct cluster_params *params)
+{
+	return params->mode == MODE_SSYNC && params->dplb_params.threshold != 0;
+}
+
+/* Updates of each of a rank's subdomains in a period. */
+static double rate_of(const struct cluster_rank *rank, uint32_t subdomains)
+{
+	return subdomains > 0 ? rank->dplb.speed / subdomains : 0;
+}
+
 void exchange_look(struct cluster *cluster, uint32_t rank)
 {
 	const struct policy_subdomain *progress = &cluster->progress[(size_t)rank * cluster->room];
@@ -28,8 +40,12 @@ void exchange_look(struct cluster *cluster, uint32_t rank)
 			updates += progress[s].updates;
 			present++;
 		}
+	double rate = rate_of(self, present);
 	reports_of(cluster, cluster->exchanges)[rank] = (struct policy_dplb_rank){
-		.average = present > 0 ? (double)updates / present : 0,
+		.average = compares_rates(&cluster->params) ? rate
+			   : present > 0                    ? (double)updates / present
+							    : 0,
+		.rate = rate,
 		.rank = rank,
 		.subdomains = present,
 		.room = cluster->room - self->residents,
@@ -165,14 +181,28 @@ static void offer(struct cluster *cluster, uint32_t from, const struct policy_dp
 
 /* ---- Points ---- */
 
-static double threshold(const struct cluster *cluster, double advance)
+static double threshold(const struct cluster *cluster, double rate)
 {
 	const struct cluster_params *params = &cluster->params;
 
-	if (params->dplb_params.threshold > 0)
+	if (params->dplb_params.threshold >= 0)
 		return params->dplb_params.threshold;
-	return policy_dplb_threshold(advance, params->dplb_period_ns,
-		params->mode == MODE_SSYNC ? params->bound : UINT64_MAX);
+	return compares_rates(params) ? policy_dplb_threshold_bounded(rate)
+				      : policy_dplb_threshold(rate, params->dplb_period_ns);
+}
+
+/* How fast the rank is, from what its workers did since the last point. */
+static void learn(struct cluster *cluster, uint32_t rank)
+{
+	uint32_t workers = cluster->params.workers;
+	uint64_t updates = 0, busy_ns = 0;
+
+	for (size_t w = (size_t)rank * workers; w < ((size_t)rank + 1) * workers; w++) {
+		updates += cluster->plb_workers[w].updates;
+		busy_ns += cluster->workers[w].busy_ns;
+	}
+	policy_dplb_learn(&cluster->ranks[rank].dplb, updates, busy_ns / workers,
+		cluster->params.dplb_period_ns);
 }
 
 /* Does the rank move something? What it knows of others is from the exchange before, so it compares
@@ -187,8 +217,9 @@ static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move 
 	struct cluster_rank *rank = &cluster->ranks[r];
 	size_t n = 2;
 
-	policy.threshold = threshold(cluster, self.average - rank->dplb_average);
-	rank->dplb_average = self.average;
+	learn(cluster, r);
+	self.rate = rate_of(rank, self.subdomains);
+	policy.threshold = threshold(cluster, self.rate);
 	if (params->dplb == DPLB_RANDOM)
 		return policy_dplb_random(&policy, &rank->dplb, &self, params->ranks, move);
 	self.average = before[r].average;

@@ -69,7 +69,9 @@ static uint64_t go_on(struct cluster *cluster, uint32_t rank, uint32_t w, uint64
 			continue;
 		worker->idle = false;
 		worker->current = slot;
-		return now_ns + cost_of(cluster, rank, worker, w, slot);
+		uint64_t cost_ns = cost_of(cluster, rank, worker, w, slot);
+		worker->busy_ns += cost_ns;
+		return now_ns + cost_ns;
 	}
 }
 

@@ -31,6 +31,7 @@ struct slot {
 /* Lists of slots by the numbers that they have on the rank. */
 struct cluster_worker {
 	double cost_ns; /* of an update, without its noise */
+	uint64_t busy_ns; /* with updates */
 	double fraction_ns; /* rounding: the clock has whole ns */
 	uint32_t first, incoming; /* its working set; subdomains that others left to it */
 	uint32_t current, next; /* the subdomain being updated; the one after it */
@@ -61,7 +62,6 @@ struct cluster_rank {
 	struct policy_dplb_state dplb;
 	uint64_t dplb_due_ns;
 	uint64_t gone_ns; /* when it learns that the subdomain it sent has arrived; one at a time */
-	double dplb_average; /* at the last point */
 	uint64_t messages;
 };
 

@@ -34,9 +34,10 @@ static const struct argp_option table[] = {
 			POLICY_DPLB_DEFAULT_PERIOD_MS) "ms)",
 		-1},
 	{"dplb-threshold", KEY_DPLB_THRESHOLD, "N", 0,
-		"Ignore a difference of at most N updates between the means of two ranks, above 0, "
-		"up to 1e12 (default: half of its own updates in a period, or of the bound of "
-		"ssync)",
+		"Ignore a difference of at most N updates between the means of two ranks, 0 to "
+		"1000000000000; 0 is the paper's algorithm (default: half of its own updates in a "
+		"period, "
+		"with ssync see below)",
 		-1},
 	{"slow-sockets", KEY_SLOW_SOCKETS, "LIST:PCT", 0,
 		"Like --slow, for sockets, numbered through all ranks (default: none)", -1},
@@ -67,7 +68,10 @@ static const char doc[] =
 					   "is any:N for N chosen at random. PCT may be a range, "
 					   "from which each gets a random value. Workers are "
 					   "numbered through all ranks. --slow, --slow-sockets and "
-					   "--slow-ranks may be given several times.\n\n"
+					   "--slow-ranks may be given several times. With ssync, "
+					   "ranks compare what their subdomains would get in a "
+					   "period if none waited, and ignore a difference of one "
+					   "twentieth.\n\n"
 					   "Exit status: 0, 1 when something is not possible, 2 "
 					   "when the command line is wrong.";
 
@@ -99,9 +103,9 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_DPLB_PERIOD:
 		return command_line_time(state, "--dplb-period", arg, 1, &params->dplb_period_ns);
 	case KEY_DPLB_THRESHOLD:
-		if (parse_positive(arg, THRESHOLD_MAX, &params->dplb_params.threshold) < 0)
+		if (parse_fraction(arg, THRESHOLD_MAX, &params->dplb_params.threshold) < 0)
 			return command_line_refuse(
-				state, "--dplb-threshold", arg, "a number above 0, up to 1e12");
+				state, "--dplb-threshold", arg, "a number from 0 to 1000000000000");
 		return 0;
 	case KEY_SLOW_SOCKETS:
 		return subdomain_read_slow(state, "--slow-sockets", arg, SUBDOMAIN_SOCKETS, out);

@@ -168,6 +168,7 @@ struct subdomain_options subdomain_defaults(void)
 					.dead_band = METHOD_DEAD_BAND_DEFAULT},
 				.plb_period_ns = POLICY_PLB_DEFAULT_PERIOD_NS,
 				.plb_point_ns = 20,
+				.dplb_params.threshold = -1, /* the policy's */
 				.seed = 1,
 			},
 		.variation = 0.01,

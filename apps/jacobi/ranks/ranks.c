@@ -34,8 +34,7 @@ struct ranks {
 	struct policy_dplb_state policy;
 	uint64_t *passed; /* slot by slot: the iteration at the last pass */
 	int32_t *saved; /* halos, by moves of its subdomains */
-	uint64_t survey_due_ns, balance_due_ns;
-	double balance_average; /* at the last balancing point */
+	uint64_t begin_ns, survey_due_ns, balance_due_ns;
 	uint64_t checks, hash; /* of the numbers of all subdomains */
 	alignas(EDGE_LINE) pthread_mutex_t lock; /* of all above */
 	uint64_t pump_cost_ns; /* on average */
@@ -70,10 +69,17 @@ static void receive(struct ranks *ranks)
 	}
 }
 
+/* With a bounded staleness, ranks compare their rates (dplb.h). */
+static bool compares_rates(const struct jacobi_options *options)
+{
+	return options->mode == MODE_SSYNC && options->dplb_threshold != 0;
+}
+
 static void sum_up_progress(struct ranks *ranks, struct survey_own *own)
 {
 	const struct site *site = &ranks->site;
-	double updates = 0;
+	uint32_t residents = ranks->mover.residents;
+	double updates = 0, rate = residents > 0 ? ranks->policy.speed / residents : 0;
 	bool advanced = true;
 
 	for (uint32_t slot = 0; slot < site->slots; slot++) {
@@ -88,11 +94,12 @@ static void sum_up_progress(struct ranks *ranks, struct survey_own *own)
 	*own = (struct survey_own){
 		.rank =
 			{
-				.average = ranks->mover.residents > 0
-						   ? updates / ranks->mover.residents
-						   : 0,
+				.average = compares_rates(ranks->setup.options) ? rate
+					   : residents > 0 ? updates / residents
+							   : 0,
+				.rate = rate,
 				.rank = site->rank,
-				.subdomains = ranks->mover.residents,
+				.subdomains = residents,
 				.room = mover_room(&ranks->mover),
 			},
 		.arrivals = ranks->mover.arrivals,
@@ -114,8 +121,20 @@ static double threshold(const struct ranks *ranks, const struct policy_dplb_rank
 
 	if (options->dplb_threshold >= 0)
 		return options->dplb_threshold;
-	return policy_dplb_threshold(
-		self->average - ranks->balance_average, options->dplb_period_ns, options->bound);
+	return compares_rates(options) ? policy_dplb_threshold_bounded(self->rate)
+				       : policy_dplb_threshold(self->rate, options->dplb_period_ns);
+}
+
+/* How fast this rank is, from what its workers did since the last balancing point. */
+static void learn(struct ranks *ranks, uint64_t now_ns)
+{
+	struct ranks_work work = ranks->setup.work(ranks->setup.arg);
+	uint64_t time_ns = now_ns - ranks->begin_ns;
+	uint64_t waited_ns = work.waited_ns / ranks->setup.workers;
+
+	policy_dplb_learn(&ranks->policy, work.updates,
+		time_ns > waited_ns ? time_ns - waited_ns : 0,
+		ranks->setup.options->dplb_period_ns);
 }
 
 /* The resident subdomain whose move lets most halos stay within a rank. */
@@ -152,13 +171,13 @@ static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 		then.average = survey_average(&ranks->survey);
 		moves = policy_dplb(&params, &ranks->policy, &then, known, n, &move);
 	}
-	ranks->balance_average = self->average;
 	if (moves)
 		mover_offer(&ranks->mover, random ? move.pick : pick_near(ranks, &move), move.to);
 }
 
 static void pump(struct ranks *ranks, uint64_t now_ns)
 {
+	bool balances = ranks->setup.options->dplb.kind != DPLB_NONE;
 	struct survey_own own;
 
 	if (ranks->site.lockstep) {
@@ -171,9 +190,12 @@ static void pump(struct ranks *ranks, uint64_t now_ns)
 	if (now_ns < ranks->survey_due_ns)
 		return;
 	ranks->survey_due_ns = now_ns + SURVEY_NS;
+	balances = balances && now_ns >= ranks->balance_due_ns;
+	if (balances)
+		learn(ranks, now_ns);
 	sum_up_progress(ranks, &own);
 	survey_step(&ranks->survey, &own, now_ns);
-	if (ranks->setup.options->dplb.kind != DPLB_NONE && now_ns >= ranks->balance_due_ns) {
+	if (balances) {
 		ranks->balance_due_ns = now_ns + ranks->setup.options->dplb_period_ns;
 		balance(ranks, &own.rank);
 	}
@@ -433,7 +455,8 @@ int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 	for (uint64_t id = 0; id < grid_subdomains(setup->grid); id++)
 		ranks->hash += mix(id);
 	ranks->policy.random = options->seed * transport_ranks(setup->transport) + ranks->site.rank;
-	ranks->balance_due_ns = clock_monotonic_ns() + options->dplb_period_ns;
+	ranks->begin_ns = clock_monotonic_ns();
+	ranks->balance_due_ns = ranks->begin_ns + options->dplb_period_ns;
 	survey_init(&ranks->survey, &ranks->site, options->residual, options->check,
 		options->dplb.kind == DPLB_NEIGHBOURS ? options->dplb.reach : 0);
 	halos_connect_all(&ranks->halos);

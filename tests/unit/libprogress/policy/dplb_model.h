@@ -117,6 +117,7 @@ static inline struct policy_dplb_rank model_view(const struct model *m, uint32_t
 	const struct model_rank *rank = &m->rank[r];
 
 	return (struct policy_dplb_rank){.rank = r,
+		.rate = m->params.work * m->params.each * rank->speed / rank->present,
 		.average = rank->average[(m->tick - age) % (MODEL_STALE_TICKS + 1)],
 		.subdomains = rank->present,
 		.room = rank->subdomains < m->params.most ? m->params.most - rank->subdomains : 0};

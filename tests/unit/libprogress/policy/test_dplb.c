@@ -436,18 +436,62 @@ static void test_good_threshold(void **unused)
 	const uint64_t ms = 1000000;
 	(void)unused;
 
-	assert_float_equal(policy_dplb_threshold(100, 500 * ms, UINT64_MAX), 50, 1e-9);
-	/* Half of the bound, when that is less. */
-	assert_float_equal(policy_dplb_threshold(100, 500 * ms, 30), 15, 1e-9);
-	assert_float_equal(policy_dplb_threshold(10, 500 * ms, 30), 5, 1e-9);
-	assert_float_equal(policy_dplb_threshold(100, 500 * ms, 0), 0, 0);
+	assert_float_equal(policy_dplb_threshold(100, 500 * ms), 50, 1e-9);
 	/* Short periods: 30 ms of updates. */
-	assert_float_equal(policy_dplb_threshold(100, 60 * ms, UINT64_MAX), 50, 1e-9);
-	assert_float_equal(policy_dplb_threshold(100, 10 * ms, UINT64_MAX), 300, 1e-9);
-	assert_float_equal(policy_dplb_threshold(100, 10 * ms, 30), 15, 1e-9);
-	/* Nothing was updated; the subdomains left behind lowered the mean. */
-	assert_float_equal(policy_dplb_threshold(0, 500 * ms, UINT64_MAX), 0, 0);
-	assert_float_equal(policy_dplb_threshold(-5, 500 * ms, UINT64_MAX), 0, 0);
+	assert_float_equal(policy_dplb_threshold(100, 60 * ms), 50, 1e-9);
+	assert_float_equal(policy_dplb_threshold(100, 10 * ms), 300, 1e-9);
+	assert_float_equal(policy_dplb_threshold_bounded(100), 5, 1e-9);
+	/* Not known yet: nothing moves. */
+	assert_true(isinf(policy_dplb_threshold(0, 500 * ms)));
+	assert_true(isinf(policy_dplb_threshold_bounded(0)));
+}
+
+/* Speeds in updates of a period in which the rank doesn't wait. */
+static void test_speed(void **unused)
+{
+	struct policy_dplb_state state = {0};
+	(void)unused;
+
+	policy_dplb_learn(&state, 50, 100, 200);
+	assert_float_equal(state.speed, 100, 1e-9);
+	policy_dplb_learn(&state, 50, 100, 200); /* it has only waited */
+	assert_float_equal(state.speed, 100, 1e-9);
+	policy_dplb_learn(&state, 250, 200, 200);
+	assert_float_equal(state.speed, 250, 1e-9); /* the mean of the first */
+	for (uint64_t i = 1; i <= 100; i++)
+		policy_dplb_learn(&state, 250 + 10 * i, 200 + 10 * i, 200);
+	assert_float_equal(state.speed, 200, 1);
+}
+
+static bool sends(double rate, uint32_t n, double other, uint32_t m, double gap)
+{
+	const struct policy_dplb_rank ranks[] = {
+		{.average = 1000, .rate = rate, .rank = 0, .subdomains = n, .room = 9},
+		{.average = 1000 + gap, .rate = other, .rank = 1, .subdomains = m, .room = 9}};
+	struct policy_dplb_state state = {.random = 1};
+	struct policy_dplb_move move;
+
+	return policy_dplb(&params, &state, &ranks[0], ranks, 2, &move);
+}
+
+/* Of what rates say: with a threshold of 10. */
+static void test_rates(void **unused)
+{
+	(void)unused;
+	assert_true(sends(15, 4, 25, 4, 11)); /* 20 and 20 then */
+	assert_false(sends(15, 4, 25, 4, 9));
+	/* Equally fast, in large parts: 33 and 20 then. The gap would be closed within a period. */
+	assert_false(sends(25, 4, 25, 4, 11));
+	assert_false(sends(25, 4, 25, 4, 53));
+	assert_true(sends(25, 4, 25, 4, 54));
+	/* In small parts: 25.2 and 24.8. */
+	assert_true(sends(25, 128, 25, 128, 11));
+	/* It closes by itself, but not soon. */
+	assert_false(sends(25, 128, 20, 128, 19));
+	assert_true(sends(25, 128, 24, 128, 19));
+	/* Not known: by the gap alone. */
+	assert_true(sends(0, 4, 25, 4, 11));
+	assert_true(sends(25, 4, 0, 4, 11));
 }
 
 /* The one that saves most; among equal ones the random pick, or the first after it in the ring. */
@@ -473,6 +517,8 @@ int main(void)
 		cmocka_unit_test(test_keep),
 		cmocka_unit_test(test_good_keep),
 		cmocka_unit_test(test_good_threshold),
+		cmocka_unit_test(test_speed),
+		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_empty_rank),
 		cmocka_unit_test(test_alone),

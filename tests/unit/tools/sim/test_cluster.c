@@ -53,6 +53,7 @@ static struct cluster_params nodes(uint32_t ranks)
 	params.plb_period_ns = 20 * MS;
 	params.dplb_period_ns = 500 * MS;
 	params.dplb_params.keep = 8;
+	params.dplb_params.threshold = -1;
 	params.room = 24;
 	params.look_ns = 20 * MS;
 	params.send_ns = 10 * MS;
@@ -170,6 +171,7 @@ static struct cluster_params any(uint64_t *seed)
 	params.dplb = (enum dplb)random_int(seed, 0, 3);
 	params.dplb_period_ns = (uint64_t)random_int(seed, 10, 200) * MS;
 	params.dplb_params.keep = (uint32_t)random_int(seed, 1, 8);
+	params.dplb_params.threshold = (double)random_int(seed, -1, 1);
 	params.dplb_params.all_behind = params.dplb == DPLB_NEIGHBOURS;
 	params.room = (uint32_t)random_int(seed, 0, 1) * params.workers * 6;
 	params.seed = random_word(seed);

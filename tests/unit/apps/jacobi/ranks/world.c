@@ -256,6 +256,13 @@ static double squared(void *arg)
 	return NAN;
 }
 
+static struct ranks_work work(void *arg)
+{
+	const struct view *view = arg;
+
+	return (struct ranks_work){.updates = view->world->nodes[view->rank].updates};
+}
+
 static double leaves(void *arg, uint32_t slot)
 {
 	const struct view *view = arg;
@@ -412,6 +419,7 @@ static void rank_main(struct transport *t, void *arg)
 		.slots = world->slots,
 		.subdomains = node->subdomains,
 		.progress = node->progress,
+		.work = work,
 		.squared = squared,
 		.calls = {.leaves = leaves, .arrives = arrives},
 		.arg = &view,
