@@ -9,6 +9,7 @@ import sys
 import pytest
 
 import helpers
+import pictures
 
 pytestmark = pytest.mark.slow  # with a sanitizer
 
@@ -45,9 +46,20 @@ def test_all_is_there(results):
     assert [line.partition(":")[0] for line in done.stdout.splitlines()] == [f"Fig. {int(n)}" for n in numbers]
     for number in numbers:
         assert (folder / f"fig{number}.tsv").stat().st_size > 200
-        if shutil.which("gnuplot"):
-            assert (folder / f"fig{number}.png").stat().st_size > 5000
-    assert shutil.which("gnuplot") or "data files only" in done.stderr
+    pictures.check_drawn(folder, [f"fig{number}" for number in numbers], done.stderr)
+
+
+@pytest.mark.skipif(not shutil.which("gnuplot"), reason="gnuplot is not installed")
+def test_drawn_again(results, tmp_path):
+    """The script of a picture draws it wherever the folder is."""
+    folder = tmp_path / "moved"
+    folder.mkdir()
+    for name in ("fig09.gp", "fig09.tsv"):
+        shutil.copy(results[0] / name, folder)
+    done = subprocess.run(["gnuplot", "fig09.gp"], cwd=folder, capture_output=True, text=True,
+                          timeout=helpers.TIMEOUT_S, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    pictures.check_drawn(folder, ["fig09"], "")
 
 
 def test_figure_9(figure):
@@ -131,6 +143,17 @@ def test_no_folder_for_the_results(jugglectl):
     done = run("--output", os.devnull)
     assert done.returncode == 1
     assert done.stderr == f"juggle: {os.devnull}: File exists\n"
+
+
+def test_gnuplot_that_fails(jugglectl, tmp_path):
+    tool = tmp_path / "bin" / "gnuplot"
+    tool.parent.mkdir()
+    tool.write_text("#!/bin/sh\necho 'unknown terminal' >&2; exit 1\n")
+    tool.chmod(0o755)
+    done = run("--output", tmp_path, "--quick", "--figures", "9",
+               env={**os.environ, "PATH": f"{tool.parent}:{os.environ['PATH']}"})
+    assert done.returncode == 1
+    assert done.stderr == f"unknown terminal\njuggle: {tmp_path / 'fig09.gp'}: gnuplot failed\n"
 
 
 def test_without_gnuplot(jugglectl, tmp_path):

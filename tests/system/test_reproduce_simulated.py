@@ -4,12 +4,12 @@ grids."""
 
 import json
 import os
-import shutil
 import subprocess
 
 import pytest
 
 import helpers
+import pictures
 
 pytestmark = pytest.mark.slow  # with a sanitizer
 
@@ -32,13 +32,13 @@ METHODS = ["sync", "async(1)", "async(4) + joint(0.001)"]
 def plb(jugglectl, tmp_path_factory):
     folder = tmp_path_factory.mktemp("plb")
     done = reproduce("plb", folder, "--cells", "12", "--repeats", "2", "--iterations", "100", "--residual", "1e-2",
-                     "--methods", ";".join(METHODS), "--height", "1", "--height", "100")
+                     "--methods", ";".join(METHODS), "--height", "1", "--height", "1.5")
     assert done.returncode == 0, done.stderr
-    return folder, done.stdout
+    return folder, done.stdout, done.stderr
 
 
 def test_plb_runs(plb):
-    folder, output = plb
+    folder, output, _ = plb
     runs = runs_of(folder)
     assert len(runs) == 2 * 2 * len(METHODS) * 2 * 4  # machines, repeats, with and without noise, kinds with heights
     assert "12 x 12 cells for each core (the paper: 300 x 300)" in output
@@ -53,21 +53,20 @@ def test_plb_runs(plb):
 
 
 def test_plb_files(plb):
-    folder, output = plb
+    folder, output, errors = plb
     for machine in ("archer", "cirrus"):
         part = folder / machine
         assert len((part / "landscape.tsv").read_text().splitlines()) == 1 + 2 * len(METHODS)
-        for height in ("", "-source-100"):
+        for height in ("", "-source-1.5"):
             assert len((part / f"boxplot{height}.tsv").read_text().splitlines()) == 1 + 2
             assert (part / f"table2{height}.txt").read_text().strip() in output
         assert len((part / "braid-balanced.tsv").read_text().splitlines()[-1].split()) == 1 + 8
-        pictures = {"landscape.png", "boxplot.png", "boxplot-source-100.png", "braid-balanced.png"}
-        if shutil.which("gnuplot"):
-            assert pictures <= {path.name for path in part.iterdir() if path.stat().st_size > 1000}
+        pictures.check_drawn(part, ["landscape", "boxplot", "boxplot-source-1.5", "braid-balanced", "braid-unbalanced"],
+                             errors)
 
 
 def test_plb_beside_the_paper(plb):
-    folder, output = plb
+    folder, output, _ = plb
     paper = (folder / "paper.txt").read_text()
     assert paper.strip() in output
     row = next(line for line in paper.splitlines() if line.startswith("async(1)")).split()
@@ -77,7 +76,7 @@ def test_plb_beside_the_paper(plb):
 
 def test_plb_again_is_the_same(plb, tmp_path):
     """The same results, whatever else runs, and however many at a time."""
-    folder, _ = plb
+    folder, _, _ = plb
     done = reproduce("plb", tmp_path, "--cells", "12", "--repeats", "1", "--iterations", "100", "--residual", "1e-2",
                      "--methods", METHODS[2], "--height", "1", "--jobs", "3")
     assert done.returncode == 0, done.stderr
@@ -104,8 +103,7 @@ def test_dplb(jugglectl, tmp_path):
     assert "2 x 2 cells for each core (the paper: 1000 x 1000)" in done.stdout
     paper = (tmp_path / "paper.txt").read_text()
     assert "1860" in paper and "118.1" in paper and "Why they differ" in paper
-    if shutil.which("gnuplot"):
-        assert len([path for path in tmp_path.glob("*.png") if path.stat().st_size > 1000]) == 2
+    pictures.check_drawn(tmp_path, ["async-sockets", "async-nodes"], done.stderr)
 
 
 @pytest.mark.parametrize("script, arguments, what", [

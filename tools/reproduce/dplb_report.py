@@ -2,13 +2,14 @@
 """Tables and pictures of DPLB's experiments, Section 5, from runs of any origin.
 
 `args` has the folder for the results, the modes, the most slow ranks and the number of ranks, and
-the name of the slow parts. A run has its kind, its mode, how many ranks were slow, whether it was
+what those (units) and the slow parts are called. A run has its kind, its mode, how many ranks were slow, whether it was
 balanced, and what jacobi reported or would have.
 """
 
 import statistics
 
-from experiment import find_gnuplot, plot, quartiles, quoted
+from experiment import quartiles
+from pictures import axis, distributions, find_gnuplot, key_below, plot, read_columns, script
 
 LEVEL = 40  # percent, Section 4
 RANDOM_LEVELS = (15, 40)  # Table 3
@@ -102,16 +103,17 @@ def draw(args):
     gnuplot = find_gnuplot()
     if not gnuplot:
         return
-    ticks = ", ".join(f'"{count}" {3 * count + 1.5}' for count in range(args.slow + 1))
+    ticks = ", ".join(f"'{count}' {count + 1}" for count in range(args.slow + 1))
     for mode in args.modes:
-        name = args.output / f"{mode}.tsv"
-        boxes = [f"{quoted(name)} skip 1 using ({3 * (i // 2) + 1 + i % 2}):{i + 1} with boxplot lc {1 + i % 2} "
-                 f"fs {'solid 0.5' if i % 2 else 'empty'} " + (f'title "{label(mode, i % 2)}"' if i < 2 else "notitle")
-                 for i in range(2 * args.slow + 2)]
-        plot(gnuplot, args.output / mode, "\n".join([
-            "set datafile missing '?'", f"set xtics ({ticks})", f"set xrange [0:{3 * args.slow + 3}]",
-            f"set xlabel '{args.parts} {LEVEL} % slower, of {args.ranks}'", "set ylabel 'time to solution (s)'",
-            "set yrange [0:*]", "plot " + ", \\\n ".join(boxes)]))
+        path = args.output / f"{mode}.tsv"
+        columns = read_columns(path)
+        commands, parts = distributions(path, columns, [label(mode, balanced) for balanced in (False, True)])
+        time, extent = axis("time to solution (s)", sum(columns, []))
+        slow = mode.partition("-")[2] or args.parts
+        plot(gnuplot, path.with_suffix(""), script(
+            f"{args.ranks} {args.units}: medians, with bars for the middle half of the runs",
+            f"{slow} that are {LEVEL} % slower", time, parts, *commands, f"set xtics ({ticks})",
+            f"set xrange [0.4:{args.slow + 1.6}]", f"set yrange {extent}", *key_below(1, "horizontal")))
 
 
 def summarise(args, runs):

@@ -56,7 +56,7 @@ Table 3       As for the time. The standard deviations of the paper have the sca
 
 
 def complete(parser, args):
-    args.ranks, args.parts = NODES, "parts"
+    args.ranks, args.units, args.parts = NODES, "nodes", "parts"
     args.slow = args.slow if args.slow is not None else 2 if args.quick else 8
     args.repeats = args.repeats or 1
     args.cells = args.cells or (10 if args.quick else 40)

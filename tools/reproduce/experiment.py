@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""What the scripts of this folder share: running programs, a progress line, and pictures."""
+"""What the scripts of this folder share: running programs, statistics, and a progress line."""
 
 import argparse
 import ctypes
 import json
 import re
-import shutil
 import signal
 import statistics
 import subprocess
@@ -131,24 +130,3 @@ class Progress:
         print(f"\r{self.done} of {self.total} runs, {left:.0f} s left ", end="", file=sys.stderr)
         if self.done == self.total:
             print("\r" + " " * 40 + "\r", end="", file=sys.stderr)
-
-
-def find_gnuplot():
-    """gnuplot's path; without it, prints a message and returns None."""
-    gnuplot = shutil.which("gnuplot")
-    if not gnuplot:
-        print(f"{Path(sys.argv[0]).name}: no gnuplot here (apt-get install gnuplot-nox): data files only",
-              file=sys.stderr)
-    return gnuplot
-
-
-def quoted(path):
-    """A name quoted for gnuplot, including apostrophes."""
-    return "'" + str(path).replace("'", "''") + "'"
-
-
-def plot(gnuplot, path, script):
-    """Writes path.gp and draws path.png with it."""
-    script = f"set terminal pngcairo size 1000,700 noenhanced\nset output {quoted(f'{path}.png')}\n{script}"
-    path.with_suffix(".gp").write_text(script)
-    subprocess.run([gnuplot, path.with_suffix(".gp")], check=True)

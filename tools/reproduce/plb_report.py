@@ -7,7 +7,9 @@ A run has its kind, its method, whether there was noise, and what jacobi reporte
 
 import statistics
 
-from experiment import faster, find_gnuplot, plot, quartiles, quoted
+from experiment import faster, quartiles
+from pictures import (CLOSED_LS, axis, data, distributions, find_gnuplot, key, key_below, plot, quoted, read_columns,
+                      script)
 
 LONGER = 4  # times as many iterations, to see whether the spread grows
 # Name, as in Section 5, and the options of the solver, which the simulator has as well.
@@ -99,7 +101,7 @@ def read_trace(path):
 
 def write_braid(args, method, samples):
     """Fig. 2: the time, and the updates of each subdomain. The mean is subtracted, so that the
-    braid shows."""
+    braid shows. Returns what draw_braid() takes: the columns of leads, and of how many subdomains."""
     name = args.output / ("braid-" + ("balanced" if "+" in method else "unbalanced") + ".tsv")
     begin = samples[0][0]
     lines = ["# time_s, then the lead of each subdomain over the mean, in updates"]
@@ -107,36 +109,58 @@ def write_braid(args, method, samples):
         mean = statistics.fmean(updates)
         lines.append(f"{(when - begin) / 1e9:.6f} " + " ".join(f"{x - mean:.2f}" for x in updates))
     name.write_text("\n".join(lines) + "\n")
-    return name, method, len(samples[0]) - 1
+    return name, method, len(samples[0]) - 1, len(samples[0]) - 1
+
+
+def draw_landscape(gnuplot, path, methods):
+    """A row of landscape.tsv for each method without noise, then one with it."""
+    points = "points ps 1.8*dot lc rgb '#000000' pt"
+    parts = [key(f"{points} 6", "open: without noise"), key(f"{points} 7", "closed: with a noisy core")]
+    for i, method in enumerate(methods):
+        rows = [2 * i, 2 * i + 1]
+        parts += [f"{data(path)} every ::{rows[0]}::{rows[1]} using 4:($7+1) with lines ls {i + 1} lw 1 dt 3 notitle"]
+        # Where they agree, the small ones lie on the large ones.
+        parts += [f"{data(path)} every ::{row}::{row} using 4:($7+1):3:5:($6+1):($8+1) with xyerrorbars "
+                  f"ls {noisy * CLOSED_LS + i + 1} ps {2.8 - 0.2 * i:.1f}*dot "
+                  + ("notitle" if noisy else f"title {quoted(method)}")
+                  for noisy, row in enumerate(rows)]
+    rates = [float(x) for line in path.read_text().splitlines()[1:] for x in line.split()[-6:-3]]
+    label, extent = axis("iteration rate (1/s)", rates)
+    rows = (len(methods) + 3) // 2
+    plot(gnuplot, path.with_suffix(""), script(
+        "Medians, with bars for the middle half of the runs; best: right and low", label,
+        "spread + 1 (updates, log)", parts, "set logscale y", f"set xrange {extent}",
+        "set yrange [0.8:*]", *key_below(rows, f"vertical maxrows {rows}")))
+
+
+def draw_solution(gnuplot, path, methods):
+    columns = read_columns(path)
+    commands, parts = distributions(path, columns, ["without noise", "with a noisy core"], sideways=True)
+    label, extent = axis("time to solution (s)", sum(columns, []))
+    names = ", ".join(f"{quoted(method)} {i + 1}" for i, method in enumerate(methods))
+    plot(gnuplot, path.with_name(path.name.removesuffix(".tsv")), script(
+        "Medians, with bars for the middle half of the runs", label, "", parts, *commands,
+        f"set ytics ({names}) scale 0", f"set xrange {extent}", f"set yrange [{len(methods) + 0.6}:0.4]",
+        *key_below(1, "horizontal")))
+
+
+def draw_braid(gnuplot, path, method, columns, subdomains):
+    shown = min(columns, 8)
+    # With more moments a line of whole updates would look thick wherever its lead hardly changes.
+    step = 1 + len(path.read_text().splitlines()) // 500
+    parts = [f"{data(path)} every {step} using 1:{2 + i * columns // shown} with lines ls {i + 1} lw 1.5 notitle"
+             for i in range(shown)]
+    plot(gnuplot, path.with_suffix(""), script(
+        f"{method}, one noisy core: {shown} of {subdomains} subdomains, a line for each", "time (s)",
+        "lead over the mean of all (updates)", parts, "unset key"))
 
 
 def draw(args, braids, suffixes=("",)):
     gnuplot = find_gnuplot()
     if not gnuplot:
         return
-    out = args.output
-
-    points = [f"{quoted(out / 'landscape.tsv')} every ::{2 * i + noisy}::{2 * i + noisy} "
-              f"using 4:($7+1):3:5:($6+1):($8+1) with xyerrorbars pt {7 if noisy else 6} ps 2 lc {i + 1} "
-              f"title \"{method}{', noise' if noisy else ''}\""
-              for i, method in enumerate(args.methods) for noisy in (0, 1)]
-    plot(gnuplot, out / "landscape", "\n".join([
-        "set xlabel 'iteration rate (1/s)'", "set ylabel 'spread + 1 (updates)'", "set logscale y",
-        "set key outside right", "plot " + ", \\\n ".join(points)]))
-
-    ticks = ", ".join(f'"{method}{", noise" if noisy else ""}" {2 * i + noisy + 1}'
-                      for i, method in enumerate(args.methods) for noisy in (0, 1))
-    for name in (out / f"boxplot{suffix}" for suffix in suffixes):
-        boxes = [f"{quoted(f'{name}.tsv')} skip 1 using ({i + 1}):{i + 1} with boxplot lc {i // 2 + 1} "
-                 f"fs {'solid 0.5' if i % 2 else 'empty'} notitle" for i in range(2 * len(args.methods))]
-        plot(gnuplot, name, "\n".join([
-            f"set xtics ({ticks}) rotate by -40", f"set xrange [0:{2 * len(args.methods) + 1}]",
-            "set ylabel 'time to solution (s)'", "set yrange [0:*]", "set style boxplot fraction 1",
-            "plot " + ", \\\n ".join(boxes)]))
-
-    for name, method, subdomains in braids:
-        lines = [f"{quoted(name)} using 1:{2 + i * subdomains // min(subdomains, 8)} with lines notitle"
-                 for i in range(min(subdomains, 8))]
-        plot(gnuplot, name.with_suffix(""), "\n".join([
-            f"set title \"{method}, one noisy CPU\"", "set xlabel 'time (s)'",
-            "set ylabel 'lead over the mean (updates)'", "plot " + ", \\\n ".join(lines)]))
+    draw_landscape(gnuplot, args.output / "landscape.tsv", args.methods)
+    for suffix in suffixes:
+        draw_solution(gnuplot, args.output / f"boxplot{suffix}.tsv", args.methods)
+    for braid in braids:
+        draw_braid(gnuplot, *braid)

@@ -70,13 +70,17 @@ def sizes(args):
         args.repeats = 5 if args.quick else 1
 
 
+def subdomains_each(method):
+    """Of a worker."""
+    options = METHODS[method]
+    return int(options[options.index("--subdomains") + 1])
+
+
 def options_of(args, machine, method, noisy, seed):
     """The options of jugglectl simulate plb."""
-    options = METHODS[method]
-    each = int(options[options.index("--subdomains") + 1])
-    return [*options, "--workers", MACHINES[machine], "--sockets", SOCKETS, "--seed", seed, "--cut", "1d",
-            "--update", f"{UPDATE_NS // each}ns", "--slow", NOISE if noisy else "none", "--dead-band", 0,
-            "--move-cost", "0ns"]
+    return [*METHODS[method], "--workers", MACHINES[machine], "--sockets", SOCKETS, "--seed", seed, "--cut", "1d",
+            "--update", f"{UPDATE_NS // subdomains_each(method)}ns", "--slow", NOISE if noisy else "none",
+            "--dead-band", 0, "--move-cost", "0ns"]
 
 
 def plan_of(args):
@@ -102,7 +106,8 @@ def run_braids(args, machine):
         name = args.output / ("braid-" + ("balanced" if "+" in method else "unbalanced") + ".tsv")
         simulate(args, "plb", [*options_of(args, machine, method, True, 1), "--iterations", args.iterations,
                                "--series", name])
-        written.append((name, method, len(name.read_text().splitlines()[-1].split()) - 1))
+        columns = len(name.read_text().splitlines()[-1].split()) - 1
+        written.append((name, method, columns, subdomains_each(method) * MACHINES[machine]))
     return written
 
 
