@@ -24,7 +24,7 @@ FORMATS = {"png": ("pngcairo size 1000,700 font 'sans,14'", 1),
            "pdf": ("pdfcairo size 14cm,9.8cm font 'sans,12'", 0.37)}
 STYLE = [f"set style line {first + i + 1} lw 2 lc rgb '{colour}' pt {shapes[i % len(shapes)]}"
          for first, shapes in ((0, OPEN), (CLOSED_LS, CLOSED)) for i, colour in enumerate(COLOURS)]
-STYLE += ["set style increment default", "set encoding utf8", "set grid back lt 1 lw 0.5 lc rgb '#cccccc'",
+STYLE += ["set encoding utf8", "set grid back lt 1 lw 0.5 lc rgb '#cccccc'",
           "set key opaque box lc rgb '#aaaaaa' Left reverse samplen 3 spacing 1.15 width -1",
           "set tics nomirror", "set border 3"]
 
@@ -117,7 +117,7 @@ def plot(gnuplot, path, text):
         lines += [f"set terminal {terminal} noenhanced background '#ffffff'",
                   f"set output {quoted(f'{path.name}.{ending}')}", f"dot = {dot}", command]
     file = path.with_name(f"{path.name}.gp")
-    file.write_text("\n".join([*lines, "unset output"]) + "\n")
+    file.write_text("\n".join([*lines, "unset output"]) + "\n", encoding="utf-8")
     done = subprocess.run([gnuplot, file.name], cwd=file.parent, check=False)
     if done.returncode != 0:
         die(f"{file}: gnuplot failed")
