@@ -15,6 +15,7 @@ from collections import Counter
 import pytest
 
 import helpers
+import pictures
 import traces
 from helpers import refused
 from test_manuals import keys_of_page
@@ -30,17 +31,11 @@ def plot(jugglectl_json):
     return lambda trace, *options, **keywords: jugglectl_json("plot", trace, *options, **keywords)
 
 
-def titles(svg):
-    """All texts of a picture."""
-    return ["".join(text.itertext()).strip() for text in svg.iter("{http://www.w3.org/2000/svg}text")]
-
-
 def draw(plot, folder, trace, *options, **keywords):
     """(texts of the picture, result)."""
     result = plot(trace, "-o", folder / "picture.svg", *options, **keywords)
-    root = ElementTree.parse(folder / "picture.svg").getroot()
-    assert root.tag == SVG
-    return titles(root), result
+    assert ElementTree.parse(folder / "picture.svg").getroot().tag == SVG
+    return [text.text for text in pictures.texts(folder / "picture.svg")], result
 
 
 # --- pictures ------------------------------------------------------------------------
@@ -63,6 +58,29 @@ def test_svg(plot, tmp_path, name, panels):
     assert result["format"] == "svg" and result["threads"] == result["threads_drawn"] == 3 - (name == "braid")
     assert result["bytes"] == (tmp_path / "picture.svg").stat().st_size < 1000000
     assert result["subdomains"] == result["subdomains_drawn"] == (8 if name == "braid" else 0)
+
+
+@NEEDS_GNUPLOT
+@pytest.mark.parametrize("name", ["yield", "braid"])
+@pytest.mark.parametrize("size", [[], ["--width", "500", "--height", "700"]])
+def test_layout(run_jugglectl, plot, tmp_path, name, size):
+    """No text is cut off, and titles are nearer to their own panels than to those above."""
+    options, trace = ["--what", "all", *size], tmp_path / "trace"
+    # A name of 15 characters and a tid of 7, the longest that the kernel allows.
+    text = re.sub(r"^(birth .*) \S+$", r"\1 fifteen-of-them", (TRACES / name).read_text(), flags=re.MULTILINE)
+    tids = set(re.findall(r"^birth \S+ (\d+)", text, re.MULTILINE))
+    trace.write_text(re.sub(r"(?<= )(%s)(?= )" % "|".join(tids), lambda tid: str(4000000 + int(tid[1]) % 100000), text))
+    draw(plot, tmp_path, trace, *options)
+    picture = tmp_path / "picture.svg"
+    pictures.check_texts(picture)
+    height = float(ElementTree.parse(picture).getroot().get("viewBox").split()[3])
+    script = run_jugglectl("plot", "--gnuplot", "-o", "-", *options, trace).stdout
+    tops, bottoms = ([height * (1 - float(x)) for x in re.findall(rf"set {side}margin at screen (\S+)", script)]
+                     for side in "tb")
+    found = [text for text in pictures.texts(picture) if re.match("(Progress|Lead|Placement|Spread|Braid)\\b", text.text)]
+    assert len(found) == len(tops) == len(bottoms) > 3
+    for above, title, top in zip(bottoms, found[1:], tops[1:]):
+        assert 0 < 2 * (top - title.bottom) < title.top - above, title
 
 
 @NEEDS_GNUPLOT
@@ -115,7 +133,7 @@ def test_names(run_jugglectl, tmp_path, name):
     picture.chmod(0o640)
     done = run_jugglectl("plot", "--", trace)
     assert (done.returncode, done.stderr) == (0, "")
-    assert " <&> '\u20ac' ? ?" in " ".join(titles(ElementTree.parse(picture).getroot())).replace("\xa0", " ")
+    assert " <&> '\u20ac' ? ?" in " ".join(text.text for text in pictures.texts(picture))
     assert picture.stat().st_mode & 0o777 == 0o640
     assert sorted(os.listdir(tmp_path)) == sorted([name, name + ".svg"])
 

@@ -11,6 +11,8 @@
 #define BAR_MARGIN 0.08 /* of a row, unless there are many */
 #define BAR_ROWS 60
 #define GREY UINT32_C(0x9a9a9a)
+#define TITLE_PIXELS 11.0 /* from a panel up to the middle of its title */
+#define CHARACTER 7.8 /* pixels of its width, about */
 
 /* The palette of Okabe and Ito, which people with colour blindness can distinguish. Yellow is left
  * out: it is hard to see on white. */
@@ -221,8 +223,12 @@ void panel_write_data(const struct panel_context *c)
 
 static void begin(const struct panel_context *c, const char *title)
 {
-	fprintf(c->to, "set title '%s' offset screen 0,0 font ',%d' noenhanced\n", title,
-		c->picture->png ? 10 : 13);
+	double pixels = c->pixels + (1 - c->right) * c->picture->width;
+
+	fputs("set label ", c->to);
+	quote_text(c->to, title, (size_t)(pixels / CHARACTER));
+	fprintf(c->to, " at graph 0, screen %.5f left front font ',%d'\n",
+		c->top + TITLE_PIXELS / c->height, c->picture->png ? 10 : 13);
 	fprintf(c->to,
 		"set key at screen %.5f, screen %.5f left top Left reverse vertical samplen 1.2 "
 		"maxrows 30 font ',%d'\n",

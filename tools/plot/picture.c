@@ -15,12 +15,12 @@ const char *const picture_names[PICTURE_PANELS] = {
 /* Pixels. */
 enum {
 	LEFT = 86,
-	RIGHT = 176,
+	RIGHT = 206, /* the legend */
 	TOP = 66, /* the title */
-	BOTTOM = 50, /* the time axis */
+	BOTTOM = 60, /* the time axis */
 	HEAD = 24, /* a panel's title */
-	GAP = 14, /* below a panel */
-	CHARACTER = 8, /* of the title, about */
+	GAP = 20, /* below a panel */
+	CHARACTER = 9, /* of the title, about */
 };
 
 enum { ASIDES_MAX = 500 };
@@ -95,7 +95,7 @@ static void write_terminal(const struct picture *p, double height, FILE *to)
 			p->width, height);
 	else
 		fprintf(to,
-			"set terminal svg size %u,%.0f noenhanced font 'sans,12' background "
+			"set terminal svg size %u,%.0f noenhanced font 'sans-serif,12' background "
 			"'#ffffff'\n",
 			p->width, height);
 	fputs("set encoding utf8\n"
@@ -166,7 +166,7 @@ static void write_place(
 	fprintf(to, "set tmargin at screen %.5f\nset bmargin at screen %.5f\n", 1 - top / height,
 		1 - bottom / height);
 	fprintf(to, "set xrange [%.9g:%.9g]\n", p->chart->from_s, p->chart->to_s);
-	fputs(last ? "set format x '%g'\nset xlabel 'time since juggle started, s'\n"
+	fputs(last ? "set format x '%g'\nset xlabel 'time since juggle started, s' offset 0,0.4\n"
 		   : "set format x ''\nunset xlabel\n",
 		to);
 }
