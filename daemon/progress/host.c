@@ -186,14 +186,17 @@ static int look_at_subdomains(struct progress_segment *segment, uint64_t now, bo
 {
 	if ((segment->shown == NULL && segment->traced == NULL) || segment->subdomain == NULL)
 		return 0;
-	int r = progress_reader_subdomains(segment->reader, segment->subdomain);
+	int r = segment->traced != NULL ? progress_reader_workers(segment->reader, segment->worker)
+					: 0;
+	if (r == 0)
+		r = progress_reader_subdomains(segment->reader, segment->subdomain);
 	if (r < 0)
 		return r;
 	uint32_t subdomains = progress_reader_info(segment->reader)->subdomains;
 	if (segment->shown != NULL)
 		telemetry_set(&segment->shown->spread,
 			progress_host_spread(segment->subdomain, subdomains));
-	progress_trace_look(segment->traced, now, segment->subdomain, last);
+	progress_trace_look(segment->traced, now, segment->worker, segment->subdomain, last);
 	return 0;
 }
 

@@ -16,6 +16,7 @@ struct progress_trace {
 	int32_t rank;
 	uint32_t workers, subdomains;
 	bool owners_known; /* by the trace; false again after a dropped record of them */
+	bool strayed; /* by the trace, a subdomain has another holder than its owner; or it is not known */
 	uint64_t next_ns; /* of the next sample */
 	uint32_t *owner; /* as the trace has it; UINT32_MAX: nobody */
 	char *text; /* scratch */
@@ -109,14 +110,48 @@ static void record_owners(
 	p->owners_known = trace_end(p->trace);
 }
 
+/* Nobody updates a subdomain whose holder has left. One that has not come yet will. */
+static uint32_t find_holder(const struct progress_trace *p,
+	const struct progress_worker_view *worker, const struct progress_subdomain_view *subdomain)
+{
+	if (subdomain->holder >= p->workers)
+		return PROGRESS_NOBODY;
+	const struct progress_worker_view *holder = &worker[subdomain->holder];
+	return holder->tid == 0 && holder->iterations > 0 ? PROGRESS_NOBODY : subdomain->holder;
+}
+
+/* Returns whether it wrote a record. */
+static bool record_holders(struct progress_trace *p, uint64_t now_ns,
+	const struct progress_worker_view *worker, const struct progress_subdomain_view *subdomain)
+{
+	bool stray = false;
+	char *at = p->text;
+
+	for (uint32_t s = 0; s < p->subdomains; s++) {
+		uint32_t holder = find_holder(p, worker, &subdomain[s]);
+		stray = stray || holder != p->owner[s];
+		at = put_number(at, holder == PROGRESS_NOBODY, holder);
+	}
+	*at = '\0';
+	if (!stray && !p->strayed)
+		return false;
+	trace_begin(p->trace);
+	trace_print(
+		p->trace, "holders %llu %d%s\n", (unsigned long long)now_ns, (int)p->pid, p->text);
+	p->strayed = !trace_end(p->trace) || stray;
+	return true;
+}
+
 void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
-	const struct progress_subdomain_view *subdomain, bool last)
+	const struct progress_worker_view *worker, const struct progress_subdomain_view *subdomain,
+	bool last)
 {
 	if (p == NULL || (now_ns < p->next_ns && !last))
 		return;
-	uint64_t pause_ns = p->subdomains * NUMBER_NS;
-	p->next_ns = now_ns + (pause_ns > SAMPLE_NS ? pause_ns : SAMPLE_NS);
 	record_owners(p, now_ns, subdomain);
+	bool twice = record_holders(p, now_ns, worker, subdomain);
+	uint64_t pause_ns = p->subdomains * NUMBER_NS * (twice ? 2 : 1);
+	p->next_ns = now_ns + (pause_ns > SAMPLE_NS ? pause_ns : SAMPLE_NS);
 	char *at = p->text;
 	for (uint32_t s = 0; s < p->subdomains; s++)
 		at = put_number(at, subdomain[s].holder == PROGRESS_NOBODY,

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * What the trace records of a program that publishes its progress: the owners of its subdomains,
- * their moves, and samples of how far each subdomain has come (juggle(1), TRACE FORMAT).
+ * their moves, and samples of who holds each subdomain and how far it has come (juggle(1), TRACE
+ * FORMAT).
  *
- * Moves are recorded as they are made. Owners and updates are recorded at most every 50 ms, and at
- * most at 10,000 numbers a second for each process, to bound the size of the trace and the host's
- * CPU time.
+ * Moves are recorded as they are made. The rest is recorded at most every 50 ms, and at most at
+ * 10,000 numbers a second for each process, to bound the size of the trace and the host's CPU time.
  */
 #ifndef JUGGLE_PROGRESS_TRACE_H
 #define JUGGLE_PROGRESS_TRACE_H
@@ -37,11 +37,13 @@ void progress_trace_free(struct progress_trace *p);
 void progress_trace_moves(struct progress_trace *p, struct trace *trace, pid_t pid, uint64_t now_ns,
 	const struct policy_plb_move *move, uint32_t moves);
 
-/* Record what was read of all subdomains. Before the next sample is due it records nothing, except
- * at the last look. Owners are recorded the first time, and when they differ from those in the
- * trace. */
+/* Record what was read of all workers and subdomains. Before the next sample is due it records
+ * nothing, except at the last look. Owners are recorded the first time, and when they differ from
+ * those in the trace; holders as long as a subdomain has another one than its owner, and once
+ * more. */
 void progress_trace_look(struct progress_trace *p, uint64_t now_ns,
-	const struct progress_subdomain_view *subdomain, bool last);
+	const struct progress_worker_view *worker, const struct progress_subdomain_view *subdomain,
+	bool last);
 
 /* When the next sample is due; UINT64_MAX: never. Pure. */
 uint64_t progress_trace_next(const struct progress_trace *p);

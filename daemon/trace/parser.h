@@ -34,8 +34,9 @@ struct trace_memory {
 	/* Of all points together: */
 	struct trace_array thread, other, newcomer, move, change, handover, load, neighbours,
 		stolen, ticked;
-	struct trace_array published, give, sample;
+	struct trace_array published, give, held, sample;
 	struct trace_array owner; /* of all of `published` */
+	struct trace_array holder; /* of all of `held` */
 	struct trace_array update; /* of all of `sample` */
 };
 

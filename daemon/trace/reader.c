@@ -130,8 +130,7 @@ static bool take_cpu(struct trace_parser *p, struct trace_cpu *out)
 	if (!trace_take_domain(p, ':', &out->domain) ||
 		!trace_take_number(p, ':', TRACE_OS_CPU_MAX, &core) ||
 		!trace_take_number(p, colons > 2 ? ':' : mark, TRACE_SPEED_MAX, &speed) ||
-		speed == 0 ||
-		(colons > 2 && !trace_take_number(p, mark, TRACE_OS_CPU_MAX, &cache)))
+		speed == 0 || (colons > 2 && !trace_take_number(p, mark, TRACE_OS_CPU_MAX, &cache)))
 		return false;
 	out->core = (int32_t)core;
 	out->cache = (int32_t)cache;
@@ -253,6 +252,32 @@ static int read_give(struct trace_parser *p)
 	return 0;
 }
 
+static int read_holders(struct trace_parser *p)
+{
+	struct trace_memory *memory = p->memory;
+	struct trace_holders held = {0};
+	int64_t holder;
+
+	if (!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &held.now_ns) ||
+		!trace_take_tid(p, &held.pid))
+		return trace_refuse(p, "a damaged holders record");
+	do {
+		if (!trace_take_item(p, TRACE_WORKERS_MAX - 1, &holder) || holder < -1 ||
+			held.subdomains == TRACE_SUBDOMAINS_MAX)
+			return trace_refuse(p, "a damaged holders record");
+		int32_t *next = trace_append(&memory->holder, sizeof(*next));
+		if (next == NULL)
+			return -ENOMEM;
+		*next = (int32_t)holder;
+		held.subdomains++;
+	} while (p->field < p->stop);
+	struct trace_holders *out = trace_append(&memory->held, sizeof(*out));
+	if (out == NULL)
+		return -ENOMEM;
+	*out = held;
+	return 0;
+}
+
 static int read_updates(struct trace_parser *p)
 {
 	struct trace_memory *memory = p->memory;
@@ -313,6 +338,8 @@ static int read_record(struct trace_parser *p)
 		return read_subdomains(p);
 	if (trace_take_word(p, "give"))
 		return read_give(p);
+	if (trace_take_word(p, "holders"))
+		return read_holders(p);
 	if (trace_take_word(p, "updates"))
 		return read_updates(p);
 	if (trace_take_word(p, "dropped")) {
@@ -329,13 +356,18 @@ static int read_record(struct trace_parser *p)
 static void complete_subdomains(struct trace_file *trace, struct trace_memory *memory)
 {
 	struct trace_subdomains *published = memory->published.item;
+	struct trace_holders *held = memory->held.item;
 	struct trace_updates *sample = memory->sample.item;
-	const int32_t *owner = memory->owner.item;
+	const int32_t *owner = memory->owner.item, *holder = memory->holder.item;
 	const int64_t *update = memory->update.item;
 
 	for (size_t i = 0; i < memory->published.count; i++) {
 		published[i].owner = owner;
 		owner += published[i].subdomains;
+	}
+	for (size_t i = 0; i < memory->held.count; i++) {
+		held[i].holder = holder;
+		holder += held[i].subdomains;
 	}
 	for (size_t i = 0; i < memory->sample.count; i++) {
 		sample[i].updates = update;
@@ -345,6 +377,8 @@ static void complete_subdomains(struct trace_file *trace, struct trace_memory *m
 	trace->publisheds = memory->published.count;
 	trace->give = memory->give.item;
 	trace->gives = memory->give.count;
+	trace->held = held;
+	trace->helds = memory->held.count;
 	trace->sample = sample;
 	trace->samples = memory->sample.count;
 }
@@ -478,6 +512,8 @@ void trace_file_deinit(struct trace_file *trace)
 	free(memory->give.item);
 	free(memory->sample.item);
 	free(memory->owner.item);
+	free(memory->held.item);
+	free(memory->holder.item);
 	free(memory->update.item);
 	free(memory);
 }

@@ -130,6 +130,14 @@ struct trace_give {
 	uint32_t subdomain, from, to;
 };
 
+/* Who holds a process' subdomains, where that isn't their owners; and when it is so again. */
+struct trace_holders {
+	uint64_t now_ns;
+	int32_t pid;
+	const int32_t *holder; /* a worker, or -1: nobody; unchecked: whether the worker exists */
+	size_t subdomains; /* as in trace_updates */
+};
+
 struct trace_updates {
 	uint64_t now_ns;
 	int32_t pid;
@@ -161,6 +169,8 @@ struct trace_file {
 	size_t publisheds;
 	const struct trace_give *give;
 	size_t gives;
+	const struct trace_holders *held;
+	size_t helds;
 	const struct trace_updates *sample;
 	size_t samples;
 	uint64_t cpu_changes; /* how often the CPUs changed */

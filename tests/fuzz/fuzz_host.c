@@ -115,7 +115,7 @@ static void visit(struct recorder *r, struct progress_reader *reader, struct pro
 	assert(progress_reader_workers(reader, worker) == 0);
 	assert(progress_reader_subdomains(reader, subdomain) == 0);
 	(void)progress_host_spread(subdomain, info->subdomains);
-	progress_trace_look(traced, now_ns, subdomain, now_ns % 2 == 0);
+	progress_trace_look(traced, now_ns, worker, subdomain, now_ns % 2 == 0);
 	assert(progress_trace_next(traced) > now_ns);
 	assert(progress_host_next_look(now_ns, info->subdomains, progress_trace_next(traced)) >
 		now_ns);

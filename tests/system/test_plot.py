@@ -241,7 +241,7 @@ def test_perfetto_says_what_the_trace_does(plot, tmp_path):
     assert cpus >= {"CPU 0", "CPU 1"}
     assert {"balance: starting"} <= {event["name"] for event in everything if event["ph"] == "i"}
     owners = Counter(event["name"] for event in events(plot, TRACES / "braid", tmp_path)
-                     if event["ph"] == "X" and event["cat"] == "ownership")
+                     if event["ph"] == "X" and event["cat"] == "holding")
     times = re.findall(r"^(\w+) (\d+)", (TRACES / "braid").read_text(), re.MULTILINE)
     end = max(int(time) for record, time in times if record in ("point", "give"))
     gives = sum(record == "give" and int(time) < end for record, time in times)

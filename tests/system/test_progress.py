@@ -387,6 +387,22 @@ def test_made_up_segment_is_balanced(held):
     ends_with_its_status(job, "", count=0)
 
 
+def test_trace_of_a_holder_that_stalls(held, tmp_path):
+    """It never begins an iteration, so it keeps what another owns."""
+    job = held(CAT, "--trace", tmp_path / "trace")
+    data = bytearray(segment(job.job))
+    struct.pack_into("=I", data, len(data) - SUBDOMAIN_BYTES + 32, 0)  # the owner of the last one
+    put(job.job, bytes(data))
+
+    def records(kind):
+        text = (tmp_path / "trace").read_text("utf-8") if (tmp_path / "trace").exists() else ""
+        return [line.split()[3:] for line in text.splitlines() if line.startswith(kind + " ")]
+    job.wait_for(lambda: records("updates"), "a sample")
+    job.end(6)
+    assert records("subdomains")[0][-1] == "0"
+    assert records("holders") and all(found == list("01010101") for found in records("holders"))
+
+
 def test_version_before(held):
     """It has the same layout, but no empty places."""
     job = held(CAT)

@@ -18,6 +18,26 @@ static struct braid_process *find_process(const struct braid *braid, int32_t pid
 	return NULL;
 }
 
+static void saw(struct braid *braid, int32_t pid, uint64_t now_ns)
+{
+	struct braid_process *process = find_process(braid, pid);
+
+	if (process != NULL && now_ns > process->end_ns)
+		process->end_ns = now_ns;
+}
+
+static void find_ends(struct braid *braid, const struct trace_file *trace)
+{
+	for (size_t i = 0; i < trace->publisheds; i++)
+		saw(braid, trace->published[i].pid, trace->published[i].now_ns);
+	for (size_t i = 0; i < trace->gives; i++)
+		saw(braid, trace->give[i].pid, trace->give[i].now_ns);
+	for (size_t i = 0; i < trace->helds; i++)
+		saw(braid, trace->held[i].pid, trace->held[i].now_ns);
+	for (size_t i = 0; i < trace->samples; i++)
+		saw(braid, trace->sample[i].pid, trace->sample[i].now_ns);
+}
+
 static int find_processes(
 	struct braid *braid, const struct trace_file *trace, uint32_t subdomains_max)
 {
@@ -48,6 +68,7 @@ static int find_processes(
 		braid->subdomains += process->subdomains;
 		braid->lanes += process->workers;
 	}
+	find_ends(braid, trace);
 	return 0;
 }
 
@@ -75,8 +96,8 @@ static void put_owners(struct events *e, const struct trace_subdomains *record)
 	for (uint32_t s = 0; process != NULL && s < process->shown && s < record->subdomains; s++)
 		put_event(e, (struct braid_event){.now_ns = record->now_ns,
 				     .line = process->first_line + s,
-				     .is_owner = true,
-				     .owner = record->owner[s]});
+				     .kind = BRAID_OWNER,
+				     .worker = record->owner[s]});
 }
 
 static void put_give(struct events *e, const struct trace_give *give)
@@ -86,8 +107,20 @@ static void put_give(struct events *e, const struct trace_give *give)
 	if (process != NULL && give->subdomain < process->shown && give->to < process->workers)
 		put_event(e, (struct braid_event){.now_ns = give->now_ns,
 				     .line = process->first_line + give->subdomain,
-				     .is_owner = true,
-				     .owner = (int32_t)give->to});
+				     .kind = BRAID_OWNER,
+				     .worker = (int32_t)give->to});
+}
+
+static void put_holders(struct events *e, const struct trace_holders *record)
+{
+	const struct braid_process *process = find_process(e->braid, record->pid);
+
+	for (uint32_t s = 0; process != NULL && s < process->shown && s < record->subdomains; s++)
+		if (record->holder[s] < (int32_t)process->workers)
+			put_event(e, (struct braid_event){.now_ns = record->now_ns,
+					     .line = process->first_line + s,
+					     .kind = BRAID_HOLDER,
+					     .worker = record->holder[s]});
 }
 
 static double mean_updates(const struct trace_updates *sample)
@@ -110,6 +143,7 @@ static void put_updates(struct events *e, const struct trace_updates *sample)
 		put_event(e,
 			(struct braid_event){.now_ns = sample->now_ns,
 				.line = process->first_line + s,
+				.kind = BRAID_UPDATES,
 				.lead = sample->updates[s] >= 0 ? (double)sample->updates[s] - mean
 								: NAN});
 }
@@ -120,6 +154,8 @@ static void put_all(struct events *e, const struct trace_file *trace)
 		put_owners(e, &trace->published[i]);
 	for (size_t i = 0; i < trace->gives; i++)
 		put_give(e, &trace->give[i]);
+	for (size_t i = 0; i < trace->helds; i++)
+		put_holders(e, &trace->held[i]);
 	for (size_t i = 0; i < trace->samples; i++)
 		put_updates(e, &trace->sample[i]);
 }
@@ -135,6 +171,27 @@ static int compare_events(const void *left, const void *right)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
+/* A holder that is seen has not passed the subdomain on since it became the owner, or, if it did so
+ * earlier, since the sample before: whatever owners came then, they did not get it. Works in place,
+ * and returns how many events are left. */
+static size_t leave_out(struct braid_event *event, size_t count)
+{
+	size_t kept = 0, sampled = 0; /* so many; of them, up to the last sample */
+
+	for (size_t i = 0; i < count; i++) {
+		const struct braid_event now = event[i];
+		if (kept > 0 && event[kept - 1].line != now.line)
+			sampled = kept;
+		while (now.kind == BRAID_HOLDER && now.worker != NOBODY && kept > sampled &&
+			event[kept - 1].worker != now.worker)
+			kept--;
+		event[kept++] = now;
+		if (now.kind != BRAID_OWNER)
+			sampled = kept;
+	}
+	return kept;
+}
+
 int braid_events(const struct braid *braid, const struct trace_file *trace,
 	struct braid_event **out, size_t *count)
 {
@@ -144,12 +201,12 @@ int braid_events(const struct braid *braid, const struct trace_file *trace,
 	e.event = calloc(e.count > 0 ? e.count : 1, sizeof(*e.event));
 	if (e.event == NULL)
 		return -ENOMEM;
-	*count = e.count;
 	e.count = 0;
 	put_all(&e, trace);
 	if (e.count > 1)
 		qsort(e.event, e.count, sizeof(*e.event), compare_events);
 	*out = e.event;
+	*count = leave_out(e.event, e.count);
 	return 0;
 }
 
@@ -162,20 +219,20 @@ struct pen {
 	const struct braid_process *process;
 	uint32_t subdomain;
 	double step_s; /* changes that are closer than this are drawn as one */
-	double end_s; /* of the window */
+	double end_s; /* of the window, or of what is known of the process */
 	bool down; /* a line has been started */
-	int32_t owner, next; /* as drawn; waiting to be drawn */
+	int32_t holder, next; /* as drawn; waiting to be drawn */
 	double next_s; /* since when it waits */
 	double lead, drawn_lead, lead_s; /* the last lead; the last one drawn, and when */
 };
 
-static void put_vertex(struct pen *pen, double time_s, int32_t owner)
+static void put_vertex(struct pen *pen, double time_s, int32_t holder)
 {
 	double within = (pen->subdomain + 0.5) / pen->process->shown;
 
 	time_s = time_s > pen->end_s ? pen->end_s : time_s;
 	pen->braid->vertex[pen->braid->vertices++] = (struct braid_vertex){.time_s = time_s,
-		.lane = pen->process->first_lane + owner + LINES_MARGIN +
+		.lane = pen->process->first_lane + holder + LINES_MARGIN +
 			(1 - 2 * LINES_MARGIN) * within,
 		.lead = pen->lead,
 		.begins = !pen->down};
@@ -186,19 +243,19 @@ static void put_vertex(struct pen *pen, double time_s, int32_t owner)
 		pen->braid->lead_max = size;
 }
 
-/* Draw the change of owner that is waiting. */
+/* Draw the change of holder that is waiting. */
 static void flush(struct pen *pen)
 {
-	if (pen->next == pen->owner)
+	if (pen->next == pen->holder)
 		return;
-	if (pen->owner != NOBODY)
-		put_vertex(pen, pen->next_s, pen->owner);
+	if (pen->holder != NOBODY)
+		put_vertex(pen, pen->next_s, pen->holder);
 	if (pen->next == NOBODY)
 		pen->down = false;
 	else
-		put_vertex(pen, pen->owner != NOBODY ? pen->next_s + pen->step_s : pen->next_s,
+		put_vertex(pen, pen->holder != NOBODY ? pen->next_s + pen->step_s : pen->next_s,
 			pen->next);
-	pen->owner = pen->next;
+	pen->holder = pen->next;
 }
 
 static void take_event(struct pen *pen, const struct braid_event *event)
@@ -207,21 +264,21 @@ static void take_event(struct pen *pen, const struct braid_event *event)
 	double time_s = plot_run_s(pen->run, event->now_ns);
 
 	time_s = time_s < from_s ? from_s : time_s;
-	if (pen->next != pen->owner && time_s >= pen->next_s + pen->step_s)
+	if (pen->next != pen->holder && time_s >= pen->next_s + pen->step_s)
 		flush(pen);
-	if (event->is_owner) {
+	if (event->kind != BRAID_UPDATES) {
 		if (time_s <= from_s)
-			pen->next = event->owner; /* what was waiting before is not drawn */
-		else if (event->owner != pen->next && pen->next == pen->owner)
+			pen->next = event->worker; /* what was waiting before is not drawn */
+		else if (event->worker != pen->next && pen->next == pen->holder)
 			pen->next_s = time_s;
 		if (pen->next_s < from_s)
 			pen->next_s = from_s;
-		pen->next = event->owner;
+		pen->next = event->worker;
 	} else if (!isnan(event->lead)) {
 		pen->lead = event->lead;
-		if (pen->owner != NOBODY && pen->next == pen->owner &&
+		if (pen->holder != NOBODY && pen->next == pen->holder &&
 			pen->lead != pen->drawn_lead && time_s >= pen->lead_s + pen->step_s) {
-			put_vertex(pen, time_s, pen->owner);
+			put_vertex(pen, time_s, pen->holder);
 			pen->lead_s = time_s;
 		}
 	}
@@ -230,14 +287,16 @@ static void take_event(struct pen *pen, const struct braid_event *event)
 static void draw_line(struct pen *pen, const struct braid_event *event, size_t count)
 {
 	pen->down = false;
-	pen->owner = pen->next = NOBODY;
+	pen->holder = pen->next = NOBODY;
+	pen->end_s = plot_run_s(pen->run,
+		pen->process->end_ns < pen->run->to_ns ? pen->process->end_ns : pen->run->to_ns);
 	pen->lead = pen->drawn_lead = 0;
 	pen->next_s = pen->lead_s = -INFINITY;
 	for (size_t i = 0; i < count && event[i].now_ns <= pen->run->to_ns; i++)
 		take_event(pen, &event[i]);
 	flush(pen);
-	if (pen->owner != NOBODY)
-		put_vertex(pen, pen->end_s, pen->owner);
+	if (pen->holder != NOBODY)
+		put_vertex(pen, pen->end_s, pen->holder);
 }
 
 static int draw(struct braid *braid, const struct trace_file *trace, const struct plot_run *run)
@@ -249,7 +308,7 @@ static int draw(struct braid *braid, const struct trace_file *trace, const struc
 	if (r < 0)
 		return r;
 	steps = steps < 20 ? 20 : steps > 250 ? 250 : steps;
-	struct pen pen = {.braid = braid, .run = run, .end_s = plot_run_s(run, run->to_ns)};
+	struct pen pen = {.braid = braid, .run = run};
 	pen.step_s = (double)(run->to_ns - run->from_ns) * 1e-9 / (double)steps;
 	/* Each event draws two vertices at most, and each line one more. */
 	braid->vertex = calloc(2 * count + 3 * braid->shown + 1, sizeof(*braid->vertex));

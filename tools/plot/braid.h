@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The braid of subdomains: a line for each, which goes from the lane of one worker to that of
- * another as it changes owner, and has the subdomain's lead. Thinned like charts. Pure, except for
+ * another as it changes holder, and has the subdomain's lead. Thinned like charts. Pure, except for
  * memory.
  */
 #ifndef PLOT_BRAID_H
@@ -20,6 +20,7 @@ struct braid_process {
 	uint32_t workers, first_lane;
 	uint32_t subdomains, first_line; /* of the largest record; this many lines are kept */
 	uint32_t shown; /* lines that are drawn: the first ones */
+	uint64_t end_ns; /* of its last record; nothing is known of later times */
 };
 
 struct braid_vertex {
@@ -48,18 +49,24 @@ int braid_init(struct braid *braid, const struct trace_file *trace, const struct
 /* Accepts a zeroed one. */
 void braid_deinit(struct braid *braid);
 
+enum braid_event_kind {
+	BRAID_OWNER, /* from now on the worker should hold it: it does, unless the next one differs */
+	BRAID_HOLDER, /* the worker was seen to hold it */
+	BRAID_UPDATES,
+};
+
 /* The records of one subdomain, in order of time; the trace's. */
 struct braid_event {
 	uint64_t now_ns;
 	size_t order; /* in the file */
 	uint32_t line; /* process->first_line + subdomain */
-	bool is_owner; /* false: a count of updates */
-	int32_t owner; /* or -1 */
-	double lead; /* NAN: nobody's */
+	enum braid_event_kind kind;
+	int32_t worker; /* unless UPDATES; or -1 */
+	double lead; /* of UPDATES; NAN: nobody's */
 };
 
-/* All events of the first `shown` lines of each process, sorted by line, then time. free() *out.
- * Returns 0 or -ENOMEM. */
+/* All events of the first `shown` lines of each process, sorted by line, then time, without changes
+ * of owner that were found not to have been followed. free() *out. Returns 0 or -ENOMEM. */
 int braid_events(const struct braid *braid, const struct trace_file *trace,
 	struct braid_event **out, size_t *count);
 

@@ -490,7 +490,7 @@ static void write_braid_panel(struct panel_context *c)
 {
 	const struct braid *braid = c->picture->braid;
 
-	begin(c, "Braid: the worker that owns each subdomain; colour: updates ahead of the mean");
+	begin(c, "Braid: the worker that holds each subdomain; colour: updates ahead of the mean");
 	write_worker_tics(c);
 	write_bands(c);
 	fputs("set palette defined (-1 '#0072b2', -0.5 '#6aa9cf', 0 '#b5b5b5', 0.5 '#e5a36b', 1 "

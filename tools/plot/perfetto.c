@@ -474,37 +474,37 @@ static void write_regimes(struct writer *w)
 
 /* ---- Subdomains ---- */
 
-static void put_ownership(
-	struct writer *w, int pid, uint32_t line, uint64_t from_ns, uint64_t to_ns, int32_t owner)
+static void put_holding(
+	struct writer *w, int pid, uint32_t line, uint64_t from_ns, uint64_t to_ns, int32_t holder)
 {
 	from_ns = from_ns < w->run->from_ns ? w->run->from_ns : from_ns;
 	to_ns = to_ns > w->run->to_ns ? w->run->to_ns : to_ns;
-	if (owner < 0 || from_ns >= to_ns)
+	if (holder < 0 || from_ns >= to_ns)
 		return;
-	begin_event(w, "X", "ownership", pid, PERFETTO_SUBDOMAIN_TRACKS + line);
-	put_name(w, "worker %d", (int)owner);
+	begin_event(w, "X", "holding", pid, PERFETTO_SUBDOMAIN_TRACKS + line);
+	put_name(w, "worker %d", (int)holder);
 	put_now(w, from_ns);
 	put_time(w, "dur", to_ns - from_ns);
 	end_event(w);
 }
 
 /* Write the slices of one subdomain, then its counter. */
-static void write_subdomain(struct writer *w, int pid, uint32_t subdomain,
+static void write_subdomain(struct writer *w, int pid, uint32_t subdomain, uint64_t end_ns,
 	const struct braid_event *event, size_t count)
 {
-	int32_t owner = -1;
+	int32_t holder = -1;
 	uint64_t since_ns = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		if (!event[i].is_owner || event[i].owner == owner)
+		if (event[i].kind == BRAID_UPDATES || event[i].worker == holder)
 			continue;
-		put_ownership(w, pid, event->line, since_ns, event[i].now_ns, owner);
-		owner = event[i].owner;
+		put_holding(w, pid, event->line, since_ns, event[i].now_ns, holder);
+		holder = event[i].worker;
 		since_ns = event[i].now_ns;
 	}
-	put_ownership(w, pid, event->line, since_ns, w->run->to_ns, owner);
+	put_holding(w, pid, event->line, since_ns, end_ns, holder);
 	for (size_t i = 0; i < count; i++) {
-		if (event[i].is_owner || isnan(event[i].lead) ||
+		if (event[i].kind != BRAID_UPDATES || isnan(event[i].lead) ||
 			event[i].now_ns < w->run->from_ns || event[i].now_ns > w->run->to_ns)
 			continue;
 		begin_event(w, "C", "counter", pid, PERFETTO_SUBDOMAIN_TRACKS + event->line);
@@ -543,7 +543,8 @@ static int write_braid(struct writer *w, const struct braid *braid)
 			braid->process[process].first_line + braid->process[process].shown)
 			process++;
 		write_subdomain(w, PERFETTO_SUBDOMAINS + (int)process,
-			event[i].line - braid->process[process].first_line, &event[i], end - i);
+			event[i].line - braid->process[process].first_line,
+			braid->process[process].end_ns, &event[i], end - i);
 	}
 	free(event);
 	return 0;

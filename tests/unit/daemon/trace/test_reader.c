@@ -190,6 +190,8 @@ static void test_subdomains(void **state)
 				 HEADER "subdomains 10 41 -1 2 0 1 -1\n"
 					"updates 11 41 7 4611686018427387903 -1\n"
 					"give 12 41 1048575 65535 0\n"
+					"holders 12 41 -1 65535 0\n"
+					"holders 13 42 1\n"
 					"subdomains 13 42 3 1 0\n"
 					"updates 14 42 0\n"),
 		0);
@@ -216,6 +218,13 @@ static void test_subdomains(void **state)
 	assert_int_equal(trace.give[0].subdomain, 1048575);
 	assert_int_equal(trace.give[0].from, 65535);
 	assert_int_equal(trace.give[0].to, 0);
+	assert_int_equal(trace.helds, 2);
+	assert_int_equal(trace.held[0].pid, 41);
+	assert_int_equal(trace.held[0].subdomains, 3);
+	assert_int_equal(trace.held[0].holder[0], -1);
+	assert_int_equal(trace.held[0].holder[1], 65535);
+	assert_int_equal(trace.held[1].now_ns, 13);
+	assert_int_equal(trace.held[1].holder[0], 1);
 	assert_int_equal(trace.unknown, 0);
 	trace_file_deinit(&trace);
 }
@@ -257,6 +266,10 @@ static void test_damaged_subdomains(void **state)
 	assert_refused("give 1 2 1048576 0 1\n", 2, "a damaged give record");
 	assert_refused("give 1 2 0 0 65536\n", 2, "a damaged give record");
 	assert_refused("give 1 2 -1 0 1\n", 2, "a damaged give record");
+	assert_refused("holders 1 2\n", 2, "a damaged holders record");
+	assert_refused("holders 1 0 1\n", 2, "a damaged holders record");
+	assert_refused("holders 1 2 -2\n", 2, "a damaged holders record");
+	assert_refused("holders 1 2 65536\n", 2, "a damaged holders record");
 	assert_refused("updates 1 2\n", 2, "a damaged updates record");
 	assert_refused("updates 1 2 \n", 2, "a damaged updates record");
 	assert_refused("updates 1 2 5 -2\n", 2, "a damaged updates record");

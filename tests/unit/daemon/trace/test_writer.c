@@ -397,25 +397,26 @@ static void test_subdomains(void **state)
 	struct progress_subdomain_view view[] = {{.updates = 7, .owner = 1, .holder = 1},
 		{.updates = 0, .owner = UINT32_MAX, .holder = PROGRESS_NOBODY},
 		{.updates = UINT64_MAX, .owner = 0, .holder = 0}};
+	const struct progress_worker_view worker[2] = {{.tid = 1}, {.tid = 2}};
 	const struct policy_plb_move move[] = {{0, 1, 0}, {2, 0, 1}};
 	struct progress_trace *p = progress_trace_new(trace, 42, &info);
 
 	assert_non_null(p);
 	progress_trace_moves(p, trace, 42, 5, move, 1); /* the owners are not known yet */
 	assert_int_equal(progress_trace_next(p), 0);
-	progress_trace_look(p, 10, view, false);
+	progress_trace_look(p, 10, worker, view, false);
 	assert_int_equal(progress_trace_next(p), 50000010);
 	view[0].updates = 10;
-	progress_trace_look(p, 49000000, view, false); /* too early */
+	progress_trace_look(p, 49000000, worker, view, false); /* too early */
 	progress_trace_moves(p, trace, 42, 100000000, move, 2);
 	progress_trace_moves(p, trace, 42, 100000005, move, 0);
-	view[0].owner = 0;
-	view[2].owner = 1;
-	progress_trace_look(p, 100000010, view, false); /* the owners are known */
+	view[0].owner = view[0].holder = 0;
+	view[2].owner = view[2].holder = 1;
+	progress_trace_look(p, 100000010, worker, view, false); /* the owners are known */
 	view[1] = (struct progress_subdomain_view){.updates = 1};
-	progress_trace_look(p, 300000000, view, false);
+	progress_trace_look(p, 300000000, worker, view, false);
 	view[0].updates = 11;
-	progress_trace_look(p, 300000001, view, true);
+	progress_trace_look(p, 300000001, worker, view, true);
 	progress_trace_free(p);
 	trace_free(trace);
 	assert_string_equal(body(f), "plb 5 42 1\n"
@@ -440,6 +441,67 @@ static void fill(struct trace *trace)
 		} while (trace_end(trace));
 }
 
+/* The records of subdomains: text, which has 2000 bytes. */
+static const char *of_program(struct fixture *f, char *text)
+{
+	*text = '\0';
+	for (const char *line = body(f); *line != '\0'; line = strchr(line, '\n') + 1)
+		if (strchr("psguh", *line) != NULL)
+			strncat(text, line, (size_t)(strchr(line, '\n') + 1 - line));
+	return text;
+}
+
+/* A holder that does not pass on what it should, and one that has left. What is read before a worker
+ * came is as it will be. */
+static void test_holders(void **state)
+{
+	struct fixture *f = *state;
+	struct trace *trace = open_trace(f);
+	const struct progress_info info = {.workers = 2, .subdomains = 2};
+	struct progress_subdomain_view view[] = {
+		{.owner = 0, .holder = 0}, {.owner = 1, .holder = 1}};
+	struct progress_worker_view worker[2] = {0};
+	const struct policy_plb_move move = {0, 0, 1};
+	struct progress_trace *p = progress_trace_new(trace, 42, &info);
+
+	assert_non_null(p);
+	progress_trace_look(p, 1, worker, view, false);
+	worker[0] = worker[1] = (struct progress_worker_view){.tid = 1, .iterations = 1};
+	progress_trace_moves(p, trace, 42, 50000000, &move, 1);
+	view[0].owner = 1;
+	progress_trace_look(p, 100000000, worker, view, false);
+	progress_trace_look(p, 200000000, worker, view, false);
+	view[0].holder = 1;
+	progress_trace_look(p, 300000000, worker, view, false);
+	progress_trace_look(p, 400000000, worker, view, false);
+	worker[1].tid = 0;
+	fill(trace);
+	progress_trace_look(p, 500000000, worker, view, false); /* lost */
+	assert_int_equal(trace_flush(trace), 0);
+	worker[1].tid = 3;
+	progress_trace_look(p, 600000000, worker, view, false);
+	worker[1].tid = 0;
+	progress_trace_look(p, 600000001, worker, view, true);
+	progress_trace_free(p);
+	trace_free(trace);
+	char text[2000];
+	assert_string_equal(of_program(f, text), "subdomains 1 42 0 2 0 1\n"
+						 "updates 1 42 0 0\n"
+						 "plb 50000000 42 1\n"
+						 "give 50000000 42 0 0 1\n"
+						 "holders 100000000 42 0 1\n"
+						 "updates 100000000 42 0 0\n"
+						 "holders 200000000 42 0 1\n"
+						 "updates 200000000 42 0 0\n"
+						 "holders 300000000 42 1 1\n"
+						 "updates 300000000 42 0 0\n"
+						 "updates 400000000 42 0 0\n"
+						 "holders 600000000 42 1 1\n"
+						 "updates 600000000 42 0 0\n"
+						 "holders 600000001 42 -1 -1\n"
+						 "updates 600000001 42 0 0\n");
+}
+
 /* As long as records of a program keep being dropped, the trace does not say who owns what. */
 static void test_subdomains_dropped(void **state)
 {
@@ -447,36 +509,34 @@ static void test_subdomains_dropped(void **state)
 	struct trace *trace = open_trace(f);
 	const struct progress_info info = {.workers = 2, .subdomains = 1};
 	struct progress_subdomain_view view = {.updates = 1};
+	const struct progress_worker_view worker[2] = {{.tid = 1}, {.tid = 2}};
 	const struct policy_plb_move there = {0, 0, 1}, back = {0, 1, 0};
 	struct progress_trace *p = progress_trace_new(trace, 42, &info);
 
 	assert_non_null(p);
 	fill(trace);
-	progress_trace_look(p, 1, &view, false); /* lost */
+	progress_trace_look(p, 1, worker, &view, false); /* lost */
 	assert_int_equal(trace_flush(trace), 0);
-	progress_trace_look(p, 100000000, &view, false);
+	progress_trace_look(p, 100000000, worker, &view, false);
 	fill(trace);
 	progress_trace_moves(p, trace, 42, 110000000, &there, 1); /* lost */
 	assert_int_equal(trace_flush(trace), 0);
 	progress_trace_moves(p, trace, 42, 120000000, &back, 1); /* from whom? */
 	progress_trace_moves(p, trace, 42, 130000000, &there, 1);
-	view.owner = 1;
-	progress_trace_look(p, 200000000, &view, false);
+	view.owner = view.holder = 1;
+	progress_trace_look(p, 200000000, worker, &view, false);
 	progress_trace_moves(p, trace, 42, 210000000, &back, 1);
 	progress_trace_free(p);
 	trace_free(trace);
-	char text[2000] = "";
-	for (const char *line = body(f); *line != '\0'; line = strchr(line, '\n') + 1)
-		if (strchr("psgu", *line) != NULL)
-			strncat(text, line, (size_t)(strchr(line, '\n') + 1 - line));
-	assert_string_equal(text, "subdomains 100000000 42 0 2 0\n"
-				  "updates 100000000 42 1\n"
-				  "plb 120000000 42 1\n"
-				  "plb 130000000 42 1\n"
-				  "subdomains 200000000 42 0 2 1\n"
-				  "updates 200000000 42 1\n"
-				  "plb 210000000 42 1\n"
-				  "give 210000000 42 0 1 0\n");
+	char text[2000];
+	assert_string_equal(of_program(f, text), "subdomains 100000000 42 0 2 0\n"
+						 "updates 100000000 42 1\n"
+						 "plb 120000000 42 1\n"
+						 "plb 130000000 42 1\n"
+						 "subdomains 200000000 42 0 2 1\n"
+						 "updates 200000000 42 1\n"
+						 "plb 210000000 42 1\n"
+						 "give 210000000 42 0 1 0\n");
 	assert_non_null(strstr(f->text, "\ndropped "));
 }
 
@@ -488,19 +548,20 @@ static void test_many_subdomains(void **state)
 	struct trace *trace = open_trace(f);
 	struct progress_info info = {.workers = 1, .subdomains = PROGRESS_TRACE_SUBDOMAINS_MAX};
 	struct progress_subdomain_view *view = calloc(info.subdomains, sizeof *view);
+	const struct progress_worker_view worker[1] = {{.tid = 1}};
 	const struct policy_plb_move move = {0, 0, 0};
 	struct progress_trace *p = progress_trace_new(trace, 42, &info);
 
 	assert_non_null(view);
 	assert_non_null(p);
 	for (uint64_t now = 1; now < UINT64_C(20000000000); now += 1000000)
-		progress_trace_look(p, now, view, false);
+		progress_trace_look(p, now, worker, view, false);
 	progress_trace_free(p);
 	info.subdomains++;
 	p = progress_trace_new(trace, 42, &info);
 	assert_null(p);
 	assert_true(progress_trace_next(p) == UINT64_MAX);
-	progress_trace_look(p, 1, view, false);
+	progress_trace_look(p, 1, worker, view, false);
 	progress_trace_moves(p, trace, 42, 1, &move, 1);
 	progress_trace_free(p);
 	assert_null(progress_trace_new(NULL, 42, &info));
@@ -541,6 +602,7 @@ int main(void)
 		TEST(test_full_from_the_start),
 		TEST(test_full_later),
 		TEST(test_subdomains),
+		TEST(test_holders),
 		TEST(test_subdomains_dropped),
 		TEST(test_many_subdomains),
 		cmocka_unit_test(test_null),

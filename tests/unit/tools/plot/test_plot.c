@@ -445,7 +445,8 @@ static void test_braid(void **state)
 	assert_float_equal(vertex[2].lane - vertex[1].lane, 1, 1e-9);
 	for (size_t i = 1; i < braid.vertices; i++)
 		assert_true(vertex[i].begins || vertex[i].time_s >= vertex[i - 1].time_s);
-	assert_float_equal(vertex[braid.vertices - 1].time_s, 1, 1e-9);
+	/* Nothing is known of later times. */
+	assert_float_equal(vertex[braid.vertices - 1].time_s, 0.6, 1e-9);
 	braid_deinit(&braid);
 	assert_int_equal(braid_init(&braid, &trace, &run, 1), 0);
 	assert_int_equal(braid.subdomains, 2);
@@ -477,6 +478,53 @@ static void test_broken_line(void **state)
 	assert_int_equal(braid.vertices, 4);
 	assert_float_equal(braid.vertex[1].time_s, 0.3, 1e-9);
 	assert_float_equal(braid.vertex[2].time_s, 0.6, 1e-9);
+	braid_deinit(&braid);
+	plot_run_deinit(&run);
+	trace_file_deinit(&trace);
+}
+
+/* The lane of a line that has one at that time; NAN. */
+static double lane_at(const struct braid *braid, double time_s)
+{
+	for (size_t i = 1; i < braid->vertices; i++) {
+		const struct braid_vertex *a = &braid->vertex[i - 1], *b = &braid->vertex[i];
+		if (!b->begins && a->time_s <= time_s && time_s <= b->time_s && a->lane == b->lane)
+			return a->lane;
+	}
+	return NAN;
+}
+
+/* A worker that should pass a subdomain on at 0.1 s stalls until 0.4 s, and the line stays with it;
+ * at 0.5 s it was passed on at once. The worker leaves at 0.7 s, and the line ends. */
+static void test_holders(void **state)
+{
+	struct trace_file trace;
+	struct plot_run run;
+	struct braid braid;
+
+	(void)state;
+	parse(&trace, HEADER "point 1001 0 1 2 some\nthread 7 0 0 0 0 0 a\n" DECIDE
+			     "subdomains 1000 7 0 3 0\nupdates 1000 7 0\n"
+			     "give 100001000 7 0 0 1\n"
+			     "give 150001000 7 0 1 2\n"
+			     "holders 200001000 7 0\nupdates 200001000 7 0\n"
+			     "give 250001000 7 0 2 1\n"
+			     "holders 300001000 7 0\nupdates 300001000 7 0\n"
+			     "holders 400001000 7 1\nupdates 400001000 7 9\n"
+			     "give 500001000 7 0 1 2\n"
+			     "updates 600001000 7 20\n"
+			     "holders 700001000 7 -1\nupdates 700001000 7 20\n"
+			     "updates 900001000 7 20\n"
+			     "point 1000001000 0 1 2 some\nthread 7 0 0 0 0 0 a\n" DECIDE);
+	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
+	assert_int_equal(braid_init(&braid, &trace, &run, 64), 0);
+	assert_float_equal(lane_at(&braid, 0.05), 0.5, 1e-9);
+	assert_float_equal(lane_at(&braid, 0.12), 0.5, 1e-9);
+	assert_float_equal(lane_at(&braid, 0.35), 0.5, 1e-9);
+	assert_float_equal(lane_at(&braid, 0.45), 1.5, 1e-9);
+	assert_float_equal(lane_at(&braid, 0.55), 2.5, 1e-9);
+	assert_float_equal(lane_at(&braid, 0.69), 2.5, 1e-9);
+	assert_true(isnan(lane_at(&braid, 0.8)));
 	braid_deinit(&braid);
 	plot_run_deinit(&run);
 	trace_file_deinit(&trace);
@@ -631,6 +679,7 @@ int main(void)
 		cmocka_unit_test(test_bins),
 		cmocka_unit_test(test_thinned_bars),
 		cmocka_unit_test(test_braid),
+		cmocka_unit_test(test_holders),
 		cmocka_unit_test(test_broken_line),
 		cmocka_unit_test(test_recorded_braid),
 		cmocka_unit_test(test_quotes),
