@@ -2,6 +2,7 @@
 #include "daemon/job/thread.h"
 
 #include <stdio.h>
+#include <string.h>
 
 enum policy_rule job_thread_rule(
 	const struct job_thread *thread, const struct options *options, const char *comm)
@@ -13,16 +14,20 @@ enum policy_rule job_thread_rule(
 	return options->idle & IDLE_AUTO ? POLICY_RULE_NONE : POLICY_RULE_COMPUTE;
 }
 
-void job_thread_show_comm(struct job_thread *thread, const char *comm)
+bool job_thread_show_comm(struct job_thread *thread, const char *comm)
 {
 	struct telemetry_thread *shown = thread->shown;
+	char name[sizeof shown->comm];
 
 	if (shown == NULL)
-		return;
-	snprintf(shown->comm, sizeof shown->comm, "%.15s", comm);
-	for (char *c = shown->comm; *c != '\0'; c++)
+		return false;
+	snprintf(name, sizeof name, "%.15s", comm);
+	for (char *c = name; *c != '\0'; c++)
 		if (*c < ' ' || *c > '~')
 			*c = '?';
+	bool changed = strcmp(name, shown->comm) != 0;
+	memcpy(shown->comm, name, sizeof name);
+	return changed;
 }
 
 void job_thread_show_flags(const struct job_thread *thread, uint32_t flags)

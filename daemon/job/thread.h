@@ -42,8 +42,9 @@ struct job_thread {
 enum policy_rule job_thread_rule(
 	const struct job_thread *thread, const struct options *options, const char *comm);
 
-/* Publish its name, with characters replaced that could break a line of text, or JSON. */
-void job_thread_show_comm(struct job_thread *thread, const char *comm);
+/* Publish its name, with characters replaced that could break a line of text, or JSON. Returns
+ * whether another one was published before; false for a thread that isn't shown. */
+bool job_thread_show_comm(struct job_thread *thread, const char *comm);
 
 /* Publish flags of telemetry.h, besides "used". */
 void job_thread_show_flags(const struct job_thread *thread, uint32_t flags);

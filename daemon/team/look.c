@@ -67,8 +67,16 @@ static void look_at_states(struct team *team)
 	}
 }
 
+static void trace_name(struct trace *trace, uint64_t now_ns, const struct job_thread *thread)
+{
+	trace_begin(trace);
+	trace_print(trace, "name %llu %d %s\n", (unsigned long long)now_ns, (int)thread->slot.tid,
+		thread->shown->comm);
+	trace_end(trace);
+}
+
 /* Read the name of a thread again some time after it was met: a program that forks executes another
- * one only then, and --idle goes by the name. */
+ * one only then, threads name themselves, and --idle goes by the name. */
 static void look_at_name(struct team *team, size_t i, uint64_t now_ns)
 {
 	struct job_thread *thread = team->thread[i];
@@ -79,7 +87,8 @@ static void look_at_name(struct team *team, size_t i, uint64_t now_ns)
 	thread->named = true;
 	if (proc_read_thread(thread->slot.pid, thread->slot.tid, &found) < 0)
 		return;
-	job_thread_show_comm(thread, found.comm);
+	if (job_thread_show_comm(thread, found.comm))
+		trace_name(team->context->trace, now_ns, thread);
 	thread->rule = job_thread_rule(thread, team->context->options, found.comm);
 }
 

@@ -29,7 +29,7 @@ struct trace_array {
 struct trace_memory {
 	json_t *header;
 	struct trace_text *texts;
-	struct trace_array cpu, team, birth, regime;
+	struct trace_array cpu, team, birth, name, regime;
 	struct trace_array point;
 	/* Of all points together: */
 	struct trace_array thread, other, newcomer, move, change, handover, load, neighbours,

@@ -109,6 +109,24 @@ static int read_birth(struct trace_parser *p)
 	return 0;
 }
 
+static int read_name(struct trace_parser *p)
+{
+	struct trace_memory *memory = p->memory;
+	struct trace_name name = {0};
+
+	if (!trace_take_number(p, ' ', TRACE_NUMBER_MAX, &name.now_ns) ||
+		!trace_take_tid(p, &name.tid))
+		return trace_refuse(p, "a damaged name record");
+	int r = trace_take_rest(p, &name.comm);
+	if (r < 0)
+		return r;
+	struct trace_name *out = trace_append(&memory->name, sizeof(*out));
+	if (out == NULL)
+		return -ENOMEM;
+	*out = name;
+	return 0;
+}
+
 /* OS_CPU:DOMAIN:CORE:SPEED:CACHE. Older traces have only two of them, where CPUs are equal, or four. */
 static bool take_cpu(struct trace_parser *p, struct trace_cpu *out)
 {
@@ -328,6 +346,8 @@ static int read_record(struct trace_parser *p)
 		return trace_read_point(p);
 	if (trace_take_word(p, "birth"))
 		return read_birth(p);
+	if (trace_take_word(p, "name"))
+		return read_name(p);
 	if (trace_take_word(p, "cpus"))
 		return read_cpus(p);
 	if (trace_take_word(p, "team"))
@@ -429,6 +449,8 @@ static void complete(struct trace_file *trace, struct trace_memory *memory)
 	trace->points = memory->point.count;
 	trace->birth = memory->birth.item;
 	trace->births = memory->birth.count;
+	trace->name = memory->name.item;
+	trace->names = memory->name.count;
 	trace->regime = memory->regime.item;
 	trace->regimes = memory->regime.count;
 }
@@ -496,6 +518,7 @@ void trace_file_deinit(struct trace_file *trace)
 	free(memory->cpu.item);
 	free(memory->team.item);
 	free(memory->birth.item);
+	free(memory->name.item);
 	free(memory->regime.item);
 	free(memory->point.item);
 	free(memory->thread.item);

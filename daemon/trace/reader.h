@@ -106,6 +106,13 @@ struct trace_birth {
 	const char *comm;
 };
 
+/* A thread was found to have another name than before. */
+struct trace_name {
+	uint64_t now_ns;
+	int32_t tid; /* unchecked: whether it was born */
+	const char *comm;
+};
+
 /* The regime of a domain, or its reason, has changed. */
 struct trace_regime {
 	uint64_t now_ns;
@@ -163,6 +170,8 @@ struct trace_file {
 	size_t points;
 	const struct trace_birth *birth;
 	size_t births;
+	const struct trace_name *name;
+	size_t names;
 	const struct trace_regime *regime;
 	size_t regimes;
 	const struct trace_subdomains *published;

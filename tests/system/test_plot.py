@@ -191,6 +191,18 @@ def test_of_a_live_run(run_juggle, plot, app, tmp_path):
     assert "worker 0" in texts and "worker 1" in texts
 
 
+def test_names_are_the_last_ones(run_juggle, plot, app, tmp_path):
+    """A thread that executes another program, or names itself, after it was found."""
+    wait = "i=0; while [ $i -lt 20000 ]; do i=$((i + 1)); done; exec \"$@\""
+    done = run_juggle("--trace", str(tmp_path / "trace"), "--report", str(tmp_path / "report"), "--", "sh", "-c", wait,
+                      "sh", app("ubench"), "-t", "3", "-p", "10", "-q")
+    assert done.returncode == 0, done.stderr
+    known = {thread["tid"]: thread["comm"] for thread in helpers.read_report(tmp_path / "report")["thread"]}
+    found = {event["tid"]: event["args"]["name"] for event in events(plot, tmp_path / "trace", tmp_path)
+             if event["name"] == "thread_name" and event["tid"] in known}
+    assert found and found == {tid: known[tid] for tid in found}
+
+
 # --- Perfetto ------------------------------------------------------------------------
 
 def events(plot, trace, folder, *options):

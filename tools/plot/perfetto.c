@@ -131,6 +131,15 @@ static bool is_drawn(const struct plot_run *run, size_t thread)
 	return run->thread[thread].shown != PLOT_HIDDEN;
 }
 
+/* A process has the name of its main thread, if that was found. */
+static const char *process_name(const struct plot_run *run, const struct plot_thread *thread)
+{
+	uint32_t main_thread = plot_run_find(run, pid_of(thread));
+	const char *comm = main_thread != UINT32_MAX ? run->thread[main_thread].comm : thread->comm;
+
+	return comm[0] != '\0' ? comm : "process";
+}
+
 static void name_threads(struct writer *w)
 {
 	const struct plot_run *run = w->run;
@@ -140,9 +149,10 @@ static void name_threads(struct writer *w)
 		char name[64];
 		if (!is_drawn(run, i))
 			continue;
+		snprintf(name, sizeof(name), "%.40s", process_name(run, thread));
+		name_track(w, "process_name", pid_of(thread), (uint64_t)thread->tid, name);
 		snprintf(name, sizeof(name), "%.40s",
 			thread->comm[0] != '\0' ? thread->comm : "thread");
-		name_track(w, "process_name", pid_of(thread), (uint64_t)thread->tid, name);
 		name_track(w, "thread_name", pid_of(thread), (uint64_t)thread->tid, name);
 		sort_track(w, "thread_sort_index", pid_of(thread), (uint64_t)thread->tid,
 			thread->shown);

@@ -101,6 +101,11 @@ static int find_threads(struct builder *b, const struct trace_file *trace)
 
 	for (size_t i = 0; i < trace->births && r == 0; i++)
 		r = add_thread(b, trace->birth[i].tid, trace->birth[i].pid, trace->birth[i].comm);
+	for (size_t i = 0; i < trace->names && r == 0; i++) {
+		uint32_t thread = plot_run_find(b->run, trace->name[i].tid);
+		if (thread != NONE)
+			b->run->thread[thread].comm = trace->name[i].comm;
+	}
 	for (size_t i = 0; i < trace->points; i++)
 		for (size_t k = 0; k < trace->point[i].threads && r == 0; k++)
 			r = add_thread(b, trace->point[i].thread[k].tid, 0, "");

@@ -12,7 +12,7 @@
 
 struct plot_thread {
 	int32_t tid, pid; /* pid: 0 when the trace does not have it */
-	const char *comm; /* owned by the trace; "" when it does not have it */
+	const char *comm; /* its last name; owned by the trace; "" when it does not have it */
 	uint32_t shown; /* index among the drawn threads, or PLOT_HIDDEN */
 	size_t records; /* in the window */
 };
@@ -66,7 +66,7 @@ int plot_run_init(
 /* Accepts a zeroed one. */
 void plot_run_deinit(struct plot_run *run);
 
-/* The index in run->thread of a tid that is in the trace. */
+/* The index in run->thread of a tid; UINT32_MAX for one that isn't in the trace. */
 uint32_t plot_run_find(const struct plot_run *run, int32_t tid);
 
 /* Is the point to be drawn: in the window, and with threads? */

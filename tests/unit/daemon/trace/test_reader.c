@@ -266,6 +266,8 @@ static void test_damaged_subdomains(void **state)
 	assert_refused("give 1 2 1048576 0 1\n", 2, "a damaged give record");
 	assert_refused("give 1 2 0 0 65536\n", 2, "a damaged give record");
 	assert_refused("give 1 2 -1 0 1\n", 2, "a damaged give record");
+	assert_refused("name 1 0 x\n", 2, "a damaged name record");
+	assert_refused("name x 7 x\n", 2, "a damaged name record");
 	assert_refused("holders 1 2\n", 2, "a damaged holders record");
 	assert_refused("holders 1 0 1\n", 2, "a damaged holders record");
 	assert_refused("holders 1 2 -2\n", 2, "a damaged holders record");

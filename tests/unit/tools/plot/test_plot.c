@@ -55,7 +55,7 @@ static void load(struct trace_file *trace, const char *name)
 
 /* Two threads swap CPUs on the way; a third is left to the kernel. */
 #define SWAP                                                                                       \
-	HEADER "birth 1000 7 7 a\nbirth 1000 8 7 b\n"                                              \
+	HEADER "birth 1000 7 7 a\nbirth 1000 8 7 a\nname 1500 8 b\nname 1500 6 c\n"                \
 	       "point 2000 0 1000 3 some\nthread 8 1 0 1000 0 0 a\nthread 7 0 0 1000 0 0 "         \
 	       "a\n" DECIDE                                                                        \
 	       "point 3000 0 1000 5 some\nthread 8 1 0 1000 0 0 a\nthread 7 0 0 1000 0 0 a\n"      \
