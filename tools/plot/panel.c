@@ -21,9 +21,9 @@ static const uint32_t palette[] = {
 
 enum { COLOURS = sizeof(palette) / sizeof(*palette) };
 
-/* For more colours: from dark to light, in order (viridis). */
+/* For more colours: from dark to light, in order (viridis, without its yellow). */
 static const uint32_t ramp[] = {
-	0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c, 0x28ae80, 0x5ec962, 0xaddc30, 0xe5e419};
+	0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21918c, 0x28ae80, 0x5ec962, 0xaddc30};
 
 enum { BAND_FIRST = 1001, BANDS_MAX = 200 }; /* objects of gnuplot; asides use the numbers before */
 
@@ -476,7 +476,7 @@ static void write_bands(const struct panel_context *c)
 	for (uint32_t lane = 0; lane < c->picture->braid->lanes && lane < BANDS_MAX; lane += 2)
 		fprintf(c->to,
 			"set object %d rect from graph 0, first %u to graph 1, first %u behind "
-			"fc rgb '#eef3f8' fs solid noborder\n",
+			"fc rgb '#b8cde2' fs transparent solid 0.25 noborder\n",
 			BAND_FIRST + (int)lane, lane, lane + 1);
 }
 
