@@ -121,7 +121,7 @@ def draw_landscape(gnuplot, path, methods):
         parts += [f"{data(path)} every ::{rows[0]}::{rows[1]} using 4:($7+1) with lines ls {i + 1} lw 1 dt 3 notitle"]
         # Where they agree, the small ones lie on the large ones.
         parts += [f"{data(path)} every ::{row}::{row} using 4:($7+1):3:5:($6+1):($8+1) with xyerrorbars "
-                  f"ls {noisy * CLOSED_LS + i + 1} ps {2.8 - 0.2 * i:.1f}*dot "
+                  f"ls {noisy * CLOSED_LS + i + 1} ps {3.4 - 0.3 * i:.1f}*dot "
                   + ("notitle" if noisy else f"title {quoted(method)}")
                   for noisy, row in enumerate(rows)]
     rates = [float(x) for line in path.read_text().splitlines()[1:] for x in line.split()[-6:-3]]
