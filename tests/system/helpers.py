@@ -33,13 +33,13 @@ def built(path, build=BUILD):
 
 
 def app(name, build=BUILD):
-    """The path of one of the workloads: ubench, ubench-omp, ubench-mpi, noise."""
+    """The path of one of the workloads: ubench, ubench-omp, ubench-mpi, noise, nas-ep, nas-cg, nas-mg."""
     return built(Path("apps") / name, build)
 
 
 def app_or_skip(name):
     """The same; skips the test if the build has no OpenMP or MPI."""
-    if name in ("ubench-omp", "ubench-mpi") and not (BUILD / "apps" / name).exists():
+    if name.startswith(("ubench-", "nas-")) and not (BUILD / "apps" / name).exists():
         pytest.skip("%s is not in this build (no OpenMP or MPI)" % name)
     return app(name)
 
