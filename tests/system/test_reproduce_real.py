@@ -101,6 +101,7 @@ def test_programs(programs, jugglectl, tmp_path):
     assert list(result["machine"]["programs"]) == ["cg.A", "ep.A"]
     times = {(run["program"], run["n"], run["time_s"]) for run in result["runs"] if run["part"] == "fig16"}
     assert times == {("cg.A", 3, 7.5), ("ep.A", 4, 1.24)}
+    assert [row["program"] for row in table(tmp_path / "out", "fig16")] == ["cg.A mpi", "ep.A k=200"]
     # The number of ranks is fixed, so others have these.
     assert {run["program"] for run in result["runs"] if run["part"] != "fig16"} == {"ep.A"}
 

@@ -39,12 +39,14 @@ OPTIONS = {"juggle": "", "paper": "-P juggle2012", "observe": "-P observe"}  # o
 
 # How threads wait at a barrier, for the runtimes of gcc, and of LLVM and Intel. k is how long they
 # spin and yield before they sleep; gcc's only counts, and gives up soon when there are more threads
-# than CPUs. "spin": they never yield, as UPC's by default.
+# than CPUs. "spin": they never yield, as UPC's by default. "mpi": as MPI has it.
 BARRIERS = {
-    "k=0": {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0"},
+    "k=0": {"OMP_WAIT_POLICY": "passive", "GOMP_SPINCOUNT": "0", "KMP_BLOCKTIME": "0",
+            "OMPI_MCA_mpi_yield_when_idle": "1"},
     "k=200": {"GOMP_SPINCOUNT": "20000000", "KMP_BLOCKTIME": "200"},
     "spin": {"OMP_WAIT_POLICY": "active", "GOMP_SPINCOUNT": "infinite", "KMP_BLOCKTIME": "infinite",
-             "KMP_USE_YIELD": "0"},
+             "KMP_USE_YIELD": "0", "OMPI_MCA_mpi_yield_when_idle": "0"},
+    "mpi": {},
 }
 # For Open MPI: more ranks than CPUs, where Linux and juggle may move them.
 MPI_ENVIRONMENT = {"OMPI_MCA_rmaps_base_oversubscribe": "1", "OMPI_MCA_hwloc_base_binding_policy": "none"}
@@ -179,7 +181,7 @@ def make_kernels(bench):
         found = None  # class and seconds
         for size in [args.size] if args.size else CLASSES:
             program = Program(f"{kernel}.{size}", [str(path), "--class", size], env)
-            time_s = bench.run(program, args.threads, args.cpus, "k=200", "linux")["time_s"]
+            time_s = min(bench.run(program, args.threads, args.cpus, "k=200", "linux")["time_s"] for _ in range(2))
             if found is None or time_s < 1.5 * args.seconds:
                 found = size, time_s
             if time_s > args.seconds / 3:
@@ -270,7 +272,6 @@ class Bench:
 
 def cases_of(part, args, programs):
     n, m = args.threads, len(args.cpus)
-    openmp = [program for program in programs if not program.mpi]
     free = [program for program in programs if program.ranks is None]
 
     def case(*programs, way, n=n, m=m, barrier="k=200", **more):
@@ -283,9 +284,9 @@ def cases_of(part, args, programs):
     if part == "table5":
         return [case(program, n=count, m=count, way="observe") for program in free for count in {1, m}]
     if part == "fig16":
-        barriers = [(program, barrier) for program in programs
-                    for barrier in (["k=200"] if args.quick or program not in openmp else ["k=0", "k=200"])]
-        return [case(program, barrier=barrier, way=way) for program, barrier in barriers for way in report.WAYS]
+        openmp = ["k=200"] if args.quick else ["k=0", "k=200"]
+        return [case(program, barrier=barrier, way=way) for program in programs
+                for barrier in (["mpi"] if program.mpi else openmp) for way in report.WAYS]
     if part == "fig19":
         kinds = [(way, "spin") for way in report.WAYS] + [("linux", "k=0")]
         return [case(program, n=m, barrier=barrier, way=way, hogs=True)

@@ -205,12 +205,12 @@ def figure_17(args, runs):
     heads = ["program", "period/phase", "juggle2012", "approximation", "bound"]
     write_tsv(path, heads, rows)
     picture = script("Fig. 17: a period of 100 ms over the phase", "period over phase (log)", "speedup over pinned threads",
-                     [f"{file_of(path)} using 2:4 with linespoints dt 2 ls 1 title 'theory: approximation'",
-                      f"{file_of(path)} using 2:5 with linespoints dt 3 ls 3 title 'theory: upper bound'",
+                     [f"{file_of(path)} using 2:4 with linespoints ls 1 dt 2 title 'theory: approximation'",
+                      f"{file_of(path)} using 2:5 with linespoints ls 3 dt 3 title 'theory: upper bound'",
                       f"{file_of(path)} using 2:3 with points ls {CLOSED_LS + 2} ps 1.5*dot title 'measured'",
                       f"{file_of(path)} using 2:3:1 with labels offset 0,-1 notitle"],
                      "set datafile separator tab", "set logscale x", "set yrange [0:*]",
-                     "set offsets graph 0.1, graph 0.1", "set key bottom left")
+                     f"set xrange [{rows[0][1] / 4:g}:{rows[-1][1] * 4:g}]", "set key bottom left")
     return table("Fig. 17: juggle2012 (100 ms) by period over phase; the paper: near its approximation", heads, rows), \
         {"fig17": picture}
 
