@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The completions, in the shells themselves: the offers for a line with the cursor at its end."""
+"""The completions, in the shells themselves: the offers for a line with the cursor at its end, and what
+the Tab key makes of each word that --help has."""
 
 import contextlib
 import json
@@ -15,6 +16,7 @@ import pytest
 
 import helpers
 import test_manuals
+from terminal import Terminal
 
 FOLDER = helpers.BUILD / "tools" / "completions"
 PROGRAMS = ["juggle", "jugglectl", "jacobi", "ubench", "noise"]
@@ -191,6 +193,77 @@ def test_shell_takes_the_file(shell, program, environment):
     assert completed([shell, "-n", str(FOLDER / name)], environment) == []
 
 
+# --- all words, by the key -----------------------------------------------------------
+
+def words_of_help(command, executable):
+    """The subcommands and options that --help has; for a command of subcommands, what all have."""
+    _, *path = command.split()
+    shown = helpers.run([executable, *path, "--help"]).stdout
+    options = test_manuals.options_of_help(shown)
+    if options:
+        return ["--" + option for option in options]
+    rows = re.findall(r"^  ([a-z-]+) {2,}\S", shown, re.MULTILINE)
+    return [*rows, *(option for option in ("--help", "--version")
+                     if helpers.run([executable, *path, option]).returncode == 0)]
+
+
+def shortest(word, words):
+    """The shortest beginning that only this word has; the word when it begins another."""
+    for n in range(1, len(word)):
+        if sum(other.startswith(word[:n]) for other in words) == 1:
+            return word[:n]
+    return word
+
+
+@pytest.fixture(scope="module")
+def words_to_press(juggle, jugglectl, app):
+    """[(line with the cursor at its end, the line that the key should make of it)]"""
+    found = []
+    for command in COMMANDS:
+        name = command.split()[0]
+        words = words_of_help(command, {"juggle": juggle, "jugglectl": jugglectl}.get(name) or app(name))
+        assert len(words) > 1
+        found += [("%s %s" % (command, shortest(word, words)), "%s %s" % (command, word)) for word in words]
+    return found
+
+
+# Control-X d writes the line to a file, empties it, and prints PRESSED.
+PRESSED = "-- pressed"
+RC = {
+    "bash": """PS1='ready '; cd %(folder)s; for f in %(made)s/*.bash; do source $f; done
+        press() { printf '%%s\\n' "$READLINE_LINE" >>bash.lines; READLINE_LINE= READLINE_POINT=0; echo %(pressed)s; }
+        bind -x '"\\C-xd": press' """,
+    "zsh": """PS1='ready '; cd %(folder)s; fpath=(%(made)s $fpath); autoload -Uz compinit; compinit -u -D
+        press() { print -r -- "$BUFFER" >>zsh.lines; BUFFER=; print -r -- %(pressed)s >$TTY }
+        zle -N press; bindkey '^Xd' press""",
+    "fish": """cd %(folder)s; set -g fish_complete_path %(made)s $fish_complete_path
+        function fish_prompt; echo 'ready '; end
+        function press; commandline >>fish.lines; commandline ''; echo %(pressed)s; end
+        bind \\cxd press""",
+}
+
+
+@pytest.mark.parametrize("shell", RC)
+def test_the_key_completes_each_word_of_the_help(shell, words_to_press, environment, tmp_path):
+    need(shell)
+    rc = tmp_path / ".zshrc"
+    rc.write_text(RC[shell] % {"folder": tmp_path, "made": FOLDER, "pressed": shlex.quote(PRESSED)})
+    command = {"bash": ["bash", "--rcfile", rc, "-i"], "zsh": ["zsh", "-i"],
+               "fish": ["fish", "-N", "-i", "-C", "source %s" % rc]}[shell]
+    screen = Terminal(command, env={**environment, "ZDOTDIR": str(tmp_path)})
+    try:
+        screen.expect("ready ")
+        for line, _ in words_to_press:
+            screen.type(line + "\t\x18d")
+            screen.expect(PRESSED)
+    finally:
+        screen.close()
+    made = (tmp_path / (shell + ".lines")).read_text("utf-8").splitlines()
+    # What takes a value gets = instead of the space, in some shells.
+    found = {line: made.rstrip(" =") for (line, _), made in zip(words_to_press, made, strict=True)}
+    assert found == dict(words_to_press)
+
+
 # --- in the shells -------------------------------------------------------------------
 
 LINES = [
@@ -200,6 +273,8 @@ LINES = [
     ("juggle -q -P o", {"observe"}),
     ("juggle --sampler t", {"taskstats"}),
     ("juggle --report a-", {"a-file", "a-folder"}),
+    ("jugglectl ", {"list", "stat", "top", "doctor", "plot", "clean", "predict", "simulate", "replay"}),
+    ("jugglectl li", {"list"}),
     ("jugglectl pre", {"predict"}),
     ("jugglectl doctor --cp", {"--cpus"}),
     ("jugglectl doctor --cpus 0 --th", {"--threads"}),

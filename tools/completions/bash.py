@@ -9,10 +9,11 @@ _@_jobs() {
 	@JOBS@
 }
 
-# What an argument or a value may be: candidates for the text in $2.
+# Candidates for the text in $2, of the kind in $1: a word, which others follow for "words" and for
+# "list", several of them with commas between.
 _@_candidates() {
 	local text=$2
-	case $1 in
+	case ${1%% *} in
 	file | folder)
 		compopt -o filenames 2>/dev/null
 		if [[ $1 == file ]]; then mapfile -t COMPREPLY < <(compgen -f -- "$text")
@@ -21,12 +22,12 @@ _@_candidates() {
 	pid) mapfile -t COMPREPLY < <(compgen -W "$(cd /proc && echo [0-9]*)" -- "$text") ;;
 	job) mapfile -t COMPREPLY < <(compgen -W "$(_@_jobs)" -- "$text") ;;
 	user) mapfile -t COMPREPLY < <(compgen -u -- "$text") ;;
-	'list '*)
+	list)
 		local before=
 		[[ $text == *,* ]] && before=${text%,*},
 		mapfile -t COMPREPLY < <(compgen -P "$before" -W "${1#list }" -- "${text##*,}")
 		;;
-	*) mapfile -t COMPREPLY < <(compgen -W "$1" -- "$text") ;;
+	words) mapfile -t COMPREPLY < <(compgen -W "${1#words }" -- "$text") ;;
 	esac
 }
 
@@ -93,9 +94,9 @@ _@_complete() {
 		_@_candidates "$value" "${word#*=}"
 		COMPREPLY=("${COMPREPLY[@]/#/${word%%=*}=}")
 	elif [[ -z $end && $word == -* ]]; then
-		_@_candidates "$options" "$word"
+		_@_candidates "words $options" "$word"
 	elif [[ -n $subcommands ]]; then
-		_@_candidates "$subcommands" "$word"
+		_@_candidates "words $subcommands" "$word"
 	elif [[ $argument == command ]]; then
 		_@_command "${at[-1]}"
 		return
@@ -120,7 +121,7 @@ def quoted(text):
 
 def value_of(option):
     if option.kind == "words":
-        return ("list " if option.is_list else "") + " ".join(option.words)
+        return " ".join(["list" if option.is_list else "words", *option.words])
     return option.kind or ""
 
 
