@@ -21,6 +21,7 @@
 #define DEFAULT_SAMPLER "auto"
 #define DEFAULT_MARGIN "500us"
 
+#define PERIOD_LEAST "100us"
 #define PERIOD_LEAST_NS UINT64_C(100000)
 #define LONGEST_NS UINT64_C(3600000000000)
 
@@ -59,8 +60,8 @@ static const struct argp_option table[] = {
 		"(default: " DEFAULT_PHASES ")",
 		1},
 	{"period", 'i', "TIME", 0,
-		"time between balancing points, such as 4ms, 0.01s, 500us (default: " DEFAULT_PERIOD
-		")",
+		"time between balancing points, such as 4ms or 0.01s, from " PERIOD_LEAST
+		" to 3600s (default: " DEFAULT_PERIOD ")",
 		2},
 	{"jitter", KEY_JITTER, "PCT", 0,
 		"random variation of each period, in percent (default: " DEFAULT_JITTER ")", 2},
@@ -285,7 +286,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->period_ns =
 			o->period_auto ? POLICY_AUTO_PERIOD_NS : parse_time(state, "-i", arg);
 		if (o->period_ns < PERIOD_LEAST_NS)
-			argp_error(state, "-i %s: the shortest period is 100us", arg);
+			argp_error(state, "-i %s: the shortest period is " PERIOD_LEAST, arg);
 		return 0;
 	case KEY_JITTER:
 		o->jitter = (double)parse_number(state, "--jitter", arg, 0, 90) / 100;

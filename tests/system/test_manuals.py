@@ -143,6 +143,25 @@ def test_each_option_of_the_page_is_taken(program):
             assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.parametrize("program", ["juggle", "jacobi"], indirect=True)
+def test_limits_of_the_period_are_as_said(program):
+    """--help, the page and the program agree on them."""
+    command, page = program
+    limits = re.compile(r"(\d+)(us) to (\d+)(s)\b")
+
+    def tried(number, unit):
+        return helpers.run([*command, "--period=%d%s" % (number, unit), "--help"])
+    shown = " ".join(helpers.run([*command, "--help"]).stdout.split())
+    of_help = limits.search(shown[shown.index("--period="):]).groups()
+    text = re.sub(r"^\.\w+ ", "", source(page), flags=re.MULTILINE)
+    assert limits.search(" ".join(text[text.index("-period Ns"):].split())).groups() == of_help
+    least, least_unit, most, most_unit = of_help
+    for taken, refused, unit in [(int(least), int(least) - 1, least_unit), (int(most), int(most) + 1, most_unit)]:
+        assert tried(taken, unit).returncode == 0
+        done = tried(refused, unit)
+        assert done.returncode != 0 and "%d%s" % (refused, unit) in done.stderr
+
+
 @pytest.mark.parametrize("page", ALL_PAGES)
 def test_text_names_no_other_option(page):
     known = {"-help", "-version"} if page == "jugglectl.1" else set()
@@ -265,12 +284,27 @@ def test_all_pages_are_installed():
     assert sorted(re.findall(r"'([^']+)'", listed.group(1))) == ALL_PAGES
 
 
-@pytest.mark.parametrize("page", ALL_PAGES)
-def test_mandoc_finds_nothing(page):
+def need_mandoc():
     mandoc = shutil.which("mandoc")
     if not mandoc:
         pytest.skip("mandoc is not installed")
+    return mandoc
+
+
+@pytest.mark.parametrize("page", ALL_PAGES)
+def test_mandoc_finds_nothing(page):
+    mandoc = need_mandoc()
     # Below "warning" mandoc also reports other pages that this machine lacks.
     done = subprocess.run([mandoc, "-T", "lint", "-W", "warning", str(PAGES / page)],
                           capture_output=True, text=True, timeout=helpers.TIMEOUT_S)
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
+
+
+def test_each_form_of_a_command_is_one_line():
+    """Only .Nm begins one, so that a command that starts another must not have two of them."""
+    shown = subprocess.run([need_mandoc(), "-T", "ascii", "-O", "width=200", str(PAGES / "jacobi.1")],
+                           capture_output=True, text=True, timeout=helpers.TIMEOUT_S, check=True).stdout
+    shown = re.sub(".\b", "", shown)  # bold, underlined
+    synopsis = shown.partition("SYNOPSIS\n")[2].partition("\n\n")[0]
+    assert [line.strip() for line in synopsis.splitlines()] == [
+        "jacobi [options]", "mpirun -n RANKS jacobi [options]"]

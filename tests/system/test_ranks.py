@@ -440,3 +440,18 @@ def test_plain_start_needs_no_mpi():
                               timeout=helpers.TIMEOUT_S)
         assert (done.returncode, done.stderr) == (0, "")
         assert json.loads(done.stdout)["mpi"] is None
+
+
+def test_commands_of_the_readme_run_on_two_cpus(tmp_path):
+    """Without what the other tests set for Open MPI."""
+    folders = [str(helpers.BUILD / folder) for folder in ("apps", "daemon")]
+    environment = {name: text for name, text in mpi.environment("openmpi").items() if "ALLOW" in name}
+    environment.update(PATH=":".join([*folders, os.environ["PATH"]]), OMP_NUM_THREADS="1")
+    mpi.program("openmpi", "apps", "jacobi")
+    commands = re.findall(r"^    mpirun (.* jacobi .*?) +#", (helpers.REPO / "README.md").read_text("utf-8"),
+                          re.MULTILINE)
+    assert len(commands) == 3
+    for command in commands:
+        done = helpers.run([mpi.launcher("openmpi"), "--host", "localhost:2", *command.split(), "-n", "50",
+                            "--grid", "64x64"], env=environment, cwd=tmp_path)
+        assert done.returncode == 0, done.stderr
