@@ -74,7 +74,7 @@ static const struct argp_option table[] = {
 		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_PAIRS) ")",
 		0},
 	{"low", KEY_LOW, "N", 0,
-		"A thread with N subdomains or fewer gives none away, 1 to 65536 "
+		"A thread with N subdomains or fewer gives none away, 1 to --high "
 		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_LOW) ")",
 		0},
 	{"high", KEY_HIGH, "N", 0,
@@ -263,6 +263,12 @@ static int complete(struct jacobi_options *out, bool silent)
 		out->dplb.kind = out->mode == MODE_ASYNC ? DPLB_GLOBAL : DPLB_NONE;
 	if (out->mode == MODE_SYNC && out->dplb.kind != DPLB_NONE)
 		return stay("dplb", method_dplb_name(&out->dplb).text, silent);
+	if (out->low > out->high) {
+		if (!silent)
+			fprintf(stderr, "jacobi: --low %u: more than --high %u\n",
+				(unsigned)out->low, (unsigned)out->high);
+		return -EINVAL;
+	}
 	if (out->iterations == 0)
 		out->iterations = out->residual > 0 ? UINT64_MAX : METHOD_ITERATIONS;
 	return 0;

@@ -73,9 +73,9 @@ int result_print(const struct solve_task *task, const struct solve_outcome *outc
 	if (options->mode == MODE_SSYNC && outcome->bound_exceeded > 0)
 		printf("                %" PRIu64 " more than the bound\n",
 			outcome->bound_exceeded);
-	printf("residual        %.6e%s, verified (%" PRIu64 " times)\n", outcome->residual,
+	printf("residual        %.6e%s, verified (%" PRIu64 " time%s)\n", outcome->residual,
 		options->residual > 0 && !outcome->converged ? ", not small enough" : "",
-		outcome->verifications);
+		outcome->verifications, outcome->verifications == 1 ? "" : "s");
 	printf("moves           %" PRIu64 "\n", outcome->moves);
 	if (task->transport)
 		print_ranks(task, outcome);

@@ -243,6 +243,7 @@ def test_text(app):
     done = helpers.run([app("jacobi"), *GRID, "-n", "10"], env=ENV)
     assert done.returncode == 0 and done.stderr == ""
     assert "iteration rate" in done.stdout and "24 x 17 cells" in done.stdout
+    assert done.stdout.count(", verified (1 time)\n") == 1
     done = helpers.run([app("jacobi"), *GRID, "-n", "10", "-q"], env=ENV)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 
@@ -314,6 +315,7 @@ def test_pin(app, background, tmp_path, pin):
     ["--mode", "sync", "--balance", "split"],
     ["--host", "juggle"], ["--period", "1"], ["--period", "99us"], ["--period", "3601s"],
     ["--pairs", "0"], ["--pairs", "1025"], ["--low", "0"], ["--high", "0"], ["--high", "many"],
+    ["--low", "6", "--high", "2"], ["--low", "7"],
     ["--dplb", "all"], ["--dplb", ""], ["--dplb", "global:4"], ["--dplb", "neighbours:"],
     ["--dplb", "neighbours:1"], ["--dplb", "neighbours:65537"], ["--dplb", "random:1"],
     ["--mode", "sync", "--dplb", "global"], ["--mode", "sync", "--dplb", "neighbours:8"],
