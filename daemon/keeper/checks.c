@@ -138,10 +138,28 @@ static bool is_kernel_thread(pid_t pid)
 	return proc_read_thread(pid, pid, &thread) == 0 && thread.kernel;
 }
 
+/* Is the first process of this PID namespace above us? Not when we came from outside it, as with
+ * `docker exec`: there it may be the program. */
+static bool is_below_first(void)
+{
+	struct proc_thread process = {.ppid = getppid()};
+
+	while (process.ppid > 1)
+		if (proc_read_thread(process.ppid, process.ppid, &process) < 0)
+			return false;
+	return process.ppid == 1;
+}
+
 static int check_pid(pid_t pid, int *process_fd)
 {
 	if (pid == getpid()) { /* sh -c 'exec juggle -p $$' */
 		fprintf(stderr, "juggle: process %d is this juggle itself\n", (int)pid);
+		return -EINVAL;
+	}
+	if (pid == 1 && is_below_first()) {
+		fprintf(stderr,
+			"juggle: all programs here are below process 1, and so is this juggle; "
+			"give -p the process of your program\n");
 		return -EINVAL;
 	}
 	if (is_kernel_thread(pid)) {

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What juggle returns: the command's own status, or 125, 126, 127 as env(1) has them."""
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -120,6 +121,35 @@ def test_juggle_does_not_attach_to_itself(juggle):
     done = helpers.run(["sh", "-c", 'exec "$0" -p $$', juggle])
     assert done.returncode == 125
     assert "is this juggle itself" in done.stderr
+
+
+@pytest.fixture
+def unshare():
+    """A command that makes its command process 1 of a PID namespace."""
+    command = ["unshare", "--pid", "--fork", "--mount-proc", "--kill-child"]
+    if not shutil.which("unshare") or helpers.run([*command, "true"]).returncode != 0:
+        pytest.skip("unshare cannot make a PID namespace here")
+    return command
+
+
+@pytest.mark.needs_root
+def test_process_1_is_refused_below_it(unshare, juggle):
+    twice = ["sh", "-c", 'sh -c "$1" "$0"; exit $?', juggle, '"$0" -p 1; exit $?']
+    done = helpers.run([*unshare, *twice])
+    assert done.returncode == 125
+    assert done.stderr == ("juggle: all programs here are below process 1, and so is this juggle; "
+                           "give -p the process of your program\n")
+
+
+@pytest.mark.needs_root
+def test_process_1_is_taken_from_outside(unshare, juggle, background):
+    """As from `docker exec`."""
+    if not shutil.which("nsenter"):
+        pytest.skip("nsenter is not installed")
+    first = background([*unshare, "sleep", "1000"])
+    inside = ["nsenter", "--pid", "--mount", "--target", helpers.wait_for_below(first, "sleep")]
+    done = helpers.run([*inside, "timeout", "-s", "INT", "0.5", juggle, "-p", "1"])
+    assert (done.returncode, done.stderr) == (124, "")
 
 
 @pytest.mark.needs_root
