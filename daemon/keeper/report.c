@@ -360,8 +360,8 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 	fprintf(out, "juggle: %s\n", t->command);
 	fprintf(out, "  elapsed      %.3f s, %.0f %% of it balanced; balancer %s\n", f.elapsed_s,
 		percent(f.balanced_s, f.elapsed_s), f.balancer);
-	fprintf(out, "  threads      %u compute, %u idle, on %u CPUs\n", f.threads, f.idle_threads,
-		f.cpus);
+	fprintf(out, "  threads      %u compute, %u idle, on %u CPU%s\n", f.threads, f.idle_threads,
+		f.cpus, f.cpus == 1 ? "" : "s");
 	fprintf(out, "  policy       %s, sampler %s\n", t->policy, t->sampler);
 	summarize_ways(out, t, f.elapsed_s);
 	summarize_paces(out, t);

@@ -62,6 +62,10 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	chooser->subdomains = policy_subdomains_move(policy, observation);
 	if (!policy_is_complete(policy))
 		return;
+	if (policy->m == 1 && policy->params.domains == 1 && !policy->params.always) {
+		chooser->reason = POLICY_REASON_ONE_CPU;
+		return;
+	}
 	know_turns(policy, now_ns);
 	chooser->needs_gain = policy_told_gain(policy);
 	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {

@@ -88,6 +88,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "finding out how fast the CPUs are";
 	case POLICY_REASON_SUBDOMAINS:
 		return "a CPU for each thread, and subdomains move instead";
+	case POLICY_REASON_ONE_CPU:
+		return "one CPU, so there is nothing to balance";
 	}
 	return "unknown";
 }

@@ -27,8 +27,9 @@ enum policy_reason {
 	POLICY_REASON_SHORT, /* they sleep or yield so often that there is no time for turns */
 	POLICY_REASON_UNEQUAL, /* CPUs differ in speed */
 	POLICY_REASON_LEARN, /* for one window, to see whether they do */
+	POLICY_REASON_ONE_CPU, /* there is no other to move a thread to */
 };
-enum { POLICY_REASONS = POLICY_REASON_LEARN + 1 };
+enum { POLICY_REASONS = POLICY_REASON_ONE_CPU + 1 };
 /* The reason in words; "unknown" for any other value. */
 const char *policy_reason_text(enum policy_reason reason);
 

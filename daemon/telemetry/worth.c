@@ -67,6 +67,11 @@ static double percent(double share)
 	return 100 * share;
 }
 
+static const char *plural(double cpus)
+{
+	return cpus == 1 ? "" : "s";
+}
+
 static enum worth_verdict say(enum worth_verdict verdict, char *text, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
@@ -83,9 +88,10 @@ static enum worth_verdict say(enum worth_verdict verdict, char *text, const char
 static enum worth_verdict say_noise(const struct sums *s, char *text)
 {
 	return say(WORTH_NOISE, text,
-		"Other work had at least %.2g of the %.2g CPUs: without it the job would be up to "
+		"Other work had at least %.2g of the %.2g CPU%s: without it the job would be up to "
 		"%.2f times as fast.",
-		s->others, s->cpus, gain(fmax(s->even, s->e->communication_efficiency)));
+		s->others, s->cpus, plural(s->cpus),
+		gain(fmax(s->even, s->e->communication_efficiency)));
 }
 
 /* One thread has so much that the others wait for it, wherever they are. */
@@ -134,9 +140,10 @@ static enum worth_verdict say_juggle(const struct sums *s, char *text)
 
 	if (s->others > 0)
 		snprintf(more, sizeof more,
-			" Other work had at least %.2g of the %.2g CPUs: without it, up to %.2f "
+			" Other work had at least %.2g of the %.2g CPU%s: without it, up to %.2f "
 			"times.",
-			s->others, s->cpus, gain(fmax(s->even, s->e->communication_efficiency)));
+			s->others, s->cpus, plural(s->cpus),
+			gain(fmax(s->even, s->e->communication_efficiency)));
 	else if (s->e->threads % cpus != 0)
 		snprintf(more, sizeof more, " A multiple of %u threads (--fit) needs no turns.",
 			cpus);
@@ -153,7 +160,12 @@ static enum worth_verdict judge_loss(const struct sums *s, char *text)
 	const struct efficiency *e = s->e;
 	bool crowded = e->threads > s->limit;
 
-	if (!s->balanced && (crowded || s->others > 0 || s->c->slowest < 1))
+	if (crowded && s->c->cpus == 1 && s->others == 0)
+		return say(WORTH_THREADS, text,
+			"One CPU, so there is nothing to balance: %.0f %% of its time were lost in "
+			"waits, which a single thread (--fit) has not.",
+			percent(e->lost_share));
+	if (!s->balanced && s->c->cpus > 1 && (crowded || s->others > 0 || s->c->slowest < 1))
 		return say_juggle(s, text);
 	if (s->others > 0)
 		return say_noise(s, text);
@@ -190,9 +202,10 @@ enum worth_verdict worth_judge(const struct worth_case *c, char text[WORTH_BYTES
 	struct sums s = sum_up(c);
 	if (c->throttled >= THROTTLED_LEAST && e->threads > ceil(s.limit))
 		return say(WORTH_THREADS, text,
-			"A quota of %.3g CPUs stopped the job for %.0f %% of its time: run as many "
+			"A quota of %.3g CPU%s stopped the job for %.0f %% of its time: run as "
+			"many "
 			"threads as fit it (--fit).",
-			c->quota, percent(c->throttled));
+			c->quota, plural(c->quota), percent(c->throttled));
 	if (e->useful_share * GAIN_LEAST >= 1 || gain(s.best) < GAIN_LEAST)
 		return judge_best(&s, text);
 	return judge_loss(&s, text);

@@ -176,6 +176,15 @@ def test_summary(run_juggle, app):
     assert len(done.stderr.splitlines()) < 24, "more than a screen"
 
 
+def test_nothing_is_balanced_on_one_cpu(run_juggle, app):
+    done = run_juggle("-v", "-c", helpers.cpus()[0], "--", *ubench(app))
+    assert done.returncode == 0
+    assert re.search(r" s, 0 % of it balanced;", done.stderr)
+    assert re.search(r"threads +3 compute, \d+ idle, on 1 CPU\n", done.stderr)
+    assert "one CPU, so there is nothing to balance" in done.stderr
+    assert "juggle would" not in done.stderr
+
+
 # --- the trace
 
 Thread = collections.namedtuple("Thread", "tid cpu progress_ns run_ns wait_ns behind")

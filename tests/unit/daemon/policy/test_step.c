@@ -143,6 +143,30 @@ static void test_places_evenly(void **unused)
 		}
 }
 
+/* Nothing is tried on a single CPU, unless there are others in another domain. What --always wants is done:
+ * it confines the threads of -p to that CPU. */
+static void test_one_cpu(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	(void)unused;
+
+	for (int i = 0; i < 4; i++) {
+		struct machine machine;
+		params.always = i % 2 == 1;
+		params.domains = 1 + i / 2;
+		bool alone = params.domains == 1 && !params.always;
+		begin(&machine, &params, 3, 1);
+		for (int k = 0; k < 500; k++) {
+			all_run(&machine, 1 * MS);
+			const struct policy_decision *decision = step(&machine, 3 * MS);
+			assert_true((decision->reason == POLICY_REASON_ONE_CPU) == alone);
+			assert_true(!alone || decision->regime == POLICY_ASIDE);
+		}
+		assert_int_equal(confined_to(&machine, POLICY_NO_CPU), alone ? 3 : 0);
+		machine_deinit(&machine);
+	}
+}
+
 /* When threads end, the others are spread evenly in the same step, whether members are looked at or
  * not. */
 static void test_evens_out_at_once(void **unused)
@@ -710,6 +734,7 @@ int main(void)
 		cmocka_unit_test(test_falls_idle),
 		cmocka_unit_test(test_looks),
 		cmocka_unit_test(test_places_evenly),
+		cmocka_unit_test(test_one_cpu),
 		cmocka_unit_test(test_evens_out_at_once),
 		cmocka_unit_test(test_tries_again),
 		cmocka_unit_test(test_foreign_cpus),
