@@ -28,6 +28,7 @@
 #define CPUS_CHECK_NS UINT64_C(500000000)
 #define REFUSED_WAIT_MOST_NS UINT64_C(30000000000)
 #define NEIGHBOURS_NS UINT64_C(500000000)
+#define PATIENCE_NS UINT64_C(5000000000) /* until threads that -n expects are missed */
 #define TABLES_NS UINT64_C(1000000000) /* between looks for tables of phases, with -p */
 #define TABLES_SHARE 100 /* the same in multiples of what the last look took */
 #define SCAN_SHARE 50 /* pause between scans, in multiples of what the last one took */
@@ -49,6 +50,7 @@ struct balancer {
 	struct cpuset usable; /* those of them that the teams use */
 	struct trace *trace; /* NULL: none */
 	int kick_fd;
+	bool missed; /* it was said that threads are missing */
 	uint64_t started_ns, young_until_ns, last_cpus_ns, last_neighbours_ns, next_tables_ns;
 	/* While the same CPUs are refused again and again, as processes of the job are in different
 	 * cpusets: look no earlier than this, and how much later the next time. */
@@ -173,6 +175,22 @@ static int check_cpus(struct balancer *b, bool new_quota, uint64_t now_ns)
 		return r;
 	teams_add(&b->teams, threads);
 	return 0;
+}
+
+/* Say once that nothing is balanced, because fewer compute threads have come than -n expects. */
+static void miss_threads(struct balancer *b, bool ended)
+{
+	const struct options *options = b->setup->options;
+	uint32_t most = telemetry_get32(&b->setup->telemetry->threads_most);
+
+	if (b->missed || options->quiet || options->policy == &policy_kind_observe || most == 0 ||
+		most >= options->threads)
+		return;
+	b->missed = true;
+	fprintf(stderr,
+		"juggle: -n %u: %s more than %u compute thread%s at the same time, so nothing %s\n",
+		options->threads, ended ? "there were never" : "until now there were not", most,
+		most == 1 ? "" : "s", ended ? "was balanced" : "is balanced yet");
 }
 
 static void show_cost(const struct balancer *b)
@@ -345,6 +363,8 @@ static int run(struct balancer *b)
 			show_cost(b);
 			show_told(b);
 		}
+		if (now_ns - b->started_ns >= PATIENCE_NS)
+			miss_threads(b, false);
 		int r = trace_flush(b->trace);
 		if (r < 0)
 			warn(b, "the trace ends early", r);
@@ -377,6 +397,8 @@ int balancer_run(const struct balancer_setup *setup)
 	}
 	if (r < 0)
 		warn(&balancer, "balancing ends; the job keeps running", r);
+	if (r == 0)
+		miss_threads(&balancer, true);
 	tear_down(&balancer);
 	show_cost(&balancer);
 	telemetry_set32(&setup->telemetry->state, r < 0 ? TELEMETRY_LOST : TELEMETRY_ENDED);

@@ -86,6 +86,26 @@ def computed(report, comm):
             if thread["comm"] == comm and thread["progress_s"] > 0]
 
 
+@pytest.mark.parametrize("options, said", [
+    (["-n", 9], "juggle: -n 9: there were never more than 3 compute threads at the same time, "
+                "so nothing was balanced\n"),
+    (["-n", 3], ""), (["-n", 9, "-q"], ""), (["-n", 9, "-P", "observe"], ""),
+])
+def test_threads_that_never_come_are_missed(run_juggle, app, options, said):
+    done = run_juggle(*options, "--", app("ubench"), *SHORT, "-t", "3", "-p", "200", "--json", "/dev/null")
+    assert (done.returncode, done.stderr) == (0, said)
+
+
+def test_threads_are_missed_while_the_job_runs(juggle, background):
+    process = background([juggle, "-n", "9", *helpers.ONLY_UBENCH, "--", *helpers.held_job(3)],
+                         stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    assert process.stderr.readline() == (
+        "juggle: -n 9: until now there were not more than 3 compute threads at the same time, "
+        "so nothing is balanced yet\n")
+    assert process.communicate("", timeout=helpers.TIMEOUT_S)[1] == ""  # not again
+    assert process.returncode == 7
+
+
 def test_pthreads(balanced, app):
     report = balanced(app("ubench"), *SHORT, "-t", "5", "-p", "200")
     assert_threads(report, 5)
