@@ -4,14 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "daemon/base/program.h"
+
 enum policy_rule job_thread_rule(
 	const struct job_thread *thread, const struct options *options, const char *comm)
 {
 	bool main_thread = thread->slot.pid == thread->slot.tid;
 
-	if ((options->idle & IDLE_MAIN && main_thread) || options_idle_comm(options, comm))
+	bool by_itself = options->idle & IDLE_AUTO;
+
+	if ((options->idle & IDLE_MAIN && main_thread) || options_idle_comm(options, comm) ||
+		(by_itself && program_is_launcher(comm)))
 		return POLICY_RULE_IDLE;
-	return options->idle & IDLE_AUTO ? POLICY_RULE_NONE : POLICY_RULE_COMPUTE;
+	return by_itself ? POLICY_RULE_NONE : POLICY_RULE_COMPUTE;
 }
 
 bool job_thread_show_comm(struct job_thread *thread, const char *comm)

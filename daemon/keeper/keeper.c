@@ -11,6 +11,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -365,6 +366,21 @@ static int run(struct keeper *k, int *status)
 	return r == 0 ? failed : r;
 }
 
+/* In one piece, since ranks that are each wrapped end at the same time. */
+static void summarize(const struct keeper *k, double elapsed_s)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	if (out == NULL)
+		return;
+	report_summary(out, k->telemetry, elapsed_s);
+	if (fclose(out) == 0)
+		fwrite(text, 1, bytes, stderr);
+	free(text);
+}
+
 static void report(const struct keeper *k, int status, double elapsed_s)
 {
 	const char *path = k->options->report;
@@ -375,7 +391,7 @@ static void report(const struct keeper *k, int status, double elapsed_s)
 			fprintf(stderr, "juggle: --report %s: %s\n", path, strerror(-r));
 	}
 	if (k->options->verbose > 0)
-		report_summary(stderr, k->telemetry, elapsed_s);
+		summarize(k, elapsed_s);
 }
 
 static void tear_down(struct keeper *k)

@@ -163,6 +163,11 @@ static json_t *thread_list(const struct telemetry *t, uint32_t slots)
 	return list;
 }
 
+static uint64_t spread_of(const struct telemetry_progress *progress)
+{
+	return telemetry_get(&progress->updates_most) - telemetry_get(&progress->updates_least);
+}
+
 static json_t *progress_list(const struct telemetry *t, uint32_t slots)
 {
 	const struct telemetry_progress *progress = telemetry_progress(t);
@@ -170,14 +175,18 @@ static json_t *progress_list(const struct telemetry *t, uint32_t slots)
 
 	for (uint32_t i = 0; i < slots; i++)
 		json_array_append_new(
-			list, json_pack("{s:i, s:i, s:I, s:I, s:s, s:I, s:I, s:I}", "pid",
-				      progress[i].pid, "rank", progress[i].rank, "workers",
+			list, json_pack("{s:i, s:i, s:I, s:I, s:s, s:I, s:I, s:I, s:I, s:I, s:I}",
+				      "pid", progress[i].pid, "rank", progress[i].rank, "workers",
 				      (json_int_t)progress[i].workers, "subdomains",
 				      (json_int_t)progress[i].subdomains, "balancing",
 				      progress_reader_balancing(progress[i].balancing), "points",
 				      (json_int_t)telemetry_get(&progress[i].points), "moves",
 				      (json_int_t)telemetry_get(&progress[i].moves), "spread",
-				      (json_int_t)telemetry_get(&progress[i].spread)));
+				      (json_int_t)spread_of(&progress[i]), "held",
+				      (json_int_t)telemetry_get(&progress[i].held), "updates_least",
+				      (json_int_t)telemetry_get(&progress[i].updates_least),
+				      "updates_most",
+				      (json_int_t)telemetry_get(&progress[i].updates_most)));
 	return list;
 }
 
@@ -274,27 +283,59 @@ int report_write(const char *path, json_t *report)
 
 /* ---- The summary ---- */
 
+/* Is this another process of the program that the ones before it, from `first` on, are ranks of? A rank that
+ * comes again is of another program. */
+static bool is_next_rank(const struct telemetry_progress *progress, uint32_t first, uint32_t i)
+{
+	for (uint32_t k = first; k < i; k++)
+		if (progress[k].rank == progress[i].rank)
+			return false;
+	return true;
+}
+
+/* The largest spread of a program, over all its ranks. */
+static uint64_t largest_spread(const struct telemetry_progress *progress, uint32_t slots)
+{
+	uint64_t least = UINT64_MAX, most = 0, spread = 0;
+	uint32_t first = 0;
+
+	for (uint32_t i = 0; i < slots; i++) {
+		uint64_t own_least = telemetry_get(&progress[i].updates_least);
+		uint64_t own_most = telemetry_get(&progress[i].updates_most);
+		if (!is_next_rank(progress, first, i)) {
+			first = i;
+			least = UINT64_MAX;
+			most = 0;
+		}
+		if (telemetry_get(&progress[i].held) == 0)
+			continue;
+		least = own_least < least ? own_least : least;
+		most = own_most > most ? own_most : most;
+		spread = most - least > spread ? most - least : spread;
+	}
+	return spread;
+}
+
 /* A line for programs that publish their progress; for others there is none. */
 static void summarize_progress(FILE *out, const struct telemetry *t, uint32_t slots)
 {
 	const struct telemetry_progress *progress = telemetry_progress(t);
-	uint64_t workers = 0, subdomains = 0, points = 0, moves = 0, spread = 0;
+	uint64_t workers = 0, held = 0, points = 0, moves = 0;
 
 	for (uint32_t i = 0; i < slots; i++) {
 		workers += progress[i].workers;
-		subdomains += progress[i].subdomains;
+		held += telemetry_get(&progress[i].held);
 		points += telemetry_get(&progress[i].points);
 		moves += telemetry_get(&progress[i].moves);
-		if (telemetry_get(&progress[i].spread) > spread)
-			spread = telemetry_get(&progress[i].spread);
 	}
 	if (slots > 0)
 		fprintf(out,
-			"  subdomains   %llu of %llu workers, %llu moves in %llu points, spread "
-			"%llu\n",
-			(unsigned long long)subdomains, (unsigned long long)workers,
-			(unsigned long long)moves, (unsigned long long)points,
-			(unsigned long long)spread);
+			"  subdomains   %llu of %llu worker%s, %llu moves in %llu points, spread "
+			"%llu among them\n",
+			(unsigned long long)held, (unsigned long long)workers,
+			workers == 1 ? "" : "s", (unsigned long long)moves,
+			(unsigned long long)points,
+			(unsigned long long)largest_spread(progress, slots));
 }
 
 static double percent(double part, double whole)

@@ -70,17 +70,20 @@ uint64_t progress_host_next_look(uint64_t now_ns, uint32_t subdomains, uint64_t 
 	return sample_ns < show_ns ? sample_ns : show_ns;
 }
 
-uint64_t progress_host_spread(const struct progress_subdomain_view *subdomain, uint32_t n)
+struct progress_host_held progress_host_held(
+	const struct progress_subdomain_view *subdomain, uint32_t n)
 {
-	uint64_t least = UINT64_MAX, most = 0;
+	struct progress_host_held found = {0};
 
 	for (uint32_t s = 0; s < n; s++) {
+		uint64_t updates = subdomain[s].updates;
 		if (subdomain[s].holder == PROGRESS_NOBODY)
 			continue;
-		least = subdomain[s].updates < least ? subdomain[s].updates : least;
-		most = subdomain[s].updates > most ? subdomain[s].updates : most;
+		found.least = found.held == 0 || updates < found.least ? updates : found.least;
+		found.most = updates > found.most ? updates : found.most;
+		found.held++;
 	}
-	return most >= least ? most - least : 0;
+	return found;
 }
 
 /* ---- Segments change hands ---- */
@@ -193,9 +196,13 @@ static int look_at_subdomains(struct progress_segment *segment, uint64_t now, bo
 	if (r < 0)
 		return r;
 	uint32_t subdomains = progress_reader_info(segment->reader)->subdomains;
-	if (segment->shown != NULL)
-		telemetry_set(&segment->shown->spread,
-			progress_host_spread(segment->subdomain, subdomains));
+	if (segment->shown != NULL) {
+		struct progress_host_held found =
+			progress_host_held(segment->subdomain, subdomains);
+		telemetry_set(&segment->shown->held, found.held);
+		telemetry_set(&segment->shown->updates_least, found.least);
+		telemetry_set(&segment->shown->updates_most, found.most);
+	}
 	progress_trace_look(segment->traced, now, segment->worker, segment->subdomain, last);
 	return 0;
 }

@@ -78,8 +78,13 @@ void progress_host_warn(const struct options *options, pid_t pid, int error, uin
  * shown less often, to stay within the host's share of CPU time. Pure. */
 uint64_t progress_host_next_look(uint64_t now_ns, uint32_t subdomains, uint64_t sample_ns);
 
-/* The largest minus the smallest number of updates of the subdomains that have a holder. Pure. */
-uint64_t progress_host_spread(const struct progress_subdomain_view *subdomain, uint32_t n);
+/* Of the subdomains that have a holder: how many they are, and the smallest and the largest number of
+ * updates; all 0 when none has. Pure. */
+struct progress_host_held {
+	uint64_t held, least, most;
+};
+struct progress_host_held progress_host_held(
+	const struct progress_subdomain_view *subdomain, uint32_t n);
 
 /* When the next points may begin, for the host to stay within its share of CPU time. The last ones
  * began at start_ns and cost cost_ns; the next are due at due_ns. *mean_ns keeps the smoothed cost,

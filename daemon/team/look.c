@@ -8,6 +8,7 @@
 #include <errno.h>
 
 #include "daemon/base/clock.h"
+#include "daemon/base/program.h"
 
 #define NAME_NS UINT64_C(50000000) /* from meeting a thread to reading its name again */
 #define WANTED_NS UINT64_C(100000000) /* counters of workers are asked for this far ahead */
@@ -76,7 +77,8 @@ static void trace_name(struct trace *trace, uint64_t now_ns, const struct job_th
 }
 
 /* Read the name of a thread again some time after it was met: a program that forks executes another
- * one only then, threads name themselves, and --idle goes by the name. */
+ * one only then, threads name themselves, and --idle goes by the name. A rank has its launcher's until
+ * then, however long that takes. */
 static void look_at_name(struct team *team, size_t i, uint64_t now_ns)
 {
 	struct job_thread *thread = team->thread[i];
@@ -87,6 +89,8 @@ static void look_at_name(struct team *team, size_t i, uint64_t now_ns)
 	thread->named = true;
 	if (proc_read_thread(thread->slot.pid, thread->slot.tid, &found) < 0)
 		return;
+	if (thread->slot.pid == thread->slot.tid && program_is_launcher(found.comm))
+		thread->named = false;
 	if (job_thread_show_comm(thread, found.comm))
 		trace_name(team->context->trace, now_ns, thread);
 	thread->rule = job_thread_rule(thread, team->context->options, found.comm);

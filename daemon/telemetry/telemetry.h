@@ -23,7 +23,7 @@
 #include <sys/types.h>
 
 #define TELEMETRY_MAGIC UINT64_C(0x656c6767756a0a01) /* "juggle" between two marks */
-#define TELEMETRY_VERSION 6
+#define TELEMETRY_VERSION 7
 #define TELEMETRY_CPUS 1024
 #define TELEMETRY_THREADS 16384
 #define TELEMETRY_PROGRESS 1024
@@ -90,7 +90,8 @@ struct telemetry_progress {
 	uint32_t balancing; /* enum progress_balancing */
 	_Atomic uint64_t points; /* balancing points that juggle ran */
 	_Atomic uint64_t moves; /* subdomains that it moved */
-	_Atomic uint64_t spread; /* of updates, as last read */
+	/* As last read: subdomains that workers hold, and the fewest and the most updates of one. */
+	_Atomic uint64_t held, updates_least, updates_most;
 };
 
 /* A place in the job's programs where threads wait for each other. Its name is written once. */
@@ -179,7 +180,7 @@ _Static_assert(sizeof(struct telemetry_thread) == 120, "wire format");
 _Static_assert(offsetof(struct telemetry, command) == 64, "wire format");
 _Static_assert(offsetof(struct telemetry, job_pid) == 384, "wire format");
 _Static_assert(offsetof(struct telemetry, cycle_bucket) == 496, "wire format");
-_Static_assert(sizeof(struct telemetry_progress) == 48, "wire format");
+_Static_assert(sizeof(struct telemetry_progress) == 64, "wire format");
 _Static_assert(
 	offsetof(struct telemetry, progress_bytes) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(offsetof(struct telemetry, aside_ns) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");

@@ -114,7 +114,7 @@ static void visit(struct recorder *r, struct progress_reader *reader, struct pro
 	progress_trace_moves(traced, r->trace, PID, now_ns, progress_reader_moves(reader), moves);
 	assert(progress_reader_workers(reader, worker) == 0);
 	assert(progress_reader_subdomains(reader, subdomain) == 0);
-	(void)progress_host_spread(subdomain, info->subdomains);
+	(void)progress_host_held(subdomain, info->subdomains);
 	progress_trace_look(traced, now_ns, worker, subdomain, now_ns % 2 == 0);
 	assert(progress_trace_next(traced) > now_ns);
 	assert(progress_host_next_look(now_ns, info->subdomains, progress_trace_next(traced)) >

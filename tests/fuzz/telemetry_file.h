@@ -101,7 +101,8 @@ static inline void telemetry_file_damage(struct telemetry_file *file, struct inp
 		FIELD(telemetry_progress, pid), FIELD(telemetry_progress, rank),
 		FIELD(telemetry_progress, workers), FIELD(telemetry_progress, subdomains),
 		FIELD(telemetry_progress, balancing), FIELD(telemetry_progress, points),
-		FIELD(telemetry_progress, moves), FIELD(telemetry_progress, spread)};
+		FIELD(telemetry_progress, moves), FIELD(telemetry_progress, updates_most),
+		FIELD(telemetry_progress, held), FIELD(telemetry_progress, updates_least)};
 	uint8_t record = input_byte(input) % 32;
 
 	if (record < TELEMETRY_FILE_CPUS)

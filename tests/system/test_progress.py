@@ -162,7 +162,7 @@ def test_trace_and_summary(held, tmp_path):
                if line.startswith("plb ")]
     assert all(int(record[2]) == job.job for record in records)
     assert sum(int(record[3]) for record in records) == progress["moves"] > 0
-    assert ("subdomains   12 of 3 workers, %d moves in %d points, spread %d\n"
+    assert ("subdomains   12 of 3 workers, %d moves in %d points, spread %d among them\n"
             % (progress["moves"], progress["points"], progress["spread"])) in err
 
 

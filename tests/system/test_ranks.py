@@ -402,8 +402,8 @@ def test_signals_end_it_in_order(ranks, endless, tmp_path, who, number):
 
 def test_juggle_runs_mpirun(ranks, endless, juggle, tmp_path):
     """It finds the segments of all ranks and balances them."""
-    process = endless(juggle, "--always", "--report", tmp_path / "report", "--",
-                      options=["--balance", "split"])
+    process = endless(juggle, "-v", "--report", tmp_path / "report", "--trace", tmp_path / "juggle", "--",
+                      options=["--balance", "split", "--mode", "async"])
     balancer = helpers.wait_for_balancer(process)
     pids = set(ranks.noted().values())
     helpers.wait_for(lambda: all(claim(pid) == balancer for pid in pids), "all ranks are claimed", process)
@@ -412,8 +412,32 @@ def test_juggle_runs_mpirun(ranks, endless, juggle, tmp_path):
     report = helpers.read_report(tmp_path / "report")
     assert {(one["pid"], one["rank"]) for one in report["progress"]} == \
         {(pid, rank) for rank, pid in ranks.noted().items()}
-    assert json.loads((tmp_path / "found").read_text())["ranks"] == 3
+    found = json.loads((tmp_path / "found").read_text())
+    assert found["ranks"] == 3
+    assert sum(one["held"] for one in report["progress"]) == 12
+    assert max(one["updates_most"] for one in report["progress"]) - \
+        min(one["updates_least"] for one in report["progress"]) == found["spread"]
+    assert re.search(r"subdomains +12 of 3 workers, .* spread %d among them\n" % found["spread"],
+                     (tmp_path / "messages").read_text("utf-8"))
     assert not helpers.segment(process.pid).exists()
+    of_ranks = {thread["tid"] for thread in report["thread"] if thread["pid"] in pids}
+    of_launcher = {thread["tid"] for thread in report["thread"] if thread["comm"].startswith("mpirun")} - of_ranks
+    assert of_launcher
+    # Before it calls execve(2), it may count for a moment.
+    assert not any(computing & of_ranks and computing & of_launcher
+                   for computing in computing_threads(tmp_path / "juggle"))
+
+
+def computing_threads(trace):
+    """The tids that juggle counts as computing, at each point of its trace."""
+    points = []
+    for line in trace.read_text("utf-8").splitlines():
+        record = line.split(" ")
+        if record[0] == "point":
+            points.append(set())
+        elif record[0] == "thread":
+            points[-1].add(int(record[1]))
+    return points
 
 
 def claim(pid):

@@ -52,18 +52,22 @@ static void add_thread(struct telemetry *t, pid_t pid, pid_t tid, const char *co
 	telemetry_set32(&thread->flags, TELEMETRY_THREAD_USED);
 }
 
-static void add_progress(struct telemetry *t, pid_t pid, uint64_t moves, uint64_t spread)
+/* Four of its eight places are empty. */
+static void add_progress(struct telemetry *t, int32_t rank, uint64_t moves, uint64_t updates_least,
+	uint64_t updates_most)
 {
 	struct telemetry_progress *progress = telemetry_progress_slot(t);
 
-	progress->pid = pid;
-	progress->rank = 3;
+	progress->pid = 100 + rank;
+	progress->rank = rank;
 	progress->workers = 2;
 	progress->subdomains = 8;
 	progress->balancing = PROGRESS_BALANCE_JOINT;
 	telemetry_set(&progress->points, 40);
 	telemetry_set(&progress->moves, moves);
-	telemetry_set(&progress->spread, spread);
+	telemetry_set(&progress->held, 4);
+	telemetry_set(&progress->updates_least, updates_least);
+	telemetry_set(&progress->updates_most, updates_most);
 	telemetry_set32(&progress->flags, TELEMETRY_PROGRESS_USED);
 }
 
@@ -122,7 +126,7 @@ static struct telemetry *telemetry_of_run(void)
 	telemetry_set(&t->cycle_max_ns, 81000);
 	add_thread(t, 100, 100, "app");
 	add_thread(t, 100, 101, "app/worker");
-	add_progress(t, 100, 7, 12);
+	add_progress(t, 3, 7, 100, 112);
 	return t;
 }
 
@@ -448,7 +452,7 @@ static void test_progress(void **state)
 
 	assert_int_equal(json_array_size(list), 1);
 	const json_t *progress = json_array_get(list, 0);
-	assert_int_equal(integer_at(progress, "pid"), 100);
+	assert_int_equal(integer_at(progress, "pid"), 103);
 	assert_int_equal(integer_at(progress, "rank"), 3);
 	assert_int_equal(integer_at(progress, "workers"), 2);
 	assert_int_equal(integer_at(progress, "subdomains"), 8);
@@ -456,6 +460,9 @@ static void test_progress(void **state)
 	assert_int_equal(integer_at(progress, "points"), 40);
 	assert_int_equal(integer_at(progress, "moves"), 7);
 	assert_int_equal(integer_at(progress, "spread"), 12);
+	assert_int_equal(integer_at(progress, "held"), 4);
+	assert_int_equal(integer_at(progress, "updates_least"), 100);
+	assert_int_equal(integer_at(progress, "updates_most"), 112);
 	json_decref(report);
 	telemetry_unmap(t);
 }
@@ -651,7 +658,9 @@ static void test_summary(void **state)
 	struct telemetry *t = telemetry_of_run();
 	(void)state;
 
-	add_progress(t, 200, 5, 30);
+	add_progress(t, 0, 5, 193, 195); /* another rank of the same program */
+	add_progress(t, 3, 0, 2000, 2060); /* another program */
+	add_progress(t, 1, 0, 2090, 2090);
 	char *text = summary(t, 4);
 	assert_shows(text, "juggle: ./app -n 3 \"two words\"\n");
 	assert_shows(text, "elapsed      4.000 s, 75 % of it balanced; balancer ended\n");
@@ -666,7 +675,7 @@ static void test_summary(void **state)
 		"  throttled    for 1.200 s by a quota of 1.5 CPUs\n"
 		"  migrations ");
 	assert_shows(text, "migrations   37 in 100 balancing points\n");
-	assert_shows(text, "subdomains   16 of 4 workers, 12 moves in 80 points, spread 30\n");
+	assert_shows(text, "subdomains   16 of 8 workers, 12 moves in 160 points, spread 95 among them\n");
 	assert_shows(text, "its cost     0.050 s of CPU (1.25 % of one CPU), ");
 	assert_shows(text, "phases       told by OpenMP (libgomp), MPI\n");
 	free(text);

@@ -75,17 +75,25 @@ static void test_never(void **state)
 	assert_true(progress_host_pace(&mean_ns, 10 * US, MS, UINT64_MAX) == UINT64_MAX);
 }
 
-static void test_spread(void **state)
+static void assert_held(
+	struct progress_host_held found, uint64_t held, uint64_t least, uint64_t most)
+{
+	assert_int_equal(found.held, held);
+	assert_int_equal(found.least, least);
+	assert_int_equal(found.most, most);
+}
+
+static void test_held(void **state)
 {
 	struct progress_subdomain_view view[] = {{.updates = 7, .holder = 1},
 		{.updates = 0, .holder = PROGRESS_NOBODY}, {.updates = 12, .holder = 0},
 		{.updates = 99, .holder = PROGRESS_NOBODY}};
 	(void)state;
 
-	assert_int_equal(progress_host_spread(view, 4), 5);
-	assert_int_equal(progress_host_spread(view, 2), 0);
-	assert_int_equal(progress_host_spread(view + 1, 1), 0);
-	assert_int_equal(progress_host_spread(view, 0), 0);
+	assert_held(progress_host_held(view, 4), 2, 7, 12);
+	assert_held(progress_host_held(view, 2), 1, 7, 7);
+	assert_held(progress_host_held(view + 1, 1), 0, 0, 0);
+	assert_held(progress_host_held(view, 0), 0, 0, 0);
 }
 
 /* With a trace, a look is due when it wants a sample. However many subdomains there are: a look at
@@ -110,7 +118,7 @@ int main(void)
 		cmocka_unit_test(test_dear),
 		cmocka_unit_test(test_smoothed),
 		cmocka_unit_test(test_never),
-		cmocka_unit_test(test_spread),
+		cmocka_unit_test(test_held),
 		cmocka_unit_test(test_looks),
 	};
 

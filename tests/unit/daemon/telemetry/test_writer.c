@@ -41,7 +41,7 @@
 static void test_layout(void **state)
 {
 	(void)state;
-	assert_int_equal(TELEMETRY_VERSION, 6);
+	assert_int_equal(TELEMETRY_VERSION, 7);
 	assert_true(TELEMETRY_MAGIC == UINT64_C(0x656c6767756a0a01));
 	AT(magic, 0);
 	AT(version, 8);
@@ -129,8 +129,10 @@ static void test_layout(void **state)
 	PROGRESS_AT(balancing, 20);
 	PROGRESS_AT(points, 24);
 	PROGRESS_AT(moves, 32);
-	PROGRESS_AT(spread, 40);
-	assert_int_equal(sizeof(struct telemetry_progress), 48);
+	PROGRESS_AT(held, 40);
+	PROGRESS_AT(updates_least, 48);
+	PROGRESS_AT(updates_most, 56);
+	assert_int_equal(sizeof(struct telemetry_progress), 64);
 }
 
 /* Values that readers compare with. */
@@ -275,7 +277,7 @@ static void test_create(void **state)
 						 t->progress_capacity * t->progress_bytes);
 	assert_int_equal(t->pid, getpid());
 	assert_true(t->start_ns > 0 && t->start_realtime_ns > 0);
-	assert_int_equal(t->progress_bytes, 48);
+	assert_int_equal(t->progress_bytes, 64);
 	assert_zero(&t->job_pid, &t->progress_bytes);
 	assert_zero((const char *)&t->progress_slots, (const char *)t + t->total_bytes);
 	/* The arrays lie behind the header, within the segment. */
