@@ -234,9 +234,13 @@ def test_killed(shm, jacobi, juggle):
     kill_at_once(pids)
     stale = {entry["pid"]: entry for entry in shm.list() if entry["state"] == "stale"}
     assert set(stale) == {pids[0], pids[2]}
-    done = shm.run("list")
+    done = shm.run("list", "--all")
     assert done.returncode == 0 and done.stdout.count(" stale ") == 2
-    assert done.stderr.count("\n") == 1 and "jugglectl clean" in done.stderr
+    assert done.stderr == "jugglectl list: 2 left by dead processes: remove them with jugglectl clean\n"
+    done = shm.run("list")
+    assert done.returncode == 0 and " stale " not in done.stdout and " runs " in done.stdout
+    assert done.stderr == ("jugglectl list: 2 left by dead processes (--all lists them): "
+                           "remove them with jugglectl clean\n")
     assert [entry["pid"] for entry in shm.list("-r")] == [alive.pid]
 
     before = shm.names()
@@ -426,7 +430,10 @@ def test_many_random(shm):
             content[dice.randrange(len(content))] = dice.randrange(256)
         shm.segment(pid, bytes(content), kind=dice.choice(["progress", "juggle"]))
     assert [entry["state"] for entry in shm.list()] == ["stale"] * 200
-    assert shm.run("list").stdout.count("\n") == 201
+    assert shm.run("list", "--all").stdout.count("\n") == 201
+    done = shm.run("list")
+    assert done.stdout == "" and done.stderr.count("\n") == 2
+    assert "no job of juggle" in done.stderr and "200 left by dead processes (--all" in done.stderr
     assert {o["action"] for o in shm.clean().values()} == {"removed"}
     assert shm.names() == set()
 

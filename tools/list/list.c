@@ -25,6 +25,7 @@
 enum { KEY_NO_HEADINGS = 0x100 };
 
 static const struct argp_option table[] = {
+	{"all", 'a', NULL, 0, "List also each segment that a dead process left, as --json does", 0},
 	{"user", 'u', "USER", 0,
 		"List only what belongs to this user, by name or number (default: all users)", 0},
 	{"running", 'r', NULL, 0, "List only what runs and can be read", 0},
@@ -39,7 +40,7 @@ static const char doc[] = "List the jobs that juggle runs on this machine, and t
 
 struct list_options {
 	struct user_choice user;
-	bool running, no_headings, wide;
+	bool all, running, no_headings, wide;
 };
 
 struct listing {
@@ -56,6 +57,9 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	struct list_options *options = state->input;
 
 	switch (key) {
+	case 'a':
+		options->all = true;
+		return 0;
 	case 'u':
 		return user_parse(state, arg, &options->user);
 	case 'r':
@@ -289,6 +293,12 @@ static void write_row(const struct listing *list, size_t i, struct list_row *row
 	cell[SHOWN_COMMAND] = value_text(list->options.wide ? command : short_command(command));
 }
 
+/* Segments of dead processes may be thousands. */
+static bool leaves_out_stale(const struct listing *list)
+{
+	return !list->options.all && !list->common.json;
+}
+
 /* Write the entries that don't belong to another, each followed by those that belong to it. Returns
  * how many rows. */
 static size_t write_rows(const struct listing *list, struct list_row *row)
@@ -296,7 +306,8 @@ static size_t write_rows(const struct listing *list, struct list_row *row)
 	size_t n = 0;
 
 	for (size_t i = 0; i < list->entries; i++) {
-		if (list->job[i] != NOBODY)
+		bool left_out = list->entry[i].state == LIVE_STALE && leaves_out_stale(list);
+		if (list->job[i] != NOBODY || left_out)
 			continue;
 		write_row(list, i, &row[n++]);
 		bool above = list->entry[i].kind == LIVE_JOB && is_there(&list->entry[i]);
@@ -338,14 +349,35 @@ static int line_columns(const struct listing *list)
 
 /* ---- All of it ---- */
 
-static size_t removable(const struct listing *list)
+static void remark_stale(const struct listing *list)
 {
-	size_t n = 0;
+	size_t stale = 0, removable = 0;
 
-	for (size_t i = 0; i < list->entries; i++)
-		n += list->entry[i].state == LIVE_STALE &&
-		     (geteuid() == 0 || list->entry[i].uid == geteuid());
-	return n;
+	for (size_t i = 0; i < list->entries; i++) {
+		if (list->entry[i].state != LIVE_STALE)
+			continue;
+		stale++;
+		removable += geteuid() == 0 || list->entry[i].uid == geteuid();
+	}
+	if (stale == 0)
+		return;
+	fprintf(stderr, "%s: %zu left by dead processes", list->program, stale);
+	if (leaves_out_stale(list))
+		fprintf(stderr, " (--all lists %s)", stale == 1 ? "it" : "them");
+	if (removable == stale)
+		fprintf(stderr, ": remove %s with jugglectl clean\n", stale == 1 ? "it" : "them");
+	else if (removable > 0)
+		fprintf(stderr, ", %zu of them yours: remove these with jugglectl clean\n",
+			removable);
+	else
+		fprintf(stderr, " of other users, who can remove them with jugglectl clean\n");
+}
+
+static void remark_nothing(const struct listing *list)
+{
+	if (!list->common.quiet)
+		fprintf(stderr, "%s: no job of juggle, and no program that publishes progress\n",
+			list->program);
 }
 
 static int print_rows(const struct listing *list)
@@ -357,24 +389,15 @@ static int print_rows(const struct listing *list)
 	const struct table_rows rows = {
 		.row = row, .n = write_rows(list, row), .bytes = sizeof *row};
 	int rc = 0;
-	if (list->common.json) {
+	if (rows.n == 0) {
+		remark_nothing(list);
+	} else if (list->common.json) {
 		rc = print_objects(list, row, rows.n);
 	} else {
 		table_print(stdout, &listed, &rows, line_columns(list), !list->options.no_headings);
 		rc = command_flush(list->program);
 	}
 	free(row);
-	return rc;
-}
-
-static int print_all(const struct listing *list)
-{
-	int rc = print_rows(list);
-	size_t stale = removable(list);
-
-	if (rc == 0 && stale > 0 && !list->common.quiet)
-		fprintf(stderr, "%s: %zu left by dead processes: remove %s with jugglectl clean\n",
-			list->program, stale, stale == 1 ? "it" : "them");
 	return rc;
 }
 
@@ -389,12 +412,10 @@ static int list_segments(struct listing *list)
 	select_entries(list);
 	if (find_jobs(list) < 0)
 		return command_fail(list->program, "%s", strerror(ENOMEM));
-	if (list->entries > 0)
-		return print_all(list);
-	if (!list->common.quiet)
-		fprintf(stderr, "%s: no job of juggle, and no program that publishes progress\n",
-			list->program);
-	return 0;
+	int rc = print_rows(list);
+	if (rc == 0 && !list->common.quiet)
+		remark_stale(list);
+	return rc;
 }
 
 int list_main(int argc, char **argv)
