@@ -49,6 +49,7 @@ static void read_text(const char *text)
 	struct cpuset mask;
 	struct doctor_version version;
 	char out[64];
+	double load;
 	uint64_t number;
 	int64_t whole;
 
@@ -70,6 +71,8 @@ static void read_text(const char *text)
 	(void)cgroup_parse_stat(text, "throttled_usec", &number);
 	assert(cgroup_parse_cpu_max(text) >= 0);
 	(void)doctor_parse_hidepid(text);
+	if (doctor_parse_load(text, &load) == 0)
+		assert(load >= 0);
 }
 
 /* Lines, up to an empty one, which is left out. The list ends with NULL. Returns what follows. */

@@ -116,8 +116,9 @@ def test_two_cpus_are_enough(doctor):
 
 
 def test_cpus_that_are_not_there(doctor):
-    status, findings = doctor("-c", "0-8191")
+    status, findings = doctor("-c", "0-8191", "-n", 3)
     assert (status, level(findings, "cpus_given")) == (1, "problem")
+    assert level(findings, "cpu_count") is None and level(findings, "threads") is None
 
 
 # --- who we are ----------------------------------------------------------------------

@@ -86,6 +86,14 @@ static void read_stolen(struct doctor_system *system, const char *root)
 	free(text);
 }
 
+static void read_load(struct doctor_system *system, const char *root)
+{
+	char text[128];
+
+	if (file_read_text(root, "/proc/loadavg", text, sizeof(text)) == 0)
+		(void)doctor_parse_load(text, &system->load);
+}
+
 /* The CPUs of a cgroup, or of the nearest one above it that lists any. */
 static void read_cpuset(struct doctor_system *system, const char *root, const char *mounts,
 	const char *groups, const char *controller, const char *file)
@@ -154,6 +162,7 @@ void doctor_read_machine(struct doctor_system *system, const char *root)
 	read_cgroups(system, root);
 	read_cpus(system, root); /* within their limits */
 	read_stolen(system, root);
+	read_load(system, root);
 	read_kernel(system, root);
 	read_process(system, root);
 }

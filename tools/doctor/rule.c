@@ -41,8 +41,8 @@ enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t 
 {
 	uint32_t m = (uint32_t)cpuset_count(&system->cpus);
 
-	if (n == 0 || m <= 1)
-		return DOCTOR_NONE; /* another rule says that one CPU is too few */
+	if (n == 0 || m <= 1 || doctor_refuses(system))
+		return DOCTOR_NONE; /* other rules say that one CPU is too few, and what is refused */
 	double gain = doctor_speeds_gain(system, n);
 	if (gain >= DOCTOR_GAIN) {
 		doctor_say(out,
@@ -82,6 +82,26 @@ struct cpuset doctor_both(const struct cpuset *a, const struct cpuset *b)
 	for (size_t i = 0; i < CPUSET_WORDS; i++)
 		result.word[i] = a->word[i] & b->word[i];
 	return result;
+}
+
+struct cpuset doctor_without(const struct cpuset *a, const struct cpuset *b)
+{
+	struct cpuset result;
+
+	for (size_t i = 0; i < CPUSET_WORDS; i++)
+		result.word[i] = a->word[i] & ~b->word[i];
+	return result;
+}
+
+bool doctor_refuses(const struct doctor_system *system)
+{
+	struct cpuset offline = doctor_without(&system->cpus, &system->online);
+	struct cpuset outside = doctor_without(&system->cpus, &system->cpuset);
+
+	if (!system->cpus_given || cpuset_count(&system->online) == 0)
+		return false;
+	return cpuset_count(&offline) > 0 ||
+	       (cpuset_count(&system->cpuset) > 0 && cpuset_count(&outside) > 0);
 }
 
 enum doctor_level doctor_worst(const struct doctor_finding *finding, size_t n)

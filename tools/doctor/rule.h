@@ -64,6 +64,11 @@ enum doctor_level doctor_judge_fit(const struct doctor_system *system, uint32_t 
 
 /* For rules: the CPUs in both sets. */
 struct cpuset doctor_both(const struct cpuset *a, const struct cpuset *b);
+/* Those of a that are not in b. */
+struct cpuset doctor_without(const struct cpuset *a, const struct cpuset *b);
+
+/* Does -c name CPUs that juggle cannot use? It refuses such a list. */
+bool doctor_refuses(const struct doctor_system *system);
 
 /* The worst level of n findings. */
 enum doctor_level doctor_worst(const struct doctor_finding *finding, size_t n);

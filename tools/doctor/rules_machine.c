@@ -12,15 +12,7 @@ enum { LIST_BYTES = 80 };
 #define NS_PER_MS 1e6
 #define LONG_TICK_NS 5000000 /* CONFIG_HZ 250 is usual */
 #define FEW_FILES 256
-
-static struct cpuset without(const struct cpuset *a, const struct cpuset *b)
-{
-	struct cpuset result;
-
-	for (size_t i = 0; i < CPUSET_WORDS; i++)
-		result.word[i] = a->word[i] & ~b->word[i];
-	return result;
-}
+#define LOAD_MOST 2 /* of each CPU; tests and builds alone may come near */
 
 /* ---- CPUs ---- */
 
@@ -41,6 +33,8 @@ static enum doctor_level judge_count(const struct doctor_system *s, struct docto
 	int count = cpuset_count(&s->cpus);
 
 	cpuset_format(&s->cpus, list, sizeof(list));
+	if (doctor_refuses(s))
+		return DOCTOR_NONE; /* another rule says so */
 	if (count >= 2) {
 		doctor_say(out, "juggle would use %d CPUs: %s.", count, list);
 		return DOCTOR_GOOD;
@@ -58,17 +52,15 @@ static enum doctor_level judge_count(const struct doctor_system *s, struct docto
 static enum doctor_level judge_given(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
-	struct cpuset missing = without(&s->cpus, &s->online);
+	struct cpuset missing = doctor_without(&s->cpus, &s->online);
 	const char *why = "offline, or missing";
 
-	if (!s->cpus_given || cpuset_count(&s->online) == 0)
+	if (!doctor_refuses(s))
 		return DOCTOR_NONE;
-	if (cpuset_count(&missing) == 0 && cpuset_count(&s->cpuset) > 0) {
-		missing = without(&s->cpus, &s->cpuset);
+	if (cpuset_count(&missing) == 0) {
+		missing = doctor_without(&s->cpus, &s->cpuset);
 		why = "outside the cpuset";
 	}
-	if (cpuset_count(&missing) == 0)
-		return DOCTOR_NONE;
 	cpuset_format(&missing, list, sizeof(list));
 	doctor_say(out, "Of the CPUs given by -c, %s %s %s: juggle refuses them.", list,
 		cpuset_count(&missing) == 1 ? "is" : "are", why);
@@ -76,12 +68,30 @@ static enum doctor_level judge_given(const struct doctor_system *s, struct docto
 	return DOCTOR_PROBLEM;
 }
 
+/* The load average has all that ran or waited, on any CPU. */
+static enum doctor_level judge_load(const struct doctor_system *s, struct doctor_finding *out)
+{
+	int cpus = cpuset_count(&s->online);
+
+	if (cpus == 0 || s->load <= LOAD_MOST * cpus)
+		return DOCTOR_NONE;
+	doctor_say(out,
+		"The load average is %.1f on %d CPU%s: so many tasks ran here in the last minute, "
+		"or "
+		"waited for a CPU or a disk.",
+		s->load, cpus, cpus == 1 ? "" : "s");
+	doctor_advise(out,
+		"A program gets only a share of the CPUs beside them, and times say little; `top` "
+		"shows whose they are.");
+	return DOCTOR_WARNING;
+}
+
 /* CPUs that may be used, but aren't. */
 static enum doctor_level judge_mask(const struct doctor_system *s, struct doctor_finding *out)
 {
 	char list[LIST_BYTES];
 	const struct cpuset *may = cpuset_count(&s->cpuset) > 0 ? &s->cpuset : &s->online;
-	struct cpuset unused = without(may, &s->mask);
+	struct cpuset unused = doctor_without(may, &s->mask);
 	int n = cpuset_count(&unused);
 
 	if (s->cpus_given || s->affinity_error != 0 || n == 0)
@@ -101,7 +111,7 @@ static enum doctor_level judge_cpuset(const struct doctor_system *s, struct doct
 
 	if (cpuset_count(&s->cpuset) == 0)
 		return DOCTOR_NONE;
-	struct cpuset others = without(&s->online, &s->cpuset);
+	struct cpuset others = doctor_without(&s->online, &s->cpuset);
 	if (cpuset_count(&others) == 0)
 		return DOCTOR_NONE;
 	cpuset_format(&s->cpuset, list, sizeof(list));
@@ -222,10 +232,8 @@ static enum doctor_level judge_governor(const struct doctor_system *s, struct do
 
 static enum doctor_level judge_domains(const struct doctor_system *s, struct doctor_finding *out)
 {
-	struct cpuset missing = without(&s->cpus, &s->online);
-
 	/* CPUs that are not there have no domain. */
-	if (s->domains == 0 || (s->cpus_given && cpuset_count(&missing) > 0))
+	if (s->domains == 0 || doctor_refuses(s))
 		return DOCTOR_NONE;
 	if (s->domains == 1) {
 		doctor_say(out, "The CPUs are in one NUMA domain.");
@@ -454,6 +462,7 @@ const struct doctor_rule doctor_rules_machine[] = {
 	{"affinity_mask", DOCTOR_CPUS, judge_affinity},
 	{"cpu_count", DOCTOR_CPUS, judge_count},
 	{"cpus_given", DOCTOR_CPUS, judge_given},
+	{"cpu_load", DOCTOR_CPUS, judge_load},
 	{"cpu_mask", DOCTOR_CPUS, judge_mask},
 	{"cpuset", DOCTOR_CPUS, judge_cpuset},
 	{"cpu_quota", DOCTOR_CPUS, judge_quota},

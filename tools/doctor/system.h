@@ -85,6 +85,7 @@ struct doctor_system {
 	char governor[32]; /* "": none; "several" */
 	char driver[32]; /* of the first CPU; "": none */
 	size_t domains; /* 0: not known */
+	double load; /* average of the last minute; 0: not known */
 	double quota_cpus; /* CPU time per second that the cgroup may use; INFINITY: no limit */
 
 	/* Kernel */

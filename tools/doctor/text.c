@@ -68,6 +68,17 @@ bool doctor_version_from(const struct doctor_version *version, int major, int mi
 	return version->patch >= patch;
 }
 
+int doctor_parse_load(const char *text, double *out)
+{
+	unsigned long whole;
+	unsigned hundredths;
+
+	if (*text == '-' || sscanf(text, "%9lu.%2u ", &whole, &hundredths) != 2)
+		return -EBADMSG;
+	*out = (double)whole + hundredths * 1e-2;
+	return 0;
+}
+
 int doctor_parse_status(const char *text, const char *key, int base, uint64_t *out)
 {
 	size_t length = strlen(key);

@@ -27,6 +27,9 @@ int doctor_parse_version(const char *text, struct doctor_version *out);
 /* Whether a version is this one, or later. */
 bool doctor_version_from(const struct doctor_version *version, int major, int minor, int patch);
 
+/* The first average of /proc/loadavg. Returns 0, or -EBADMSG with out unchanged. */
+int doctor_parse_load(const char *text, double *out);
+
 /* Parse the line "KEY:\tVALUE" of /proc/PID/status, whose value is a number of that base. Returns 0
  * or -ENOENT. */
 int doctor_parse_status(const char *text, const char *key, int base, uint64_t *out);

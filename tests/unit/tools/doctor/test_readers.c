@@ -93,6 +93,10 @@ static void test_quota(void **state)
 	assert_says(s, "cpus_given", DOCTOR_PROBLEM, "2-3 are outside the cpuset", "");
 	s->cpus = mask_of("4,16");
 	assert_says(s, "cpus_given", DOCTOR_PROBLEM, "16 is offline", "");
+	assert_level(s, "cpu_count", DOCTOR_NONE);
+	s->cpus = mask_of("4,5");
+	assert_level(s, "cpus_given", DOCTOR_NONE);
+	assert_says(s, "cpu_count", DOCTOR_GOOD, "would use 2 CPUs: 4-5", "");
 	free(s);
 }
 
@@ -138,6 +142,7 @@ static void test_server(void **state)
 		"3.8 % of the CPUs' time since boot, most of CPU 3: 12.0 %", "take turns");
 	s->cpus = mask_of("0-2");
 	assert_says(s, "cpu_stolen", DOCTOR_NOTE, "3.0 %", "no placement");
+	assert_says(s, "cpu_load", DOCTOR_WARNING, "4212.6 on 12 CPUs", "");
 	assert_true(s->may_move_others);
 	assert_level(s, "autogroup", DOCTOR_NONE);
 	free(s);
@@ -210,6 +215,14 @@ static void test_parsers(void **state)
 	cpuset_format(&mask, text, 16);
 	assert_true(strlen(text) < 16);
 	assert_non_null(strstr(text, ",..."));
+
+	double load = 7;
+	assert_int_equal(doctor_parse_load("4213.07 3000.20 0.00 9/12000 81234\n", &load), 0);
+	assert_true(load == 4213.07);
+	static const char *const no_loads[] = {
+		"", "1", "1.", "x.00 ", ".50 ", "-1.00 ", "1234567890.00 "};
+	for (size_t i = 0; i < sizeof no_loads / sizeof *no_loads; i++)
+		assert_int_equal(doctor_parse_load(no_loads[i], &load), -EBADMSG);
 
 	int64_t whole = 7;
 	assert_int_equal(doctor_parse_number("-12", &whole), 0);

@@ -55,6 +55,25 @@ static void test_impossible(void **state)
 	free(s);
 }
 
+static void test_load(void **state)
+{
+	struct doctor_system *s = malloc(sizeof(*s));
+
+	(void)state;
+	assert_non_null(s);
+	plain(s);
+	s->load = 8;
+	assert_level(s, "cpu_load", DOCTOR_NONE);
+	s->load = 8.01;
+	assert_says(s, "cpu_load", DOCTOR_WARNING, "8.0 on 4 CPUs", "top");
+	s->online = s->cpus = mask_of("0");
+	assert_says(s, "cpu_load", DOCTOR_WARNING, "8.0 on 1 CPU:", "");
+	doctor_system_init(s);
+	s->load = 1e6; /* on how many CPUs is not known */
+	assert_level(s, "cpu_load", DOCTOR_NONE);
+	free(s);
+}
+
 static void test_threads(void **state)
 {
 	static const struct {
@@ -434,6 +453,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_plain_machine),
 		cmocka_unit_test(test_impossible),
+		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_threads),
 		cmocka_unit_test(test_yield_versions),
 		cmocka_unit_test(test_environment),
