@@ -3,6 +3,7 @@
 screens."""
 import fcntl
 import os
+import re
 import select
 import signal
 import struct
@@ -68,6 +69,66 @@ def resize(screen, rows, cols):
     fcntl.ioctl(screen.fd, termios.TIOCSWINSZ, struct.pack("HHHH", rows, cols, 0, 0))
 
 
+class Picture:
+    """What the output of a program makes of a vt52, which has few commands."""
+
+    MOVES = {"A": (-1, 0), "B": (1, 0), "C": (0, 1), "D": (0, -1), "I": (-1, 0)}
+
+    def __init__(self, rows, cols):
+        self.cells = [[" "] * cols for _ in range(rows)]
+        self.row = self.col = 0
+
+    def move(self, rows, cols):
+        self.row = min(max(self.row + rows, 0), len(self.cells) - 1)
+        self.col = min(max(self.col + cols, 0), len(self.cells[0]) - 1)
+
+    def erase(self, to_the_end):
+        line = self.cells[self.row]
+        line[self.col:] = [" "] * (len(line) - self.col)
+        for below in self.cells[self.row + 1:] if to_the_end else []:
+            below[:] = [" "] * len(below)
+
+    def command(self, command):
+        if command[0] == "Y":
+            self.row, self.col = ord(command[1]) - 32, ord(command[2]) - 32
+        elif command == "H":
+            self.row = self.col = 0
+        elif command in "JK":
+            self.erase(command == "J")
+        elif command in self.MOVES:
+            self.move(*self.MOVES[command])
+
+    def feed(self, text):
+        for command, control, char in re.findall("\x1b(Y..|[^Y])|([\0-\x1f])|(.)", text, re.DOTALL):
+            if command:
+                self.command(command)
+            elif char:
+                self.cells[self.row][self.col] = char
+                self.move(0, 1)
+            elif control in "\r\n\b":
+                self.move({"\n": 1}.get(control, 0), {"\r": -self.col, "\b": -1}.get(control, 0))
+
+    def lines(self):
+        return ["".join(line).rstrip() for line in self.cells]
+
+
+def wait_for_lines(screen, rows, cols, wanted):
+    """Draws the screen anew in that size until it is as wanted: its lines."""
+    def drawn():
+        os.kill(screen.process.pid, signal.SIGCONT)
+        output = b""
+        while select.select([screen.fd], [], [], 0.1)[0]:
+            output += os.read(screen.fd, 65536)
+        picture.feed(output.decode("latin-1"))  # far columns are single bytes above 127
+        return wanted(picture.lines()) and picture.lines()
+    picture = Picture(rows, cols)
+    resize(screen, rows, cols)
+    try:
+        return helpers.wait_for(drawn, "the screen is as wanted", screen.process)
+    except AssertionError as error:
+        raise AssertionError("%s:\n%s" % (error, "\n".join(picture.lines()))) from None
+
+
 def end(screen):
     return screen.process.wait(timeout=helpers.TIMEOUT_S)
 
@@ -104,6 +165,33 @@ def test_signals_end_it_in_order(terminal, jugglectl, job, number, status):
     os.kill(screen.process.pid, number)
     screen.expect(LEAVE_SCREEN)
     assert end(screen) == status
+
+
+SERIES = ["migrations/s", "spread of threads", "subdomain moves/s", "spread, updates"]
+
+
+def heights(lines):
+    """How many rows each series over time has; empty unless all are there, and the panels above leave
+    no row free."""
+    begins = [row for row, line in enumerate(lines) if line.startswith(tuple(SERIES))]
+    if len(begins) != len(SERIES) or not all(lines[:begins[0]]) or "Over time" not in lines[begins[0] - 1]:
+        return []
+    assert lines[-1].endswith("q quit")
+    return [below - row for row, below in zip(begins, [*begins[1:], len(lines) - 1], strict=True)]
+
+
+def test_the_screen_is_used(terminal, jugglectl, juggle, app, background):
+    """At each size all series are there, and they share the rows that nothing else needs."""
+    job = background([juggle, "-q", "-c", ",".join(map(str, helpers.cpus()[:2])), "--", app("jacobi"), "-t", "2",
+                      "--grid", "40x40", "-n", "1000000000000"])
+    helpers.wait_for_below(job, "jacobi")
+    screen = terminal([jugglectl, "top", "-i", "0.2", job.pid], TERM="vt52", LC_ALL="C")
+    small = heights(wait_for_lines(screen, 24, 80, heights))
+    large = heights(wait_for_lines(screen, 60, 200, heights))
+    assert max(small) - min(small) <= 1 and max(large) - min(large) <= 1
+    assert sum(large) > sum(small) + 30  # a thread more may be listed by then
+    screen.type("q")
+    assert end(screen) == 0
 
 
 def test_size_changes(terminal, jugglectl, job):

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Migrations and spread over time, one line each; see panels.h. */
+/* Migrations and spread over time, each as a row of bars, tall where there is room; see panels.h. */
 #include "tools/top/panels.h"
 
 #include "tools/table/format.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-enum { LABEL = 18, RIGHT = 26, STEPS = 8 };
+enum { LABEL = 18, RIGHT = 26, STEPS = 8 /* of a row */ };
 
 static const wchar_t blocks[STEPS] = {L'▁', L'▂', L'▃', L'▄', L'▅', L'▆', L'▇', L'█'};
 static const char ascii_blocks[STEPS] = {'_', '.', ':', '-', '=', '+', '*', '#'};
@@ -27,13 +27,20 @@ static bool is_shown(const struct history *history, enum history_series series)
 	return false;
 }
 
-int lines_rows(const struct frame *frame)
+static int count_shown(const struct history *history)
 {
-	int rows = 0;
+	int count = 0;
 
 	for (int series = 0; series < HISTORY_SERIES; series++)
-		rows += is_shown(frame->history, (enum history_series)series);
-	return rows > 0 ? rows + 1 : 0;
+		count += is_shown(history, (enum history_series)series);
+	return count;
+}
+
+int lines_rows(const struct frame *frame)
+{
+	int count = count_shown(frame->history);
+
+	return count > 0 ? count + 1 : 0;
 }
 
 static struct format shown(enum history_series series, double value)
@@ -41,27 +48,39 @@ static struct format shown(enum history_series series, double value)
 	return series == HISTORY_THREAD_SPREAD ? format_time(value) : format_number(value);
 }
 
-static void draw_line(const struct canvas_area *area, int row, const struct history *history,
-	enum history_series series)
+/* Draw a bar of `steps` from 1 to STEPS for each row. */
+static void draw_bar(const struct canvas_area *area, int col, int steps)
 {
-	struct canvas_area line = canvas_part(area, row, LABEL, 1, area->cols - LABEL - RIGHT);
+	for (int row = area->rows - 1; row >= 0 && steps > 0; row--, steps -= STEPS) {
+		int step = (steps < STEPS ? steps : STEPS) - 1;
+		canvas_put(area, row, col, CANVAS_PLAIN, blocks[step], ascii_blocks[step]);
+	}
+}
+
+/* Draw a series into the whole area. The bars of tall ones leave the first row to the texts, so that
+ * they don't touch those above. */
+static void draw_series(
+	const struct canvas_area *area, const struct history *history, enum history_series series)
+{
+	int above = area->rows > 2;
+	struct canvas_area bars =
+		canvas_part(area, above, LABEL, area->rows - above, area->cols - LABEL - RIGHT);
 	double most = 0;
 
-	for (int ago = 0; ago < line.cols; ago++) {
+	for (int ago = 0; ago < bars.cols; ago++) {
 		double value = history_value(history, series, (size_t)ago);
 		if (isfinite(value))
 			most = fmax(most, value);
 	}
-	for (int ago = 0; ago < line.cols; ago++) {
+	for (int ago = 0; ago < bars.cols; ago++) {
 		double value = history_value(history, series, (size_t)ago);
-		if (!isfinite(value))
-			continue;
-		int step = most > 0 ? number_steps(value / most, STEPS - 1) : 0;
-		canvas_put(&line, 0, line.cols - 1 - ago, CANVAS_PLAIN, blocks[step],
-			ascii_blocks[step]);
+		double share = most > 0 ? value / most : 0;
+		if (isfinite(value))
+			draw_bar(&bars, bars.cols - 1 - ago,
+				1 + number_steps(share, bars.rows * STEPS - 1));
 	}
-	canvas_text(area, row, 0, CANVAS_PLAIN, titles[series]);
-	struct canvas_area right = canvas_part(area, row, area->cols - RIGHT + 1, 1, RIGHT - 1);
+	canvas_text(area, 0, 0, CANVAS_PLAIN, titles[series]);
+	struct canvas_area right = canvas_part(area, 0, area->cols - RIGHT + 1, 1, RIGHT - 1);
 	int col = canvas_text(
 		&right, 0, 0, CANVAS_PLAIN, shown(series, history_value(history, series, 0)).text);
 	canvas_print(
@@ -73,9 +92,16 @@ void lines_draw(const struct canvas_area *area, const struct frame *frame)
 	struct canvas_area rest =
 		panels_title(area, "Over time: a column each %s, now at the right",
 			format_time((double)frame->view->interval_ns * 1e-9).text);
-	int row = 0;
+	int left = count_shown(frame->history), row = 0;
 
-	for (int series = 0; series < HISTORY_SERIES; series++)
-		if (is_shown(frame->history, (enum history_series)series))
-			draw_line(&rest, row++, frame->history, (enum history_series)series);
+	for (int series = 0; series < HISTORY_SERIES && row < rest.rows; series++) {
+		if (!is_shown(frame->history, (enum history_series)series))
+			continue;
+		/* The rows that are left, evenly; those above get what is over. */
+		int rows = (rest.rows - row + left - 1) / left;
+		struct canvas_area part = canvas_part(&rest, row, 0, rows, rest.cols);
+		draw_series(&part, frame->history, (enum history_series)series);
+		row += rows;
+		left--;
+	}
 }

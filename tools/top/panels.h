@@ -42,7 +42,8 @@ void cpus_draw_list(const struct canvas_area *area, const struct frame *frame);
 int map_rows(const struct frame *frame, int cols);
 void map_draw(const struct canvas_area *area, const struct frame *frame);
 
-/* Rows of the lines over time, with the title. */
+/* Rows of the lines over time, of one row each, with the title; 0: there are none. Drawn into more rows,
+ * they are taller. */
 int lines_rows(const struct frame *frame);
 void lines_draw(const struct canvas_area *area, const struct frame *frame);
 

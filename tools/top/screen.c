@@ -25,22 +25,25 @@ static void draw_foot(const struct canvas_area *area, const struct view *view)
 }
 
 /* Lay the panels one below the other. The threads get the rows that the others leave, but no more
- * than they need. When there is much of everything, each panel gets a part. */
+ * than they need; what is left then makes the lines over time taller. When there is much of
+ * everything, each panel gets a part. */
 static void draw_overview(const struct canvas_area *area, const struct frame *frame)
 {
 	int left = area->rows, row = 0;
 	int wanted_threads =
 		(int)(frame->arrange->threads < 1000 ? frame->arrange->threads : 1000) + 2;
 	int wanted_map = map_rows(frame, area->cols);
-	int lines = least(lines_rows(frame), left / 4);
+	int lines = least(lines_rows(frame), left / 3);
 	int cpus = cpus_rows(frame, area->cols, false);
 
 	if (cpus > left / 4)
 		cpus = least(cpus_rows(frame, area->cols, true), left / 4 > 2 ? left / 4 : 2);
 	left -= lines + cpus;
-	int threads =
-		least(wanted_threads, wanted_map > 0 ? left - least(wanted_map, left / 2) : left);
+	int threads = least(
+		wanted_threads, wanted_map > 0 ? left - least(wanted_map, (left + 1) / 2) : left);
 	int map = least(wanted_map, left - threads);
+	if (lines > 0)
+		lines += left - threads - map;
 
 	struct canvas_area part = canvas_part(area, row, 0, threads, area->cols);
 	threads_draw(&part, frame);
@@ -57,13 +60,15 @@ static void draw_overview(const struct canvas_area *area, const struct frame *fr
 	lines_draw(&part, frame);
 }
 
-/* Show the lines over time if there is room. */
+/* Show the lines over time if there is room, and in all the rows that the map doesn't need. */
 static void draw_map(const struct canvas_area *area, const struct frame *frame)
 {
-	int lines = lines_rows(frame);
+	int lines = lines_rows(frame), wanted_map = map_rows(frame, area->cols);
 
 	if (lines * 3 >= area->rows)
 		lines = 0;
+	else if (lines > 0 && wanted_map > 0 && area->rows - wanted_map > lines)
+		lines = area->rows - wanted_map;
 	struct canvas_area part = canvas_part(area, 0, 0, area->rows - lines, area->cols);
 	map_draw(&part, frame);
 	if (lines == 0)
