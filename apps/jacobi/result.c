@@ -53,14 +53,20 @@ static void print_ranks(const struct solve_task *task, const struct solve_outcom
 	}
 }
 
+static const char *plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 int result_print(const struct solve_task *task, const struct solve_outcome *outcome)
 {
 	const struct jacobi_options *options = task->options;
+	uint64_t threads = (uint64_t)task->workers * outcome->rank_count;
 
-	printf("%" PRIu32 " x %" PRIu32 " cells, %" PRIu64 " threads with %" PRIu32
-	       " subdomains, %s, balance %s\n",
-		task->grid->rows, task->grid->columns,
-		(uint64_t)task->workers * outcome->rank_count, options->subdomains,
+	printf("%" PRIu32 " x %" PRIu32 " cells, %" PRIu64 " thread%s with %" PRIu32
+	       " subdomain%s, %s, balance %s\n",
+		task->grid->rows, task->grid->columns, threads, plural(threads),
+		options->subdomains, plural(options->subdomains),
 		method_mode_name(options->mode, options->bound).text,
 		method_balance_name(&options->balance).text);
 	printf("time            %.6g s\n", elapsed_s(outcome));
@@ -75,7 +81,7 @@ int result_print(const struct solve_task *task, const struct solve_outcome *outc
 			outcome->bound_exceeded);
 	printf("residual        %.6e%s, verified (%" PRIu64 " time%s)\n", outcome->residual,
 		options->residual > 0 && !outcome->converged ? ", not small enough" : "",
-		outcome->verifications, outcome->verifications == 1 ? "" : "s");
+		outcome->verifications, plural(outcome->verifications));
 	printf("moves           %" PRIu64 "\n", outcome->moves);
 	if (task->transport)
 		print_ranks(task, outcome);

@@ -244,6 +244,8 @@ def test_text(app):
     assert done.returncode == 0 and done.stderr == ""
     assert "iteration rate" in done.stdout and "24 x 17 cells" in done.stdout
     assert done.stdout.count(", verified (1 time)\n") == 1
+    done = helpers.run([app("jacobi"), "--grid", "8x8", "-t", "1", "-s", "1", "-n", "10"], env=ENV)
+    assert " 1 thread with 1 subdomain, " in done.stdout
     done = helpers.run([app("jacobi"), *GRID, "-n", "10", "-q"], env=ENV)
     assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
 

@@ -240,7 +240,8 @@ static void print_meaning(const struct session *session)
 	if (params->threads <= params->cpus)
 		printf("There is a CPU for each thread.\n");
 	else
-		printf("%u threads share %zu CPUs.\n", params->threads, params->cpus);
+		printf("%u threads share %zu CPU%s.\n", params->threads, params->cpus,
+			params->cpus == 1 ? "" : "s");
 	if (shown != NAMES_PINNED)
 		printf("With %s the program is %.2f times as fast as pinned.\n",
 			session->options->name[shown], speedup(session, shown));
