@@ -675,7 +675,8 @@ static void test_summary(void **state)
 		"  throttled    for 1.200 s by a quota of 1.5 CPUs\n"
 		"  migrations ");
 	assert_shows(text, "migrations   37 in 100 balancing points\n");
-	assert_shows(text, "subdomains   16 of 8 workers, 12 moves in 160 points, spread 95 among them\n");
+	assert_shows(text,
+		"subdomains   16 of 8 workers, 12 moves in 160 points, spread 95 among them\n");
 	assert_shows(text, "its cost     0.050 s of CPU (1.25 % of one CPU), ");
 	assert_shows(text, "phases       told by OpenMP (libgomp), MPI\n");
 	free(text);
