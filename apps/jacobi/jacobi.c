@@ -100,7 +100,7 @@ static int agree(const struct place *place, int status)
 static double hash_common(const struct jacobi_options *options)
 {
 	uint64_t words[] = {0, options->rows, options->columns, options->subdomains, options->cut,
-		options->mode, options->bound, options->high, options->dplb.kind,
+		options->mode, options->bound, options->plb.high, options->dplb.kind,
 		options->iterations, options->output != NULL, 0};
 
 	memcpy(&words[sizeof(words) / sizeof(words[0]) - 1], &options->residual, sizeof(words[0]));
@@ -236,10 +236,11 @@ static int publish(const struct jacobi_options *options, const struct solve_task
 		.subdomains = task->slots,
 		.owner = owner,
 		.balancing = options->balance.kind,
-		.pairs = options->pairs,
-		.low = options->low,
-		.high = options->high,
-		.dead_band = options->dead_band > 0 ? options->dead_band : PROGRESS_DEAD_BAND_NONE,
+		.pairs = options->plb.pairs,
+		.low = options->plb.low,
+		.high = options->plb.high,
+		.dead_band = options->plb.dead_band > 0 ? options->plb.dead_band
+							: PROGRESS_DEAD_BAND_NONE,
 		.hybrid_every = options->balance.hybrid_every,
 		.period_ns = options->period_ns,
 		.rank = rank,

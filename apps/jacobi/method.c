@@ -123,6 +123,61 @@ bool method_read_dplb(const char *word, struct method_dplb *out)
 	return out->kind != DPLB_DEFAULT;
 }
 
+enum {
+	KEY_PAIRS = 0x1000, /* apart from the keys of those who use this */
+	KEY_LOW,
+	KEY_HIGH,
+	KEY_DEAD_BAND,
+};
+
+static const struct argp_option plb_table[] = {
+	{"pairs", KEY_PAIRS, "N", 0,
+		"How many of the most and of the least updated subdomains to look at, 1 to 1024 "
+		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_PAIRS) ")",
+		0},
+	{"low", KEY_LOW, "N", 0,
+		"A worker with N subdomains or fewer gives none away, 1 to --high "
+		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_LOW) ")",
+		0},
+	{"high", KEY_HIGH, "N", 0,
+		"A worker with N subdomains or more takes no more, 1 to 65536 "
+		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_HIGH) ")",
+		0},
+	{"dead-band", KEY_DEAD_BAND, "N", 0,
+		"Gaps up to the updates that a subdomain gets in N periods move nothing, 0 to "
+		"1000000; 0 is the paper's algorithm (default: " COMMAND_LINE_TEXT(
+			POLICY_PLB_DEFAULT_DEAD_BAND) ", with ssync 0)",
+		0},
+	{0},
+};
+
+static error_t read_plb(int key, char *arg, struct argp_state *state)
+{
+	struct policy_plb_params *out = state->input;
+	int64_t number = 0;
+	error_t error;
+
+	switch (key) {
+	case KEY_PAIRS:
+		return command_line_count(
+			state, "--pairs", arg, 1, PROGRESS_PAIRS_MAX, &out->pairs);
+	case KEY_LOW:
+		return command_line_count(state, "--low", arg, 1, METHOD_SUBDOMAINS_MAX, &out->low);
+	case KEY_HIGH:
+		return command_line_count(
+			state, "--high", arg, 1, METHOD_SUBDOMAINS_MAX, &out->high);
+	case KEY_DEAD_BAND:
+		error = command_line_integer(
+			state, "--dead-band", arg, 0, METHOD_DEAD_BAND_MAX, &number);
+		out->dead_band = (uint32_t)number;
+		return error;
+	default:
+		return ARGP_ERR_UNKNOWN;
+	}
+}
+
+const struct argp method_plb_argp = {.options = plb_table, .parser = read_plb};
+
 uint32_t method_dead_band(uint32_t given, enum mode mode)
 {
 	if (given != METHOD_DEAD_BAND_DEFAULT)

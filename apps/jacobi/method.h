@@ -7,12 +7,13 @@
 #define JACOBI_METHOD_H
 
 #include "apps/jacobi/grid.h"
+#include "libprogress/policy/plb.h"
 #include "libprogress/progress.h"
+
+#include <argp.h>
 
 #include <stdbool.h>
 #include <stdint.h>
-
-struct argp_state;
 
 #define METHOD_SUBDOMAINS 4 /* of each thread */
 #define METHOD_SUBDOMAINS_MAX 65536
@@ -56,6 +57,15 @@ int method_read_cut(struct argp_state *state, const char *arg, enum grid_cut *cu
 int method_read_grid(struct argp_state *state, const char *arg, uint32_t *rows, uint32_t *columns);
 /* The residual relative to that at the start. */
 int method_read_residual(struct argp_state *state, const char *arg, double *residual);
+
+/* --pairs, --low, --high and --dead-band; the input is a struct policy_plb_params, at first
+ * METHOD_PLB_DEFAULTS. */
+extern const struct argp method_plb_argp;
+#define METHOD_PLB_DEFAULTS                                                                        \
+	{                                                                                          \
+		.pairs = POLICY_PLB_DEFAULT_PAIRS, .low = POLICY_PLB_DEFAULT_LOW,                  \
+		.high = POLICY_PLB_DEFAULT_HIGH, .dead_band = METHOD_DEAD_BAND_DEFAULT             \
+	}
 
 /* PLB's dead band: what was given, or the default, for which METHOD_DEAD_BAND_DEFAULT stands. With a
  * bounded staleness gaps end at the bound, which may be within a dead band. */

@@ -22,10 +22,6 @@ enum {
 	KEY_MODE,
 	KEY_HOST,
 	KEY_PERIOD,
-	KEY_PAIRS,
-	KEY_LOW,
-	KEY_HIGH,
-	KEY_DEAD_BAND,
 	KEY_DPLB,
 	KEY_DPLB_PERIOD,
 	KEY_DPLB_THRESHOLD,
@@ -68,24 +64,6 @@ static const struct argp_option table[] = {
 	{"period", KEY_PERIOD, "TIME", 0,
 		"Time between balancing points, 100us to 3600s (default: " COMMAND_LINE_TEXT(
 			POLICY_PLB_DEFAULT_PERIOD_MS) "ms)",
-		0},
-	{"pairs", KEY_PAIRS, "N", 0,
-		"How many of the most and of the least updated subdomains to look at, 1 to 1024 "
-		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_PAIRS) ")",
-		0},
-	{"low", KEY_LOW, "N", 0,
-		"A thread with N subdomains or fewer gives none away, 1 to --high "
-		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_LOW) ")",
-		0},
-	{"high", KEY_HIGH, "N", 0,
-		"A thread with N subdomains or more takes no more, 1 to 65536 "
-		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_HIGH) ")",
-		0},
-	{"dead-band", KEY_DEAD_BAND, "N", 0,
-		"Gaps up to the updates that a subdomain gets in N periods move nothing, 0 to "
-		"1000000; 0 is "
-		"the paper's algorithm (default: " COMMAND_LINE_TEXT(
-			POLICY_PLB_DEFAULT_DEAD_BAND) ", with ssync 0)",
 		0},
 	{"dplb", KEY_DPLB, "NAME", 0,
 		"Move subdomains between ranks: none, global, neighbours[:REACH] or random, see "
@@ -160,6 +138,9 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	error_t error;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &out->plb;
+		return 0;
 	case 't':
 		return command_line_count(
 			state, "--threads", arg, 1, OPTIONS_THREADS_MAX, &out->threads);
@@ -184,19 +165,6 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_PERIOD:
 		return command_line_time_within(
 			state, "--period", arg, PERIOD_NS_MIN, PERIOD_NS_MAX, &out->period_ns);
-	case KEY_PAIRS:
-		return command_line_count(
-			state, "--pairs", arg, 1, PROGRESS_PAIRS_MAX, &out->pairs);
-	case KEY_LOW:
-		return command_line_count(state, "--low", arg, 1, METHOD_SUBDOMAINS_MAX, &out->low);
-	case KEY_HIGH:
-		return command_line_count(
-			state, "--high", arg, 1, METHOD_SUBDOMAINS_MAX, &out->high);
-	case KEY_DEAD_BAND:
-		error = command_line_integer(
-			state, "--dead-band", arg, 0, METHOD_DEAD_BAND_MAX, &number);
-		out->dead_band = (uint32_t)number;
-		return error;
 	case KEY_DPLB:
 		if (method_read_dplb(arg, &out->dplb))
 			return 0;
@@ -258,15 +226,15 @@ static int complete(struct jacobi_options *out, bool silent)
 			out->mode == MODE_ASYNC ? PROGRESS_BALANCE_HYBRID : PROGRESS_BALANCE_NONE;
 	if (out->mode == MODE_SYNC && out->balance.kind != PROGRESS_BALANCE_NONE)
 		return stay("balance", method_balance_name(&out->balance).text, silent);
-	out->dead_band = method_dead_band(out->dead_band, out->mode);
+	out->plb.dead_band = method_dead_band(out->plb.dead_band, out->mode);
 	if (out->dplb.kind == DPLB_DEFAULT)
 		out->dplb.kind = out->mode == MODE_ASYNC ? DPLB_GLOBAL : DPLB_NONE;
 	if (out->mode == MODE_SYNC && out->dplb.kind != DPLB_NONE)
 		return stay("dplb", method_dplb_name(&out->dplb).text, silent);
-	if (out->low > out->high) {
+	if (out->plb.low > out->plb.high) {
 		if (!silent)
 			fprintf(stderr, "jacobi: --low %u: more than --high %u\n",
-				(unsigned)out->low, (unsigned)out->high);
+				(unsigned)out->plb.low, (unsigned)out->plb.high);
 		return -EINVAL;
 	}
 	if (out->iterations == 0)
@@ -282,17 +250,16 @@ int jacobi_options_parse(int argc, char **argv, bool silent, struct jacobi_optio
 		.bound = UINT64_MAX,
 		.self_hosted = true,
 		.period_ns = POLICY_PLB_DEFAULT_PERIOD_NS,
-		.pairs = POLICY_PLB_DEFAULT_PAIRS,
-		.low = POLICY_PLB_DEFAULT_LOW,
-		.high = POLICY_PLB_DEFAULT_HIGH,
-		.dead_band = METHOD_DEAD_BAND_DEFAULT,
+		.plb = METHOD_PLB_DEFAULTS,
 		.balance.hybrid_every = POLICY_PLB_DEFAULT_HYBRID_EVERY,
 		.dplb.reach = POLICY_DPLB_DEFAULT_REACH,
 		.dplb_period_ns = POLICY_DPLB_DEFAULT_PERIOD_NS,
 		.dplb_threshold = -1,
 		.seed = 1,
 	};
-	const struct argp argp = {.options = table, .parser = read_option, .doc = doc};
+	const struct argp_child children[] = {{.argp = &method_plb_argp}, {0}};
+	const struct argp argp = {
+		.options = table, .parser = read_option, .doc = doc, .children = children};
 	int rc = command_line_parse(
 		&argp, "jacobi", silent ? ARGP_NO_ERRS : 0, argc, argv, &options);
 

@@ -19,7 +19,7 @@ struct jacobi_options {
 	struct method_balance balance; /* never the default */
 	bool self_hosted; /* the threads balance; otherwise juggle does, or nobody */
 	uint64_t period_ns;
-	uint32_t pairs, low, high, dead_band;
+	struct policy_plb_params plb; /* mode: as `balance` says */
 	struct method_dplb dplb; /* never the default */
 	uint64_t dplb_period_ns;
 	double dplb_threshold; /* updates; negative: not given */

@@ -29,10 +29,6 @@ enum {
 	KEY_CUT,
 	KEY_MODE,
 	KEY_PERIOD,
-	KEY_PAIRS,
-	KEY_LOW,
-	KEY_HIGH,
-	KEY_DEAD_BAND,
 	KEY_UPDATE,
 	KEY_SLOW,
 	KEY_VARIATION,
@@ -73,24 +69,6 @@ static const struct argp_option table[] = {
 	{"period", KEY_PERIOD, "TIME", 0,
 		"Time between balancing points (default: " COMMAND_LINE_TEXT(
 			POLICY_PLB_DEFAULT_PERIOD_MS) "ms)",
-		0},
-	{"pairs", KEY_PAIRS, "N", 0,
-		"How many of the most and of the least updated subdomains to look at, 1 to 1024 "
-		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_PAIRS) ")",
-		0},
-	{"low", KEY_LOW, "N", 0,
-		"A worker with N subdomains or fewer gives none away, 1 to --high "
-		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_LOW) ")",
-		0},
-	{"high", KEY_HIGH, "N", 0,
-		"A worker with N subdomains or more takes no more, 1 to 65536 "
-		"(default: " COMMAND_LINE_TEXT(POLICY_PLB_DEFAULT_HIGH) ")",
-		0},
-	{"dead-band", KEY_DEAD_BAND, "N", 0,
-		"Gaps up to the updates that a subdomain gets in N periods move nothing, 0 to "
-		"1000000; 0 is "
-		"the paper's algorithm (default: " COMMAND_LINE_TEXT(
-			POLICY_PLB_DEFAULT_DEAD_BAND) ", with ssync 0)",
 		0},
 	{"update", KEY_UPDATE, "TIME", 0,
 		"Time of an update at full speed (default: 23us, with ranks 250us)", 0},
@@ -162,10 +140,7 @@ struct subdomain_options subdomain_defaults(void)
 				.jitter = 0.05,
 				.foreign = 0.15,
 				.move_ns = 125e3,
-				.plb_params = {.pairs = POLICY_PLB_DEFAULT_PAIRS,
-					.low = POLICY_PLB_DEFAULT_LOW,
-					.high = POLICY_PLB_DEFAULT_HIGH,
-					.dead_band = METHOD_DEAD_BAND_DEFAULT},
+				.plb_params = METHOD_PLB_DEFAULTS,
 				.plb_period_ns = POLICY_PLB_DEFAULT_PERIOD_NS,
 				.plb_point_ns = 20,
 				.dplb_params.threshold = -1, /* the policy's */
@@ -338,12 +313,14 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 static error_t read_option(int key, char *arg, struct argp_state *state)
 {
 	struct subdomain_options *out = state->input;
-	struct policy_plb_params *plb = &out->params.plb_params;
 	int64_t number = 0;
 	uint64_t bound;
 	error_t error;
 
 	switch (key) {
+	case ARGP_KEY_INIT:
+		state->child_inputs[0] = &out->params.plb_params;
+		return 0;
 	case KEY_MODE:
 		error = method_read_mode(state, arg, UINT32_MAX, &out->params.mode, &bound);
 		out->params.bound = (uint32_t)bound;
@@ -355,18 +332,6 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 			take_balance, out);
 	case KEY_PERIOD:
 		return command_line_time(state, "--period", arg, 1, &out->params.plb_period_ns);
-	case KEY_PAIRS:
-		return command_line_count(
-			state, "--pairs", arg, 1, PROGRESS_PAIRS_MAX, &plb->pairs);
-	case KEY_LOW:
-		return command_line_count(state, "--low", arg, 1, COUNT_MAX, &plb->low);
-	case KEY_HIGH:
-		return command_line_count(state, "--high", arg, 1, COUNT_MAX, &plb->high);
-	case KEY_DEAD_BAND:
-		error = command_line_integer(
-			state, "--dead-band", arg, 0, METHOD_DEAD_BAND_MAX, &number);
-		plb->dead_band = (uint32_t)number;
-		return error;
 	case KEY_TIME:
 		return command_line_time(state, "--time", arg, 1, &out->time_ns);
 	case 'n':
@@ -395,7 +360,9 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
-const struct argp subdomain_argp = {.options = table, .parser = read_option};
+static const struct argp_child children[] = {{.argp = &method_plb_argp}, {0}};
+
+const struct argp subdomain_argp = {.options = table, .parser = read_option, .children = children};
 
 /* ---- Together ---- */
 

@@ -45,7 +45,7 @@ struct ranks {
 uint32_t ranks_slots(
 	const struct jacobi_options *options, const struct grid *grid, uint32_t workers)
 {
-	uint64_t each = grid_rank_subdomains(grid), most = (uint64_t)workers * options->high;
+	uint64_t each = grid_rank_subdomains(grid), most = (uint64_t)workers * options->plb.high;
 
 	/* One more is on its way out while another comes in. */
 	most = (most > each ? most : each) + 1;
@@ -156,7 +156,8 @@ static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
 	const struct policy_dplb_params params = {
 		.threshold = threshold(ranks, self),
-		.keep = policy_dplb_keep(ranks->setup.workers, options->low, options->pairs),
+		.keep = policy_dplb_keep(
+			ranks->setup.workers, options->plb.low, options->plb.pairs),
 		.all_behind = options->dplb.kind == DPLB_NEIGHBOURS,
 	};
 	struct policy_dplb_move move;
@@ -418,8 +419,8 @@ static int open_window(struct ranks *ranks)
 		return -ENOMEM;
 	rc = halos_init(&ranks->halos, site);
 	if (rc == 0)
-		rc = mover_init(
-			&ranks->mover, &ranks->halos, options->high * site->workers, &calls, ranks);
+		rc = mover_init(&ranks->mover, &ranks->halos, options->plb.high * site->workers,
+			&calls, ranks);
 	return rc;
 }
 

@@ -24,7 +24,7 @@
 
 static void slots_for_what_may_come(void **state)
 {
-	struct jacobi_options options = {.dplb.kind = DPLB_NONE, .high = 6};
+	struct jacobi_options options = {.dplb.kind = DPLB_NONE, .plb.high = 6};
 	struct grid grid;
 
 	(void)state;
@@ -33,10 +33,10 @@ static void slots_for_what_may_come(void **state)
 	options.dplb.kind = DPLB_GLOBAL;
 	assert_int_equal(ranks_slots(&options, &grid, 2), 13);
 	/* It begins with more than it would take. */
-	options.high = 1;
+	options.plb.high = 1;
 	assert_int_equal(ranks_slots(&options, &grid, 2), 9);
 	/* There are no more in total. */
-	options.high = 65536;
+	options.plb.high = 65536;
 	assert_int_equal(ranks_slots(&options, &grid, 2), 40);
 }
 

@@ -186,8 +186,8 @@ static void solve_in_all_modes(void **state)
 					.balance.kind = mode == MODE_SYNC ? PROGRESS_BALANCE_NONE
 									  : PROGRESS_BALANCE_JOINT,
 					.self_hosted = mode != MODE_SYNC,
-					.low = 1,
-					.high = SPLIT + 2,
+					.plb.low = 1,
+					.plb.high = SPLIT + 2,
 					.dplb.kind = mode == MODE_SYNC ? DPLB_NONE : DPLB_RANDOM,
 					.dplb_period_ns = 0,
 					.seed = seed,

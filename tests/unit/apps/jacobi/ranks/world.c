@@ -195,8 +195,10 @@ static void count_message(const struct transport_message *message, void *arg)
 static void check_places(const struct world *world)
 {
 	uint32_t *count = zeroed(world->total, sizeof(*count));
-	uint32_t most = world->options.high > world->each ? world->options.high : world->each;
-	uint32_t least = world->options.low < world->each ? world->options.low : world->each;
+	uint32_t most =
+		world->options.plb.high > world->each ? world->options.plb.high : world->each;
+	uint32_t least =
+		world->options.plb.low < world->each ? world->options.plb.low : world->each;
 
 	for (uint32_t rank = 0; rank < world->ranks; rank++) {
 		const struct window_entry *entry = directory(world, rank);
@@ -495,8 +497,8 @@ static void choose(struct world *world, uint64_t seed)
 		.mode = world->lockstep       ? MODE_SYNC
 			: fake_any(chance, 1) ? MODE_ASYNC
 					      : MODE_SSYNC,
-		.low = 1 + fake_any(chance, 1),
-		.high = split + fake_any(chance, 4),
+		.plb.low = 1 + fake_any(chance, 1),
+		.plb.high = split + fake_any(chance, 4),
 		.dplb.kind = (enum dplb[]){DPLB_RANDOM, DPLB_RANDOM, DPLB_GLOBAL,
 			DPLB_NEIGHBOURS}[fake_any(chance, 3)],
 		.dplb.reach = 1 + fake_any(chance, 2),
