@@ -39,14 +39,16 @@ rate          A socket that is 40 % slower is 1.3 % of 15 nodes, and so much is 
 staleness     Unbalanced, and with noise, both have 40 % of the iterations that a run takes. Without noise the paper's
               nodes differed by 20 % between themselves; here cores differ by 1 %.
 cells         What is stale counts the more the smaller a subdomain is: without any noise balancing alone made runs
-              11 % longer with 10 x 10 cells for each core, 4.7 % with 20 x 20, 1.8 % with 40 x 40. With the paper's
-              1000 x 1000 it is next to nothing; so balanced times here are too long by about that.
+              1.8 % longer with 10 x 10 cells for each core, 1.0 % with 20 x 20. With the paper's 1000 x 1000 it is
+              next to nothing; so balanced times here are too long by about that.
 source        With it 100 times as high as what is inside at the start, the middle of the domain matters most, as in the
-              paper. With jacobi's (--height 1) it is the edges: 4 slow nodes there made a run of 109 s 139 s long, and
-              132 s with DPLB; in the middle 121 s, and 128 s with DPLB (20 x 20 cells for each core).
+              paper. With jacobi's (--height 1) it is the edges.
 DPLB          It lowers the staleness more than there: nodes are compared by their mean, and split, as in the paper,
               leaves a slow socket behind the other one of its node. Here sockets that drift apart exchange
-              subdomains, too (hybrid:500). With 4 slow sockets, 20 x 20 cells: 3302 unbalanced, 4941 with split.
+              subdomains, too (hybrid:500). With 4 slow sockets, 20 x 20 cells: 3084 unbalanced, 521 with DPLB, and
+              2 % faster.
+ssync         Without noise the paper's balanced version is 5 % slower than the other. Here it is 12 % with 10 x 10 cells:
+              with a bounded staleness, Algorithm 1 of PLB moves whatever is not even, and to other sockets, too.
 Table 2       In the paper a box holds 9 to 20 runs on nodes that differ; here they differ by the place of the noise
               and the seed alone, so that what is left without noise is little, and a ratio of it means little.
 time          The grid is smaller, and an update takes what it took there. The number of iterations
