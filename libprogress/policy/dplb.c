@@ -10,6 +10,7 @@
 #define BOUNDED_PART 0.05 /* of the rate */
 #define HORIZON 4 /* periods: gaps that end by then are left alone */
 #define SMOOTH 4 /* points over which the speed is smoothed */
+#define BUSY_PART 0.02 /* of a period: over less time a speed says nothing */
 
 double policy_dplb_threshold(double rate, uint64_t period_ns)
 {
@@ -26,13 +27,13 @@ double policy_dplb_threshold_bounded(double rate)
 void policy_dplb_learn(
 	struct policy_dplb_state *state, uint64_t updates, uint64_t busy_ns, uint64_t period_ns)
 {
-	if (busy_ns > state->busy_ns && updates >= state->updates) {
-		double speed = (double)(updates - state->updates) * (double)period_ns /
-			       (double)(busy_ns - state->busy_ns);
+	double gone_ns = (double)busy_ns - (double)state->busy_ns;
 
-		state->points++;
-		state->speed += (speed - state->speed) / fmin((double)state->points, SMOOTH);
-	}
+	if (gone_ns < BUSY_PART * (double)period_ns)
+		return;
+	double speed = (double)(updates - state->updates) * (double)period_ns / gone_ns;
+	state->points++;
+	state->speed += (speed - state->speed) / fmin((double)state->points, SMOOTH);
 	state->updates = updates;
 	state->busy_ns = busy_ns;
 }

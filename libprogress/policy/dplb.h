@@ -71,12 +71,13 @@ static inline uint32_t policy_dplb_keep(uint32_t workers, uint32_t low, uint32_t
 /* Kept from call to call; zeroed at first, but for the seed. */
 struct policy_dplb_state {
 	uint64_t random; /* any seed, a different one on each rank */
-	uint64_t points, updates, busy_ns; /* at the last point */
+	uint64_t points, updates, busy_ns; /* when it last learnt */
 	double speed; /* updates of a period in which the rank never waits, smoothed */
 };
 
 /* At each balancing point: learn the speed of this rank. updates: of all its workers so far.
- * busy_ns: for how long, on average, they have not waited for other ranks. */
+ * busy_ns: for how long, on average, they have not waited for other ranks. While they hardly do
+ * anything else, nothing is learnt: what is measured then is how late they note that they wait. */
 void policy_dplb_learn(
 	struct policy_dplb_state *state, uint64_t updates, uint64_t busy_ns, uint64_t period_ns);
 

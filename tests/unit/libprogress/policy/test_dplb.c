@@ -463,6 +463,21 @@ static void test_speed(void **unused)
 	assert_float_equal(state.speed, 200, 1);
 }
 
+/* A rank waits for many periods. It notes late that it does, so it seems to work for a moment; then
+ * that moment is taken back. */
+static void test_speed_of_one_that_waits(void **unused)
+{
+	struct policy_dplb_state state = {0};
+	(void)unused;
+
+	policy_dplb_learn(&state, 1000, 1000, 1000);
+	for (uint64_t i = 0; i < 20; i++)
+		policy_dplb_learn(&state, 1000, 1000 - 10 + 25 * (i % 2), 1000);
+	assert_float_equal(state.speed, 1000, 1e-9);
+	policy_dplb_learn(&state, 1100, 1100, 1000); /* of all that it did since */
+	assert_float_equal(state.speed, 1000, 1e-9);
+}
+
 static bool sends(double rate, uint32_t n, double other, uint32_t m, double gap)
 {
 	const struct policy_dplb_rank ranks[] = {
@@ -518,6 +533,7 @@ int main(void)
 		cmocka_unit_test(test_good_keep),
 		cmocka_unit_test(test_good_threshold),
 		cmocka_unit_test(test_speed),
+		cmocka_unit_test(test_speed_of_one_that_waits),
 		cmocka_unit_test(test_rates),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_empty_rank),
