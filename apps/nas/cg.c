@@ -136,14 +136,15 @@ static int list_members(
 		most[i + 1] += most[i];
 	}
 	*members = malloc((size_t)first[n] * sizeof(**members));
-	if (next && *members) {
+	bool allocated = next && *members;
+	if (allocated) {
 		memcpy(next, first, (size_t)n * sizeof(*next));
 		for (int i = 0; i < n; i++)
 			for (int k = 0; k < vectors[i].entries; k++)
 				(*members)[next[vectors[i].index[k]]++] = i;
 	}
 	free(next);
-	return next && *members ? 0 : -ENOMEM;
+	return allocated ? 0 : -ENOMEM;
 }
 
 /* Rows were made apart from each other; move them together. */
