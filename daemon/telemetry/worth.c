@@ -148,9 +148,8 @@ static enum worth_verdict say_juggle(const struct sums *s, char *text)
 		snprintf(more, sizeof more, " A multiple of %u threads (--fit) needs no turns.",
 			cpus);
 	return say(WORTH_JUGGLE, text,
-		"juggle would bring up to %.2f times the speed: %.0f %% of the CPUs' time were "
-		"lost in "
-		"waits.%s",
+		"juggle would bring up to %.2f times the speed: %.0f %% of the CPUs' time was "
+		"lost in waits.%s",
 		gain(s->best), percent(s->e->lost_share), more);
 }
 
@@ -162,8 +161,8 @@ static enum worth_verdict judge_loss(const struct sums *s, char *text)
 
 	if (crowded && s->c->cpus == 1 && s->others == 0)
 		return say(WORTH_THREADS, text,
-			"One CPU, so there is nothing to balance: %.0f %% of its time were lost in "
-			"waits, which a single thread (--fit) has not.",
+			"One CPU, so there is nothing to balance: %.0f %% of its time was lost in "
+			"waits. A single thread (--fit) has none.",
 			percent(e->lost_share));
 	if (!s->balanced && s->c->cpus > 1 && (crowded || s->others > 0 || s->c->slowest < 1))
 		return say_juggle(s, text);
@@ -171,9 +170,8 @@ static enum worth_verdict judge_loss(const struct sums *s, char *text)
 		return say_noise(s, text);
 	if (crowded)
 		return say(WORTH_THREADS, text,
-			"Balanced, still %.0f %% of the CPUs' time were lost in waits, in phases "
-			"of %.3g "
-			"ms: as many threads as CPUs (--fit) need no turns.",
+			"Balanced, still %.0f %% of the CPUs' time was lost in waits, in phases "
+			"of %.3g ms: as many threads as CPUs (--fit) need no turns.",
 			percent(e->lost_share), e->phase_s * 1e3);
 	return say(WORTH_WAITS, text,
 		"Each thread had a CPU, and waited for %.0f %% of its time: the work differs from "

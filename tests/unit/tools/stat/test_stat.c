@@ -244,7 +244,7 @@ static void make_phases(struct world *world)
 		.waiting = 0.15};
 	world->sample.verdict = WORTH_JUGGLE;
 	snprintf(world->sample.advice, sizeof world->sample.advice, "%s",
-		"juggle would bring up to 1.33 times the speed: 35 % of the CPUs' time were lost "
+		"juggle would bring up to 1.33 times the speed: 35 % of the CPUs' time was lost "
 		"in waits. A multiple of 2 threads (--fit) needs no turns.");
 }
 
@@ -273,7 +273,7 @@ static void test_phases(void **state)
 		"  efficiency  0.400: load balance 0.800, communication 0.500; CPUs 0.600\n"
 		"  lost        1.50 s of CPU time in waits (35.0 %)\n"
 		"  advice      juggle would bring up to 1.33 times the speed: 35 % of the CPUs'\n"
-		"              time were lost in waits. A multiple of 2 threads (--fit) needs no\n"
+		"              time was lost in waits. A multiple of 2 threads (--fit) needs no\n"
 		"              turns.\n"));
 	free(text);
 	/* A dead balancer has nothing to say; and why nobody tells is said. */
