@@ -143,6 +143,7 @@ def test_no_programs(programs, jugglectl, tmp_path):
     (["--real", "--figures", "9"], "--figures: not with --real"),
     (["--real", "--parts", "fig9"], "unknown: fig9"),
     (["--real", "--seconds", "0"], "--seconds: above 0"),
+    (["--real", "--seconds", "inf"], "--seconds: above 0"),
     (["--real", "--class", "D"], "--class: of our kernels S, W, A, B"),
     (["--real", "--repeats", "0"], "1 or more"),
     (["--real", "--mpirun", ""], "--mpirun: a command"),

@@ -7,6 +7,7 @@ ways alike. juggle_real_report makes tables and pictures of the runs.
 """
 
 import json
+import math
 import os
 import platform
 import re
@@ -64,7 +65,7 @@ def add_options(parser):
     """Options that only --real has."""
     group = parser.add_argument_group("with --real", DESCRIPTION)
     group.add_argument("--real", action="store_true", help="real programs on this machine instead of simulations; "
-                       "some hours, with --quick about two minutes on 2 CPUs")
+                       "some hours, with --quick a few minutes on 2 CPUs")
     group.add_argument("--programs", type=Path, metavar="DIR",
                        help="NAS programs, named ep.A.x; ep.A.4.x has 4 MPI ranks (default: our kernels)")
     group.add_argument("--class", dest="size", metavar="NAME",
@@ -104,7 +105,7 @@ def check_options(parser, args):
         parser.error(f"--class: of our kernels {', '.join(CLASSES)}")
     if args.seconds is None:
         args.seconds = QUICK_SECONDS if args.quick else SECONDS
-    if not args.seconds > 0:
+    if not 0 < args.seconds < math.inf:
         parser.error("--seconds: above 0")
     args.repeats = args.repeats or (QUICK_REPEATS if args.quick else REPEATS)
     args.mpirun = shlex.split(DEFAULT_MPIRUN if args.mpirun is None else args.mpirun)
