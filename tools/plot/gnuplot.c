@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/plot/gnuplot.h"
 
-#include "tools/plot/output.h"
+#include "tools/command/output.h"
 
 #include <errno.h>
 #include <signal.h>

@@ -5,13 +5,13 @@
  */
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
+#include "tools/command/output.h"
 #include "tools/command/parse.h"
 #include "tools/command/print.h"
 #include "tools/command/progress_line.h"
 #include "tools/command/subcommands.h"
 #include "tools/command/trace.h"
 #include "tools/plot/gnuplot.h"
-#include "tools/plot/output.h"
 #include "tools/plot/perfetto.h"
 #include "tools/plot/picture.h"
 

@@ -16,9 +16,9 @@
 #include <unistd.h>
 
 #include "tests/unit/daemon/trace/text.h"
+#include "tools/command/output.h"
 #include "tools/plot/braid.h"
 #include "tools/plot/chart.h"
-#include "tools/plot/output.h"
 #include "tools/plot/perfetto.h"
 #include "tools/plot/picture.h"
 #include "tools/plot/quote.h"

@@ -3,8 +3,8 @@
  * A file that is written as a whole or not at all: its bytes go to a file without a name, which a
  * rename puts in the place of the old one.
  */
-#ifndef PLOT_OUTPUT_H
-#define PLOT_OUTPUT_H
+#ifndef COMMAND_OUTPUT_H
+#define COMMAND_OUTPUT_H
 
 #include <stdint.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "tools/plot/output.h"
+#include "tools/command/output.h"
 #include "daemon/base/file.h"
 
 #include <errno.h>
