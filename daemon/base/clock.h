@@ -36,4 +36,11 @@ static inline struct timespec clock_timespec(uint64_t ns)
 	};
 }
 
+/* The first moment after now that is a whole number of intervals (above 0) after one that has
+ * passed: such deadlines don't drift, and those that were missed are skipped. */
+static inline uint64_t clock_next_ns(uint64_t passed_ns, uint64_t interval_ns)
+{
+	return passed_ns + ((clock_monotonic_ns() - passed_ns) / interval_ns + 1) * interval_ns;
+}
+
 #endif

@@ -110,6 +110,9 @@ void live_open_many(void);
  * caller can read. Returns 0; or -ENOENT (there is none), -ENOTUNIQ (there are several, and the
  * text lists some), or another errno, with the reason in *error. */
 int live_open(const char *name, struct live_job **out, struct live_error *error);
+/* Open one of live_choices(), which must be of this moment. Results as live_open(). */
+int live_open_choice(
+	const struct live_entry *choice, struct live_job **out, struct live_error *error);
 /* Accepts NULL. */
 void live_close(struct live_job *job);
 
@@ -198,6 +201,7 @@ struct live_sample {
 	uint64_t now_ns;
 	uint64_t start_ns; /* of juggle, or when the oldest process created its segment */
 	char command[LIVE_COMMAND_BYTES];
+	uid_t uid; /* whose job it is */
 	bool wrapped; /* by juggle; otherwise there are no CPUs, and threads are the workers */
 
 	/* Wrapped only: */

@@ -206,26 +206,26 @@ int live_choose(const struct live_entry *all, size_t n, const char *name,
 	return code;
 }
 
-static int open_entry(
-	const struct live_entry *entry, struct live_job **out, struct live_error *error)
+int live_open_choice(
+	const struct live_entry *choice, struct live_job **out, struct live_error *error)
 {
 	struct live_job *job = calloc(1, sizeof *job);
 	int code;
 
 	if (job == NULL)
 		return fail(error, -ENOMEM, "not enough memory");
-	job->uid = entry->uid;
-	memcpy(job->command, entry->command, sizeof job->command);
-	if (entry->kind == LIVE_JOB) {
-		job->pid = entry->pid;
-		code = telemetry_reader_open(entry->pid, entry->uid, &job->reader, NULL);
+	job->uid = choice->uid;
+	memcpy(job->command, choice->command, sizeof job->command);
+	if (choice->kind == LIVE_JOB) {
+		job->pid = choice->pid;
+		code = telemetry_reader_open(choice->pid, choice->uid, &job->reader, NULL);
 	} else {
-		job->parent = entry->launcher_pid;
-		code = live_job_watch(job, entry->pid);
+		job->parent = choice->launcher_pid;
+		code = live_job_watch(job, choice->pid);
 	}
 	if (code != 0) {
 		live_close(job);
-		return fail(error, code, "%d: %s", (int)entry->pid,
+		return fail(error, code, "%d: %s", (int)choice->pid,
 			code == -ENOENT ? "it has just ended" : strerror(-code));
 	}
 	*out = job;
@@ -254,7 +254,7 @@ int live_open(const char *name, struct live_job **out, struct live_error *error)
 	else
 		code = live_choose(all, n, name, &entry, error);
 	if (code == 0)
-		code = open_entry(entry, out, error);
+		code = live_open_choice(entry, out, error);
 	free(all);
 	return code;
 }

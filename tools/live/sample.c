@@ -543,7 +543,7 @@ static int take_unwrapped(struct live_job *job, struct live_sample *out)
 
 int live_take(struct live_job *job, struct live_sample *out)
 {
-	*out = (struct live_sample){.now_ns = clock_monotonic_ns()};
+	*out = (struct live_sample){.now_ns = clock_monotonic_ns(), .uid = job->uid};
 	int error = job->reader != NULL ? take_wrapped(job, out) : take_unwrapped(job, out);
 
 	if (error == 0)
