@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Shows samples of jobs with damaged segments in all ways: as tables, as CSV, as JSON, and on the
- * screen of top, at any size, while the input presses keys. Whatever names and numbers a segment has,
+ * Shows samples of jobs with damaged segments in all ways: as tables, as metrics, as CSV, as JSON, and
+ * on the screen of top, at any size, while the input presses keys. Whatever names and numbers a segment has,
  * all of it can be shown.
  */
 #undef NDEBUG
 #include "tests/fuzz/job_file.h"
 #include "tools/stat/csv.h"
+#include "tools/stat/metrics.h"
 #include "tools/stat/record.h"
 #include "tools/stat/text.h"
 #include "tools/top/screen.h"
@@ -42,6 +43,7 @@ static void print(const struct live_sample *sample, uint8_t which, enum sample_o
 	text_troubles(to, sample, 2);
 	text_interval_titles(to);
 	text_interval(to, sample);
+	metrics_print(to, METRICS_OPENMETRICS, sample, 1);
 	csv_keys(to, table);
 	assert(csv_rows(to, table, sample, 1, order) == 0);
 	assert(text_table(to, table, sample, order, TEXT_ROWS, "") == 0);

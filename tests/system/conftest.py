@@ -152,6 +152,58 @@ def background():
         process.wait(timeout=helpers.TIMEOUT_S)
 
 
+@pytest.fixture
+def shm(background, jugglectl):
+    """A mount namespace in which nobody else publishes: .path is its /dev/shm, .command(COMMAND)
+    runs in it, .list() and .clean() return what jugglectl prints there."""
+    root = os.geteuid() == 0
+    unshare = ["unshare", "-m"] if root else ["unshare", "-rm"]
+    holder = background(
+        [*unshare, "sh", "-c", "mount -t tmpfs none /dev/shm && chmod 1777 /dev/shm && echo ready && read x"],
+        stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    if holder.stdout.readline() != "ready\n":
+        pytest.skip("no mount namespace, or mount(2) is forbidden")
+    enter = ["nsenter", "-t", str(holder.pid), "-m"] + ([] if root else ["-U", "--preserve-credentials"])
+
+    class Shm:
+        path = Path("/proc/%d/root/dev/shm" % holder.pid)
+        uid = 0  # in a user namespace, too
+
+        def command(self, command):
+            return [*enter, "--", *map(str, command)]
+
+        def run(self, *arguments, wrap=lambda command: command, **options):
+            return helpers.run(self.command(wrap([jugglectl, *map(str, arguments)])), **options)
+
+        def _objects(self, *arguments, **options):
+            done = self.run(*arguments, "--json", "-q", **options)
+            assert (done.returncode, done.stderr) == (0, "")
+            return [json.loads(line) for line in done.stdout.splitlines()]
+
+        def list(self, *arguments, **options):
+            return self._objects("list", *arguments, **options)
+
+        def clean(self, *arguments, **options):
+            return {Path(o["path"]).name: o for o in self._objects("clean", *arguments, **options)}
+
+        def state(self, pid):
+            """The only segment with this pid."""
+            found = [entry["state"] for entry in self.list() if entry["pid"] == pid]
+            assert len(found) == 1
+            return found[0]
+
+        def segment(self, pid, content=b"", kind="progress"):
+            """A file that nobody has open, with the name of a segment."""
+            path = self.path / ("%s.%d.%d" % (kind, self.uid, pid))
+            path.write_bytes(content)
+            path.chmod(0o600)
+            return path
+
+        def names(self):
+            return {path.name for path in self.path.iterdir()}
+    return Shm()
+
+
 def _readable_by_others(path):
     """Whether any user can read the file and enter all folders above it."""
     if not path.stat().st_mode & stat.S_IROTH:

@@ -47,7 +47,7 @@ def installed(tmp_path_factory):
 def expected_files(libdir):
     files = {"bin/" + name for name in test_completions.PROGRAMS}
     files |= {"include/progress.h", "include/progress.f90", "include/juggle/waits.h",
-              libdir + "/pkgconfig/libprogress.pc", libdir + "/juggle/libphases.so"}
+              libdir + "/pkgconfig/libprogress.pc", libdir + "/juggle/libphases.so", "share/juggle/grafana.json"}
     files |= {libdir + "/libprogress.so" + end for end in ("", ".1", ".1.0.0")}
     files |= {"share/man/man%s/%s" % (page[-1], page) for page in test_manuals.ALL_PAGES}
     for name in test_completions.PROGRAMS:

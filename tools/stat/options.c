@@ -28,6 +28,8 @@ enum {
 	KEY_SUMMARY,
 	KEY_SORT,
 	KEY_CSV,
+	KEY_OPENMETRICS,
+	KEY_PROMETHEUS,
 };
 
 static const struct argp_option table[] = {
@@ -50,6 +52,13 @@ static const struct argp_option table[] = {
 		"Print comma-separated values: a line each time, or a line for each row if one "
 		"table is chosen",
 		2},
+	{"openmetrics", KEY_OPENMETRICS, NULL, 0,
+		"Print metrics of all jobs, or of each JOB, in the text format of OpenMetrics", 3},
+	{"prometheus", KEY_PROMETHEUS, NULL, 0,
+		"Print them in the older text format of Prometheus, as node_exporter reads it", 3},
+	{"output", 'o', "FILE", 0,
+		"Write metrics to FILE, which is replaced as a whole (default: standard output)",
+		3},
 	{0},
 };
 
@@ -57,7 +66,7 @@ static const char doc[] =
 	"Print the progress of a job's threads and subdomains.\v"
 	"JOB is the pid of juggle, of its command, or of a process below or above them, or the "
 	"name of the command. It may be omitted if there is only one job. Programs that publish "
-	"their progress without juggle are jobs, too.\n\n"
+	"their progress without juggle are jobs, too. Only metrics may be of several.\n\n"
 	"Exit status: 0, also when the job ends; 1 when there is no such job or it cannot be read; "
 	"2 when the command line is wrong.";
 
@@ -99,8 +108,23 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_CSV:
 		options->csv = true;
 		return 0;
-	case ARGP_KEY_ARG:
+	case KEY_OPENMETRICS:
+		options->openmetrics = true;
+		return 0;
+	case KEY_PROMETHEUS:
+		options->prometheus = true;
+		return 0;
+	case 'o':
+		options->output = arg;
+		return 0;
+	case ARGP_KEY_ARG: /* behind all options */
+		if (stat_options_metrics(options))
+			return ARGP_ERR_UNKNOWN; /* then all come at once */
 		return command_argument(state, arg, "job", &options->job);
+	case ARGP_KEY_ARGS:
+		options->jobs = state->argv + state->next;
+		options->jobs_given = (size_t)(state->argc - state->next);
+		return 0;
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -115,7 +139,29 @@ size_t stat_options_chosen(const struct stat_options *options)
 	return n;
 }
 
-/* Describes options that contradict each other; NULL when none do. */
+bool stat_options_metrics(const struct stat_options *options)
+{
+	return options->openmetrics || options->prometheus;
+}
+
+/* What contradicts itself in options of metrics; NULL when nothing does. */
+static const char *metrics_contradiction(const struct stat_options *options)
+{
+	if (!stat_options_metrics(options))
+		return options->output != NULL ? "--output needs --openmetrics or --prometheus"
+					       : NULL;
+	if (options->openmetrics && options->prometheus)
+		return "--openmetrics or --prometheus, not both";
+	if (options->csv || options->common.json)
+		return "metrics, --csv or --json: one format at a time";
+	if (options->summary || options->all || stat_options_chosen(options) > 0)
+		return "metrics have no tables: omit those options";
+	if (options->interval_ns > 0 && options->output == NULL)
+		return "metrics at intervals need --output";
+	return NULL;
+}
+
+/* The same of all options. */
 static const char *contradiction(const struct stat_options *options)
 {
 	size_t chosen = stat_options_chosen(options);
@@ -128,13 +174,13 @@ static const char *contradiction(const struct stat_options *options)
 		return "--csv: one table at a time";
 	if (options->summary && (options->all || chosen > 0))
 		return "--summary lists no table: omit it, or omit the tables";
-	return NULL;
+	return metrics_contradiction(options);
 }
 
 int stat_options_parse(struct stat_options *out, int argc, char **argv)
 {
 	const struct argp argp = {
-		.options = table, .parser = read_option, .args_doc = "[JOB]", .doc = doc};
+		.options = table, .parser = read_option, .args_doc = "[JOB...]", .doc = doc};
 
 	*out = (struct stat_options){.order = ORDER_RANK};
 	int r = command_parse(&argp, argc, argv, out, &out->common);

@@ -7,6 +7,7 @@
 #include "tools/command/print.h"
 #include "tools/command/subcommands.h"
 #include "tools/stat/csv.h"
+#include "tools/stat/export.h"
 #include "tools/stat/options.h"
 #include "tools/stat/record.h"
 #include "tools/stat/text.h"
@@ -205,7 +206,6 @@ static int stat_once(struct session *session)
 	return print_sample(session);
 }
 
-/* Deadlines are fixed from the start, so that they don't drift; a missed one is skipped. */
 static int stat_again(struct session *session)
 {
 	uint64_t interval_ns = session->options.interval_ns;
@@ -215,8 +215,7 @@ static int stat_again(struct session *session)
 	for (uint32_t i = 0; r == 0 && status == 0; i++) {
 		if (session->options.count > 0 && i == session->options.count)
 			return 0;
-		deadline_ns +=
-			((clock_monotonic_ns() - deadline_ns) / interval_ns + 1) * interval_ns;
+		deadline_ns = clock_next_ns(deadline_ns, interval_ns);
 		r = wait_until(session, deadline_ns);
 		if (r == 0)
 			r = live_take(session->job, &session->sample);
@@ -240,6 +239,8 @@ int stat_main(int argc, char **argv)
 	if (r != 0)
 		return r < 0 ? COMMAND_WRONG : 0;
 	live_open_many();
+	if (stat_options_metrics(&session.options))
+		return export_metrics(argv[0], &session.options);
 	r = live_open(session.options.job, &session.job, &error);
 	if (r < 0)
 		return command_fail(argv[0], "%s", error.text);

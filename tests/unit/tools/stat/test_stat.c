@@ -15,6 +15,7 @@
 
 #include "libprogress/progress.h"
 #include "tools/stat/csv.h"
+#include "tools/stat/metrics.h"
 #include "tools/stat/record.h"
 #include "tools/stat/text.h"
 #include "tools/table/format.h"
@@ -640,6 +641,58 @@ static void test_json(void **state)
 }
 
 /* In JSON and CSV each key occurs once. */
+static char *metrics_text(enum metrics_format format, const struct live_sample *sample, size_t n)
+{
+	struct output output;
+
+	begin(&output);
+	metrics_print(output.file, format, sample, n);
+	assert_int_equal(fclose(output.file), 0);
+	return output.text;
+}
+
+static void test_metrics(void **state)
+{
+	struct world world;
+	struct live_sample two[2];
+
+	(void)state;
+	make(&world);
+	world.sample.uid = UINT32_MAX - 1; /* has no name */
+	two[0] = two[1] = world.sample;
+	snprintf(two[0].command, sizeof two[0].command, "sh -c \"a\\b\"");
+	two[1].wrapped = false;
+	two[1].thread_spread_s = NAN;
+	char *text = metrics_text(METRICS_OPENMETRICS, two, 2);
+#define JOB_0 "{pid=\"4700\",user=\"4294967294\",command=\"sh -c \\\"a\\\\b\\\"\""
+#define JOB_1 "{pid=\"4711\",user=\"4294967294\",command=\"mpirun -n 2 jacobi\""
+	assert_non_null(strstr(text, "\njuggle_cpus" JOB_0 "} 2\n# TYPE juggle_threads gauge\n"));
+	assert_non_null(strstr(text, "\njuggle_threads" JOB_0 ",state=\"compute\"} 4\n"
+				     "juggle_threads" JOB_0 ",state=\"idle\"} 1\n"
+				     "juggle_threads" JOB_1 ",state=\"compute\"} 4\n# TYPE"));
+	assert_null(strstr(text, "juggle_thread_spread_seconds" JOB_1));
+	assert_non_null(strstr(text, "\n# TYPE juggle_regime_seconds counter\n"
+				     "# UNIT juggle_regime_seconds seconds\n# HELP "));
+	assert_non_null(strstr(text, "regime=\"aside\"} 3\n"));
+	assert_non_null(strstr(text, "regime=\"balance\"} 9\n"));
+	/* The second process can't be read. */
+	assert_non_null(
+		strstr(text, "\njuggle_subdomain_spread" JOB_0 ",rank=\"0\",process=\"4711\"} 20\n"
+			     "juggle_subdomain_spread" JOB_1));
+	assert_string_equal(text + strlen(text) - 6, "# EOF\n");
+	free(text);
+	two[0].lost = true;
+	text = metrics_text(METRICS_PROMETHEUS, two, 1);
+	assert_non_null(strstr(text, "\njuggle_up" JOB_0 "} 0\n"));
+	assert_null(strstr(text, "juggle_thread_spread_seconds{"));
+	assert_non_null(
+		strstr(text, "\n# TYPE juggle_moves_total counter\n# HELP juggle_moves_total "));
+	assert_non_null(strstr(text, "\njuggle_moves_total" JOB_0 "} 42\n"));
+	assert_null(strstr(text, "# UNIT"));
+	assert_null(strstr(text, "# EOF"));
+	free(text);
+}
+
 static void test_keys(void **state)
 {
 	const struct sample_table *const tables[] = {
@@ -683,6 +736,7 @@ int main(void)
 		cmocka_unit_test(test_utf8),
 		cmocka_unit_test(test_csv),
 		cmocka_unit_test(test_json),
+		cmocka_unit_test(test_metrics),
 		cmocka_unit_test(test_keys),
 	};
 
