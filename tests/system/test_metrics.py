@@ -200,6 +200,21 @@ def test_file_at_intervals(shm, jugglectl, background, app, tmp_path):
     assert len(seen) > 1, "another file each time"
 
 
+@pytest.mark.told
+def test_phases_are_those_of_the_interval(shm, metrics, juggle, jugglectl, background, app, tmp_path):
+    """A job that is stopped has none, but those since its start."""
+    path = tmp_path / "metrics"
+    job = background(shm.command([juggle, "-q", "--phases", "on", "-i", "10ms", "--",
+                                  app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "1000000000"]))
+    ubench = helpers.wait_for_below(job, "ubench")
+    exporter = background(shm.command([jugglectl, "stat", "--openmetrics", "-i", "50ms", "-o", path]))
+    there = "\njuggle_phase_seconds{"
+    helpers.wait_for(lambda: there in path.read_text(), "phases", exporter)
+    os.kill(ubench, signal.SIGSTOP)
+    helpers.wait_for(lambda: there not in path.read_text(), "no phases", exporter)
+    assert there in metrics("--openmetrics")
+
+
 def test_end_of_the_named_jobs(shm, jugglectl, background, solver, tmp_path):
     path = tmp_path / "metrics"
     exporter = background(

@@ -43,13 +43,13 @@ static void print_escaped(FILE *to, const char *text)
 	}
 }
 
-/* `labels`: more of them, each after a comma. NAN is left out. */
+/* `labels`: more of them, each after a comma. NAN and infinity are left out. */
 static void put(const struct place *place, const char *labels, double value)
 {
 	const struct live_sample *sample = place->sample;
 	char user[USER_BYTES];
 
-	if (isnan(value))
+	if (!isfinite(value))
 		return;
 	fprintf(place->to, "%s%s{pid=\"%d\",user=\"", place->metric->name, total(place->metric),
 		(int)metrics_pid(sample));

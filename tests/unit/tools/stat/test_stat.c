@@ -663,6 +663,8 @@ static void test_metrics(void **state)
 	snprintf(two[0].command, sizeof two[0].command, "sh -c \"a\\b\"");
 	two[1].wrapped = false;
 	two[1].thread_spread_s = NAN;
+	two[0].efficiency =
+		(struct efficiency){.threads = 3, .phase_s = INFINITY, .load_balance = 1};
 	char *text = metrics_text(METRICS_OPENMETRICS, two, 2);
 #define JOB_0 "{pid=\"4700\",user=\"4294967294\",command=\"sh -c \\\"a\\\\b\\\"\""
 #define JOB_1 "{pid=\"4711\",user=\"4294967294\",command=\"mpirun -n 2 jacobi\""
@@ -671,6 +673,8 @@ static void test_metrics(void **state)
 				     "juggle_threads" JOB_0 ",state=\"idle\"} 1\n"
 				     "juggle_threads" JOB_1 ",state=\"compute\"} 4\n# TYPE"));
 	assert_null(strstr(text, "juggle_thread_spread_seconds" JOB_1));
+	assert_null(strstr(text, "\njuggle_phase_seconds{"));
+	assert_non_null(strstr(text, "\njuggle_load_balance_ratio" JOB_0 "} 1\n#"));
 	assert_non_null(strstr(text, "\n# TYPE juggle_regime_seconds counter\n"
 				     "# UNIT juggle_regime_seconds seconds\n# HELP "));
 	assert_non_null(strstr(text, "regime=\"aside\"} 3\n"));
