@@ -11,12 +11,17 @@ import os
 import signal
 import struct
 import subprocess
+import sys
 import time
 from pathlib import Path
 
 import pytest
 
 REPO = Path(__file__).resolve().parents[2]
+sys.path.insert(0, str(REPO / "tools" / "python"))
+import juggle  # noqa: E402
+
+read_report = juggle.read_report
 BUILD = Path(os.environ.get("JUGGLE_BUILD", REPO / "build")).resolve()
 NOBODY = 65534
 # A sanitized program is several times slower; deadlines only bound a failure.
@@ -265,11 +270,6 @@ def refused(done, status, *words):
     assert done.stderr.startswith("jugglectl ") and done.stderr.count("\n") == 1, done.stderr
     for word in words:
         assert word in done.stderr
-
-
-def read_report(path):
-    with open(path, encoding="utf-8") as file:
-        return json.load(file)
 
 
 # --- juggle --------------------------------------------------------------------------

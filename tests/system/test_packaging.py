@@ -11,6 +11,7 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -44,6 +45,13 @@ def installed(tmp_path_factory):
     return root, prefix, options["libdir"]
 
 
+def module_path():
+    """Of the installed Python module, below the prefix; None if this build has none."""
+    installed_as = json.loads((helpers.BUILD / "meson-info" / "intro-installed.json").read_text("utf-8"))
+    path = installed_as.get(str(helpers.REPO / "tools/python/juggle.py"))
+    return path and os.path.relpath(path, meson_options()["prefix"])
+
+
 def expected_files(libdir):
     files = {"bin/" + name for name in test_completions.PROGRAMS}
     files |= {"include/progress.h", "include/progress.f90", "include/juggle/waits.h",
@@ -68,6 +76,9 @@ def test_layout(installed):
     if (options["mandir"], options["datadir"]) != ("share/man", "share"):
         pytest.skip("this build has folders of its own")
     expected = expected_files(libdir)
+    if module_path():
+        assert re.search(r"/python3(\.\d+)?/(site|dist)-packages/juggle\.py$", module_path())
+        expected.add(module_path())
     if not test_completions.are_made():
         expected = {path for path in expected if not re.search("completion|site-func", path)}
     manuals = options["manuals"]
@@ -177,12 +188,22 @@ def test_version_is_one(installed):
     assert re.match(r"juggle \((.*?)\)", changelog).group(1) == version.group(1)
 
 
+def test_the_module_is_imported_where_it_is_installed(installed):
+    if not module_path():
+        pytest.skip("this build installs no Python module")
+    _, prefix, _ = installed
+    folder = (prefix / module_path()).parent
+    done = helpers.run([sys.executable, "-B", "-c", "import juggle; print(juggle.__file__)"],
+                       env={"PYTHONPATH": str(folder)})
+    assert (done.returncode, done.stdout) == (0, "%s/juggle.py\n" % folder), done.stderr
+
+
 # --- Debian --------------------------------------------------------------------------
 
 def test_debian_packages_divide_what_is_installed():
     """Each file belongs to one package, and no list names a file that does not exist."""
     everything = {"usr/" + path.replace("zsh/site-functions", "zsh/vendor-completions")
-                  for path in expected_files("lib/x86_64-linux-gnu")}
+                  for path in expected_files("lib/x86_64-linux-gnu") | {"lib/python3/dist-packages/juggle.py"}}
     taken = {}
     for file in sorted(DEBIAN.glob("*.install")):
         for pattern in file.read_text("utf-8").split():
@@ -263,4 +284,4 @@ def test_spack_recipe_names_options_of_the_build():
     text = (helpers.REPO / "meson_options.txt").read_text("utf-8")
     features = set(re.findall(r"^option\('(\w+)', type: 'feature'", text, re.MULTILINE))
     assert variants == {"mpi", "openmp", "ncurses"}
-    assert variants | {"completions", "fortran", "tests"} <= features & words
+    assert variants | {"completions", "fortran", "python", "tests"} <= features & words

@@ -65,8 +65,8 @@ def test_failures_beside_those_in_files(tally):
 
 def test_time_limit_names_the_test(background, tally, tmp_path):
     """The running test fails, those before it count, and those after it do not begin."""
-    for name in ("conftest.py", "helpers.py"):
-        shutil.copy(SYSTEM / name, tmp_path)
+    for path in (SYSTEM / "conftest.py", SYSTEM / "helpers.py", helpers.REPO / "tools/python/juggle.py"):
+        shutil.copy(path, tmp_path)
     (tmp_path / "test_it.py").write_text("""
 import pathlib, time
 def test_before(): pass

@@ -29,7 +29,7 @@ class Juggle(MesonPackage):
 
     depends_on("meson@1.0:", type="build")
     depends_on("pkgconfig", type="build")
-    depends_on("python@3.9:", type="build")  # completions
+    depends_on("python@3.9:", type="build")  # completions, where the module goes
     depends_on("cmocka", type="test")
     depends_on("hwloc@2:")
     depends_on("jansson@2.13:")
@@ -47,5 +47,6 @@ class Juggle(MesonPackage):
         return [feature(name, self.spec.satisfies("+" + name)) for name in ("mpi", "openmp", "ncurses")] + [
             feature("completions", True),
             feature("fortran", False),
+            feature("python", True),
             feature("tests", self.run_tests),
         ]
