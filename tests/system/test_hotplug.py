@@ -10,6 +10,7 @@ import subprocess
 import pytest
 
 import helpers
+import traces
 
 pytestmark = [pytest.mark.needs_root, pytest.mark.needs_cpus(2)]
 
@@ -152,8 +153,10 @@ def test_cpuset_shrinks_and_grows(held, two):
 
 def team_starts(job):
     """The CPUs of each start of the teams, without their speeds."""
-    return [[":".join(cpu.split(":")[:2]) for cpu in line.split()[2:]]
-            for line in job.trace.read_text().splitlines() if line.startswith("cpus ")]
+    starts = {}
+    for cpu in traces.growing(job.trace, "cpus"):
+        starts.setdefault(cpu["now_ns"], []).append("%d:%d" % (cpu["os_cpu"], cpu["domain"]))
+    return list(starts.values())
 
 
 @pytest.mark.parametrize("policy", ["juggle", "static"])

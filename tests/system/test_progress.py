@@ -14,6 +14,7 @@ import pytest
 
 import helpers
 import traces
+from juggle import read_trace
 from test_manuals import keys_of_page
 
 NONE, SPLIT = 1, 3  # enum progress_balancing
@@ -158,10 +159,9 @@ def test_trace_and_summary(held, tmp_path):
     job.wait_for(lambda: balancer_of(job.job)[2] > before, "something has moved")
     _, err, report = job.end()
     (progress,) = report["progress"]
-    records = [line.split() for line in (tmp_path / "trace").read_text("utf-8").splitlines()
-               if line.startswith("plb ")]
-    assert all(int(record[2]) == job.job for record in records)
-    assert sum(int(record[3]) for record in records) == progress["moves"] > 0
+    records = read_trace(tmp_path / "trace").plb
+    assert all(record["pid"] == job.job for record in records)
+    assert sum(record["moves"] for record in records) == progress["moves"] > 0
     assert ("subdomains   12 of 3 workers, %d moves in %d points, spread %d among them\n"
             % (progress["moves"], progress["points"], progress["spread"])) in err
 
@@ -171,8 +171,7 @@ def test_last_sample(held, tmp_path):
     job = held(progress_job(workers=4, subdomains=65536, slow=-1, balancing=NONE), "--trace", tmp_path / "trace")
 
     def samples():
-        text = (tmp_path / "trace").read_text("utf-8") if (tmp_path / "trace").exists() else ""
-        return [sum(map(int, line.split()[3:])) for line in text.splitlines() if line.startswith("updates ")]
+        return [sum(record["counts"]) for record in traces.growing(tmp_path / "trace", "updates")]
     job.wait_for(samples, "the first sample")
     job.end()
     first, *_, last = samples()
@@ -394,13 +393,11 @@ def test_trace_of_a_holder_that_stalls(held, tmp_path):
     struct.pack_into("=I", data, len(data) - SUBDOMAIN_BYTES + 32, 0)  # the owner of the last one
     put(job.job, bytes(data))
 
-    def records(kind):
-        text = (tmp_path / "trace").read_text("utf-8") if (tmp_path / "trace").exists() else ""
-        return [line.split()[3:] for line in text.splitlines() if line.startswith(kind + " ")]
-    job.wait_for(lambda: records("updates"), "a sample")
+    job.wait_for(lambda: traces.growing(tmp_path / "trace", "updates"), "a sample")
     job.end(6)
-    assert records("subdomains")[0][-1] == "0"
-    assert records("holders") and all(found == list("01010101") for found in records("holders"))
+    trace = read_trace(tmp_path / "trace")
+    assert trace.subdomains[0]["owners"][-1] == 0
+    assert trace.holders and all(record["holders"] == 4 * [0, 1] for record in trace.holders)
 
 
 def test_version_before(held):

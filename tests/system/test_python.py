@@ -204,8 +204,6 @@ def test_trace_cut_anywhere(written):
         path = written(WHOLE[:size])
         if size in records:
             assert not module.read_trace(path).cut_short
-        elif size < len("# juggle trace "):
-            refused(module.read_trace, path, 1, "no trace of juggle")
         else:
             line = 1 + WHOLE[:size].count("\n")
             refused(module.read_trace, path, line, "ends within", kind=module.TruncatedError)
@@ -215,7 +213,7 @@ def test_trace_cut_anywhere(written):
 
 
 @pytest.mark.parametrize("text, line, words", [
-    (b"", 1, "no trace"), (b"\xff\xfe\x00", 1, "no trace"), ("{}\n", 1, "no trace"),
+    (b"\xff\xfe\x00", 1, "no trace"), ("{}\n", 1, "no trace"),
     ("# juggle trace two {}\n", 1, "no trace"), ("# juggle trace 2 x\n", 1, "not JSON"),
     ("# juggle trace 2 []\n", 1, "no JSON object"), ("# juggle trace 2 {}\n", 1, "the header is damaged: version"),
     ("# juggle trace 2 %s\n" % ("[" * 100000), 1, "not JSON"), ("# juggle trace 2 %s\n" % ("9" * 10000), 1, "JSON"),

@@ -20,6 +20,7 @@ import pytest
 
 import helpers
 import mpi
+import traces
 from test_jacobi import load
 from test_manuals import keys_of_page
 
@@ -430,14 +431,7 @@ def test_juggle_runs_mpirun(ranks, endless, juggle, tmp_path):
 
 def computing_threads(trace):
     """The tids that juggle counts as computing, at each point of its trace."""
-    points = []
-    for line in trace.read_text("utf-8").splitlines():
-        record = line.split(" ")
-        if record[0] == "point":
-            points.append(set())
-        elif record[0] == "thread":
-            points[-1].add(int(record[1]))
-    return points
+    return [{thread["tid"] for thread in threads} for _, threads, _ in traces.points(trace)]
 
 
 def claim(pid):

@@ -10,6 +10,8 @@ import threading
 import pytest
 
 import helpers
+import traces
+from juggle import read_trace
 
 NUMBER = (int, float)
 KEYS = {
@@ -187,52 +189,6 @@ def test_nothing_is_balanced_on_one_cpu(run_juggle, app):
 
 # --- the trace
 
-Thread = collections.namedtuple("Thread", "tid cpu progress_ns run_ns wait_ns behind")
-Point = collections.namedtuple(
-    "Point", "time_ns domain elapsed_ns threads moves period_ns wait_ns ticks regime reason")
-
-
-def read_point(fields, lines):
-    """A Point from the fields of its first line and its other lines."""
-    time_ns, domain, elapsed_ns = map(int, fields[:3])
-    assert fields[4] in ("some", "all", "all,open")
-    threads, moves, decision = [], [], None
-    for line in lines:
-        assert decision is None, "`decide` comes last"
-        word, *fields = line.split(" ")
-        if word == "thread":
-            assert fields[6] in "ab"
-            threads.append(Thread(*map(int, fields[:5]), fields[6] == "b"))
-        elif word == "move":
-            moves.append(tuple(map(int, fields)))
-        elif word == "decide":
-            period_ns, wait_ns, ticks, regime, *reason = fields
-            decision = int(period_ns), int(wait_ns), int(ticks), regime, " ".join(reason)
-        else:
-            assert word in ("domains", "neighbours", "ticked", "new", "other", "handover"), line
-    return Point(time_ns, domain, elapsed_ns, threads, moves, *decision)
-
-
-def read_trace(path):
-    """(header, points, other lines by their first word)"""
-    lines = path.read_text().splitlines()
-    start, mark, header = lines[0].partition("# juggle trace 2 ")
-    assert (start, mark) == ("", "# juggle trace 2 ")
-    points, others = [], collections.defaultdict(list)
-    i = 1
-    while i < len(lines):
-        word, *fields = lines[i].split(" ")
-        i += 1
-        if word == "point":
-            count = int(fields[3])
-            points.append(read_point(fields, lines[i:i + count]))
-            i += count
-        else:
-            assert word in ("birth", "cpus", "team"), lines[i - 1]
-            others[word].append(fields)
-    return json.loads(header), points, others
-
-
 @pytest.mark.needs_cpus(2)
 @pytest.mark.parametrize("threads", [3, 5])
 def test_trace(juggle, app, tmp_path, threads):
@@ -242,61 +198,58 @@ def test_trace(juggle, app, tmp_path, threads):
         [juggle, "-c", two, "--always", "-i", "5ms", "--phases=off", "--trace", trace, "--report", report, "--",
          *ubench(app, "-t", str(threads))])
     assert done.returncode == 0
-    header, points, others = read_trace(trace)
-    assert header["policy"] == "juggle" and header["always"] and header["period_s"] == 0.005
-    (_, *cpus), = others["cpus"]
-    assert [cpu.split(":")[:2] for cpu in cpus] == [[str(cpu), "0"] for cpu in helpers.cpus()[:2]]
-    assert [fields[1:3] + fields[4:] for fields in others["team"]] == [["0", "1", "ns", "tickers"]]
-    assert len({fields[1] for fields in others["birth"]}) >= threads
-    assert any(point.regime == "balance" for point in points)
-    assert all(0.9 <= point.wait_ns / point.period_ns <= 1.1 for point in points)
+    found, points = read_trace(trace), traces.points(trace)
+    assert found.header["policy"] == "juggle" and found.header["always"] and found.header["period_s"] == 0.005
+    assert [(cpu["os_cpu"], cpu["domain"]) for cpu in found.cpus] == [(cpu, 0) for cpu in helpers.cpus()[:2]]
+    team, = found.teams
+    assert (team["domain"], team["domains"], team["unit"], team["tickers"]) == (0, 1, "ns", True)
+    assert len({thread["tid"] for thread in found.threads}) >= threads
+    assert any(point["regime"] == "balance" for point in found.points)
+    assert all(0.9 <= point["wait_ns"] / point["period_ns"] <= 1.1 for point in found.points)
+    assert found.unknown == 0
 
     # With a fixed period, there are ticks only where others may have taken a CPU.
-    placed = [point for before, point in zip(points, points[1:]) if len(point.threads) == threads
-              and all(thread.cpu >= 0 for thread in point.threads) and before.ticks == point.ticks == 0]
+    placed = [(there, moves) for (before, _, _), (point, there, moves) in zip(points, points[1:])
+              if len(there) == threads and all(thread["os_cpu"] >= 0 for thread in there)
+              and before["ticks"] == point["ticks"] == 0]
     assert len(placed) > 10
-    assert any(point.moves for point in placed)
-    for point in placed:
-        where = {thread.tid: thread.cpu for thread in point.threads}
+    assert any(moves for _, moves in placed)
+    for there, moves in placed:
+        where = {thread["tid"]: thread["os_cpu"] for thread in there}
         assert len(where) == threads
         assert set(where.values()) <= set(helpers.cpus()[:2])
         before = collections.Counter(where.values())
         assert max(before.values()) - min(before.values()) <= 1 and len(before) == 2
-        for tid, origin, target in point.moves:
-            assert where[tid] == origin != target
-            where[tid] = target
+        for move in moves:
+            assert where[move["tid"]] == move["from"] != move["to"]
+            where[move["tid"]] = move["to"]
         assert collections.Counter(where.values()) == before, "not a swap"
-        assert len({tid for tid, _, _ in point.moves}) == len(point.moves)
-        behind = {thread.tid: thread.behind for thread in point.threads}
-        assert sum(behind[tid] for tid, _, _ in point.moves) * 2 == len(point.moves)
-        for thread in point.threads:
-            assert thread.run_ns >= 0 and thread.wait_ns >= 0
+        assert len({move["tid"] for move in moves}) == len(moves)
+        behind = {thread["tid"] for thread in there if thread["state"] == "behind"}
+        assert sum(move["tid"] in behind for move in moves) * 2 == len(moves)
 
-    for first, second in zip(points, points[1:]):
-        assert first.time_ns < second.time_ns
-        assert second.elapsed_ns <= second.time_ns - first.time_ns + 1
-        earlier = {thread.tid: thread.progress_ns for thread in first.threads}
-        if not earlier or set(earlier) != {thread.tid for thread in second.threads} or first.ticks or second.ticks:
+    for (first, before, _), (second, after, _) in zip(points, points[1:]):
+        assert first["now_ns"] < second["now_ns"]
+        assert second["elapsed_ns"] <= second["now_ns"] - first["now_ns"] + 1
+        earlier = {thread["tid"]: thread["progress_ns"] for thread in before}
+        if not earlier or set(earlier) != {thread["tid"] for thread in after} or first["ticks"] or second["ticks"]:
             continue
         # Its run time is added, and then some of its lead or lag forgotten.
-        ran = {thread.tid: earlier[thread.tid] + thread.run_ns for thread in second.threads}
+        ran = {thread["tid"]: earlier[thread["tid"]] + thread["run_ns"] for thread in after}
         mean = sum(ran.values()) / len(ran)
-        for thread in second.threads:
-            least, most = sorted((mean, ran[thread.tid]))
-            assert least - 10 <= thread.progress_ns <= most + 10
-    moves = sum(len(point.moves) for point in points)
-    assert moves >= helpers.read_report(report)["migrations"] * 0.5
+        for thread in after:
+            least, most = sorted((mean, ran[thread["tid"]]))
+            assert least - 10 <= thread["progress_ns"] <= most + 10
+    assert len(found.moves) >= helpers.read_report(report)["migrations"] * 0.5
 
 
 def test_trace_of_static_has_no_moves(run_juggle, app, tmp_path):
     trace = tmp_path / "trace"
     assert run_juggle("-P", "static", "-i", "5ms", "--trace", trace, "--",
                       *ubench(app)).returncode == 0
-    _, points, _ = read_trace(trace)
-    moves = [move for point in points for move in point.moves]
-    placed = {tid for tid, origin, _ in moves if origin == -1}
-    assert len(placed) >= 3, "all threads are placed"
-    assert all(-1 in (origin, target) for _, origin, target in moves), "none goes from CPU to CPU"
+    moves = read_trace(trace).moves
+    assert len({move["tid"] for move in moves if move["from"] == -1}) >= 3, "all threads are placed"
+    assert all(-1 in (move["from"], move["to"]) for move in moves), "none goes from CPU to CPU"
 
 
 def test_trace_is_a_file_of_the_user(run_juggle, tmp_path):

@@ -9,6 +9,7 @@ import subprocess
 import pytest
 
 import helpers
+import traces
 
 pytestmark = pytest.mark.needs_cpus(2)
 
@@ -55,12 +56,10 @@ def test_threads_do_not_starve(juggle, app, background, two, tmp_path):
                         app("ubench"), "-q", "-t", "2", "-e", "500ms", "-p", "4", "-b", "spin"])
     assert done.returncode == 0, done.stderr
     starved = moved = back = 0
-    for words in map(str.split, trace.read_text("utf-8").splitlines()):
-        if words[0] == "point":
-            elapsed_ns = words[3]
-        starved += words[0] == "thread" and words[4] == "0" and words[5] == elapsed_ns
-        moved += words[0] == "move" and "-1" not in words
-        back += words[0] == "ticked" and "1" in words
+    for point, threads, moves in traces.points(trace):
+        starved += sum((thread["run_ns"], thread["wait_ns"]) == (0, point["elapsed_ns"]) for thread in threads)
+        moved += sum(-1 not in (move["from"], move["to"]) for move in moves)
+        back += 1 in point.get("ticked", [])
     assert starved >= 3 and moved >= 1 and back >= 1
     assert_replays(trace)
 

@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Traces of juggle: reading one with `jugglectl plot --perfetto`, and making one up."""
+"""Traces of juggle: reading one with the Python module and with `jugglectl plot --perfetto`, and making
+one up."""
 
 import collections
 import json
 
 import helpers
+from juggle import TruncatedError, read_trace
 
 # A thread was on a CPU (None: left to Linux), from when to when.
 Stay = collections.namedtuple("Stay", "tid os_cpu from_us to_us")
@@ -27,8 +29,7 @@ class Trace:
             elif event["ph"] == "C" and event["name"] == "lead of %d" % event["tid"]:
                 self.points[event["ts"]][event["tid"]] = event["args"]["ms"]
         self.stays.sort(key=lambda stay: stay.from_us)
-        self.ticks = any(line.startswith("decide ") and line.split()[3] != "0"
-                         for line in path.read_text("utf-8").splitlines())
+        self.ticks = any(point["ticks"] for point in read_trace(path).points)
 
     def placements(self, threads):
         """{tid: CPU} after each change, while that many threads have a CPU each."""
@@ -47,6 +48,27 @@ class Trace:
             if len(where) == threads:
                 found.append(dict(where))
         return found
+
+
+def growing(path, name):
+    """A list of a trace that is still written; empty as long as there is none."""
+    try:
+        return getattr(read_trace(path, partial=True), name)
+    except (FileNotFoundError, TruncatedError):
+        return []
+
+
+def points(path):
+    """[(a point, its compute threads, its moves)] of a trace."""
+    trace = read_trace(path)
+    threads, moves = collections.defaultdict(list), collections.defaultdict(list)
+    for sample in trace.samples:
+        if sample["state"] in ("ahead", "behind"):
+            threads[sample["now_ns"], sample["domain"]].append(sample)
+    for move in trace.moves:
+        moves[move["now_ns"], move["domain"]].append(move)
+    keys = [(point["now_ns"], point["domain"]) for point in trace.points]
+    return [(point, threads[key], moves[key]) for point, key in zip(trace.points, keys)]
 
 
 # --- made-up traces ------------------------------------------------------------------

@@ -346,7 +346,8 @@ class _TraceReader:
 
     def first_line(self) -> None:
         # Not more of a file that is something else, and may have no end.
-        if self.file.read(len(_MAGIC)) != _MAGIC:
+        magic = self.file.read(len(_MAGIC))
+        if not _MAGIC.startswith(magic):
             raise self.refuse("no trace of juggle --trace")
         text = self.next_line()
         if text is None:
