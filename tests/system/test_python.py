@@ -7,6 +7,7 @@ import json
 import os
 import random
 import re
+import signal
 import subprocess
 import sys
 
@@ -120,6 +121,18 @@ def test_watch(juggle, jugglectl, background):
         watch = module.watch(process.pid, 0.02, jugglectl=jugglectl)
         next(watch)
     collections.deque(watch, maxlen=0)  # it ends with the job
+
+
+def test_watch_is_interrupted(juggle, jugglectl, background):
+    """In a long interval; jugglectl does not stay behind."""
+    with running(background, juggle) as process:
+        script = "import juggle, sys; next(juggle.watch(int(sys.argv[1]), 1000, jugglectl=sys.argv[2]))"
+        watch = background([sys.executable, "-B", "-c", script, process.pid, jugglectl], stderr=subprocess.PIPE,
+                           env={"PYTHONPATH": str(helpers.REPO / "tools/python")})
+        child = helpers.wait_for_below(watch, "jugglectl")
+        watch.send_signal(signal.SIGINT)
+        _, err = watch.communicate(timeout=helpers.TIMEOUT_S)
+        assert "KeyboardInterrupt" in err and not helpers.alive(child)
 
 
 def test_watch_fails(jugglectl, tmp_path):
