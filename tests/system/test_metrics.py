@@ -65,7 +65,7 @@ def solver(shm, background, app):
 def balanced(shm, background, juggle, app):
     """The pid of a juggle whose job tells of phases and publishes subdomains, as soon as both are known."""
     process = background(shm.command([
-        juggle, "-q", "--phases", "on", "-i", "10ms", "--", "sh", "-c",
+        juggle, "-q", "--phases", "on", "-i", "10ms", "--always", "--", "sh", "-c",
         '"$0" -q -t 2 -n 1000000000 --grid 64x64 & exec "$1" -q -t 3 -e 5ms -p 1000000000 >/dev/null',
         app("jacobi"), app("ubench"), WORD]))
 
