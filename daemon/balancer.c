@@ -20,11 +20,12 @@
 #include "daemon/team/teams.h"
 #include "daemon/telemetry/writer.h"
 
-#define EAGER_MS 4 /* between scans while the job is starting */
-#define EAGER_FOR_NS UINT64_C(1000000000)
-#define CALM_MS 100
-#define YOUNG_MS 10 /* while a process may still be about to publish its progress */
-#define YOUNG_FOR_NS UINT64_C(1000000000)
+/* Between looks for births and for published progress: this part of the age of the youngest process, as
+ * programs start threads and publish their progress soon after they begin. */
+#define PAUSE_SHARE 16
+#define PAUSE_LEAST_MS 4
+#define PAUSE_MOST_MS 250
+#define EAGER_FOR_NS UINT64_C(1000000000) /* the job is starting */
 #define CPUS_CHECK_NS UINT64_C(500000000)
 #define REFUSED_WAIT_MOST_NS UINT64_C(30000000000)
 #define NEIGHBOURS_NS UINT64_C(500000000)
@@ -51,7 +52,7 @@ struct balancer {
 	struct trace *trace; /* NULL: none */
 	int kick_fd;
 	bool missed; /* it was said that threads are missing */
-	uint64_t started_ns, young_until_ns, last_cpus_ns, last_neighbours_ns, next_tables_ns;
+	uint64_t started_ns, youngest_ns, last_cpus_ns, last_neighbours_ns, next_tables_ns;
 	/* While the same CPUs are refused again and again, as processes of the job are in different
 	 * cpusets: look no earlier than this, and how much later the next time. */
 	uint64_t refused_until_ns, refused_wait_ns;
@@ -70,7 +71,7 @@ static void scan(struct balancer *b)
 	job_forget(&b->job, teams_take_ended(&b->teams));
 	struct job_thread *met = job_scan_threads(&b->job);
 	if (b->job.new_processes) {
-		b->young_until_ns = b->job.scanned_ns + YOUNG_FOR_NS;
+		b->youngest_ns = b->job.scanned_ns;
 		progress_finder_hurry(&b->finder);
 	}
 	teams_add(&b->teams, met);
@@ -257,7 +258,7 @@ static int set_up(struct balancer *b)
 	const struct balancer_setup *setup = b->setup;
 	const struct options *options = setup->options;
 
-	b->started_ns = clock_monotonic_ns();
+	b->started_ns = b->youngest_ns = clock_monotonic_ns();
 	limit_init(&b->limit, setup->telemetry, b->started_ns);
 	proc_watch_init(&b->watch);
 	published_init(&b->published);
@@ -313,13 +314,18 @@ static void tear_down(struct balancer *b)
 		close(b->kick_fd);
 }
 
-/* How long to sleep before a scan that is wanted, but not before next_scan_ns. */
-static int pause_ms(
-	const struct balancer *b, uint64_t now_ns, bool eager, bool wanted, uint64_t next_scan_ns)
+/* How long to sleep; a scan that is wanted may come from next_scan_ns on. */
+static int pause_ms(const struct balancer *b, uint64_t now_ns, bool wanted, uint64_t next_scan_ns)
 {
-	if (wanted && next_scan_ns > now_ns && (next_scan_ns - now_ns) / 1000000 < CALM_MS)
+	uint64_t pause_ms = (now_ns - b->youngest_ns) / PAUSE_SHARE / 1000000;
+
+	if (pause_ms < PAUSE_LEAST_MS)
+		pause_ms = PAUSE_LEAST_MS;
+	if (pause_ms > PAUSE_MOST_MS)
+		pause_ms = PAUSE_MOST_MS;
+	if (wanted && next_scan_ns > now_ns && (next_scan_ns - now_ns) / 1000000 < pause_ms)
 		return (int)((next_scan_ns - now_ns) / 1000000) + 1;
-	return eager ? EAGER_MS : now_ns < b->young_until_ns ? YOUNG_MS : CALM_MS;
+	return (int)pause_ms;
 }
 
 /* Returns 0 when asked to finish, or when nothing is left to balance; or a negative errno. */
@@ -368,8 +374,7 @@ static int run(struct balancer *b)
 		int r = trace_flush(b->trace);
 		if (r < 0)
 			warn(b, "the trace ends early", r);
-		if (poll(fds, 2, pause_ms(b, now_ns, eager, wanted, next_scan_ns)) < 0 &&
-			errno != EINTR)
+		if (poll(fds, 2, pause_ms(b, now_ns, wanted, next_scan_ns)) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents != 0)
 			return 0;

@@ -154,7 +154,7 @@ static void step(struct team *team)
 	team_carry_out(team, decision);
 	team_tell(team, &observation, decision);
 	remove_rows(team);
-	if (team->watch != NULL && policy_swaps(&team->policy) && proc_watch_changed(team->watch))
+	if (team->watch != NULL && proc_watch_changed(team->watch))
 		eventfd_write(team->context->kick_fd, 1);
 
 	team->deadline_ns += decision->wait_ns;
