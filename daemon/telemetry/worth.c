@@ -13,6 +13,7 @@
 #define BALANCED_LEAST 0.5 /* of the time: then what was measured is juggle's */
 #define OTHERS_LEAST 0.03 /* of the CPUs */
 #define THROTTLED_LEAST 0.02 /* of the time */
+#define PHASE_LEAST_S 1e-3 /* shorter ones have no time for turns */
 
 const char *worth_name(enum worth_verdict verdict)
 {
@@ -158,21 +159,25 @@ static enum worth_verdict judge_loss(const struct sums *s, char *text)
 {
 	const struct efficiency *e = s->e;
 	bool crowded = e->threads > s->limit;
+	bool time_for_turns = e->phase_s >= PHASE_LEAST_S;
 
 	if (crowded && s->c->cpus == 1 && s->others == 0)
 		return say(WORTH_THREADS, text,
 			"One CPU, so there is nothing to balance: %.0f %% of its time was lost in "
 			"waits. A single thread (--fit) has none.",
 			percent(e->lost_share));
-	if (!s->balanced && s->c->cpus > 1 && (crowded || s->others > 0 || s->c->slowest < 1))
+	if (!s->balanced && s->c->cpus > 1 &&
+		(((crowded || s->others > 0) && time_for_turns) || s->c->slowest < 1))
 		return say_juggle(s, text);
 	if (s->others > 0)
 		return say_noise(s, text);
 	if (crowded)
 		return say(WORTH_THREADS, text,
-			"Balanced, still %.0f %% of the CPUs' time was lost in waits, in phases "
-			"of %.3g ms: as many threads as CPUs (--fit) need no turns.",
-			percent(e->lost_share), e->phase_s * 1e3);
+			"%s%.0f %% of the CPUs' time was lost in waits, in phases of %.3g ms%s: as "
+			"many "
+			"threads as CPUs (--fit) need no turns.",
+			s->balanced ? "Balanced, still " : "", percent(e->lost_share),
+			e->phase_s * 1e3, time_for_turns ? "" : ", too short for turns");
 	return say(WORTH_WAITS, text,
 		"Each thread had a CPU, and waited for %.0f %% of its time: the work differs from "
 		"phase "

@@ -114,6 +114,40 @@ static void test_verdicts(void **state)
 	}
 }
 
+/* Three threads on two CPUs, left to Linux: no turns are promised where there is no time for them. */
+static void test_short_phases(void **state)
+{
+	static const struct {
+		uint64_t phases; /* in a second */
+		enum worth_verdict verdict;
+		const char *words;
+	} short_cases[] = {
+		{900, WORTH_JUGGLE, "up to 1.33 times"},
+		{16000, WORTH_THREADS,
+			"phases of 0.0625 ms, too short for turns: as many threads as CPUs"},
+	};
+	char text[WORTH_BYTES];
+	(void)state;
+
+	for (size_t i = 0; i < COUNT(short_cases); i++) {
+		struct efficiency_thread thread[3];
+		struct efficiency e;
+		for (size_t k = 0; k < COUNT(thread); k++)
+			thread[k] = (struct efficiency_thread){.id = (uint32_t)k,
+				.to_ns = 1000000000,
+				.arrivals = short_cases[i].phases,
+				.useful_ns = 500000000,
+				.waited_ns = k == 2 ? 500000000 : 0,
+				.ran = 0.5,
+				.ready = k == 2 ? 0 : 0.5};
+		efficiency_measure(thread, COUNT(thread), 2, &e);
+		const struct worth_case c = {
+			.efficiency = &e, .cpus = 2, .slowest = 1, .covered = 1};
+		assert_int_equal(worth_judge(&c, text), short_cases[i].verdict);
+		assert_non_null(strstr(text, short_cases[i].words));
+	}
+}
+
 static void test_too_few_phases(void **state)
 {
 	char text[WORTH_BYTES];
@@ -128,6 +162,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_verdicts),
+		cmocka_unit_test(test_short_phases),
 		cmocka_unit_test(test_too_few_phases),
 	};
 
