@@ -12,26 +12,18 @@ from pathlib import Path
 import pytest
 
 import helpers
+import manuals
 import mpi as mpis
-
-PAGE = helpers.REPO / "man" / "juggle-batch.7"
 
 # With the options that the manual gives for these launchers, besides those in mpis.environment().
 ONE_NODE = {"openmpi": ["--oversubscribe", "--bind-to", "none"],
             "mpich": ["-launcher", "fork", "-bind-to", "none"]}
 
 
-def blocks():
-    """The text of each literal block of the page, as a reader copies it."""
-    source = PAGE.read_text(encoding="utf-8")
-    found = re.findall(r"^\.Bd -literal.*?\n(.*?)^\.Ed$", source, re.MULTILINE | re.DOTALL)
-    return [text.replace("\\e", "\\").replace("\\*q", '"') for text in found]
-
-
 @pytest.fixture
 def per_node(tmp_path):
     """The path of the script, made executable."""
-    text, = [block for block in blocks() if "# Runs a rank" in block]
+    text, = [block for block in manuals.displays("juggle-batch.7") if "# Runs a rank" in block]
     path = tmp_path / "per-node"
     path.write_text(text)
     path.chmod(0o755)
@@ -122,7 +114,7 @@ def test_tasks_of_srun(per_node, unprivileged, background):
 
 
 def test_scripts_of_the_page_are_shell(tmp_path):
-    scripts = [block for block in blocks() if block.startswith("#!/bin/sh\n")]
+    scripts = [block for block in manuals.displays("juggle-batch.7") if block.startswith("#!/bin/sh\n")]
     assert len(scripts) >= 7
     for script in scripts:
         path = tmp_path / "script"

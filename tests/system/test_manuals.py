@@ -13,8 +13,7 @@ import subprocess
 import pytest
 
 import helpers
-
-PAGES = helpers.REPO / "man"
+from manuals import PAGES, source
 
 
 def page_of(program):
@@ -25,7 +24,8 @@ PROGRAMS = ["juggle", "ubench", "noise", "jacobi", "jugglectl list", "jugglectl 
             "jugglectl doctor", "jugglectl plot", "jugglectl clean", "jugglectl predict", "jugglectl replay",
             "jugglectl simulate juggle", "jugglectl simulate plb", "jugglectl simulate dplb"]
 ALL_PAGES = sorted([page_of(program) for program in PROGRAMS] + [
-    "juggle.7", "juggle-batch.7", "juggle-internals.7", "jugglectl.1", "phases.7", "progress.3"])
+    "juggle.7", "juggle-batch.7", "juggle-internals.7", "juggle-tutorial.7", "jugglectl.1", "phases.7",
+    "progress.3"])
 
 
 @pytest.fixture
@@ -34,12 +34,6 @@ def program(request, juggle, jugglectl, app):
     name, *subcommand = request.param.split()
     path = {"juggle": juggle, "jugglectl": jugglectl}.get(name) or app(name)
     return [path, *subcommand], page_of(request.param)
-
-
-def source(page):
-    """The source of a page without its comments."""
-    return re.sub(r'^\.\\".*\n', "", (PAGES / page).read_text(encoding="utf-8"),
-                  flags=re.MULTILINE)
 
 
 def default_of(text):
@@ -165,7 +159,7 @@ def test_limits_of_the_period_are_as_said(program):
 @pytest.mark.parametrize("page", ALL_PAGES)
 def test_text_names_no_other_option(page):
     known = {"-help", "-version"} if page == "jugglectl.1" else set()
-    of_program = "juggle.1" if page in ("juggle.7", "juggle-batch.7", "juggle-internals.7", "phases.7") else page
+    of_program = "juggle.1" if page.endswith(".7") else page
     if of_program in map(page_of, PROGRAMS):
         for name, (short, _, _) in options_of_page(of_program).items():
             known |= {"-" + name} | ({short} if short else set())
