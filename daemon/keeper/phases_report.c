@@ -201,10 +201,10 @@ static void summarize_efficiency(FILE *out, const struct telemetry *t, const str
 	const struct telemetry_site *site[TELEMETRY_SITES];
 
 	fprintf(out,
-		"  efficiency   %.3f of %u threads: load balance %.3f, communication %.3f; CPUs "
+		"  efficiency   %.3f of %u thread%s: load balance %.3f, communication %.3f; CPUs "
 		"%.3f\n",
-		e->parallel_efficiency, e->threads, e->load_balance, e->communication_efficiency,
-		e->useful_share);
+		e->parallel_efficiency, e->threads, e->threads == 1 ? "" : "s", e->load_balance,
+		e->communication_efficiency, e->useful_share);
 	fprintf(out, "  lost         %.3f s of CPU time in waits (%.1f %%)", e->lost_s,
 		100 * e->lost_share);
 	if (sort_sites(t, site) > 0)

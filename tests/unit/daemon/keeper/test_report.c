@@ -697,6 +697,11 @@ static void test_summary_of_phases(void **state)
 		"lost         2.600 s of CPU time in waits (32.5 %), most at MPI_Wait in b+2\n");
 	assert_shows(text, "advice       Each thread had a CPU, and waited for 33 % of its time");
 	free(text);
+	for (int i = 2; i < 5; i++) /* all but one of those that tell */
+		telemetry_set32(&telemetry_threads(t)[i].flags, TELEMETRY_THREAD_USED);
+	text = summary(t, 4);
+	assert_shows(text, "efficiency   0.900 of 1 thread: load balance 1.000");
+	free(text);
 	telemetry_set32(&t->told, 0);
 	snprintf(t->untold, sizeof t->untold, "the program is static");
 	text = summary(t, 4);
