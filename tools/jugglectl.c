@@ -16,6 +16,7 @@ static const struct {
 	{"doctor", "say what helps or hinders juggle here, and what to do about it", doctor_main},
 	{"plot", "draw a traced run", plot_main},
 	{"clean", "remove what killed processes left in /dev/shm", clean_main},
+	{"compare", "time a command under Linux, pinned and under juggle, in turn", compare_main},
 	{"predict", "predict by theory whether juggle helps n threads on m CPUs", predict_main},
 	{"simulate", "simulate threads, or subdomains, in virtual time", simulate_main},
 	{"replay", "say what another policy or period would have done to a traced run",

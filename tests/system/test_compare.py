@@ -1,58 +1,216 @@
 # SPDX-License-Identifier: MIT
-"""tools/compare: the same command in three ways, and what it says of them."""
+"""jugglectl compare: a command in several ways, what it prints of them, and its end in all cases."""
+import json
+import os
 import re
-import runpy
-import sys
+import signal
 
 import pytest
 
 import helpers
+import test_manuals
+from terminal import Terminal
 
-COMPARE = [sys.executable, helpers.REPO / "tools" / "compare", "--juggle", helpers.built("daemon/juggle")]
-
-
-def compare(*arguments):
-    return helpers.run([*COMPARE, *arguments], timeout_s=3 * helpers.TIMEOUT_S)
+QUICK = ["--repeats", "1", "--warmups", "0"]
 
 
-def test_rows():
-    done = compare("--repeats", "1", "--title", "a title", "--", "sleep", "0.1")
+@pytest.fixture
+def compare(run_jugglectl):
+    return lambda *arguments, **options: run_jugglectl("compare", *arguments, timeout_s=3 * helpers.TIMEOUT_S,
+                                                       **options)
+
+
+@pytest.fixture
+def compare_json(compare):
+    def run(*arguments, **options):
+        done = compare("--json", *arguments, **options)
+        assert (done.returncode, done.stderr) == (0, "")
+        return json.loads(done.stdout)
+    return run
+
+
+def sleeper(path):
+    """A command that writes its process group to the file, and sleeps."""
+    return ["sh", "-c", "echo $$ > %s.new; mv %s.new %s; sleep 1000; true" % (path, path, path)]
+
+
+# --- what it shows -------------------------------------------------------------------
+
+def test_rows_and_sentences(compare):
+    done = compare("--repeats", "5", "--", "sleep", "0.02")
     assert (done.returncode, done.stderr) == (0, "")
-    lines = done.stdout.splitlines()
-    assert lines[1] == "a title"
-    rows = [re.fullmatch(r"  (.*\S) +([0-9.]+) s +[0-9.]+ - +[0-9.]+ s +([0-9.]+)x #+", line) for line in lines[3:6]]
-    assert [row[1] for row in rows] == ["pinned", "the Linux balancer", "juggle"]
-    assert all(float(row[2]) >= 0.1 for row in rows)
-    assert float(rows[0][3]) == 1
+    assert all(len(line) <= 80 for line in done.stdout.splitlines())
+    rows = [re.fullmatch(r"(\w+) +([0-9.]+) s +([0-9.]+) to ([0-9.]+) s(?: +([0-9.]+) \(([0-9.]+) to ([0-9.]+)\))?",
+                         line) for line in done.stdout.splitlines()[1:4]]
+    assert [row[1] for row in rows] == ["Linux", "pinned", "juggle"]
+    for row in rows:
+        assert 0.02 <= float(row[3]) <= float(row[2]) <= float(row[4])
+    assert rows[0][5] is None
+    assert all(float(row[6]) <= float(row[5]) <= float(row[7]) for row in rows[1:])
+    text = " ".join(done.stdout.split())
+    assert "94 % confidence" in text and "give the program more work" in text
+    quiet = compare("-q", "--repeats", "5", "--", "sleep", "0.02").stdout
+    assert "94 % confidence" in quiet and "more work" not in quiet
 
 
-@pytest.mark.parametrize("linux, juggle, spread, words", [
-    (1, 1.01, 0.01, "Nothing is to be gained here"),
-    (1.02, 0.98, 0.01, "2 % longer than when pinned,\nand took 4 % longer than with the Linux balancer"),
-    (1, 1.25, 0.01, "1.25 times as fast as when pinned,\nand ran 1.25 times as fast as with the Linux"),
-    (1.25, 1.25, 0.01, "and took as long as with the Linux balancer"),
-    (1, 1.25, 0.2, "The repeats differ by up to 20 %")])
-def test_what_it_means(linux, juggle, spread, words):
-    what_it_means = runpy.run_path(COMPARE[1], run_name="compare")["what_it_means"]
-    assert words in what_it_means(linux, juggle, [0, spread])
+def test_a_difference_is_found(compare_json):
+    """By the times that commands print, which can't differ by chance."""
+    found = compare_json("--skip=pinned,juggle", "--against", "echo it took 0.5 s", "--time-after", "took ",
+                         "--", "echo", "it took 1 s")
+    assert [way["name"] for way in found["ways"]] == ["Linux", "echo it took 0.5 s"]
+    assert [way["times_s"] for way in found["ways"]] == [[1] * 5, [0.5] * 5]
+    [difference] = found["comparisons"]
+    assert (difference["speedup"], difference["least"], difference["most"]) == pytest.approx((2, 2, 2))
+    assert (difference["verdict"], difference["confidence"]) == ("faster", 0.9375)
+    assert (found["juggle"], found["advice"]) == (None, "")
 
 
-def test_beside(tmp_path):
+def test_keys_are_those_of_the_page(compare_json):
+    found = compare_json(*QUICK, "--with", "-i 10ms", "--", "sleep", "0.02")
+    keys, inner = test_manuals.keys_of_page("jugglectl-compare.1", "RESULT FORMAT")
+    assert keys == set(found)
+    assert inner == {"ways": set(found["ways"][0]), "comparisons": set(found["comparisons"][0]),
+                     "juggle": set(found["juggle"])}
+
+
+def test_how_each_way_is_run(compare_json, juggle):
+    found = compare_json(*QUICK, "--with", "-i 10ms --always", "--against", "exit 0", "--", "true")
+    ways = {way["name"]: way["command"] for way in found["ways"]}
+    assert ways["Linux"] == ["true"]
+    assert ways["pinned"] == [juggle, "-q", "-P", "static", "--", "true"]
+    assert ways["juggle"][:2] == [juggle, "-q"] and ways["juggle"][-2:] == ["--", "true"]
+    assert ways["juggle -i 10ms --always"][-5:] == ["-i", "10ms", "--always", "--", "true"]
+    assert ways["exit 0"] == ["sh", "-c", "exit 0"]
+    assert len(found["comparisons"]) == 10
+
+
+def test_order_and_warmups(compare, tmp_path):
+    log = tmp_path / "log"
+    done = compare("--repeats", "3", "--warmups", "2", "--skip", "linux,juggle", "--with", "--policy=observe",
+                   "--against", "echo against >> %s" % log, "--", "sh", "-c",
+                   'if grep -q jugglectl /proc/$PPID/comm; then echo plain; '
+                   'elif grep -aq "st[a]tic" /proc/$PPID/cmdline; then echo pinned; '
+                   'else echo observe; fi >> "$0"', log)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert log.read_text("utf-8").split() == [
+        "plain", "plain", "pinned", "observe", "against", "observe", "against", "pinned", "against", "pinned", "observe"]
+
+
+def test_output(compare):
+    command = ["--", "sh", "-c", "echo printed; echo said >&2"]
+    kept = compare(*QUICK, *command)
+    assert kept.stderr == "" and "printed" not in kept.stdout
+    shown = compare(*QUICK, "--show-output", *command)
+    assert shown.stderr.count("printed\nsaid\n") == 3 and "printed" not in shown.stdout
+
+
+@pytest.mark.told
+def test_advice_is_that_of_the_report(compare_json, app):
+    """Threads that fit neither the CPUs nor each other: one has twice the work."""
+    found = compare_json("--repeats", "5", "--warmups", "0", "--skip", "pinned", "--with", "--phases=on", "--skip",
+                         "juggle", "--", app("ubench"), "-q", "-t", "2", "-p", "20", "-e", "1ms", "--rate", "300000",
+                         "--imbalance", "100")
+    assert found["juggle"]["verdict"] in ("work", "waits", "juggle", "nothing", "unknown", "noise", "threads", "brought")
+    assert found["juggle"]["advice"]
+    assert found["advice"]
+
+
+def test_binding_is_pointed_out(compare, app):
+    program = helpers.app_or_skip("ubench-omp")
+    done = compare("--repeats", "5", "--warmups", "0", "--skip", "pinned", "--with", "-P observe", "--skip", "juggle",
+                   "--", program, "-q", "-t", "2", "-p", "1", "-e", "1ms", "--rate", "1000",
+                   env={"OMP_PROC_BIND": "true"})
+    assert done.returncode == 0, done.stderr
+    verdict = " ".join(done.stdout.split())
+    assert "OMP_PROC_BIND=true binds threads" in verdict or "(1." in verdict  # "faster": by chance
+
+
+# --- what fails ----------------------------------------------------------------------
+
+@pytest.mark.parametrize("arguments, status, words", [
+    (["--", "sh", "-c", "echo a reason; exit 3"], 1, "a reason\njugglectl compare: exit status 3 from: sh -c "),
+    (["--", "sh", "-c", "kill -9 $$"], 1, "exit status 137 from: sh -c "),
+    (["--skip=linux", "--", "/nonexistent/x"], 1, "exit status 127 from: "),
+    (["--", "/nonexistent/x"], 1, "jugglectl compare: /nonexistent/x: No such file"),
+    (["--juggle", "/nonexistent/j", "--", "true"], 1, "jugglectl compare: /nonexistent/j: No such file"),
+    (["--timeout", "50ms", "--", "sleep", "1000"], 1, "jugglectl compare: still running after 0.05 s: sleep 1000"),
+    (["--with=--no-such", "--", "true"], 1, "exit status 125 from: "),
+    (["--time-after", "took", "--", "echo", "took long"], 1, "no time after 'took' was printed by: echo took long"),
+    (["--beside", "exit 7", "--", "sleep", "0.2"], 1, "--beside: exit status 7 from: exit 7"),
+    ([], 2, "Give -- and a command"),
+    (["true"], 2, "true: put -- before the command"),
+    (["--skip", "linux,pinned", "--", "true"], 2, "fewer than two ways"),
+    (["--skip", "slow", "--", "true"], 2, "--skip slow: expected linux, pinned, juggle"),
+    (["--repeats", "0", "--", "true"], 2, "--repeats 0: expected a whole number from 1 to 100"),
+    (["--repeats", "101", "--", "true"], 2, "--repeats 101: expected"),
+    (["--with=-q"] * 13 + ["--against=true", "--", "true"], 2, "at most 13 ways more")])
+def test_refusals(compare, arguments, status, words):
+    done = compare(*QUICK, *arguments)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert words in done.stderr
+
+
+# --- signals, and what runs beside ---------------------------------------------------
+
+def test_beside(compare, tmp_path):
     """The other command runs as long as the runs, and no longer."""
-    pid = tmp_path / "pid"
-    done = compare("--repeats", "1", "--beside", "sh -c 'echo $$ > %s; exec sleep 1000'" % pid, "--", "sleep", "0.1")
-    assert done.returncode == 0
-    helpers.wait_for(lambda: not helpers.alive(int(pid.read_text())), "it has ended")
+    path = tmp_path / "pid"
+    line = "echo $$ > %s; sleep 1000; true" % path
+    done = compare(*QUICK, "--beside", line, "--", "sh", "-c", 'until [ -s "$0" ]; do sleep 0.01; done', path)
+    assert (done.returncode, done.stderr) == (0, "")
+    group = int(path.read_text("utf-8"))
+    helpers.wait_for(lambda: not group_members(group), "all of it has ended")
 
 
-def test_refuses():
-    for arguments, words in (
-            (["--beside", "/nonexistent/x", "--", "true"], "compare: --beside: "),
-            (["--beside", "false", "--repeats", "2", "--", "sleep", "0.1"], "compare: exit status 1 from: false"),
-            (["--beside", "'", "--", "true"], "compare: --beside: No closing quotation"),
-            (["--repeats", "1", "--", "false"], "compare: exit status 1 from: "),
-            (["--repeats", "1", "--", "/nonexistent/x"], "compare: exit status 127 from: "),
-            ([], "no command given")):
-        done = compare(*arguments)
-        assert done.returncode != 0
-        assert words in done.stderr, done.stderr
+def group_members(group):
+    found = []
+    for name in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/stat" % name, encoding="utf-8", errors="replace") as file:
+                fields = file.read().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] not in "ZX":
+            found.append(int(name))
+    return found
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_signal_in_the_first_repeat(background, jugglectl, tmp_path, number):
+    path = tmp_path / "pid"
+    with open(tmp_path / "err", "w", encoding="utf-8") as err:
+        process = background([jugglectl, "compare", "--", *sleeper(path)], stderr=err)
+    helpers.wait_for(path.exists, "the command runs", process)
+    process.send_signal(number)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 128 + number
+    assert (tmp_path / "err").read_text("utf-8") == "jugglectl compare: ended before each way had run once\n"
+    assert not group_members(int(path.read_text("utf-8")))
+
+
+def test_ctrl_c_shows_what_there_is(jugglectl, tmp_path):
+    """In the second repeat, on a terminal, with the command under juggle; nothing is left of it."""
+    path, count = tmp_path / "pid", tmp_path / "count"
+    command = ["sh", "-c", 'echo >> "$0"; [ $(wc -l < "$0") -lt 4 ] || { echo $PPID > %s; sleep 1000; }' % path, count]
+    terminal = Terminal([jugglectl, "compare", "--warmups", "0", "--", *command])
+    try:
+        helpers.wait_for(lambda: path.exists() and path.read_text("utf-8").strip(), "the second repeat",
+                         terminal.process)
+        terminal.type("\x03")
+        text = " ".join(terminal.rest().split())
+        assert terminal.process.wait(timeout=helpers.TIMEOUT_S) == 130
+    finally:
+        terminal.close()
+    assert "Ended early: 1 of 5 repeats." in text
+    assert "median" in text and "in too few runs to tell" in text
+    helpers.wait_for(lambda: not helpers.alive(int(path.read_text("utf-8"))), "juggle has ended")
+
+
+def test_progress_on_a_terminal(jugglectl):
+    terminal = Terminal([jugglectl, "compare", *QUICK, "--", "sleep", "0.5"])
+    try:
+        text = terminal.rest()
+        assert terminal.process.wait(timeout=helpers.TIMEOUT_S) == 0
+    finally:
+        terminal.close()
+    assert re.search(r"\r\[#*\.*\] +\d+ %", text)
+    assert "\r\033[K" in text

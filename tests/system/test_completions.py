@@ -273,7 +273,7 @@ LINES = [
     ("juggle -q -P o", {"observe"}),
     ("juggle --sampler t", {"taskstats"}),
     ("juggle --report a-", {"a-file", "a-folder"}),
-    ("jugglectl ", {"list", "stat", "top", "doctor", "plot", "clean", "predict", "simulate", "replay"}),
+    ("jugglectl ", {"list", "stat", "top", "doctor", "plot", "clean", "compare", "predict", "simulate", "replay"}),
     ("jugglectl li", {"list"}),
     ("jugglectl pre", {"predict"}),
     ("jugglectl doctor --cp", {"--cpus"}),

@@ -9,7 +9,7 @@ import pytest
 
 import helpers
 
-COMMANDS = ["list", "stat", "top", "doctor", "plot", "clean", "predict", "simulate", "replay"]
+COMMANDS = ["list", "stat", "top", "doctor", "plot", "clean", "compare", "predict", "simulate", "replay"]
 # Their words; only simulate has others below it.
 LEAVES = [[command] for command in COMMANDS if command != "simulate"] + [
     ["simulate", machine] for machine in ("juggle", "plb", "dplb")]

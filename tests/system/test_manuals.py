@@ -21,7 +21,8 @@ def page_of(program):
 
 
 PROGRAMS = ["juggle", "ubench", "noise", "jacobi", "jugglectl list", "jugglectl stat", "jugglectl top",
-            "jugglectl doctor", "jugglectl plot", "jugglectl clean", "jugglectl predict", "jugglectl replay",
+            "jugglectl doctor", "jugglectl plot", "jugglectl clean", "jugglectl compare",
+            "jugglectl predict", "jugglectl replay",
             "jugglectl simulate juggle", "jugglectl simulate plb", "jugglectl simulate dplb"]
 ALL_PAGES = sorted([page_of(program) for program in PROGRAMS] + [
     "juggle.7", "juggle-batch.7", "juggle-internals.7", "juggle-tutorial.7", "jugglectl.1", "phases.7",

@@ -10,6 +10,7 @@ int top_main(int argc, char **argv);
 int doctor_main(int argc, char **argv);
 int plot_main(int argc, char **argv);
 int clean_main(int argc, char **argv);
+int compare_main(int argc, char **argv);
 int predict_main(int argc, char **argv);
 int simulate_main(int argc, char **argv);
 int simulate_juggle_main(int argc, char **argv);

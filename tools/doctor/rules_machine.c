@@ -266,7 +266,7 @@ static enum doctor_level judge_version(const struct doctor_system *s, struct doc
 	doctor_say(out, "Linux %s has the scheduler from before 6.6 (CFS), or a vendor's own.",
 		s->release);
 	doctor_advise(out, "juggle works, but its numbers were measured with 6.18. Measure here "
-			   "(tools/compare).");
+			   "(jugglectl compare).");
 	return DOCTOR_NOTE;
 }
 
@@ -306,7 +306,7 @@ static enum doctor_level judge_sched_ext(const struct doctor_system *s, struct d
 		return DOCTOR_NONE;
 	doctor_say(out, "sched_ext has loaded another scheduler: %s.", s->sched_ext);
 	doctor_advise(out, "juggle was not measured with it: compare with and without juggle "
-			   "(tools/compare).");
+			   "(jugglectl compare).");
 	return DOCTOR_WARNING;
 }
 
