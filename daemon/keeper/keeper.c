@@ -367,7 +367,8 @@ static int run(struct keeper *k, int *status)
 }
 
 /* In one piece, since ranks that are each wrapped end at the same time. */
-static void summarize(const struct keeper *k, double elapsed_s)
+static void say(const struct keeper *k, double elapsed_s,
+	void (*print)(FILE *out, const struct telemetry *telemetry, double elapsed_s))
 {
 	char *text = NULL;
 	size_t bytes;
@@ -375,7 +376,7 @@ static void summarize(const struct keeper *k, double elapsed_s)
 
 	if (out == NULL)
 		return;
-	report_summary(out, k->telemetry, elapsed_s);
+	print(out, k->telemetry, elapsed_s);
 	if (fclose(out) == 0)
 		fwrite(text, 1, bytes, stderr);
 	free(text);
@@ -391,7 +392,9 @@ static void report(const struct keeper *k, int status, double elapsed_s)
 			fprintf(stderr, "juggle: --report %s: %s\n", path, strerror(-r));
 	}
 	if (k->options->verbose > 0)
-		summarize(k, elapsed_s);
+		say(k, elapsed_s, report_summary);
+	else if (!k->options->quiet && isatty(STDERR_FILENO))
+		say(k, elapsed_s, report_line);
 }
 
 static void tear_down(struct keeper *k)

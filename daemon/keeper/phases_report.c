@@ -13,6 +13,7 @@
 struct found {
 	struct efficiency efficiency;
 	enum worth_verdict verdict;
+	double brought; /* see worth_brought() */
 	char advice[WORTH_BYTES];
 };
 
@@ -97,6 +98,7 @@ static void find(const struct telemetry *t, double elapsed_s, struct found *out)
 
 	measure(t, quota > 0 ? fmin(quota, cpus) : cpus, &out->efficiency);
 	out->verdict = worth_judge(&c, out->advice);
+	out->brought = worth_brought(&c);
 }
 
 /* ---- Sites ---- */
@@ -126,6 +128,14 @@ static uint32_t sort_sites(
 static double waited_s(const struct telemetry_site *site)
 {
 	return (double)telemetry_get(&site->waited_ns) * 1e-9;
+}
+
+double phases_brought(const struct telemetry *t, double elapsed_s)
+{
+	struct found found;
+
+	find(t, elapsed_s, &found);
+	return found.brought;
 }
 
 /* ---- The report ---- */

@@ -13,6 +13,10 @@
  * where nothing was told. */
 json_t *phases_report(const struct telemetry *telemetry, double elapsed_s);
 
+/* How many times as long the job would have taken, at least, with threads that stay on their CPUs; 0:
+ * not known, or hardly longer. */
+double phases_brought(const struct telemetry *telemetry, double elapsed_s);
+
 /* Lines of the summary. */
 void phases_summary(FILE *out, const struct telemetry *telemetry, double elapsed_s);
 

@@ -9,6 +9,7 @@
 #include "daemon/base/clock.h"
 #include "daemon/base/file.h"
 #include "daemon/keeper/phases_report.h"
+#include "daemon/policy/kind.h"
 #include "daemon/policy/policy.h"
 #include "daemon/telemetry/writer.h"
 #include "libprogress/reader/reader.h"
@@ -281,7 +282,7 @@ int report_write(const char *path, json_t *report)
 	return r;
 }
 
-/* ---- The summary ---- */
+/* ---- Lines of the summary ---- */
 
 /* Is this another process of the program that the ones before it, from `first` on, are ranks of? A rank that
  * comes again is of another program. */
@@ -394,6 +395,49 @@ static void summarize_quota(FILE *out, const struct telemetry *t)
 	fputc('\n', out);
 }
 
+/* ---- The line ---- */
+
+#define LINE_LEAST_S 1 /* of a run: in a shorter one juggle has hardly begun */
+#define BALANCED_MOSTLY 0.5
+
+/* The reason of what it did for longest, balancing or not. */
+static const char *main_reason(const struct telemetry *t, bool balance)
+{
+	struct telemetry_way way[TELEMETRY_WAYS];
+	size_t ways = telemetry_ways(t, way);
+
+	for (size_t k = 0; k < ways; k++)
+		if (way[k].balance == balance)
+			return policy_reason_text((enum policy_reason)way[k].reason);
+	return "nothing was to be done";
+}
+
+void report_line(FILE *out, const struct telemetry *t, double elapsed_s)
+{
+	const struct policy_kind *kind = policy_kind_find(t->policy);
+	struct facts f = gather(t, elapsed_s);
+	double brought = phases_brought(t, elapsed_s);
+
+	if (kind == NULL || kind->balance == NULL || elapsed_s < LINE_LEAST_S ||
+		telemetry_get32(&t->state) == TELEMETRY_LOST)
+		return;
+	if (f.balanced_s < BALANCED_MOSTLY * f.elapsed_s) {
+		fprintf(out, "juggle: stood aside for %.0f %% of %.3g s: %s\n",
+			100 - percent(f.balanced_s, f.elapsed_s), f.elapsed_s,
+			f.threads > 0 ? main_reason(t, false) : "no thread computed");
+		return;
+	}
+	fprintf(out, "juggle: %u threads on %u CPUs, balanced for %.0f %% of %.3g s by %llu moves",
+		f.threads, f.cpus, percent(f.balanced_s, f.elapsed_s), f.elapsed_s,
+		(unsigned long long)f.migrations);
+	if (brought > 0)
+		fprintf(out, "; pinned it would have taken at least %.2f times as long\n", brought);
+	else
+		fprintf(out, " (%s)\n", main_reason(t, true));
+}
+
+/* ---- The summary ---- */
+
 void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 {
 	struct facts f = gather(t, elapsed_s);
@@ -414,4 +458,5 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 		"  its cost     %.3f s of CPU (%.2f %% of one CPU), %.1f us a point (median)\n",
 		f.balancer_cpu_s, percent(f.balancer_cpu_s, f.elapsed_s), f.median_us);
 	phases_summary(out, t, elapsed_s);
+	report_line(out, t, elapsed_s);
 }

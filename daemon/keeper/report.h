@@ -21,6 +21,10 @@ json_t *report_build(const struct telemetry *telemetry, int exit_status, double 
  * it. Returns 0, -ENOMEM when it is NULL, or the negative errno of opening or writing. */
 int report_write(const char *path, json_t *report);
 
+/* Write a line that says what juggle won, or why it stood aside. Of a run that is not to be balanced, that
+ * its balancer did not survive, or that was too short for one, it says nothing. */
+void report_line(FILE *out, const struct telemetry *telemetry, double elapsed_s);
+
 /* Write the summary of -v. */
 void report_summary(FILE *out, const struct telemetry *telemetry, double elapsed_s);
 

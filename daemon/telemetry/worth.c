@@ -187,6 +187,16 @@ static enum worth_verdict judge_loss(const struct sums *s, char *text)
 		percent(e->waiting), e->phase_s * 1e3);
 }
 
+double worth_brought(const struct worth_case *c)
+{
+	const struct efficiency *e = c->efficiency;
+
+	if (e->threads == 0 || e->phases < PHASES_LEAST || c->covered < COVERED_LEAST)
+		return 0;
+	struct sums s = sum_up(c);
+	return s.balanced && s.pinned >= GAIN_LEAST ? s.pinned : 0;
+}
+
 enum worth_verdict worth_judge(const struct worth_case *c, char text[WORTH_BYTES])
 {
 	const struct efficiency *e = c->efficiency;

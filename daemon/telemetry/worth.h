@@ -42,4 +42,8 @@ struct worth_case {
 /* Fill in the sentences. Pure. */
 enum worth_verdict worth_judge(const struct worth_case *c, char text[WORTH_BYTES]);
 
+/* How many times as long the job would have taken, at least, with threads that stay on their CPUs; 0
+ * where too little was told, juggle did not balance, or it brought hardly anything. Pure. */
+double worth_brought(const struct worth_case *c);
+
 #endif

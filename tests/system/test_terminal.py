@@ -3,6 +3,7 @@
 not there. Uses a pseudo-terminal."""
 import fcntl
 import os
+import re
 import signal
 import struct
 import termios
@@ -181,3 +182,50 @@ def test_ctrl_c_lets_go_of_an_attached_job(terminal, juggle, background):
     screen.type("\x03")
     assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert job.poll() is None
+
+
+# --- the line at the end -----------------------------------------------------------------
+
+LONG = ["sh", "-c", "echo ready; sleep 1.1; echo over"]
+LINE = "juggle: stood aside for 100 % of "
+
+
+def ended(screen):
+    """What it showed, once it has ended."""
+    text = screen.rest()
+    assert screen.process.wait(timeout=helpers.TIMEOUT_S) == 0
+    return text.replace("\r", "").splitlines()
+
+
+def test_a_line_says_what_it_did(terminal, juggle):
+    first, second, line = ended(terminal([juggle, *LONG]))
+    assert (first, second) == ("ready", "over")
+    assert re.fullmatch(re.escape(LINE) + r"1\.[0-9]+ s: (no thread computed|fewer compute threads than CPUs|starting)", line)
+
+
+@pytest.mark.parametrize("options", [["-q"], ["-P", "observe"], ["-P", "static"]])
+def test_no_line_without_need(terminal, juggle, options):
+    assert ended(terminal([juggle, *options, *LONG])) == ["ready", "over"]
+
+
+def test_no_line_after_a_moment(terminal, juggle):
+    assert ended(terminal([juggle, "echo", "over"])) == ["over"]
+
+
+def test_the_line_is_for_terminals(terminal, juggle, run_juggle, tmp_path):
+    done = run_juggle(*LONG)
+    assert (done.stdout, done.stderr) == ("ready\nover\n", "")
+    assert ended(terminal(["sh", "-c", '"$0" "$@" 2>%s' % (tmp_path / "err"), juggle, *LONG])) == ["ready", "over"]
+    assert (tmp_path / "err").read_text("utf-8") == ""
+    shown = run_juggle("-v", *LONG).stderr.splitlines()
+    assert shown[0] == "juggle: " + " ".join(LONG) and shown[-1].startswith(LINE)
+
+
+@pytest.mark.needs_cpus(2)
+def test_a_line_says_how_much_it_balanced(terminal, juggle, app):
+    two = "%d,%d" % tuple(helpers.cpus()[:2])
+    screen = terminal([juggle, "-c", two, "--always", app("ubench"), "-q", "-t", "3", "-p", "150", "-e", "10ms"])
+    line = ended(screen)[-1]
+    assert re.fullmatch(r"juggle: [3-9] threads on 2 CPUs, balanced for \d+ % of [0-9.]+ s by \d+ moves"
+                        r"( \(as the options want it\)|; pinned it would have taken at least [0-9.]+ times as long)",
+                        line), line

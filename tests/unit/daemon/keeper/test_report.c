@@ -741,6 +741,67 @@ static void test_summary_of_nothing(void **state)
 	telemetry_unmap(t);
 }
 
+/* ---- The line ---- */
+
+static void assert_line(const struct telemetry *t, double elapsed_s, const char *expected)
+{
+	char *text = NULL;
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+
+	assert_non_null(out);
+	report_line(out, t, elapsed_s);
+	assert_int_equal(fclose(out), 0);
+	assert_string_equal(text, expected);
+	free(text);
+}
+
+static void test_line(void **state)
+{
+	struct telemetry *t = telemetry_of_run();
+	(void)state;
+
+	assert_line(t, 4,
+		"juggle: 6 threads on 5 CPUs, balanced for 75 % of 4 s by 37 moves (trials: "
+		"balancing keeps the CPUs busier)\n");
+	/* The same in a longer run, most of which it stood aside in. */
+	assert_line(
+		t, 10, "juggle: stood aside for 70 % of 10 s: fewer compute threads than CPUs\n");
+	assert_line(t, 0.99, "");
+	telemetry_set32(&t->state, TELEMETRY_LOST);
+	assert_line(t, 4, "");
+	telemetry_set32(&t->state, TELEMETRY_ENDED);
+	snprintf(t->policy, sizeof t->policy, "observe");
+	assert_line(t, 4, "");
+	snprintf(t->policy, sizeof t->policy, "static");
+	assert_line(t, 4, "");
+	snprintf(t->policy, sizeof t->policy, "later");
+	assert_line(t, 4, "");
+	telemetry_unmap(t);
+
+	t = new_telemetry();
+	snprintf(t->policy, sizeof t->policy, "juggle");
+	assert_line(t, 2, "juggle: stood aside for 100 % of 2 s: no thread computed\n");
+	telemetry_unmap(t);
+}
+
+/* Four threads that took turns on three CPUs: one has two of them when they stay. */
+static void test_line_of_phases(void **state)
+{
+	struct telemetry *t = telemetry_with_phases();
+	(void)state;
+
+	telemetry_set32(&t->cpus, 3);
+	for (uint32_t i = 2; i < 6; i++) {
+		telemetry_set(&telemetry_threads(t)[i].useful_ns, 1480000000);
+		telemetry_set(&telemetry_threads(t)[i].waited_ns, 20000000);
+	}
+	assert_line(t, 4,
+		"juggle: 4 threads on 3 CPUs, balanced for 75 % of 4 s by 37 moves; pinned it "
+		"would have taken at least 1.48 times as long\n");
+	telemetry_unmap(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -760,6 +821,8 @@ int main(void)
 		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_summary_of_phases),
 		cmocka_unit_test(test_summary_of_nothing),
+		cmocka_unit_test(test_line),
+		cmocka_unit_test(test_line_of_phases),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -40,6 +40,9 @@ static const struct {
 	{"balanced, and phases are too short for it",
 		{{0.5, 0.3, 0.2}, {0.5, 0.3, 0.2}, {0.5, 0.3, 0.2}}, {.cpus = 2, .balanced = 1},
 		WORTH_THREADS, {"Balanced, still 25 %", "phases of 10 ms"}},
+	{"balanced, and phases are short for it",
+		{{0.6, 0.05, 0.35}, {0.6, 0.05, 0.35}, {0.6, 0.05, 0.35}},
+		{.cpus = 2, .balanced = 1}, WORTH_THREADS, {"Balanced, still 8 %"}},
 	{"four on two, one has half as much again",
 		{{0.6, 0, 0.4}, {0.4, 0.2, 0.4}, {0.4, 0.4, 0.2}, {0.4, 0.4, 0.2}}, {.cpus = 2},
 		WORTH_JUGGLE, {"up to 1.11 times"}},
@@ -94,7 +97,14 @@ static enum worth_verdict judge(size_t i, uint64_t phases, char text[WORTH_BYTES
 	c.efficiency = &e;
 	c.slowest = c.slowest > 0 ? c.slowest : 1;
 	c.covered = c.covered > 0 ? c.covered : 0.75;
-	return worth_judge(&c, text);
+	enum worth_verdict verdict = worth_judge(&c, text);
+	double brought = worth_brought(&c);
+	/* What was won is known, too, where more could be. */
+	if (verdict == WORTH_BROUGHT || strstr(text, "Balanced, still 8 %") != NULL)
+		assert_true(brought >= 1.03);
+	else
+		assert_true(brought == 0);
+	return verdict;
 }
 
 static void test_verdicts(void **state)
