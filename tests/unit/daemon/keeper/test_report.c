@@ -635,16 +635,23 @@ static void test_write(void **state)
 
 /* ---- The summary ---- */
 
-static char *summary(const struct telemetry *t, double elapsed_s)
+typedef void print_function(FILE *out, const struct telemetry *t, double elapsed_s);
+
+static char *printed(print_function *print, const struct telemetry *t, double elapsed_s)
 {
 	char *text = NULL;
 	size_t bytes;
 	FILE *out = open_memstream(&text, &bytes);
 
 	assert_non_null(out);
-	report_summary(out, t, elapsed_s);
+	print(out, t, elapsed_s);
 	assert_int_equal(fclose(out), 0);
 	return text;
+}
+
+static char *summary(const struct telemetry *t, double elapsed_s)
+{
+	return printed(report_summary, t, elapsed_s);
 }
 
 static void assert_shows(const char *text, const char *line)
@@ -745,13 +752,8 @@ static void test_summary_of_nothing(void **state)
 
 static void assert_line(const struct telemetry *t, double elapsed_s, const char *expected)
 {
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
+	char *text = printed(report_line, t, elapsed_s);
 
-	assert_non_null(out);
-	report_line(out, t, elapsed_s);
-	assert_int_equal(fclose(out), 0);
 	assert_string_equal(text, expected);
 	free(text);
 }
