@@ -8,8 +8,10 @@
 
 #define TURNS_NS 30e6 /* ranks that share CPUs get ahead by turns: no reason to move */
 #define BOUNDED_PART 0.05 /* of the rate */
-#define HORIZON 4 /* periods: gaps that end by then are left alone */
-#define SMOOTH 4 /* points over which the speed is smoothed */
+/* Gaps that end within both of these are left alone, and speeds are smoothed over as long. */
+#define HORIZON 4 /* periods */
+#define HORIZON_NS 2e9
+#define SURE 3 /* standard errors by which rates must differ */
 #define BUSY_PART 0.02 /* of a period: over less time a speed says nothing */
 
 double policy_dplb_threshold(double rate, uint64_t period_ns)
@@ -24,6 +26,20 @@ double policy_dplb_threshold_bounded(double rate)
 	return rate > 0 ? BOUNDED_PART * rate : INFINITY;
 }
 
+static double horizon(uint64_t period_ns)
+{
+	return fmax(HORIZON, HORIZON_NS / (double)period_ns);
+}
+
+/* Of the mean speed of the last n points. The scatter tells that from the second point on, but two
+ * or three may agree by chance. Turns of 30 ms at the beginning and at the end are always possible. */
+static double standard_error(const struct policy_dplb_state *state, double n, uint64_t period_ns)
+{
+	double scatter = n > 1 ? sqrt(state->variance / (n - 1)) : 0;
+
+	return fmax(scatter, state->speed * TURNS_NS / ((double)period_ns * n));
+}
+
 void policy_dplb_learn(
 	struct policy_dplb_state *state, uint64_t updates, uint64_t busy_ns, uint64_t period_ns)
 {
@@ -32,8 +48,11 @@ void policy_dplb_learn(
 	if (gone_ns < BUSY_PART * (double)period_ns)
 		return;
 	double speed = (double)(updates - state->updates) * (double)period_ns / gone_ns;
-	state->points++;
-	state->speed += (speed - state->speed) / fmin((double)state->points, SMOOTH);
+	double n = fmin((double)++state->points, horizon(period_ns));
+	double off = speed - state->speed;
+	state->speed += off / n;
+	state->variance += (off * (speed - state->speed) - state->variance) / n;
+	state->error = standard_error(state, n, period_ns);
 	state->updates = updates;
 	state->busy_ns = busy_ns;
 }
@@ -82,14 +101,21 @@ static double rate(const struct policy_dplb_rank *rank, int more)
 static bool pays(const struct policy_dplb_params *params, const struct policy_dplb_rank *from,
 	const struct policy_dplb_rank *to, double gap)
 {
+	double periods = horizon(params->period_ns);
+	double unsure = SURE * hypot(from->doubt, to->doubt);
 	double now = to->rate - from->rate; /* by which the gap grows in a period */
-	double then = rate(to, 1) - rate(from, -1);
+	struct policy_dplb_rank slow = *from, fast = *to;
 
 	if (params->threshold == 0 || !(from->rate > 0) || !(to->rate > 0))
 		return true;
-	if (now < 0 && gap < -now * HORIZON)
+	if (now < unsure && gap < (unsure - now) * periods)
 		return false;
-	return fabs(then) < fabs(now) || gap > fabs(then) * HORIZON;
+	if (fabs(now) < unsure) {
+		slow.rate = fast.rate = (from->rate + to->rate) / 2;
+		now = 0;
+	}
+	double then = rate(&fast, 1) - rate(&slow, -1);
+	return fabs(then) < fabs(now) || gap > fabs(then) * periods;
 }
 
 bool policy_dplb(const struct policy_dplb_params *params, struct policy_dplb_state *state,

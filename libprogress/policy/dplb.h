@@ -22,6 +22,7 @@ struct policy_dplb_rank {
 	/* Not in the paper: updates that each of its subdomains would get in a period if the rank
 	 * never waited for others; 0: not known. */
 	double rate;
+	double doubt; /* standard error of the rate: turns and interruptions make it uncertain */
 	uint32_t rank;
 	uint32_t subdomains; /* how many it has; with 0 the average means nothing */
 	uint32_t room; /* how many more it would take */
@@ -31,6 +32,7 @@ struct policy_dplb_params {
 	/* Step 2: a gap up to this, in updates, moves nothing. 0: as in the paper, any gap moves,
 	 * and rates don't count. */
 	double threshold;
+	uint64_t period_ns; /* between balancing points */
 	/* A rank with this many subdomains gives none away: see policy_dplb_keep(). */
 	uint32_t keep;
 	/* Not in the paper, for neighbourhoods: in step 3 all ranks that are that far behind send,
@@ -73,6 +75,8 @@ struct policy_dplb_state {
 	uint64_t random; /* any seed, a different one on each rank */
 	uint64_t points, updates, busy_ns; /* when it last learnt */
 	double speed; /* updates of a period in which the rank never waits, smoothed */
+	double variance; /* of that, from point to point */
+	double error; /* standard error of the speed; 0: nothing has been learnt */
 };
 
 /* At each balancing point: learn the speed of this rank. updates: of all its workers so far.
@@ -80,6 +84,14 @@ struct policy_dplb_state {
  * anything else, nothing is learnt: what is measured then is how late they note that they wait. */
 void policy_dplb_learn(
 	struct policy_dplb_state *state, uint64_t updates, uint64_t busy_ns, uint64_t period_ns);
+
+/* Set the rate of a rank with that many subdomains, and its doubt, from what was learnt. */
+static inline void policy_dplb_rate(
+	const struct policy_dplb_state *state, struct policy_dplb_rank *rank)
+{
+	rank->rate = rank->subdomains > 0 ? state->speed / rank->subdomains : 0;
+	rank->doubt = rank->subdomains > 0 ? state->error / rank->subdomains : 0;
+}
 
 struct policy_dplb_move {
 	uint32_t to; /* rank */
@@ -99,11 +111,13 @@ uint32_t policy_dplb_nearest(
  * the most advanced one with room by more than the threshold, it sends that rank a subdomain.
  * Returns whether it does. `known` may contain self.
  *
- * Not in the paper, where the rates of both are known: it sends nothing while the gap closes by
- * itself, within four periods; nor if that would make the rates less even, and the gap would be
- * closed, and then grow the other way, within four periods. So with few subdomains, each of which is
- * a large part of a rank's work, the moves don't make the gaps that the next ones close. Neither do
- * ranks of equal speed that share CPUs, where gaps come and go.
+ * Not in the paper, where the rates of both are known: it sends nothing while the gap may well close
+ * by itself, within four periods and two seconds; nor if that would make the rates less even, and the
+ * gap would be closed, and then grow the other way, within that time. So with few subdomains, each of
+ * which is a large part of a rank's work, the moves don't make the gaps that the next ones close.
+ * Rates that differ by less than they are uncertain count as equal, and a gap that such a difference
+ * would close may close. So ranks that share CPUs, where gaps come and go with the turns that they
+ * take, are known by that, and left alone; until they drift apart for longer than turns explain.
  *
  * With global knowledge there is one move per period: with 26 slow ranks of 256, the spread takes
  * 400 periods to fall again. In neighbourhoods it is not enough that the least advanced sends: what

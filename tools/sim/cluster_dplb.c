@@ -22,12 +22,6 @@ static bool compares_rates(const struct cluster_params *params)
 	return params->mode == MODE_SSYNC && params->dplb_params.threshold != 0;
 }
 
-/* Updates of each of a rank's subdomains in a period. */
-static double rate_of(const struct cluster_rank *rank, uint32_t subdomains)
-{
-	return subdomains > 0 ? rank->dplb.speed / subdomains : 0;
-}
-
 void exchange_look(struct cluster *cluster, uint32_t rank)
 {
 	const struct policy_subdomain *progress = &cluster->progress[(size_t)rank * cluster->room];
@@ -40,16 +34,16 @@ void exchange_look(struct cluster *cluster, uint32_t rank)
 			updates += progress[s].updates;
 			present++;
 		}
-	double rate = rate_of(self, present);
-	reports_of(cluster, cluster->exchanges)[rank] = (struct policy_dplb_rank){
-		.average = compares_rates(&cluster->params) ? rate
-			   : present > 0                    ? (double)updates / present
-							    : 0,
-		.rate = rate,
+	struct policy_dplb_rank report = {
+		.average = present > 0 ? (double)updates / present : 0,
 		.rank = rank,
 		.subdomains = present,
 		.room = cluster->room - self->residents,
 	};
+	policy_dplb_rate(&self->dplb, &report);
+	if (compares_rates(&cluster->params))
+		report.average = report.rate;
+	reports_of(cluster, cluster->exchanges)[rank] = report;
 }
 
 static void reduce(struct cluster *cluster)
@@ -218,7 +212,8 @@ static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move 
 	size_t n = 2;
 
 	learn(cluster, r);
-	self.rate = rate_of(rank, self.subdomains);
+	policy_dplb_rate(&rank->dplb, &self);
+	policy.period_ns = params->dplb_period_ns;
 	policy.threshold = threshold(cluster, self.rate);
 	if (params->dplb == DPLB_RANDOM)
 		return policy_dplb_random(&policy, &rank->dplb, &self, params->ranks, move);

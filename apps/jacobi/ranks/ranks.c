@@ -79,7 +79,7 @@ static void sum_up_progress(struct ranks *ranks, struct survey_own *own)
 {
 	const struct site *site = &ranks->site;
 	uint32_t residents = ranks->mover.residents;
-	double updates = 0, rate = residents > 0 ? ranks->policy.speed / residents : 0;
+	double updates = 0;
 	bool advanced = true;
 
 	for (uint32_t slot = 0; slot < site->slots; slot++) {
@@ -94,10 +94,7 @@ static void sum_up_progress(struct ranks *ranks, struct survey_own *own)
 	*own = (struct survey_own){
 		.rank =
 			{
-				.average = compares_rates(ranks->setup.options) ? rate
-					   : residents > 0 ? updates / residents
-							   : 0,
-				.rate = rate,
+				.average = residents > 0 ? updates / residents : 0,
 				.rank = site->rank,
 				.subdomains = residents,
 				.room = mover_room(&ranks->mover),
@@ -108,6 +105,9 @@ static void sum_up_progress(struct ranks *ranks, struct survey_own *own)
 		.squared = ranks->setup.squared(ranks->setup.arg),
 		.advanced = advanced,
 	};
+	policy_dplb_rate(&ranks->policy, &own->rank);
+	if (compares_rates(ranks->setup.options))
+		own->rank.average = own->rank.rate;
 	if (mover_answers_for_one(&ranks->mover)) {
 		own->subdomains++;
 		own->squared += ranks->mover.leaving.share * ranks->mover.leaving.share;
@@ -156,6 +156,7 @@ static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
 	const struct policy_dplb_params params = {
 		.threshold = threshold(ranks, self),
+		.period_ns = options->dplb_period_ns,
 		.keep = policy_dplb_keep(
 			ranks->setup.workers, options->plb.low, options->plb.pairs),
 		.all_behind = options->dplb.kind == DPLB_NEIGHBOURS,

@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define WINDOW_NOBODY UINT32_MAX /* no subdomain, no rank */
-#define WINDOW_SURVEY_BYTES 256 /* for survey.h */
+#define WINDOW_SURVEY_BYTES 320 /* for survey.h */
 
 /* One per slot. An owner other than the rank itself makes it a forwarding record: the subdomain was
  * here and went there. It lasts until the slot is used again. */

@@ -28,6 +28,8 @@ struct model_params {
 	uint32_t reach;
 	double work; /* units in a period */
 	double jitter; /* relative random part of the work of a tick */
+	uint32_t
+		turn; /* ticks: two ranks share a CPU by turns, each this long at most; 0: they don't */
 	uint64_t seed;
 };
 
@@ -42,6 +44,9 @@ struct model_rank {
 	uint32_t subdomains; /* including those under way to it */
 	uint32_t present;
 	uint32_t phase; /* the tick of its points */
+	uint32_t turn, turn_ends; /* in ticks; of the first of two that share a CPU */
+	bool waits; /* for its turn */
+	double updates; /* that it has made */
 	struct policy_dplb_state state;
 };
 
@@ -84,6 +89,24 @@ static inline size_t model_subdomains(const struct model *m)
 	return (size_t)m->params.ranks * m->params.each;
 }
 
+/* Ranks 2k and 2k + 1 take turns on a CPU, at twice the speed. The scheduler is fair: each gets a
+ * turn as long as that of the other before. */
+static inline void model_take_turns(struct model *m)
+{
+	for (uint32_t r = 0; m->params.turn > 0 && r < m->params.ranks; r += 2) {
+		struct model_rank *first = &m->rank[r];
+		if (m->tick >= first->turn_ends) {
+			first->waits = !first->waits;
+			if (!first->waits)
+				first->turn = (uint32_t)random_int(
+					&m->params.seed, 1, (int)m->params.turn);
+			first->turn_ends = m->tick + first->turn;
+		}
+		if (r + 1 < m->params.ranks)
+			m->rank[r + 1].waits = !first->waits;
+	}
+}
+
 /* The present subdomains share the work of a tick. PLB among the workers of the rank gives more of
  * it to those that are behind. */
 static inline void model_work(struct model *m)
@@ -92,6 +115,7 @@ static inline void model_work(struct model *m)
 	size_t now = m->tick % (MODEL_STALE_TICKS + 1);
 	size_t last = (m->tick + MODEL_STALE_TICKS) % (MODEL_STALE_TICKS + 1);
 
+	model_take_turns(m);
 	for (uint32_t r = 0; r < p->ranks; r++) {
 		m->rank[r].present = 0;
 		m->rank[r].average[now] = 0;
@@ -106,8 +130,10 @@ static inline void model_work(struct model *m)
 		double lag = (rank->average[last] - m->subdomain[s].updates) / p->work;
 		double part = 1 + fmax(-0.4, fmin(0.4, 2 * lag)) +
 			      p->jitter * (double)random_int(&m->params.seed, -100, 100) / 100;
-		m->subdomain[s].updates +=
-			p->work * p->each / MODEL_TICKS * rank->speed * part / rank->present;
+		double speed = rank->speed * (p->turn == 0 ? 1 : rank->waits ? 0 : 2);
+		double done = p->work * p->each / MODEL_TICKS * speed * part / rank->present;
+		m->subdomain[s].updates += done;
+		rank->updates += done;
 		rank->average[now] += m->subdomain[s].updates / rank->present;
 	}
 }
@@ -116,11 +142,13 @@ static inline struct policy_dplb_rank model_view(const struct model *m, uint32_t
 {
 	const struct model_rank *rank = &m->rank[r];
 
-	return (struct policy_dplb_rank){.rank = r,
-		.rate = m->params.work * m->params.each * rank->speed / rank->present,
+	struct policy_dplb_rank view = {.rank = r,
 		.average = rank->average[(m->tick - age) % (MODEL_STALE_TICKS + 1)],
 		.subdomains = rank->present,
 		.room = rank->subdomains < m->params.most ? m->params.most - rank->subdomains : 0};
+
+	policy_dplb_rate(&rank->state, &view);
+	return view;
 }
 
 /* A rank that is full by then refuses. */
@@ -177,10 +205,13 @@ static inline void model_balance(struct model *m)
 	if (m->params.knowledge == MODEL_GLOBAL)
 		model_reduce(m, ends);
 	for (uint32_t r = 0; r < m->params.ranks; r++) {
-		struct policy_dplb_rank self = model_view(m, r, 0);
 		struct policy_dplb_move move;
 		if (m->tick % MODEL_TICKS != m->rank[r].phase)
 			continue;
+		policy_dplb_learn(&m->rank[r].state, (uint64_t)m->rank[r].updates,
+			m->params.policy.period_ns * (m->tick + 1) / MODEL_TICKS,
+			m->params.policy.period_ns);
+		struct policy_dplb_rank self = model_view(m, r, 0);
 		bool global = m->params.knowledge == MODEL_GLOBAL;
 		size_t n = global ? 2 : model_known(m, r);
 		if (policy_dplb(&m->params.policy, &m->rank[r].state, &self,

@@ -15,7 +15,8 @@
 #include "tests/unit/libprogress/policy/dplb_model.h"
 #include "tests/unit/random.h"
 
-static const struct policy_dplb_params params = {.threshold = 10, .keep = 2};
+static const struct policy_dplb_params params = {
+	.threshold = 10, .period_ns = POLICY_DPLB_DEFAULT_PERIOD_NS, .keep = 2};
 
 /* Four ranks with room for all: 2 is furthest behind, 1 and 3 are furthest ahead. */
 struct ranks {
@@ -295,6 +296,7 @@ static struct model_params model_begin(enum model_knowledge knowledge, uint32_t 
 {
 	return (struct model_params){.knowledge = knowledge,
 		.policy = {.threshold = POLICY_DPLB_THRESHOLD * 1000,
+			.period_ns = POLICY_DPLB_DEFAULT_PERIOD_NS,
 			.keep = 2,
 			.all_behind = knowledge == MODEL_NEIGHBOURS},
 		.ranks = ranks,
@@ -403,6 +405,56 @@ static void test_quiet(void **unused)
 		}
 }
 
+/* Ranks that share CPUs, by turns of up to 60 ms. */
+static struct model_params model_with_turns(
+	enum model_knowledge knowledge, uint32_t ranks, uint64_t period_ms)
+{
+	struct model_params model = model_begin(knowledge, ranks);
+
+	model.policy.period_ns = period_ms * 1000000;
+	model.policy.threshold = policy_dplb_threshold(model.work, model.policy.period_ns);
+	model.turn = (uint32_t)(60 * MODEL_TICKS / period_ms);
+	return model;
+}
+
+/* However short the period, there is nothing to do, or hardly anything. */
+static void test_turns(void **unused)
+{
+	enum { PERIODS = 1000 };
+	const uint64_t periods_ms[] = {20, 50, 100, 500};
+	(void)unused;
+
+	for (size_t i = 0; i < sizeof periods_ms / sizeof *periods_ms; i++)
+		for (int k = MODEL_GLOBAL; k <= MODEL_NEIGHBOURS; k++)
+			for (uint32_t ranks = 2; ranks <= 16; ranks *= 2) {
+				struct model_params model = model_with_turns(
+					(enum model_knowledge)k, ranks, periods_ms[i]);
+				struct model m;
+				model_init(&m, &model);
+				(void)model_run(&m, PERIODS);
+				assert_in_range(m.moves, 0, ranks * PERIODS / 1000);
+				model_deinit(&m);
+			}
+}
+
+/* That turns are known hides nothing: one that is slower for good gets help. */
+static void test_slow_with_turns(void **unused)
+{
+	const double speed[] = {0.6, 1, 1, 1};
+	(void)unused;
+
+	for (uint64_t period_ms = 20; period_ms <= 500; period_ms *= 5) {
+		struct model_params model = model_with_turns(MODEL_NOTHING, 4, period_ms);
+		struct halves alone = run_speeds(&model, speed);
+		model.knowledge = MODEL_GLOBAL;
+		struct halves spread = run_speeds(&model, speed);
+		printf("points every %d ms: %.1f, then %.1f periods; unbalanced %.0f, %.0f\n",
+			(int)period_ms, spread.first, spread.second, alone.first, alone.second);
+		assert_true(spread.second < 1.25 * spread.first);
+		assert_true(spread.second < 0.2 * alone.second);
+	}
+}
+
 /* A slow rank that would have to give up more than allowed still keeps its share. */
 static void test_few_subdomains(void **unused)
 {
@@ -478,15 +530,26 @@ static void test_speed_of_one_that_waits(void **unused)
 	assert_float_equal(state.speed, 1000, 1e-9);
 }
 
-static bool sends(double rate, uint32_t n, double other, uint32_t m, double gap)
+static bool sends_unsure(
+	double rate, uint32_t n, double other, uint32_t m, double gap, double doubt)
 {
 	const struct policy_dplb_rank ranks[] = {
 		{.average = 1000, .rate = rate, .rank = 0, .subdomains = n, .room = 9},
-		{.average = 1000 + gap, .rate = other, .rank = 1, .subdomains = m, .room = 9}};
+		{.average = 1000 + gap,
+			.rate = other,
+			.doubt = doubt,
+			.rank = 1,
+			.subdomains = m,
+			.room = 9}};
 	struct policy_dplb_state state = {.random = 1};
 	struct policy_dplb_move move;
 
 	return policy_dplb(&params, &state, &ranks[0], ranks, 2, &move);
+}
+
+static bool sends(double rate, uint32_t n, double other, uint32_t m, double gap)
+{
+	return sends_unsure(rate, n, other, m, gap, 0);
 }
 
 /* Of what rates say: with a threshold of 10. */
@@ -507,6 +570,51 @@ static void test_rates(void **unused)
 	/* Not known: by the gap alone. */
 	assert_true(sends(0, 4, 25, 4, 11));
 	assert_true(sends(25, 4, 0, 4, 11));
+}
+
+/* With a standard error of 5, rates may be off by 15. */
+static void test_uncertain_rates(void **unused)
+{
+	(void)unused;
+	assert_true(sends_unsure(15, 4, 31, 4, 11, 5)); /* 20 and 25 then, but for that */
+	assert_false(sends_unsure(15, 4, 25, 4, 11, 5)); /* they may be equal */
+	/* It may close by up to 5 in each period, and then to 20 and 20; or they are equal, 27 and
+	 * 16. */
+	assert_false(sends_unsure(15, 4, 25, 4, 42, 5));
+	assert_true(sends_unsure(15, 4, 25, 4, 43, 5));
+	/* Small parts: 25.2 and 24.8 then, but it may close by up to 15. */
+	assert_false(sends_unsure(25, 128, 25, 128, 59, 5));
+	assert_true(sends_unsure(25, 128, 25, 128, 61, 5));
+}
+
+/* Equal speeds, and others, from point to point. */
+static void test_standard_error(void **unused)
+{
+	const uint64_t ms = 1000000;
+	struct policy_dplb_state even = {0}, uneven = {0};
+	uint64_t updates = 0;
+	(void)unused;
+
+	/* After one period a turn of 30 ms may be in it, or not. */
+	policy_dplb_learn(&even, 1000, 500 * ms, 500 * ms);
+	assert_float_equal(even.error, 60, 1e-9);
+	for (uint64_t i = 2; i <= 10; i++)
+		policy_dplb_learn(&even, 1000 * i, 500 * ms * i, 500 * ms);
+	assert_float_equal(even.error, 15, 1e-9); /* of two seconds */
+	for (uint64_t i = 1; i <= 100; i++) {
+		updates += 1000 + (i % 2 ? 200 : -200);
+		policy_dplb_learn(&uneven, updates, 500 * ms * i, 500 * ms);
+	}
+	assert_float_equal(uneven.speed, 1000, 60);
+	assert_float_equal(uneven.error, 200 / sqrt(3), 40);
+	const struct policy_dplb_state *state = &uneven;
+	struct policy_dplb_rank rank = {.subdomains = 4};
+	policy_dplb_rate(state, &rank);
+	assert_float_equal(rank.rate, state->speed / 4, 1e-9);
+	assert_float_equal(rank.doubt, state->error / 4, 1e-9);
+	rank.subdomains = 0;
+	policy_dplb_rate(state, &rank);
+	assert_float_equal(rank.rate, 0, 0);
 }
 
 /* The one that saves most; among equal ones the random pick, or the first after it in the ring. */
@@ -535,6 +643,8 @@ int main(void)
 		cmocka_unit_test(test_speed),
 		cmocka_unit_test(test_speed_of_one_that_waits),
 		cmocka_unit_test(test_rates),
+		cmocka_unit_test(test_uncertain_rates),
+		cmocka_unit_test(test_standard_error),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_empty_rank),
 		cmocka_unit_test(test_alone),
@@ -545,6 +655,8 @@ int main(void)
 		cmocka_unit_test(test_spread_is_bounded),
 		cmocka_unit_test(test_least_is_not_enough),
 		cmocka_unit_test(test_quiet),
+		cmocka_unit_test(test_turns),
+		cmocka_unit_test(test_slow_with_turns),
 		cmocka_unit_test(test_few_subdomains),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
