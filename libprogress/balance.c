@@ -14,17 +14,23 @@ static bool win_claim(struct progress *p, uint64_t now_ns, uint64_t *mine)
 			return false;
 	}
 	*mine = segment_claim(found, (uint32_t)p->pid);
+	uint64_t before = found;
 	/* The beat first (release), or the new claim would look old, and juggle would take it over.
 	 * If somebody else is quicker, that claim is new, too. */
 	atomic_store_explicit(&h->beat_ns, now_ns, memory_order_relaxed);
-	return atomic_compare_exchange_strong_explicit(
-		&h->claim, &found, *mine, memory_order_acq_rel, memory_order_relaxed);
+	if (!atomic_compare_exchange_strong_explicit(
+		    &h->claim, &found, *mine, memory_order_acq_rel, memory_order_relaxed))
+		return false;
+	if (before != p->given_back)
+		p->point.state.away = true;
+	return true;
 }
 
 static void give_back(struct progress *p, uint64_t mine)
 {
 	uint64_t none = segment_claim(mine, SEGMENT_CLAIM_NONE);
 
+	p->given_back = none;
 	atomic_compare_exchange_strong_explicit(
 		&p->header->claim, &mine, none, memory_order_acq_rel, memory_order_relaxed);
 }

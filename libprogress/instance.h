@@ -39,8 +39,9 @@ struct progress {
 	pid_t pid; /* the process that created it */
 	char name[INSTANCE_NAME_BYTES]; /* for shm_open(3) */
 	/* Written while the fields above are read: */
-	alignas(SEGMENT_LINE) _Atomic bool balancing; /* guards `point` */
+	alignas(SEGMENT_LINE) _Atomic bool balancing; /* guards what follows */
 	struct point point;
+	uint64_t given_back; /* the claim after its last point; now another: juggle has balanced */
 };
 
 /* CLOCK_MONOTONIC in ns. */

@@ -28,8 +28,8 @@ static bool belongs(const struct plan *plan, size_t s, uint32_t domain)
 	       (domain == ALL_DOMAINS || plan->workers[worker].domain == domain);
 }
 
-/* Learn the speeds of workers from what they did since the last point. */
-static void measure(struct plan *plan, uint64_t points)
+/* Learn the speeds of workers from what they did since the last point, if that was a period ago. */
+static void measure(struct plan *plan, uint64_t points, bool away)
 {
 	double weight = points < SMOOTH ? (double)points : SMOOTH;
 
@@ -39,7 +39,7 @@ static void measure(struct plan *plan, uint64_t points)
 			worker->updates > worker->before ? worker->updates - worker->before : 0;
 
 		worker->before = worker->updates;
-		if (points > 0)
+		if (points > 0 && !away)
 			worker->speed += ((double)made - worker->speed) / weight;
 	}
 }
@@ -403,7 +403,8 @@ size_t policy_plb(const struct policy_plb_params *params, struct policy_plb_stat
 		.moves = moves};
 
 	take_stock(&plan, state->points == 0);
-	measure(&plan, state->points++);
+	measure(&plan, state->points++, state->away);
+	state->away = false;
 	if (params->mode == POLICY_PLB_JOINT)
 		balance_domain(&plan, ALL_DOMAINS, scratch);
 	for (uint32_t d = 0; d < domains && params->mode != POLICY_PLB_JOINT; d++)

@@ -46,6 +46,9 @@ struct policy_plb_params {
 struct policy_plb_state {
 	uint64_t points;
 	uint64_t random; /* seeds the choices of the hybrid mode */
+	/* Set it when others have balanced since the last point: what workers did meanwhile, perhaps
+	 * in hours, says nothing of a period. policy_plb() clears it. */
+	bool away;
 };
 
 struct policy_subdomain {

@@ -318,7 +318,7 @@ int progress_reader_claim(struct progress_reader *reader, pid_t balancer, uint64
 	if ((uint32_t)words.claim != SEGMENT_CLAIM_NONE && words.claim != reader->claim &&
 		segment_is_fresh(words.beat_ns, now_ns))
 		return -EBUSY;
-	uint64_t mine = segment_claim(words.claim, (uint32_t)balancer);
+	uint64_t before = words.claim, mine = segment_claim(before, (uint32_t)balancer);
 	/* The beat first, or the new claim would look old, and the program would take it over. */
 	error = write_at(
 		reader->fd, &now_ns, sizeof now_ns, offsetof(struct segment_header, beat_ns));
@@ -331,6 +331,8 @@ int progress_reader_claim(struct progress_reader *reader, pid_t balancer, uint64
 		return error;
 	if (words.claim != mine)
 		return -EBUSY;
+	if (before != reader->claim)
+		reader->point.state.away = true;
 	reader->claim = mine;
 	return 0;
 }

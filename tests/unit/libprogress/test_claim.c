@@ -20,6 +20,7 @@
 
 #include <cmocka.h>
 
+#include "libprogress/instance.h"
 #include "libprogress/reader/reader.h"
 #include "tests/unit/libprogress/segment_of.h"
 
@@ -148,11 +149,46 @@ static void test_program(void **state)
 	assert_int_equal(watcher.old_claims, 0);
 }
 
+static void update(struct progress *p, uint64_t times)
+{
+	const uint32_t *mine;
+
+	progress_begin(p, 0, &mine);
+	for (uint64_t i = 1; i <= times; i++)
+		progress_update(p, 0, 0, i, 0);
+	atomic_store(&view.header->due_ns, 0);
+	progress_balance(p, 0);
+}
+
+/* What a worker did while juggle balanced is not what it does in a period. */
+static void test_speed_after_juggle(void **state)
+{
+	struct progress_reader *reader;
+	struct progress *p = *state;
+
+	NEED_SHM();
+	assert_int_equal(progress_register(p, 0), 0);
+	for (int i = 0; i < 5; i++)
+		update(p, 10);
+	assert_float_equal(p->point.worker[0].speed, 10, 1e-9);
+
+	assert_int_equal(progress_reader_open(getpid(), geteuid(), true, &reader, NULL), 0);
+	now_ns = atomic_load(&view.header->beat_ns) + SEGMENT_STALE_NS;
+	assert_int_equal(progress_reader_claim(reader, BALANCER_PID, now_ns), 0);
+	progress_reader_close(reader);
+	update(p, 100000);
+	assert_float_equal(p->point.worker[0].speed, 10, 1e-9);
+	update(p, 10);
+	assert_float_equal(p->point.worker[0].speed, 10, 1e-9);
+	progress_leave(p, 0);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reader, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_program, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_speed_after_juggle, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -370,6 +370,27 @@ static void test_first_point(void **unused)
 	assert_int_equal(balance(&s), 0);
 }
 
+/* Others have balanced for an hour. What workers did then is not their speed: by that, the dead band
+ * would be wider than any gap, and for long. */
+static void test_first_point_after_others(void **unused)
+{
+	const uint64_t hour = 3600 * 1000;
+	struct state s = begin_at(40, 20);
+	(void)unused;
+
+	s.worker[0].updates += 40 * hour;
+	s.worker[1].updates += 20 * hour;
+	for (size_t i = 0; i < s.n; i++)
+		s.subdomain[i].updates += 5 * hour;
+	s.state.away = true;
+	assert_int_equal(balance(&s), 0);
+	assert_false(s.state.away);
+	assert_float_equal(s.worker[0].speed, 40, 1e-9);
+	assert_float_equal(s.worker[1].speed, 20, 1e-9);
+	lead(&s, 16);
+	assert_int_equal(balance_on(&s), 2);
+}
+
 /* While the gap closes, nothing moves; when it is closed, what moved goes home. */
 static void test_gap_closes(void **unused)
 {
@@ -467,6 +488,7 @@ int main(void)
 		cmocka_unit_test(test_spread_is_bounded_by_dead_band),
 		cmocka_unit_test(test_dead_band),
 		cmocka_unit_test(test_first_point),
+		cmocka_unit_test(test_first_point_after_others),
 		cmocka_unit_test(test_gap_closes),
 		cmocka_unit_test(test_stays_away),
 		cmocka_unit_test(test_home_first),
