@@ -62,8 +62,8 @@ static void judge(struct solver *solver)
 
 	solver->residual = meeting_norm(solver, &estimated);
 	solver->verifications++;
-	estimate_learn(&solver->estimate, estimated, solver->residual, solver->end_ns,
-		clock_monotonic_ns());
+	estimate_learn(&solver->estimate, estimated, solver->residual,
+		solver->task->options->residual, solver->end_ns, clock_monotonic_ns());
 	if (solver_is_solved(solver)) {
 		solver->over = true;
 		if (!(solver->why & CALL_LIMIT))

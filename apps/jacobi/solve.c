@@ -19,8 +19,8 @@ static bool seems_converged(struct solver *solver)
 {
 	double norm = sqrt(meeting_squared(solver));
 
-	return estimate_exact(&solver->estimate, norm, clock_monotonic_ns()) <=
-	       solver->task->options->residual;
+	return estimate_is_small(
+		&solver->estimate, norm, solver->task->options->residual, clock_monotonic_ns());
 }
 
 /* To a counter of this worker, which others may read. */
@@ -327,6 +327,7 @@ static void member(struct crew *crew, uint32_t w, void *arg)
 		solver->initial = meeting_norm(solver, &unknown);
 		monitor_begin(solver->task->monitor, solver->task->slots);
 		solver->begin_ns = solver->task->monitor->begin_ns;
+		solver->estimate = estimate_begin(solver->begin_ns);
 	}
 	crew_wait(crew);
 

@@ -115,8 +115,8 @@ static bool is_small(struct survey *survey, uint64_t now_ns)
 	const struct survey_record *all = &survey->record;
 
 	if (!(survey->threshold > 0 && all->subdomains >= survey->total &&
-		    estimate_exact(&survey->estimate, sqrt(all->squared), now_ns) <=
-			    survey->threshold))
+		    estimate_is_small(
+			    &survey->estimate, sqrt(all->squared), survey->threshold, now_ns)))
 		survey->small_since = NOT_SMALL;
 	else if (survey->small_since == NOT_SMALL)
 		survey->small_since = all->passes;
