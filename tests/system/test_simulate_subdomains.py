@@ -105,7 +105,8 @@ def test_nothing_left(simulate):
 
 def test_cells_on_ranks(simulate):
     result = simulate("dplb", "--ranks", "3", "-w", "4", "--grid", "24x48", "--residual", "1e-2",
-                      "--update", "100us", "--dplb-period", "5ms", "--send", "200us")
+                      "--update", "100us", "--dplb-period", "5ms", "--dplb-threshold", "0",
+                      "--send", "200us")
     seconds = [variant["time_to_solution_s"] for variant in result["variant"]]
     assert all(0 < s < 10 for s in seconds)
     assert result["variant"][1]["dplb_moves"] > 0
