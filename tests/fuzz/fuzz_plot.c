@@ -14,8 +14,8 @@ static void draw(const struct trace_file *trace, const struct plot_run *run, FIL
 	struct chart chart;
 	struct braid braid;
 
-	assert(chart_init(&chart, trace, run) == 0);
-	assert(braid_init(&braid, trace, run, 100) == 0);
+	assert(chart_init(&chart, trace, run, &chart_picture) == 0);
+	assert(braid_init(&braid, trace, run, 100, &chart_picture) == 0);
 	const struct picture picture = {.trace = trace,
 		.run = run,
 		.chart = &chart,

@@ -235,7 +235,8 @@ static void put_vertex(struct pen *pen, double time_s, int32_t holder)
 		.lane = pen->process->first_lane + holder + LINES_MARGIN +
 			(1 - 2 * LINES_MARGIN) * within,
 		.lead = pen->lead,
-		.begins = !pen->down};
+		.begins = !pen->down,
+		.line = pen->process->first_line + pen->subdomain};
 	pen->down = true;
 	pen->drawn_lead = pen->lead;
 	double size = fabs(pen->lead);
@@ -299,15 +300,16 @@ static void draw_line(struct pen *pen, const struct braid_event *event, size_t c
 		put_vertex(pen, pen->end_s, pen->holder);
 }
 
-static int draw(struct braid *braid, const struct trace_file *trace, const struct plot_run *run)
+static int draw(struct braid *braid, const struct trace_file *trace, const struct plot_run *run,
+	const struct chart_room *room)
 {
 	struct braid_event *event = NULL;
-	size_t count = 0, steps = BRAID_VERTICES_MAX / 3 / (braid->shown > 0 ? braid->shown : 1);
+	size_t count = 0, steps = room->vertices / 3 / (braid->shown > 0 ? braid->shown : 1);
 	int r = braid_events(braid, trace, &event, &count);
 
 	if (r < 0)
 		return r;
-	steps = steps < 20 ? 20 : steps > 250 ? 250 : steps;
+	steps = steps < 20 ? 20 : steps > room->steps ? room->steps : steps;
 	struct pen pen = {.braid = braid, .run = run};
 	pen.step_s = (double)(run->to_ns - run->from_ns) * 1e-9 / (double)steps;
 	/* Each event draws two vertices at most, and each line one more. */
@@ -341,7 +343,7 @@ static void add_spread(
 		most = updates > most ? updates : most;
 	}
 	if (most >= least && sample->now_ns >= run->from_ns && sample->now_ns <= run->to_ns)
-		chart_add(&braid->spread[chart_bin(CHART_BINS_MAX, from_s, to_s, time_s)], time_s,
+		chart_add(&braid->spread[chart_bin(braid->bins, from_s, to_s, time_s)], time_s,
 			most - least);
 }
 
@@ -350,22 +352,28 @@ static void add_moves(
 {
 	if (give->now_ns < run->from_ns || give->now_ns > run->to_ns)
 		return;
-	braid->moves[chart_bin(CHART_RATE_BINS, plot_run_s(run, run->from_ns),
+	braid->moves[chart_bin(braid->rate_bins, plot_run_s(run, run->from_ns),
 		plot_run_s(run, run->to_ns), plot_run_s(run, give->now_ns))]++;
 	braid->moves_sum++;
 }
 
 int braid_init(struct braid *braid, const struct trace_file *trace, const struct plot_run *run,
-	uint32_t subdomains_max)
+	uint32_t subdomains_max, const struct chart_room *room)
 {
-	*braid = (struct braid){.lead_max = 1};
-	int r = find_processes(braid, trace, subdomains_max);
+	*braid = (struct braid){.lead_max = 1,
+		.bins = room->bins,
+		.rate_bins = room->rate_bins,
+		.spread = calloc(room->bins, sizeof(*braid->spread)),
+		.moves = calloc(room->rate_bins, sizeof(*braid->moves))};
+	int r = braid->spread != NULL && braid->moves != NULL
+			? find_processes(braid, trace, subdomains_max)
+			: -ENOMEM;
 
 	if (r == 0)
-		r = draw(braid, trace, run);
-	for (size_t i = 0; i < trace->samples; i++)
+		r = draw(braid, trace, run, room);
+	for (size_t i = 0; i < trace->samples && r == 0; i++)
 		add_spread(braid, run, &trace->sample[i]);
-	for (size_t i = 0; i < trace->gives; i++)
+	for (size_t i = 0; i < trace->gives && r == 0; i++)
 		add_moves(braid, run, &trace->give[i]);
 	return r;
 }
@@ -374,7 +382,7 @@ void braid_deinit(struct braid *braid)
 {
 	free(braid->process);
 	free(braid->vertex);
-	braid->process = NULL;
-	braid->vertex = NULL;
-	braid->processes = braid->vertices = braid->shown = 0;
+	free(braid->spread);
+	free(braid->moves);
+	*braid = (struct braid){0};
 }

@@ -11,7 +11,6 @@
 
 enum {
 	BRAID_PROCESSES_MAX = 1000, /* the first ones; others are left out */
-	BRAID_VERTICES_MAX = 8000, /* of all lines, about */
 	BRAID_LEVELS = 5, /* of leads, either way; the eye can't tell more apart */
 };
 
@@ -27,6 +26,7 @@ struct braid_vertex {
 	double time_s, lane; /* lane: worker + 0 ... 1 */
 	double lead; /* updates ahead of the mean of the process */
 	bool begins; /* a new line begins here */
+	uint32_t line; /* as in struct braid_event */
 };
 
 struct braid {
@@ -37,15 +37,16 @@ struct braid {
 	struct braid_vertex *vertex;
 	size_t vertices;
 	double lead_max; /* of all that is drawn, either way; 1 or more */
-	struct chart_cell spread[CHART_BINS_MAX]; /* of updates, of each process */
-	uint64_t moves[CHART_RATE_BINS]; /* of `give` records */
+	uint32_t bins, rate_bins;
+	struct chart_cell *spread; /* [bin], of updates, of each process */
+	uint64_t *moves; /* [rate bin], of `give` records */
 	uint64_t moves_sum;
 };
 
 /* The braid in the window of the run. It has no processes for a trace without subdomains. Returns 0
  * or -ENOMEM. Call braid_deinit() in any case. */
 int braid_init(struct braid *braid, const struct trace_file *trace, const struct plot_run *run,
-	uint32_t subdomains_max);
+	uint32_t subdomains_max, const struct chart_room *room);
 /* Accepts a zeroed one. */
 void braid_deinit(struct braid *braid);
 

@@ -8,6 +8,19 @@
 
 enum { BINS_MIN = 40 };
 
+const struct chart_room chart_picture = {.bins = 600,
+	.rate_bins = 100,
+	.numbers = 24000,
+	.bars = 6000,
+	.vertices = 8000,
+	.steps = 250};
+const struct chart_room chart_page = {.bins = 4000,
+	.rate_bins = 200,
+	.numbers = 120000,
+	.bars = 20000,
+	.vertices = 40000,
+	.steps = 2000};
+
 uint32_t chart_bin(uint32_t bins, double from_s, double to_s, double time_s)
 {
 	double at = (time_s - from_s) / (to_s - from_s) * bins;
@@ -65,7 +78,7 @@ static void add_point(struct chart *chart, const struct plot_run *run,
 	chart_add(&chart->mean[bin], time_s, *all_s / (double)run->threads_seen);
 	if (point->threads > 1)
 		chart_add(&chart->spread[bin], time_s, most_s - least_s);
-	chart->moves[chart_bin(CHART_RATE_BINS, chart->from_s, chart->to_s, time_s)] +=
+	chart->moves[chart_bin(chart->rate_bins, chart->from_s, chart->to_s, time_s)] +=
 		point->moves;
 }
 
@@ -73,25 +86,34 @@ static void add_point(struct chart *chart, const struct plot_run *run,
 static int add_waits(
 	struct chart *chart, const struct trace_file *trace, const struct plot_run *run)
 {
-	uint32_t bins = chart->bins < CHART_RATE_BINS ? chart->bins : CHART_RATE_BINS;
+	uint32_t bins = chart->bins < chart->rate_bins ? chart->bins : chart->rate_bins;
 	double width_s = (chart->to_s - chart->from_s) / bins;
 	size_t cells = chart->threads * chart->bins, n = 0;
 	struct plot_wait *wait = NULL;
 	double *all_s = calloc(cells + 1, sizeof(*all_s)),
-	       *waited_s = calloc(cells + 1, sizeof(*all_s));
-	int r = all_s != NULL && waited_s != NULL ? plot_waits(trace, run, &wait, &n) : -ENOMEM;
+	       *waited_s = calloc(cells + 1, sizeof(*all_s)),
+	       *told_s = calloc(bins, sizeof(*told_s)), *arrivals = calloc(bins, sizeof(*arrivals));
+	int r = all_s != NULL && waited_s != NULL && told_s != NULL && arrivals != NULL
+			? plot_waits(trace, run, &wait, &n)
+			: -ENOMEM;
 
 	for (size_t i = 0; i < n; i++) {
 		uint32_t shown = run->thread[wait[i].thread].shown;
 		double to_s = plot_run_s(run, wait[i].to_ns);
 		double long_s = to_s - plot_run_s(run, wait[i].from_ns);
+		uint32_t bin = chart_bin(bins, chart->from_s, chart->to_s, to_s);
+		told_s[bin] += long_s;
+		arrivals[bin] += (double)wait[i].arrivals;
 		if (shown == PLOT_HIDDEN)
 			continue;
-		size_t cell =
-			shown * chart->bins + chart_bin(bins, chart->from_s, chart->to_s, to_s);
+		size_t cell = shown * chart->bins + bin;
 		all_s[cell] += long_s;
 		waited_s[cell] += long_s * wait[i].share;
 	}
+	for (uint32_t bin = 0; bin < bins && r == 0; bin++)
+		if (told_s[bin] > 0)
+			chart_add(&chart->phases[bin], chart->from_s + (bin + 0.5) * width_s,
+				arrivals[bin] / told_s[bin]);
 	for (size_t i = 0; i < cells && r == 0; i++)
 		if (all_s[i] > 0) {
 			chart_add(&chart->waits[i],
@@ -102,16 +124,19 @@ static int add_waits(
 	free(wait);
 	free(all_s);
 	free(waited_s);
+	free(told_s);
+	free(arrivals);
 	return r;
 }
 
-int chart_init(struct chart *chart, const struct trace_file *trace, const struct plot_run *run)
+int chart_init(struct chart *chart, const struct trace_file *trace, const struct plot_run *run,
+	const struct chart_room *room)
 {
-	size_t threads = run->threads_shown,
-	       bins = CHART_NUMBERS_MAX / 2 / (threads > 0 ? threads : 1);
+	size_t threads = run->threads_shown, bins = room->numbers / 2 / (threads > 0 ? threads : 1);
 
-	bins = bins > CHART_BINS_MAX ? CHART_BINS_MAX : bins < BINS_MIN ? BINS_MIN : bins;
+	bins = bins > room->bins ? room->bins : bins < BINS_MIN ? BINS_MIN : bins;
 	*chart = (struct chart){.bins = (uint32_t)bins,
+		.rate_bins = room->rate_bins,
 		.threads = threads,
 		.from_s = plot_run_s(run, run->from_ns),
 		.to_s = plot_run_s(run, run->to_ns),
@@ -119,10 +144,13 @@ int chart_init(struct chart *chart, const struct trace_file *trace, const struct
 		.progress = calloc(threads * bins, sizeof(*chart->progress)),
 		.mean = calloc(bins, sizeof(*chart->mean)),
 		.spread = calloc(bins, sizeof(*chart->spread)),
-		.waits = calloc(threads * bins, sizeof(*chart->waits))};
+		.moves = calloc(room->rate_bins, sizeof(*chart->moves)),
+		.waits = calloc(threads * bins, sizeof(*chart->waits)),
+		.phases = calloc(bins, sizeof(*chart->phases))};
 	double *used_s = calloc(run->threads, sizeof(*used_s)), all_s = 0;
 	bool whole = chart->lead != NULL && chart->progress != NULL && chart->mean != NULL &&
-		     chart->spread != NULL && chart->waits != NULL && used_s != NULL;
+		     chart->spread != NULL && chart->moves != NULL && chart->waits != NULL &&
+		     chart->phases != NULL && used_s != NULL;
 	for (size_t i = 0; i < trace->points && whole; i++)
 		if (plot_run_has(run, &trace->point[i]))
 			add_point(chart, run, &trace->point[i], used_s, &all_s);
@@ -136,11 +164,23 @@ void chart_deinit(struct chart *chart)
 	free(chart->progress);
 	free(chart->mean);
 	free(chart->spread);
+	free(chart->moves);
 	free(chart->waits);
+	free(chart->phases);
 	*chart = (struct chart){0};
 }
 
 /* ---- Bars ---- */
+
+bool chart_by_thread(const struct plot_run *run)
+{
+	size_t slots = 0;
+
+	for (size_t i = 0; i < run->cpus; i++)
+		slots += run->cpu[i].slots;
+	return run->threads_shown > CHART_COLOURS || slots > (size_t)4 * CHART_COLOURS ||
+	       run->cpus > CHART_COLOURS;
+}
 
 uint32_t chart_cpu_rows(const struct plot_cpu *cpu)
 {
@@ -228,9 +268,9 @@ static bool is_same(const struct plot_stay *a, const struct plot_stay *b)
 	return a != NULL && b != NULL && a->thread == b->thread && a->cpu == b->cpu;
 }
 
-static int put_thinned(struct bars *b)
+static int put_thinned(struct bars *b, size_t bars_max)
 {
-	size_t bins = CHART_BARS_MAX / b->rows > 0 ? CHART_BARS_MAX / b->rows : 1;
+	size_t bins = bars_max / b->rows > 0 ? bars_max / b->rows : 1;
 	struct best *best = calloc(b->rows * bins, sizeof(*best));
 
 	b->bar = calloc(b->rows * bins, sizeof(*b->bar));
@@ -253,8 +293,8 @@ static int put_thinned(struct bars *b)
 	return whole ? 0 : -ENOMEM;
 }
 
-int chart_bars(const struct plot_run *run, bool by_thread, struct chart_bar **out, size_t *count,
-	size_t *rows)
+int chart_bars(const struct plot_run *run, bool by_thread, const struct chart_room *room,
+	struct chart_bar **out, size_t *count, size_t *rows)
 {
 	struct bars b = {.run = run, .by_thread = by_thread};
 
@@ -269,7 +309,7 @@ int chart_bars(const struct plot_run *run, bool by_thread, struct chart_bar **ou
 		b.rows = run->threads_shown;
 	for (size_t i = 0; i < run->stays; i++)
 		b.shown += is_shown(run, &run->stay[i]);
-	int r = b.shown <= CHART_BARS_MAX ? put_all(&b) : put_thinned(&b);
+	int r = b.shown <= room->bars ? put_all(&b) : put_thinned(&b, room->bars);
 	free(b.first_row);
 	if (r < 0) {
 		free(b.bar);

@@ -3,6 +3,7 @@
 
 #include "tools/plot/quote.h"
 
+#include <assert.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -20,6 +21,8 @@ static const uint32_t palette[] = {
 	0x0072b2, 0xe69f00, 0x009e73, 0xcc79a7, 0xd55e00, 0x56b4e9, 0x332288, 0x444444};
 
 enum { COLOURS = sizeof(palette) / sizeof(*palette) };
+
+static_assert((int)COLOURS == (int)CHART_COLOURS, "chart_by_thread() counts on it");
 
 /* For more colours: from dark to light, in order (viridis, without its yellow). */
 static const uint32_t ramp[] = {
@@ -125,10 +128,10 @@ static void write_threads(
 static void write_rates(const struct panel_context *c, const char *name, const uint64_t *moves)
 {
 	const struct chart *chart = c->picture->chart;
-	double width_s = (chart->to_s - chart->from_s) / CHART_RATE_BINS;
+	double width_s = (chart->to_s - chart->from_s) / chart->rate_bins;
 
 	fprintf(c->to, "$%s << EOD\n", name);
-	for (int i = 0; i < CHART_RATE_BINS; i++)
+	for (uint32_t i = 0; i < chart->rate_bins; i++)
 		if (moves[i] > 0)
 			fprintf(c->to, "%.9g %.6g\n", chart->from_s + (i + 0.5) * width_s,
 				(double)moves[i] / width_s);
@@ -172,7 +175,7 @@ static void write_braid(const struct panel_context *c)
 			vertex->time_s, vertex->lane, level * braid->lead_max);
 	}
 	fputs("EOD\n$updates << EOD\n", c->to);
-	write_cells(c->to, braid->spread, CHART_BINS_MAX, 1);
+	write_cells(c->to, braid->spread, braid->bins, 1);
 	fputs("nan nan\nEOD\n", c->to);
 	write_rates(c, "given", braid->moves);
 }
@@ -411,7 +414,7 @@ static void write_rate_panel(
 	struct panel_context *c, const char *line, const char *bars, const char *what, double moves)
 {
 	const struct chart *chart = c->picture->chart;
-	double width_s = (chart->to_s - chart->from_s) / CHART_RATE_BINS;
+	double width_s = (chart->to_s - chart->from_s) / chart->rate_bins;
 
 	fprintf(c->to, "set boxwidth %.9g absolute\n", width_s);
 	fputs("set yrange [0:*]\nset y2range [0:*]\n", c->to);
@@ -511,13 +514,10 @@ static void write_braid_panel(struct panel_context *c)
 int panel_prepare(struct panel_context *c)
 {
 	const struct plot_run *run = c->picture->run;
-	size_t slots = 0;
 
-	for (size_t i = 0; i < run->cpus; i++)
-		slots += run->cpu[i].slots;
-	c->by_thread = run->threads_shown > COLOURS || slots > 4 * COLOURS || run->cpus > COLOURS;
+	c->by_thread = chart_by_thread(run);
 	c->gaps = c->by_thread ? 0 : run->cpus;
-	return chart_bars(run, c->by_thread, &c->bar, &c->bars, &c->rows);
+	return chart_bars(run, c->by_thread, &chart_picture, &c->bar, &c->bars, &c->rows);
 }
 
 void panel_finish(struct panel_context *c)

@@ -14,10 +14,10 @@
  */
 #include "tools/plot/perfetto.h"
 
+#include "tools/plot/quote.h"
 #include "tools/plot/waits.h"
 
 #include <errno.h>
-#include <jansson.h>
 #include <math.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -42,25 +42,6 @@ static void begin_event(
 	w->begun = true;
 }
 
-/* Write a string of any bytes; bytes that are not UTF-8 become '?'. */
-static void put_string(FILE *to, const char *text)
-{
-	json_t *string = json_string(text);
-
-	if (string == NULL) {
-		char *copy = strdup(text);
-		for (char *at = copy; at != NULL && *at != '\0'; at++)
-			if ((unsigned char)*at >= 0x80)
-				*at = '?';
-		string = json_string(copy != NULL ? copy : "?");
-		free(copy);
-	}
-	char *quoted = json_dumps(string, JSON_ENCODE_ANY);
-	fputs(quoted != NULL ? quoted : "\"?\"", to);
-	free(quoted);
-	json_decref(string);
-}
-
 static void put_name(struct writer *w, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -73,7 +54,7 @@ static void put_name(struct writer *w, const char *format, ...)
 	vsnprintf(text, sizeof(text), format, args);
 	va_end(args);
 	fputs(",\"name\":", w->to);
-	put_string(w->to, text);
+	quote_json(w->to, text);
 }
 
 /* Microseconds since the start, without rounding. */
@@ -98,7 +79,7 @@ static void name_track(struct writer *w, const char *what, int pid, uint64_t tid
 {
 	begin_event(w, "M", "__metadata", pid, tid);
 	fprintf(w->to, ",\"ts\":0,\"name\":\"%s\",\"args\":{\"name\":", what);
-	put_string(w->to, name);
+	quote_json(w->to, name);
 	fputs("}", w->to);
 	end_event(w);
 }
@@ -566,9 +547,9 @@ int perfetto_write(const struct trace_file *trace, const struct plot_run *run,
 	struct writer w = {.to = to, .trace = trace, .run = run};
 
 	fputs("{\"displayTimeUnit\":\"ms\",\"otherData\":{\"command\":", to);
-	put_string(to, trace->command);
+	quote_json(to, trace->command);
 	fputs(",\"policy\":", to);
-	put_string(to, trace->policy);
+	quote_json(to, trace->policy);
 	fprintf(to, ",\"period_s\":%.9g},\"traceEvents\":[\n", trace->period_s);
 	int r = write_stays(&w);
 	write_regimes(&w);

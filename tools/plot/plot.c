@@ -286,9 +286,9 @@ static int arrange_run(struct plot *plot)
 	int r = plot_run_init(&plot->run, &plot->trace, &choice);
 	command_progress(&plot->progress, 0.6);
 	if (r == 0 && !all)
-		r = chart_init(&plot->chart, &plot->trace, &plot->run);
+		r = chart_init(&plot->chart, &plot->trace, &plot->run, &chart_picture);
 	if (r == 0)
-		r = braid_init(&plot->braid, &plot->trace, &plot->run, subdomains);
+		r = braid_init(&plot->braid, &plot->trace, &plot->run, subdomains, &chart_picture);
 	command_progress(&plot->progress, 0.8);
 	return r == 0 ? 0 : prepare_failed(plot, r);
 }

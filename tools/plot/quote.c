@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for gnuplot; see quote.h. */
 #include "tools/plot/quote.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* The length of the character at `text`; 0 when it is not UTF-8 or not allowed in XML. */
@@ -49,4 +50,26 @@ void quote_text(FILE *to, const char *text, size_t characters)
 		text += bytes > 0 ? bytes : 1;
 	}
 	fputc('\'', to);
+}
+
+void quote_json(FILE *to, const char *text)
+{
+	json_t *string = json_string(text);
+
+	if (string == NULL) {
+		char *copy = strdup(text);
+		for (char *at = copy; at != NULL && *at != '\0'; at++)
+			if ((unsigned char)*at >= 0x80)
+				*at = '?';
+		string = json_string(copy != NULL ? copy : "?");
+		free(copy);
+	}
+	char *quoted = json_dumps(string, JSON_ENCODE_ANY);
+	for (const char *at = quoted != NULL ? quoted : "\"?\""; *at != '\0'; at++)
+		if (*at == '<')
+			fputs("\\u003c", to);
+		else
+			fputc(*at, to);
+	free(quoted);
+	json_decref(string);
 }

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT */
-/* Text for gnuplot, in single quotes. */
+/* Text of others, which may have any bytes, in files for other programs. */
 #ifndef PLOT_QUOTE_H
 #define PLOT_QUOTE_H
 
 #include <stddef.h>
 #include <stdio.h>
 
-/* Write at most `characters` characters of a text, with '?' for those that gnuplot or XML can't
- * take. */
+/* For gnuplot, in single quotes: write at most `characters` characters of a text, with '?' for those
+ * that gnuplot or XML can't take. */
 void quote_text(FILE *to, const char *text, size_t characters);
+
+/* As a string of JSON, with '?' for bytes that are not UTF-8. It has no '<', so that it may stand in
+ * a script of a web page. */
+void quote_json(FILE *to, const char *text);
 
 #endif

@@ -166,7 +166,7 @@ static void test_waits(void **state)
 	assert_true(
 		fabs(wait_share - 0.15) < 1e-12); /* 1200 ns were useful, and 500 without a CPU */
 	free(wait);
-	assert_int_equal(chart_init(&chart, &trace, &run), 0);
+	assert_int_equal(chart_init(&chart, &trace, &run, &chart_picture), 0);
 	assert_true(chart.told);
 	size_t cells = 0;
 	for (size_t i = 0; i < chart.bins; i++) {
@@ -186,7 +186,7 @@ static void test_waits(void **state)
 	assert_int_equal(plot_waits(&trace, &run, &wait, &n), 0);
 	assert_int_equal(n, 0);
 	free(wait);
-	assert_int_equal(chart_init(&chart, &trace, &run), 0);
+	assert_int_equal(chart_init(&chart, &trace, &run, &chart_picture), 0);
 	assert_false(chart.told);
 	chart_deinit(&chart);
 	plot_run_deinit(&run);
@@ -277,8 +277,8 @@ static void test_no_cpus(void **state)
 	parse(&trace, TRACE_HEADER("1000") "point 2000 0 0 2 some\nthread 7 1 0 0 0 0 a\n" DECIDE);
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
 	assert_int_equal(run.cpus, 0);
-	assert_int_equal(chart_init(&chart, &trace, &run), 0);
-	assert_int_equal(braid_init(&braid, &trace, &run, 1), 0);
+	assert_int_equal(chart_init(&chart, &trace, &run, &chart_picture), 0);
+	assert_int_equal(braid_init(&braid, &trace, &run, 1, &chart_picture), 0);
 	const struct picture picture = {.trace = &trace,
 		.run = &run,
 		.chart = &chart,
@@ -307,7 +307,7 @@ static void test_recorded(void **state)
 		load(&trace, names[k]);
 		assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
 		check_stays(&run);
-		assert_int_equal(chart_init(&chart, &trace, &run), 0);
+		assert_int_equal(chart_init(&chart, &trace, &run, &chart_picture), 0);
 		assert_int_equal(chart.threads, run.threads_seen);
 		size_t points = 0, spreads = 0;
 		uint64_t moves = 0;
@@ -317,7 +317,7 @@ static void test_recorded(void **state)
 			assert_true(
 				chart.spread[bin].count == 0 || chart.spread[bin].least.value >= 0);
 		}
-		for (int bin = 0; bin < CHART_RATE_BINS; bin++)
+		for (int bin = 0; bin < (int)chart.rate_bins; bin++)
 			moves += chart.moves[bin];
 		assert_int_equal(points, run.points);
 		assert_true(spreads > 0 && spreads <= points);
@@ -337,7 +337,7 @@ static void test_lead(void **state)
 	(void)state;
 	parse(&trace, SWAP);
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
-	assert_int_equal(chart_init(&chart, &trace, &run), 0);
+	assert_int_equal(chart_init(&chart, &trace, &run, &chart_picture), 0);
 	/* By the last point the threads 8, 7 and 9 have progressed by 10, 0 and 40 ns. */
 	const uint32_t last = chart.bins - 1;
 	assert_float_equal(chart.lead[0 * chart.bins + last].most.value, -50e-9 / 3, 1e-15);
@@ -399,9 +399,10 @@ static void test_thinned_bars(void **state)
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
 	assert_int_equal(run.stays, 40000);
 	for (int by_thread = 0; by_thread < 2; by_thread++) {
-		assert_int_equal(chart_bars(&run, by_thread, &bar, &count, &rows), 0);
+		assert_int_equal(
+			chart_bars(&run, by_thread, &chart_picture, &bar, &count, &rows), 0);
 		assert_int_equal(rows, 2);
-		assert_in_range(count, 100, CHART_BARS_MAX);
+		assert_in_range(count, 100, chart_picture.bars);
 		for (size_t i = 0; i < count; i++) {
 			assert_true(bar[i].from_ns < bar[i].to_ns && bar[i].row < rows);
 			assert_true(i == 0 || bar[i].row != bar[i - 1].row ||
@@ -432,7 +433,7 @@ static void test_braid(void **state)
 			     "updates 600001000 7 40 20 99\n"
 			     "point 1000001000 0 1 2 some\nthread 7 0 0 0 0 0 a\n" DECIDE);
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
-	assert_int_equal(braid_init(&braid, &trace, &run, 64), 0);
+	assert_int_equal(braid_init(&braid, &trace, &run, 64, &chart_picture), 0);
 	assert_int_equal(braid.processes, 1);
 	assert_int_equal(braid.lanes, 2);
 	assert_int_equal(braid.shown, 2);
@@ -448,7 +449,7 @@ static void test_braid(void **state)
 	/* Nothing is known of later times. */
 	assert_float_equal(vertex[braid.vertices - 1].time_s, 0.6, 1e-9);
 	braid_deinit(&braid);
-	assert_int_equal(braid_init(&braid, &trace, &run, 1), 0);
+	assert_int_equal(braid_init(&braid, &trace, &run, 1, &chart_picture), 0);
 	assert_int_equal(braid.subdomains, 2);
 	assert_int_equal(braid.shown, 1);
 	braid_deinit(&braid);
@@ -471,7 +472,7 @@ static void test_broken_line(void **state)
 			     "subdomains 600001000 7 0 2 1\n"
 			     "point 1000001000 0 1 2 some\nthread 7 0 0 0 0 0 a\n" DECIDE);
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
-	assert_int_equal(braid_init(&braid, &trace, &run, 64), 0);
+	assert_int_equal(braid_init(&braid, &trace, &run, 64, &chart_picture), 0);
 	for (size_t i = 0; i < braid.vertices; i++)
 		lines += braid.vertex[i].begins;
 	assert_int_equal(lines, 2);
@@ -517,7 +518,7 @@ static void test_holders(void **state)
 			     "updates 900001000 7 20\n"
 			     "point 1000001000 0 1 2 some\nthread 7 0 0 0 0 0 a\n" DECIDE);
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
-	assert_int_equal(braid_init(&braid, &trace, &run, 64), 0);
+	assert_int_equal(braid_init(&braid, &trace, &run, 64, &chart_picture), 0);
 	assert_float_equal(lane_at(&braid, 0.05), 0.5, 1e-9);
 	assert_float_equal(lane_at(&braid, 0.12), 0.5, 1e-9);
 	assert_float_equal(lane_at(&braid, 0.35), 0.5, 1e-9);
@@ -539,10 +540,10 @@ static void test_recorded_braid(void **state)
 	(void)state;
 	load(&trace, "braid");
 	assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
-	assert_int_equal(braid_init(&braid, &trace, &run, 64), 0);
+	assert_int_equal(braid_init(&braid, &trace, &run, 64, &chart_picture), 0);
 	assert_int_equal(braid.shown, 8);
 	assert_int_equal(braid.lanes, 2);
-	assert_in_range(braid.vertices, 16, BRAID_VERTICES_MAX);
+	assert_in_range(braid.vertices, 16, chart_picture.vertices);
 	for (size_t i = 0; i < braid.vertices; i++)
 		assert_true(braid.vertex[i].lane > 0 && braid.vertex[i].lane < 2);
 	braid_deinit(&braid);
@@ -606,7 +607,7 @@ static void test_json(void **state)
 					     "point 2000 0 5 2 some\nthread 7 0 -9 0 0 0 a\n"
 					     "decide 1 1 0 aside \xff\x01\"\\\n");
 		assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
-		assert_int_equal(braid_init(&braid, &trace, &run, 1000), 0);
+		assert_int_equal(braid_init(&braid, &trace, &run, 1000, &chart_picture), 0);
 		assert_int_equal(perfetto_write(&trace, &run, &braid, to), 0);
 		fclose(to);
 		json_t *json = json_loadb(text, bytes, JSON_REJECT_DUPLICATES, &error);
