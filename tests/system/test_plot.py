@@ -352,7 +352,7 @@ def test_nothing_to_draw(run_jugglectl, tmp_path):
 @pytest.mark.parametrize("options, words", [
     ([], ["TRACE is missing"]),
     ([TRACES / "block", TRACES / "yield"], ["one trace at a time"]),
-    (["-o", "a.pdf", TRACES / "block"], ["a.pdf", ".svg or .png"]),
+    (["-o", "a.pdf", TRACES / "block"], ["a.pdf", ".svg, .png or .html"]),
     (["--what", "braids", TRACES / "block"], ["--what", "braid, or all"]),
     (["--what", ",", TRACES / "block"], ["--what"]),
     (["--from", "2", TRACES / "block"], ["--from", "unit"]),

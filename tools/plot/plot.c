@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * jugglectl plot: draws a traced run with gnuplot, or writes it for Perfetto. This file has the
- * command line and the order of steps; picture.h and perfetto.h say what is in the pictures.
+ * jugglectl plot: draws a traced run with gnuplot, or writes it as a web page or for Perfetto. This
+ * file has the command line and the order of steps; picture.h, page.h and perfetto.h say what is in
+ * the pictures.
  */
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
@@ -12,6 +13,7 @@
 #include "tools/command/subcommands.h"
 #include "tools/command/trace.h"
 #include "tools/plot/gnuplot.h"
+#include "tools/plot/page.h"
 #include "tools/plot/perfetto.h"
 #include "tools/plot/picture.h"
 
@@ -41,11 +43,13 @@ enum {
 	KEY_HEIGHT,
 	KEY_PERFETTO,
 	KEY_GNUPLOT,
+	KEY_HTML,
 };
 
 static const struct argp_option table[] = {
 	{"output", 'o', "FILE", 0,
-		"Where to write; the ending of the name selects the format, .svg or .png; - is "
+		"Where to write; the ending of the name selects the format, .svg, .png or .html; - "
+		"is "
 		"standard output, as SVG (default: TRACE with .svg, .json or .gp at its end)",
 		0},
 	{"what", KEY_WHAT, "LIST", 0,
@@ -63,6 +67,10 @@ static const struct argp_option table[] = {
 	{"width", KEY_WIDTH, "N", 0, "Width in pixels, 400 to 10000 (default: 1000)", 1},
 	{"height", KEY_HEIGHT, "N", 0,
 		"Height in pixels, 200 to 10000 (default: what the panels need)", 1},
+	{"html", KEY_HTML, "FILE", 0,
+		"Write a web page instead, to pan and zoom over time in a browser; - is standard "
+		"output",
+		2},
 	{"gnuplot", KEY_GNUPLOT, NULL, 0, "Write the gnuplot script, with its data, instead", 2},
 	{"perfetto", KEY_PERFETTO, NULL, 0,
 		"Write JSON for ui.perfetto.dev or chrome://tracing instead", 2},
@@ -70,7 +78,7 @@ static const struct argp_option table[] = {
 };
 
 static const char doc[] =
-	"Draw a run that juggle --trace recorded, by gnuplot.\v"
+	"Draw a run that juggle --trace recorded, by gnuplot or as a web page.\v"
 	"All panels share one time axis. lead shows how far each thread is ahead of the mean of "
 	"all; placement shows which threads were on which CPU; spread shows the time between the "
 	"first and the last thread, and the migrations; braid shows which worker owns each "
@@ -79,13 +87,13 @@ static const char doc[] =
 	"Exit status: 0, 1 when something cannot be read, drawn or written, 2 when the command "
 	"line is wrong.";
 
-enum format { FORMAT_SVG, FORMAT_PNG, FORMAT_GNUPLOT, FORMAT_JSON };
+enum format { FORMAT_SVG, FORMAT_PNG, FORMAT_HTML, FORMAT_GNUPLOT, FORMAT_JSON };
 
-static const char *const format_names[] = {"svg", "png", "gnuplot", "perfetto"};
-static const char *const endings[] = {".svg", ".png", ".gp", ".json"};
+static const char *const format_names[] = {"svg", "png", "html", "gnuplot", "perfetto"};
+static const char *const endings[] = {".svg", ".png", ".html", ".gp", ".json"};
 
 struct plot_options {
-	const char *trace, *output;
+	const char *trace, *output, *html;
 	bool panel[PICTURE_PANELS], panels_given;
 	uint64_t from_ns, to_ns;
 	uint32_t threads, subdomains, width, height; /* 0: the default */
@@ -166,6 +174,9 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case KEY_HEIGHT:
 		return command_line_count(
 			state, "--height", arg, PICTURE_HEIGHT_MIN, PICTURE_SIZE_MAX, &o->height);
+	case KEY_HTML:
+		o->html = arg;
+		return 0;
 	case KEY_GNUPLOT:
 		o->gnuplot = true;
 		return 0;
@@ -190,25 +201,35 @@ static bool ends_in(const char *text, const char *ending)
 static int choose_format(struct plot *plot)
 {
 	const struct plot_options *o = plot->options;
-	bool standard = o->output != NULL && strcmp(o->output, "-") == 0;
+	const char *output = o->html != NULL ? o->html : o->output;
+	bool standard = output != NULL && strcmp(output, "-") == 0;
 
-	plot->format = o->gnuplot ? FORMAT_GNUPLOT : o->perfetto ? FORMAT_JSON : FORMAT_SVG;
-	if (plot->format == FORMAT_SVG && o->output != NULL && !standard) {
-		if (ends_in(o->output, ".png"))
+	plot->format = o->gnuplot        ? FORMAT_GNUPLOT
+		       : o->perfetto     ? FORMAT_JSON
+		       : o->html != NULL ? FORMAT_HTML
+					 : FORMAT_SVG;
+	if (plot->format == FORMAT_SVG && output != NULL && !standard) {
+		if (ends_in(output, ".png"))
 			plot->format = FORMAT_PNG;
-		else if (!ends_in(o->output, ".svg"))
+		else if (ends_in(output, ".html"))
+			plot->format = FORMAT_HTML;
+		else if (!ends_in(output, ".svg"))
 			return command_wrong(plot->program,
-				"%s: the name has to end in .svg or .png", o->output);
+				"%s: the name has to end in .svg, .png or .html", output);
 	}
+	if (plot->format == FORMAT_HTML && page_frame.head == NULL)
+		return command_fail(plot->program,
+			"built without web pages: install dygraphs (Debian: apt-get install "
+			"libjs-dygraphs), then build again with -Dhtml=enabled");
 	if (standard && plot->common->json)
-		return command_wrong(plot->program, "--json and --output - don't go together");
+		return command_wrong(plot->program, "--json and standard output don't go together");
 	if (standard && plot->format != FORMAT_GNUPLOT && isatty(STDOUT_FILENO))
 		return command_wrong(
 			plot->program, "standard output is a terminal: give --output a file");
 	if (standard)
 		return 0;
-	plot->output = o->output;
-	if (o->output != NULL)
+	plot->output = output;
+	if (output != NULL)
 		return 0;
 	if (asprintf(&plot->own_output, "%s%s", o->trace, endings[plot->format]) < 0)
 		return command_fail(plot->program, "%s", strerror(ENOMEM));
@@ -225,12 +246,19 @@ static int check_options(struct plot *plot)
 			plot->program, "the TRACE is missing: a file that juggle --trace wrote");
 	if (o->gnuplot && o->perfetto)
 		return command_wrong(plot->program, "--gnuplot and --perfetto don't go together");
+	if (o->html != NULL && (o->gnuplot || o->perfetto || o->output != NULL))
+		return command_wrong(plot->program,
+			"--html doesn't go together with --gnuplot, --perfetto or --output");
 	if (o->perfetto && (o->panels_given || o->width > 0 || o->height > 0))
 		return command_wrong(plot->program,
 			"--what, --width and --height are for pictures, not for --perfetto");
 	if (o->from_ns >= o->to_ns)
 		return command_wrong(plot->program, "--from has to be before --to");
-	return choose_format(plot);
+	int rc = choose_format(plot);
+	if (rc == 0 && plot->format == FORMAT_HTML && (o->width > 0 || o->height > 0))
+		return command_wrong(
+			plot->program, "--width and --height are for pictures, not for web pages");
+	return rc;
 }
 
 /* ---- Reading ---- */
@@ -272,6 +300,7 @@ static int arrange_run(struct plot *plot)
 {
 	const struct plot_options *o = plot->options;
 	bool all = o->perfetto;
+	const struct chart_room *room = plot->format == FORMAT_HTML ? &chart_page : &chart_picture;
 	const struct plot_choice choice = {.from_ns = o->from_ns,
 		.to_ns = o->to_ns,
 		.threads_max = o->threads > 0 ? o->threads
@@ -286,9 +315,9 @@ static int arrange_run(struct plot *plot)
 	int r = plot_run_init(&plot->run, &plot->trace, &choice);
 	command_progress(&plot->progress, 0.6);
 	if (r == 0 && !all)
-		r = chart_init(&plot->chart, &plot->trace, &plot->run, &chart_picture);
+		r = chart_init(&plot->chart, &plot->trace, &plot->run, room);
 	if (r == 0)
-		r = braid_init(&plot->braid, &plot->trace, &plot->run, subdomains, &chart_picture);
+		r = braid_init(&plot->braid, &plot->trace, &plot->run, subdomains, room);
 	command_progress(&plot->progress, 0.8);
 	return r == 0 ? 0 : prepare_failed(plot, r);
 }
@@ -336,7 +365,7 @@ static int fill_picture(const struct plot *plot, struct picture *picture)
 		o->trace);
 }
 
-/* Write the script or JSON into a scratch file. */
+/* Write the script, page or JSON into a scratch file. */
 static int write_text(const struct plot *plot, int fd)
 {
 	struct picture picture;
@@ -352,8 +381,11 @@ static int write_text(const struct plot *plot, int fd)
 			close(copy);
 		return command_fail(plot->program, "%s", strerror(r));
 	}
-	r = plot->format == FORMAT_JSON ? perfetto_write(&plot->trace, &plot->run, &plot->braid, to)
-					: picture_write(&picture, to);
+	if (plot->format == FORMAT_JSON)
+		r = perfetto_write(&plot->trace, &plot->run, &plot->braid, to);
+	else
+		r = plot->format == FORMAT_HTML ? page_write(&picture, to)
+						: picture_write(&picture, to);
 	errno = 0;
 	bool bad = ferror(to) != 0;
 	bad = fclose(to) != 0 || bad;
