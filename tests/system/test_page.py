@@ -10,6 +10,7 @@ import browser as chromium
 import helpers
 import traces
 from helpers import refused
+from test_manuals import keys_of_page
 
 TRACES = helpers.REPO / "tests" / "fixtures" / "trace"
 NAMES = ["</script><script>throw 1</script>", "a'\"&<!--b", "<img src=http://x/ onerror=alert(1)>", "é\u202e\x1b[31m\x07"]
@@ -101,6 +102,9 @@ def test_has_its_licence(write):
     (["--html", "x", "-o", "y"], "doesn't go together"),
     (["--html", "x", "--width", "500"], "not for web pages"),
     (["-o", "x.htm"], "has to end in .svg, .png or .html"),
+    (["--compare", "--html", "x"], "two REPORTs"),
+    (["--compare", "--html", "x", "--from", "1s"], "no options of what to draw"),
+    (["--compare", "-o", "x.svg"], "needs --html"),
 ])
 def test_wrong_command_line(run_jugglectl, tmp_path, options, words):
     refused(run_jugglectl("plot", *options, TRACES / "block", cwd=tmp_path), 2, words)
@@ -109,6 +113,55 @@ def test_wrong_command_line(run_jugglectl, tmp_path, options, words):
 @pytest.mark.skipif(HAVE_PAGES, reason="this build has web pages")
 def test_build_without_pages(run_jugglectl, tmp_path):
     refused(run_jugglectl("plot", "--html", tmp_path / "x", TRACES / "block"), 1, "libjs-dygraphs")
+
+
+REPORT = {"version": "1", "command": "./app", "elapsed_s": 2.0, "policy": "observe", "cpus": [0, 1], "migrations": 0,
+          "reason": "as the options want it", "exit_status": 0, "balancer_cpu_s": 0.01, "cycle_us": {"median": 20},
+          "phases": {"parallel_efficiency": None, "advice": NAMES[0]},
+          "thread": [{"tid": 7 + i, "pid": 7, "comm": NAMES[i], "progress_s": 1 + i / 4, "wait_s": 0.5, "migrations": 3}
+                     for i in range(3)]}
+
+
+@pytest.fixture
+def reports(tmp_path):
+    """Two reports, of the same program before and after a change."""
+    paths = [tmp_path / "before.json", tmp_path / "after.json"]
+    for path, changes in zip(paths, [{}, {"elapsed_s": 1.6, "policy": "juggle", "migrations": 40}]):
+        path.write_text(json.dumps({**REPORT, **changes}), "utf-8")
+    return paths
+
+
+@NEEDS_PAGES
+def test_comparison(run_juggle, jugglectl_json, app, tmp_path):
+    """Of what juggle really writes."""
+    paths = [tmp_path / "a", tmp_path / "b"]
+    for path, policy in zip(paths, ["static", "juggle"]):
+        run_juggle("-P", policy, "--report", path, app("ubench"), "-q", "-t", "2", "-p", "2", "-e", "10ms")
+    result = jugglectl_json("plot", "--compare", "--html", tmp_path / "page.html", *paths)
+    assert set(result) == {"program", "version", "output", "format", "bytes"} | keys_of_page(
+        "jugglectl-plot.1", "RESULT OF A COMPARISON")[0]
+    runs = data_of(tmp_path / "page.html")["runs"]
+    assert [run["report"] for run in runs] == [helpers.read_report(path) for path in paths]
+    elapsed = [run["report"]["elapsed_s"] for run in runs]
+    assert result["elapsed_s"] == pytest.approx(elapsed) and result["speedup"] == pytest.approx(elapsed[0] / elapsed[1])
+
+
+@NEEDS_PAGES
+@pytest.mark.parametrize("text, words", [
+    ("", "line"), ("[]", "not what juggle --report writes"), ('{"elapsed_s": 1}', "not what juggle --report writes"),
+    ('{"elapsed_s": 0, "command": "x", "policy": "y", "thread": []}', "not what juggle --report writes"), (None, "No such file")])
+def test_not_a_report(run_jugglectl, reports, tmp_path, text, words):
+    if text is None:
+        reports[1].unlink()
+    else:
+        reports[1].write_text(text)
+    refused(run_jugglectl("plot", "--compare", "--html", tmp_path / "page.html", *reports), 1, "after.json", words)
+    assert not (tmp_path / "page.html").exists()
+
+
+@NEEDS_PAGES
+def test_report_as_output(run_jugglectl, reports):
+    refused(run_jugglectl("plot", "--compare", "--html", reports[1], *reports), 2, "the report itself")
 
 
 # --- in a browser --------------------------------------------------------------------
@@ -242,3 +295,24 @@ def test_long_trace(write, show, tmp_path):
     assert trace.stat().st_size > 4000000 and path.stat().st_size < 4000000
     page = show(path)
     assert page.ask("page.panels.window()") == pytest.approx([0.001, 15], abs=0.01)
+
+
+@NEEDS_PAGES
+@NEEDS_BROWSER
+@pytest.mark.parametrize("width", [390, 1280])
+def test_shows_a_comparison(run_jugglectl, show, reports, tmp_path, width):
+    path = tmp_path / "page.html"
+    assert run_jugglectl("plot", "--compare", "--html", path, *reports).returncode == 0
+    page = show(path, (width, 800))
+    assert page.ask("document.documentElement.scrollWidth") == width
+    rows = {cells[0]: cells[1:] for cells in page.ask(
+        '[...document.querySelectorAll("tr")].map((row) => [...row.cells].map((cell) => cell.textContent))')}
+    assert rows[""] == ["before.json", "after.json", "change"]
+    assert rows["Elapsed"] == ["2 s", "1.6 s", "−20 % ✓"]
+    assert rows["Migrations"] == ["0", "40", ""] and rows["Policy"] == ["observe", "juggle", "differs"]
+    assert rows["Advice"][0] == NAMES[0] and "Parallel efficiency" not in rows
+    assert "1.25 times as fast" in page.ask('document.querySelector(".verdict").textContent')
+    assert page.ask('[...document.querySelectorAll(".bar .name")].map((name) => name.textContent)') == [
+        "%s %d" % (NAMES[i], 7 + i) for i in (2, 1, 0)] * 2
+    widths = page.ask('[...document.querySelectorAll(".bar .used:first-child")].map((bar) => bar.offsetWidth)')
+    assert widths[0] > widths[1] > widths[2] > 0

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/plot/quote.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -52,6 +51,22 @@ void quote_text(FILE *to, const char *text, size_t characters)
 	fputc('\'', to);
 }
 
+/* '<' is only in strings. */
+static int put_escaped(const char *text, size_t bytes, void *to)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (text[i] == '<')
+			fputs("\\u003c", to);
+		else
+			fputc(text[i], to);
+	return 0;
+}
+
+void quote_value(FILE *to, const json_t *value)
+{
+	json_dump_callback(value, put_escaped, to, JSON_ENCODE_ANY | JSON_COMPACT);
+}
+
 void quote_json(FILE *to, const char *text)
 {
 	json_t *string = json_string(text);
@@ -64,12 +79,9 @@ void quote_json(FILE *to, const char *text)
 		string = json_string(copy != NULL ? copy : "?");
 		free(copy);
 	}
-	char *quoted = json_dumps(string, JSON_ENCODE_ANY);
-	for (const char *at = quoted != NULL ? quoted : "\"?\""; *at != '\0'; at++)
-		if (*at == '<')
-			fputs("\\u003c", to);
-		else
-			fputc(*at, to);
-	free(quoted);
+	if (string != NULL)
+		quote_value(to, string);
+	else
+		fputs("\"?\"", to);
 	json_decref(string);
 }

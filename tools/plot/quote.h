@@ -3,6 +3,7 @@
 #ifndef PLOT_QUOTE_H
 #define PLOT_QUOTE_H
 
+#include <jansson.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -10,8 +11,9 @@
  * that gnuplot or XML can't take. */
 void quote_text(FILE *to, const char *text, size_t characters);
 
-/* As a string of JSON, with '?' for bytes that are not UTF-8. It has no '<', so that it may stand in
- * a script of a web page. */
+/* JSON without '<', so that it may stand in a script of a web page. */
+void quote_value(FILE *to, const json_t *value);
+/* Likewise, a string, with '?' for bytes that are not UTF-8. */
 void quote_json(FILE *to, const char *text);
 
 #endif

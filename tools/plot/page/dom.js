@@ -31,7 +31,9 @@ function unitFor(mostSeconds) {
 }
 
 function duration(seconds) {
-	const [name, perSecond] = unitFor(Math.abs(seconds));
+	if (seconds === 0)
+		return "0 s";
+	const [name, perSecond] = Math.abs(seconds) >= 1 ? ["s", 1] : unitFor(Math.abs(seconds));
 	return `${short(seconds * perSecond)} ${name}`;
 }
 
