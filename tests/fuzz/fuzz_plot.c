@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT */
-/* Feeds arbitrary traces to all of jugglectl plot: script and JSON. */
+/* Feeds arbitrary traces to all of jugglectl plot: script, page and JSON. */
 #undef NDEBUG
 #include <assert.h>
 #include <stdio.h>
 
+#include "tools/plot/page.h"
 #include "tools/plot/perfetto.h"
 #include "tools/plot/picture.h"
 
@@ -23,6 +24,7 @@ static void draw(const struct trace_file *trace, const struct plot_run *run, FIL
 		.panel = {true, true, true, true, true},
 		.width = 1000};
 	assert(picture_write(&picture, to) == 0);
+	assert(page_write(&picture, to) == 0);
 	assert(perfetto_write(trace, run, &braid, to) == 0);
 	braid_deinit(&braid);
 	chart_deinit(&chart);

@@ -238,11 +238,11 @@ def test_threads_can_be_hidden(write, show):
     assert page.ask('[...document.querySelectorAll(".chip")].map((chip) => chip.textContent)') == [
         "ubench 31420", "ubench 31421", "ubench 31422"]
     page.ask('document.querySelector(".chip").click()')
-    assert page.ask('page.panels.list[1].dygraph.visibility()') == [False, True, True]
+    assert page.ask('page.panels.list[1].dygraph.visibility().slice(0, 3)') == [False, True, True]
     page.scheme("dark")
-    assert page.ask('page.panels.list[1].dygraph.visibility()') == [False, True, True]
+    assert page.ask('page.panels.list[1].dygraph.visibility().slice(0, 3)') == [False, True, True]
     page.ask('document.querySelector(".chip").click()')
-    assert page.ask('page.panels.list[1].dygraph.visibility()') == [True, True, True]
+    assert page.ask('page.panels.list[1].dygraph.visibility().slice(0, 3)') == [True, True, True]
 
 
 @NEEDS_PAGES

@@ -25,7 +25,7 @@ class Trace:
             if event["ph"] == "X" and event["cat"] == "placement" and "args" not in event:
                 kind, _, cpu = event["name"].partition(" ")
                 self.stays.append(Stay(event["tid"], int(cpu) if kind == "CPU" else None, event["ts"],
-                                       round(event["ts"] + event["dur"], 3)))
+                                       round(event["ts"] + event["dur"] + 0.001, 3)))  # slices end a nanosecond early
             elif event["ph"] == "C" and event["name"] == "lead of %d" % event["tid"]:
                 self.points[event["ts"]][event["tid"]] = event["args"]["ms"]
         self.stays.sort(key=lambda stay: stay.from_us)

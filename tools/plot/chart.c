@@ -6,7 +6,7 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { BINS_MIN = 40 };
+enum { BINS_MIN = 40, PHASES_COUNTED = 5 };
 
 const struct chart_room chart_picture = {.bins = 600,
 	.rate_bins = 100,
@@ -82,6 +82,26 @@ static void add_point(struct chart *chart, const struct plot_run *run,
 		point->moves;
 }
 
+/* Phases per second, over as many bins as PHASES_COUNTED take: fewer make the rate jump. */
+static void add_phases(
+	struct chart *chart, const double *told_s, const double *arrivals, uint32_t bins)
+{
+	double width_s = (chart->to_s - chart->from_s) / bins, all_s = 0, all = 0;
+
+	for (uint32_t bin = 0, first = 0; bin < bins; bin++) {
+		all_s += told_s[bin];
+		all += arrivals[bin];
+		double rate = all_s > 0 ? all / all_s : 0;
+		if (rate * (bin + 1 - first) * width_s < PHASES_COUNTED && bin + 1 < bins)
+			continue;
+		if (all_s > 0)
+			chart_add(&chart->phases[bin],
+				chart->from_s + (first + bin + 1) / 2.0 * width_s, rate);
+		first = bin + 1;
+		all_s = all = 0;
+	}
+}
+
 /* Means over as many bins as there are bars: single shares jump. */
 static int add_waits(
 	struct chart *chart, const struct trace_file *trace, const struct plot_run *run)
@@ -110,10 +130,8 @@ static int add_waits(
 		all_s[cell] += long_s;
 		waited_s[cell] += long_s * wait[i].share;
 	}
-	for (uint32_t bin = 0; bin < bins && r == 0; bin++)
-		if (told_s[bin] > 0)
-			chart_add(&chart->phases[bin], chart->from_s + (bin + 0.5) * width_s,
-				arrivals[bin] / told_s[bin]);
+	if (r == 0)
+		add_phases(chart, told_s, arrivals, bins);
 	for (size_t i = 0; i < cells && r == 0; i++)
 		if (all_s[i] > 0) {
 			chart_add(&chart->waits[i],

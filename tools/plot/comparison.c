@@ -53,9 +53,9 @@ void comparison_write(const struct comparison *comparison, FILE *to)
 	fputs("{\"kind\":\"comparison\",\"version\":\"" JUGGLE_VERSION "\",\"runs\":[", to);
 	for (int i = 0; i < COMPARISON_REPORTS; i++) {
 		fprintf(to, "%s\n{\"name\":", i > 0 ? "," : "");
-		quote_json(to, comparison->name[i]);
+		quote_in_page(to, comparison->name[i]);
 		fputs(",\"report\":", to);
-		quote_value(to, comparison->report[i]);
+		quote_value_in_page(to, comparison->report[i]);
 		fputs("}", to);
 	}
 	fputs("]}\n", to);

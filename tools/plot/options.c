@@ -63,8 +63,7 @@ static const struct argp_option table[] = {
 		"A web page of two reports of juggle --report, side by side, instead of a trace",
 		2},
 	{"gnuplot", KEY_GNUPLOT, NULL, 0, "Write the gnuplot script, with its data, instead", 2},
-	{"perfetto", KEY_PERFETTO, NULL, 0,
-		"Write JSON for ui.perfetto.dev or chrome://tracing instead", 2},
+	{"perfetto", KEY_PERFETTO, NULL, 0, "Write JSON for ui.perfetto.dev instead", 2},
 	{0},
 };
 

@@ -88,9 +88,9 @@ static void write_head(const struct picture *p, FILE *to)
 	const struct plot_run *run = p->run;
 
 	fputs("{\"kind\":\"run\",\"version\":\"" JUGGLE_VERSION "\",\n\"command\":", to);
-	quote_json(to, p->trace->command);
+	quote_in_page(to, p->trace->command);
 	fputs(",\"policy\":", to);
-	quote_json(to, p->trace->policy);
+	quote_in_page(to, p->trace->policy);
 	fprintf(to,
 		",\"period_s\":%.6g,\"from_s\":%.6f,\"to_s\":%.6f,\"threads_seen\":%zu,"
 		"\"migrations\":%llu,\"subdomains_seen\":%zu",
@@ -103,7 +103,7 @@ static void write_head(const struct picture *p, FILE *to)
 			continue;
 		fprintf(to, "%s{\"tid\":%d,\"pid\":%d,\"name\":", comma, (int)run->thread[i].tid,
 			(int)run->thread[i].pid);
-		quote_json(to, run->thread[i].comm);
+		quote_in_page(to, run->thread[i].comm);
 		fputs("}", to);
 		comma = ",\n";
 	}

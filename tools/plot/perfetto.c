@@ -69,6 +69,18 @@ static void put_now(struct writer *w, uint64_t now_ns)
 	put_time(w, "ts", now_ns > w->run->begin_ns ? now_ns - w->run->begin_ns : 0);
 }
 
+/* A slice ends a nanosecond early: viewers compute with fractions, and nest, or drop, a slice that
+ * seems to begin before the one before it has ended. */
+static uint64_t slice_end(uint64_t from_ns, uint64_t to_ns)
+{
+	return to_ns > from_ns + 1 ? to_ns - 1 : to_ns;
+}
+
+static void put_length(struct writer *w, uint64_t from_ns, uint64_t to_ns)
+{
+	put_time(w, "dur", slice_end(from_ns, to_ns) - from_ns);
+}
+
 static void end_event(struct writer *w)
 {
 	fputs("}", w->to);
@@ -195,7 +207,7 @@ static void write_thread_slices(struct writer *w, const struct next_stay *n)
 		else
 			put_name(w, "left to Linux");
 		put_now(w, stay->from_ns);
-		put_time(w, "dur", stay->to_ns - stay->from_ns);
+		put_length(w, stay->from_ns, stay->to_ns);
 		end_event(w);
 	}
 }
@@ -250,13 +262,13 @@ static void write_cpu_slices(struct writer *w, const struct next_stay *n, const 
 		begin_event(w, "X", "placement", PERFETTO_CPUS, track);
 		put_name(w, "%.40s %d", thread->comm, (int)thread->tid);
 		put_now(w, stay->from_ns);
-		put_time(w, "dur", stay->to_ns - stay->from_ns);
+		put_length(w, stay->from_ns, stay->to_ns);
 		fprintf(w->to, ",\"args\":{\"tid\":%d}", (int)thread->tid);
 		end_event(w);
 		if (before[number] < run->stays)
 			put_arrow(w, "f", track, stay->from_ns, before[number]);
 		if (n->next[number] < run->stays)
-			put_arrow(w, "s", track, stay->to_ns - 1, number);
+			put_arrow(w, "s", track, slice_end(stay->from_ns, stay->to_ns) - 1, number);
 	}
 }
 
@@ -475,7 +487,7 @@ static void put_holding(
 	begin_event(w, "X", "holding", pid, PERFETTO_SUBDOMAIN_TRACKS + line);
 	put_name(w, "worker %d", (int)holder);
 	put_now(w, from_ns);
-	put_time(w, "dur", to_ns - from_ns);
+	put_length(w, from_ns, to_ns);
 	end_event(w);
 }
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * A run as JSON in the Trace Event Format, for ui.perfetto.dev and chrome://tracing. Nothing is
+ * A run as JSON in the Trace Event Format, for ui.perfetto.dev. Nothing is
  * thinned, as people zoom in there.
  */
 #ifndef PLOT_PERFETTO_H

@@ -51,23 +51,8 @@ void quote_text(FILE *to, const char *text, size_t characters)
 	fputc('\'', to);
 }
 
-/* '<' is only in strings. */
-static int put_escaped(const char *text, size_t bytes, void *to)
-{
-	for (size_t i = 0; i < bytes; i++)
-		if (text[i] == '<')
-			fputs("\\u003c", to);
-		else
-			fputc(text[i], to);
-	return 0;
-}
-
-void quote_value(FILE *to, const json_t *value)
-{
-	json_dump_callback(value, put_escaped, to, JSON_ENCODE_ANY | JSON_COMPACT);
-}
-
-void quote_json(FILE *to, const char *text)
+/* A string of any bytes. NULL without memory. */
+static json_t *string_of(const char *text)
 {
 	json_t *string = json_string(text);
 
@@ -79,9 +64,39 @@ void quote_json(FILE *to, const char *text)
 		string = json_string(copy != NULL ? copy : "?");
 		free(copy);
 	}
-	if (string != NULL)
-		quote_value(to, string);
-	else
+	return string;
+}
+
+void quote_json(FILE *to, const char *text)
+{
+	json_t *string = string_of(text);
+
+	if (json_dumpf(string, to, JSON_ENCODE_ANY) < 0)
 		fputs("\"?\"", to);
+	json_decref(string);
+}
+
+/* '<' is only in strings. */
+static int put_escaped(const char *text, size_t bytes, void *to)
+{
+	for (size_t i = 0; i < bytes; i++)
+		if (text[i] == '<')
+			fputs("\\u003c", to);
+		else
+			fputc(text[i], to);
+	return 0;
+}
+
+void quote_value_in_page(FILE *to, const json_t *value)
+{
+	if (json_dump_callback(value, put_escaped, to, JSON_ENCODE_ANY | JSON_COMPACT) < 0)
+		fputs("\"?\"", to);
+}
+
+void quote_in_page(FILE *to, const char *text)
+{
+	json_t *string = string_of(text);
+
+	quote_value_in_page(to, string);
 	json_decref(string);
 }

@@ -11,9 +11,12 @@
  * that gnuplot or XML can't take. */
 void quote_text(FILE *to, const char *text, size_t characters);
 
-/* JSON without '<', so that it may stand in a script of a web page. */
-void quote_value(FILE *to, const json_t *value);
-/* Likewise, a string, with '?' for bytes that are not UTF-8. */
+/* As a string of JSON, with '?' for bytes that are not UTF-8. */
 void quote_json(FILE *to, const char *text);
+
+/* The same, and any JSON, without '<', so that it may stand in a script of a web page. It is escaped,
+ * which not every reader of JSON understands. */
+void quote_in_page(FILE *to, const char *text);
+void quote_value_in_page(FILE *to, const json_t *value);
 
 #endif

@@ -34,8 +34,10 @@ class Run {
 		this.panels = new Panels(this.scheme, this.data.from_s, this.data.to_s, this.data.asides);
 		this.addSpread("spread", this.data.spread && ["Spread of the threads, and migrations", this.data.spread,
 			this.data.moves, "migrations"]);
-		this.addLines("progress", "CPU time of each thread", this.data.progress, "CPU time");
-		this.addLines("lead", "Lead of each thread over the mean of all", this.data.lead, "ahead");
+		this.addLines("progress", "CPU time of each thread", this.data.progress, this.data.mean,
+			"CPU time");
+		this.addLines("lead", "Lead of each thread over the mean of all", this.data.lead,
+			[this.data.from_s, 0, this.data.to_s, 0], "ahead");
 		this.addPlacement();
 		this.addWaits();
 		this.addBraid();
@@ -117,7 +119,8 @@ class Run {
 
 	lineOptions(more) {
 		const labels = this.threads.map((_, index) => String(index));
-		return {labels: ["time", ...labels], colors: labels.map((_, index) => this.threadColour(index)),
+		return {labels: ["time", ...labels, "mean"],
+			colors: [...labels.map((_, index) => this.threadColour(index)), this.scheme.mean],
 			highlightSeriesOpts: {strokeWidth: 2.5}, strokeWidth: labels.length > 8 ? 1 : 1.5, ...more};
 	}
 
@@ -126,16 +129,16 @@ class Run {
 		const point = panel.nearest?.points.find((each) => each.name === panel.nearest.series);
 		if (!point || panel.nearest.series === undefined)
 			return null;
-		return words(Number(point.name), point.yval);
+		return words(this.threads[point.name] ?? "mean of all", point.yval);
 	}
 
-	addLines(name, title, series, noun) {
+	addLines(name, title, series, mean, noun) {
 		if (!series)
 			return;
 		const [unit, perSecond] = unitFor(greatest(series));
 		const panel = this.panels.add(name, `${title}, ${unit}`, [], 210,
-			tableOf(series.map((values) => scaled(values, perSecond))), this.lineOptions({}),
-			() => this.nearest(panel, (index, value) => [this.threads[index],
+			tableOf([...series, mean].map((values) => scaled(values, perSecond))), this.lineOptions({}),
+			() => this.nearest(panel, (thread, value) => [thread,
 				name === "lead" ? `${duration(Math.abs(value) / perSecond)} ${value < 0 ? "behind" : "ahead"}`
 					: `${duration(value / perSecond)} ${noun}`]));
 		panel.ofThreads = true;
@@ -145,9 +148,9 @@ class Run {
 		const {waits, phases} = this.data;
 		if (!waits)
 			return;
-		const panel = this.panels.add("waits", "Waits of each thread for others, % of its time", [], 170, tableOf(waits),
+		const panel = this.panels.add("waits", "Waits of each thread for others, % of its time", [], 170, tableOf([...waits, []]),
 			this.lineOptions({axes: {y: {valueRange: [0, 100.5]}}}),
-			() => this.nearest(panel, (index, value) => [this.threads[index], `waits for ${short(value)} % of its time`]));
+			() => this.nearest(panel, (thread, value) => [thread, `waits for ${short(value)} % of its time`]));
 		panel.ofThreads = true;
 		const rates = this.panels.add("phases", "Phases per second", [], 110, tableOf([phases]),
 			{labels: ["time", "phases"], colors: [this.scheme.line], axes: {y: {valueRange: [0, null]}}},
