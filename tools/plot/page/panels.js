@@ -129,12 +129,10 @@ class Panels {
 	show(from, to) {
 		const length = Math.min(Math.max(to - from, 1e-6), this.to - this.from);
 		const begin = Math.min(Math.max(from, this.from), this.to - length);
-		const whole = begin <= this.from && begin + length >= this.to;
-		if (whole)
+		/* Also undoes what was zoomed up and down. */
+		if (begin <= this.from && begin + length >= this.to)
 			this.list.forEach((panel) => panel.dygraph.resetZoom());
-		this.list[0].dygraph.updateOptions({dateWindow: [begin, begin + length]});
-		if (this.list.length === 1)
-			return;
+		this.list[0].dygraph.updateOptions({dateWindow: [begin, begin + length]}); /* the others follow */
 		this.leave();
 	}
 

@@ -19,6 +19,7 @@
 #include "tools/command/output.h"
 #include "tools/plot/braid.h"
 #include "tools/plot/chart.h"
+#include "tools/plot/page.h"
 #include "tools/plot/perfetto.h"
 #include "tools/plot/picture.h"
 #include "tools/plot/quote.h"
@@ -177,6 +178,13 @@ static void test_waits(void **state)
 					    (cells == 1 ? 0 : wait_share)) < 1e-12);
 	}
 	assert_int_equal(cells, 2);
+	size_t rates = 0;
+	for (size_t i = 0; i < chart.bins; i++)
+		if (chart.phases[i].count > 0) {
+			rates++; /* so few phases make one value: 4 in 3 us */
+			assert_true(fabs(chart.phases[i].most.value * 3e-6 - 4) < 1e-9);
+		}
+	assert_int_equal(rates, 1);
 	chart_deinit(&chart);
 	plot_run_deinit(&run);
 	trace_file_deinit(&trace);
@@ -585,6 +593,70 @@ static void test_quotes(void **state)
 	assert_quoted("", 20, "''");
 }
 
+static void test_quotes_in_page(void **state)
+{
+	static const struct {
+		const char *text, *expected;
+	} cases[] = {{"</script>", "\"\\u003c/script>\""}, {"<!--\\<", "\"\\u003c!--\\\\\\u003c\""},
+		{"\"\x01\xff", "\"\\\"\\u0001?\""}, {"caf\xc3\xa9", "\"caf\xc3\xa9\""},
+		{"", "\"\""}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		char *got = NULL;
+		size_t bytes = 0;
+		FILE *to = open_memstream(&got, &bytes);
+		assert_non_null(to);
+		quote_in_page(to, cases[i].text);
+		fclose(to);
+		assert_string_equal(got, cases[i].expected);
+		free(got);
+	}
+}
+
+/* Between the frame's parts are JSON without '<', for any trace and all panels. */
+static void test_page(void **state)
+{
+	static const char *const names[] = {"block", "observe", "braid", "lively", "hotplug"};
+	struct trace_file trace;
+	struct plot_run run;
+	struct chart chart;
+	struct braid braid;
+	json_error_t error;
+
+	(void)state;
+	for (size_t k = 0; k < sizeof(names) / sizeof(*names); k++) {
+		char *text = NULL;
+		size_t bytes = 0;
+		FILE *to = open_memstream(&text, &bytes);
+		assert_non_null(to);
+		load(&trace, names[k]);
+		assert_int_equal(plot_run_init(&run, &trace, &everything), 0);
+		assert_int_equal(chart_init(&chart, &trace, &run, &chart_page), 0);
+		assert_int_equal(braid_init(&braid, &trace, &run, 1000, &chart_page), 0);
+		const struct picture picture = {.trace = &trace,
+			.run = &run,
+			.chart = &chart,
+			.braid = &braid,
+			.panel = {true, true, true, true, true, true}};
+		assert_int_equal(page_write(&picture, to), 0);
+		fclose(to);
+		const char *data = text + page_frame.head_bytes;
+		size_t data_bytes = bytes - page_frame.head_bytes - page_frame.tail_bytes;
+		json_t *json = json_loadb(data, data_bytes, JSON_REJECT_DUPLICATES, &error);
+		if (json == NULL)
+			fail_msg("%s: line %d: %s", names[k], error.line, error.text);
+		assert_null(memchr(data, '<', data_bytes));
+		assert_int_equal(json_array_size(json_object_get(json, "lead")), run.threads_shown);
+		json_decref(json);
+		free(text);
+		braid_deinit(&braid);
+		chart_deinit(&chart);
+		plot_run_deinit(&run);
+		trace_file_deinit(&trace);
+	}
+}
+
 /* Whatever is in it, the result is JSON that a parser accepts. */
 static void test_json(void **state)
 {
@@ -684,6 +756,8 @@ int main(void)
 		cmocka_unit_test(test_broken_line),
 		cmocka_unit_test(test_recorded_braid),
 		cmocka_unit_test(test_quotes),
+		cmocka_unit_test(test_quotes_in_page),
+		cmocka_unit_test(test_page),
 		cmocka_unit_test(test_json),
 		cmocka_unit_test(test_interrupted_output),
 	};
