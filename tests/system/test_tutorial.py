@@ -22,8 +22,8 @@ pytestmark = [pytest.mark.needs_cpus(2), pytest.mark.told]
 # What is smaller here than in the page, as regular expressions; each has to be found there.
 SMALLER = {
     r"(ubench|ubench-mpi) -q\b": r"\1 -q -p 20 --rate 200000",
-    r"\$compare ": "$compare --repeats 1 ",
-    r"-n 20000\b": "-n 300",
+    r"jugglectl compare ": "jugglectl compare --repeats 1 --warmups 0 ",
+    r"-n 20000\b": "-n 6000",
     r"-i 1 -c 3\b": "-i 0.1 -c 1",
     r"jugglectl top\b": "jugglectl top -c 1",
 }
@@ -65,7 +65,7 @@ def smaller(command):
     for pattern, replacement in SMALLER.items():
         command = re.sub(pattern, replacement, command)
     first, second = helpers.cpus()[:2]
-    command = re.sub(r"(-c|--cpus?) 0,1\b", r"\1 %d,%d" % (first, second), command)
+    command = re.sub(r"(-c|--cpu) 0,1\b", r"\1 %d,%d" % (first, second), command)
     command = command.replace("--cpu 0 ", "--cpu %d " % first)
     if "mpirun" in command:
         command = command.replace("mpirun", mpi.launcher("openmpi"))
