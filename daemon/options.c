@@ -371,6 +371,8 @@ static void parse_environment(struct options *options, char *name)
 		return;
 	argv[0] = name;
 	argz_extract(options->environment, bytes, argv + 1);
+	if (argv[count][0] == '\0') /* after a blank at the end */
+		argv[count--] = NULL;
 	argp_parse(&parser, (int)count + 1, argv, ARGP_IN_ORDER, NULL, options);
 	if (options->command != NULL && options->command[0] != NULL) {
 		fprintf(stderr, "juggle: JUGGLE_OPTIONS: '%s' is not an option\n",

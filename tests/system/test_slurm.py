@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: MIT
+"""srun --juggle, by the plugin, and the scripts of juggle-batch(7) for sites without it: in a real Slurm,
+as a user without privileges."""
+
+import contextlib
+import json
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+import helpers
+import slurm
+
+PLUGIN = helpers.BUILD / "tools" / "slurm" / "spank_juggle.so"
+pytestmark = [pytest.mark.needs_root,
+              pytest.mark.skipif(bool(helpers.SANITIZER), reason="Slurm lacks the runtime of a sanitizer"),
+              pytest.mark.skipif(bool(slurm.reason_to_skip()), reason=str(slurm.reason_to_skip())),
+              pytest.mark.skipif(not PLUGIN.exists(), reason="the plugin is not in this build (no slurm/spank.h)")]
+
+
+@pytest.fixture(scope="module")
+def two(unprivileged):
+    """A Slurm of two nodes with the plugin, whose user can execute the programs."""
+    plugin = "optional %s juggle=%s" % (PLUGIN, unprivileged.juggle)
+    with slurm.Cluster(plugin, count=2) as cluster:
+        cluster.user = unprivileged
+        yield cluster
+
+
+@pytest.fixture
+def srun(two):
+    """srun(ARGUMENT...) runs srun to its end, on one node with all of its CPUs unless the arguments say
+    otherwise."""
+    def run(*arguments, **options):
+        return two.run(["srun", "-N1", "--overcommit", "--cpus-per-task=%d" % os.cpu_count(), *arguments], **options)
+    return run
+
+
+@pytest.fixture
+def folder(two, tmp_path):
+    """Where the user can write."""
+    path = two.user.dir / tmp_path.name
+    path.mkdir()
+    path.chmod(0o777)
+    return path
+
+
+def ubench(two, *arguments):
+    """More threads than CPUs, for some ten times as long as juggle needs to see them."""
+    return [two.user.app("ubench"), "-q", "-t", str(os.cpu_count() + 1), "-e", "5ms", "-p", "150", "-b", "yield",
+            "--rate", "100000", "--json", "/dev/null", *arguments]
+
+
+ENDLESS = ["-p", "1000000000"]
+
+
+def running(name):
+    """The user's processes of that name."""
+    found = []
+    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
+        with contextlib.suppress(OSError):
+            if os.stat("/proc/%d" % pid).st_uid == slurm.USER and helpers.comm(pid) == name:
+                found.append(pid)
+    return found
+
+
+def nothing_is_left():
+    return not running("juggle") and not list(Path("/dev/shm").glob("juggle.%d.*" % slurm.USER))
+
+
+# --- the option ----------------------------------------------------------------------
+
+def test_without_the_option_nothing_happens(srun):
+    done = srun("-n2", "sh", "-c", 'echo "$JUGGLE_OPTIONS$LD_PRELOAD"; ls -U /dev/shm; exit 3')
+    assert done.returncode == 3
+    assert "juggle" not in done.stdout + done.stderr
+
+
+def test_one_juggle_balances_all_tasks_of_a_node(srun, two, folder):
+    report = folder / "report"
+    done = srun("-n2", "--juggle=--report %s -v --always" % report, *ubench(two))
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("juggle: -p ") == 1
+    found = json.loads(report.read_text())
+    assert found["threads"] == 2 * (os.cpu_count() + 1)
+    assert found["migrations"] > 0
+    assert found["cpus"] == helpers.cpus()
+    helpers.wait_for(nothing_is_left, "juggle and its segment have gone")
+
+
+def test_each_node_has_a_juggle(two):
+    done = two.run(["srun", "-N2", "-n2", "--juggle=-v", *ubench(two)])
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.count("juggle: -p ") == 2
+
+
+@pytest.mark.needs_cpus(2)
+def test_its_cpus_are_those_of_all_tasks(two, folder):
+    """Slurm binds each task to a CPU of its own."""
+    report = folder / "report"
+    done = two.run(["srun", "-N1", "-n2", "--cpu-bind=cores", "--juggle=--report %s" % report, *ubench(two)])
+    assert done.returncode == 0, done.stderr
+    assert len(json.loads(report.read_text())["cpus"]) == 2
+
+
+def test_tasks_tell_their_phases(srun, two, folder):
+    """As they would below juggle."""
+    report = folder / "report"
+    library = helpers.built("libprogress/phases/libphases.so")
+    for options, told in (("", ["own"]), ("--phases off ", [])):
+        done = srun("-n1", "--juggle=%s--report %s" % (options, report), *ubench(two),
+                    env={"JUGGLE_LIBPHASES": library})
+        assert done.returncode == 0, done.stderr
+        assert json.loads(report.read_text())["phases"]["told_by"] == told
+
+
+def test_options_of_the_environment_come_first(srun, two, folder):
+    report = folder / "report"
+    done = srun("-n1", "--juggle=-P observe", *ubench(two),
+                env={"JUGGLE_OPTIONS": "-P static --report %s " % report})
+    assert done.returncode == 0, done.stderr
+    assert json.loads(report.read_text())["policy"] == "observe"
+
+
+def test_wrong_options_are_refused_before_the_step(srun, folder):
+    done = srun("-n1", "--juggle=-i 5parsecs", "touch", folder / "ran")
+    assert done.returncode != 0
+    lines = done.stderr.splitlines()
+    assert "-i '5parsecs': expected a time" in lines[0]
+    assert len(lines) == 2 and "Invalid --juggle argument" in lines[1]  # by srun itself
+    assert not (folder / "ran").exists()
+
+
+# --- it does no harm -----------------------------------------------------------------
+
+@pytest.mark.parametrize("status", [0, 7])
+def test_status_of_the_tasks(srun, status):
+    done = srun("-n2", "--juggle", "sh", "-c", "exit %d" % status)
+    assert done.returncode == status
+    assert "juggle" not in done.stderr
+
+
+def test_a_task_has_no_child_that_it_did_not_start(srun):
+    done = srun("-n1", "--juggle", "sh", "-c", "sleep 0.2; cat /proc/$$/task/$$/children")
+    assert (done.returncode, done.stdout.split()[1:]) == (0, []), done.stderr  # cat itself
+
+
+def test_juggle_that_fails_leaves_the_tasks_alone(srun):
+    """What only the node can know."""
+    done = srun("-n2", "--juggle=--report /nowhere/report", "sh", "-c", "exit 7")
+    assert done.returncode == 7
+    assert [line for line in done.stderr.splitlines() if line.startswith("juggle: ")]
+
+
+def test_without_juggle_on_the_node():
+    with slurm.Cluster("optional %s juggle=/nowhere/juggle" % PLUGIN) as cluster:
+        done = cluster.run(["srun", "-n2", "--overcommit", "--juggle", "sh", "-c", "exit 7"])
+        assert done.returncode == 7
+        said, = [line for line in done.stderr.splitlines() if "juggle" in line]
+        assert said == "juggle: /nowhere/juggle: No such file or directory; the tasks run without it"
+
+
+@pytest.fixture
+def endless(two, background, folder):
+    """A step that computes until it is ended, with a juggle that has seen its threads; .report is what that
+    leaves."""
+    log = open(folder / "log", "wb")
+    step = two.start(["srun", "-N1", "-n1", "--job-name=endless", "--cpus-per-task=%d" % os.cpu_count(),
+                      "--juggle=--always --report %s" % (folder / "report"), *ubench(two, *ENDLESS)],
+                     background, stderr=log)
+    step.report = folder / "report"
+    step.juggle, = helpers.wait_for(lambda: running("juggle"), "juggle runs", step)
+    step.task, = helpers.wait_for(lambda: running("ubench"), "the task runs", step)
+    helpers.wait_for(lambda: helpers.is_pinned(step.task, threads=os.cpu_count() + 1), "threads are placed", step)
+    yield step
+    log.close()
+
+
+def test_scancel_leaves_nothing(two, endless):
+    assert two.run(["scancel", "--name=endless"]).returncode == 0
+    endless.wait(timeout=helpers.TIMEOUT_S)
+    helpers.wait_for(nothing_is_left, "juggle and its segment have gone")
+    assert json.loads(endless.report.read_text())["migrations"] > 0
+
+
+def test_the_step_outlives_juggle(two, endless):
+    """Killed with its balancer, as by the kernel when memory runs out: the guard gives the masks back."""
+    for pid in [endless.juggle, *helpers.children(endless.juggle)]:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    helpers.wait_for(lambda: not running("juggle"), "juggle has gone")
+    helpers.wait_for_progress(endless.task)
+    assert endless.poll() is None
+    assert two.run(["scancel", "--name=endless"]).returncode == 0
+    endless.wait(timeout=helpers.TIMEOUT_S)
+    helpers.segment(endless.juggle, slurm.USER).unlink(missing_ok=True)
+
+
+def test_signals_reach_the_tasks(two, background, folder):
+    script = "trap 'echo caught; exit 9' USR1; echo ready; while :; do sleep 0.01; done"
+    with open(folder / "out", "wb") as out:
+        step = two.start(["srun", "-n1", "--job-name=traps", "--juggle", "sh", "-c", script], background, stdout=out)
+        helpers.wait_for(lambda: "ready" in (folder / "out").read_text(), "the task runs", step)
+        assert two.run(["scancel", "--signal=USR1", "--name=traps"]).returncode == 0
+        assert step.wait(timeout=helpers.TIMEOUT_S) == 9
+    assert (folder / "out").read_text().split() == ["ready", "caught"]
+    helpers.wait_for(nothing_is_left, "juggle has gone")
