@@ -56,24 +56,22 @@ def ubench(two, *arguments):
 ENDLESS = ["-p", "1000000000"]
 
 
-def running(name):
-    """The user's processes of that name."""
-    found = []
-    for pid in map(int, filter(str.isdigit, os.listdir("/proc"))):
-        with contextlib.suppress(OSError):
-            if os.stat("/proc/%d" % pid).st_uid == slurm.USER and helpers.comm(pid) == name:
-                found.append(pid)
-    return found
+def running(two, name):
+    """The processes of that name in the cluster."""
+    return [pid for host in two.names for pid in two.hosts.processes(host) if helpers.comm(pid) == name]
 
 
-def nothing_is_left():
-    return not running("juggle") and not list(Path("/dev/shm").glob("juggle.%d.*" % slurm.USER))
+def wait_for_nothing_left(two):
+    """No juggle, and no segment of one that has ended."""
+    helpers.wait_for(lambda: not running(two, "juggle"), "juggle has gone")
+    left = list(Path("/dev/shm").glob("juggle.%d.*" % slurm.USER))
+    assert all(helpers.alive(int(path.suffix[1:])) for path in left)  # others' of this user
 
 
 # --- the option ----------------------------------------------------------------------
 
 def test_without_the_option_nothing_happens(srun):
-    done = srun("-n2", "sh", "-c", 'echo "$JUGGLE_OPTIONS$LD_PRELOAD"; ls -U /dev/shm; exit 3')
+    done = srun("-n2", "sh", "-c", 'echo "$JUGGLE_OPTIONS$LD_PRELOAD"; exit 3')
     assert done.returncode == 3
     assert "juggle" not in done.stdout + done.stderr
 
@@ -87,7 +85,7 @@ def test_one_juggle_balances_all_tasks_of_a_node(srun, two, folder):
     assert found["threads"] == 2 * (os.cpu_count() + 1)
     assert found["migrations"] > 0
     assert found["cpus"] == helpers.cpus()
-    helpers.wait_for(nothing_is_left, "juggle and its segment have gone")
+    wait_for_nothing_left(two)
 
 
 def test_each_node_has_a_juggle(two):
@@ -171,8 +169,8 @@ def endless(two, background, folder):
                       "--juggle=--always --report %s" % (folder / "report"), *ubench(two, *ENDLESS)],
                      background, stderr=log)
     step.report = folder / "report"
-    step.juggle, = helpers.wait_for(lambda: running("juggle"), "juggle runs", step)
-    step.task, = helpers.wait_for(lambda: running("ubench"), "the task runs", step)
+    step.juggle, = helpers.wait_for(lambda: running(two, "juggle"), "juggle runs", step)
+    step.task, = helpers.wait_for(lambda: running(two, "ubench"), "the task runs", step)
     helpers.wait_for(lambda: helpers.is_pinned(step.task, threads=os.cpu_count() + 1), "threads are placed", step)
     yield step
     log.close()
@@ -181,7 +179,7 @@ def endless(two, background, folder):
 def test_scancel_leaves_nothing(two, endless):
     assert two.run(["scancel", "--name=endless"]).returncode == 0
     endless.wait(timeout=helpers.TIMEOUT_S)
-    helpers.wait_for(nothing_is_left, "juggle and its segment have gone")
+    wait_for_nothing_left(two)
     assert json.loads(endless.report.read_text())["migrations"] > 0
 
 
@@ -190,7 +188,7 @@ def test_the_step_outlives_juggle(two, endless):
     for pid in [endless.juggle, *helpers.children(endless.juggle)]:
         with contextlib.suppress(ProcessLookupError):
             os.kill(pid, signal.SIGKILL)
-    helpers.wait_for(lambda: not running("juggle"), "juggle has gone")
+    helpers.wait_for(lambda: not running(two, "juggle"), "juggle has gone")
     helpers.wait_for_progress(endless.task)
     assert endless.poll() is None
     assert two.run(["scancel", "--name=endless"]).returncode == 0
@@ -206,4 +204,4 @@ def test_signals_reach_the_tasks(two, background, folder):
         assert two.run(["scancel", "--signal=USR1", "--name=traps"]).returncode == 0
         assert step.wait(timeout=helpers.TIMEOUT_S) == 9
     assert (folder / "out").read_text().split() == ["ready", "caught"]
-    helpers.wait_for(nothing_is_left, "juggle has gone")
+    wait_for_nothing_left(two)
