@@ -79,6 +79,10 @@ def test_layout(installed):
     if module_path():
         assert re.search(r"/python3(\.\d+)?/(site|dist)-packages/juggle\.py$", module_path())
         expected.add(module_path())
+    plugin = json.loads((helpers.BUILD / "meson-info" / "intro-installed.json").read_text("utf-8")).get(
+        str(helpers.BUILD / "tools/slurm/spank_juggle.so"))
+    if plugin:
+        expected.add(os.path.relpath(plugin, options["prefix"]))
     if not test_completions.are_made():
         expected = {path for path in expected if not re.search("completion|site-func", path)}
     manuals = options["manuals"]
@@ -203,10 +207,13 @@ def test_the_module_is_imported_where_it_is_installed(installed):
 def test_debian_packages_divide_what_is_installed():
     """Each file belongs to one package, and no list names a file that does not exist."""
     everything = {"usr/" + path.replace("zsh/site-functions", "zsh/vendor-completions")
-                  for path in expected_files("lib/x86_64-linux-gnu") | {"lib/python3/dist-packages/juggle.py"}}
+                  for path in expected_files("lib/x86_64-linux-gnu") | {
+                      "lib/python3/dist-packages/juggle.py", "lib/x86_64-linux-gnu/slurm-wlm/spank_juggle.so"}}
+    everything.add("tools/packaging/slurm/juggle.conf")  # not by meson
     taken = {}
     for file in sorted(DEBIAN.glob("*.install")):
-        for pattern in file.read_text("utf-8").split():
+        for line in file.read_text("utf-8").splitlines():
+            pattern = line.split()[0]  # a folder may follow
             found = fnmatch.filter(everything, pattern)
             assert found, "%s: nothing is %s" % (file.name, pattern)
             for path in found:

@@ -12,6 +12,7 @@ import pytest
 
 import helpers
 import slurm
+import test_batch
 
 PLUGIN = helpers.BUILD / "tools" / "slurm" / "spank_juggle.so"
 pytestmark = [pytest.mark.needs_root,
@@ -204,4 +205,33 @@ def test_signals_reach_the_tasks(two, background, folder):
         assert two.run(["scancel", "--signal=USR1", "--name=traps"]).returncode == 0
         assert step.wait(timeout=helpers.TIMEOUT_S) == 9
     assert (folder / "out").read_text().split() == ["ready", "caught"]
+    wait_for_nothing_left(two)
+
+
+# --- without the plugin --------------------------------------------------------------
+
+@pytest.fixture
+def scripts(folder):
+    """[--task-prolog, --task-epilog] with the scripts of the page."""
+    options = []
+    for name in ("prolog", "epilog"):
+        text, = [block for block in test_batch.blocks() if "# Task%s" % name.capitalize() in block]
+        path = folder / name
+        path.write_text(text)
+        path.chmod(0o755)
+        options.append("--task-%s=%s" % (name, path))
+    return options
+
+
+@pytest.mark.parametrize("wanted", [True, False])
+def test_scripts_of_the_page(two, srun, folder, scripts, wanted):
+    report = folder / "report"
+    done = srun("-n2", *scripts, *ubench(two), env={
+        "JUGGLE": "1" if wanted else "", "JUGGLE_OPTIONS": "--always --report %s" % report,
+        "PATH": "%s:%s" % (Path(two.user.juggle).parent, os.environ["PATH"])})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert report.exists() == wanted
+    if wanted:
+        found = json.loads(report.read_text())
+        assert found["threads"] == 2 * (os.cpu_count() + 1) and found["migrations"] > 0
     wait_for_nothing_left(two)
