@@ -27,6 +27,7 @@ def two(unprivileged):
     plugin = "optional %s juggle=%s" % (PLUGIN, unprivileged.juggle)
     with slurm.Cluster(plugin, count=2) as cluster:
         cluster.user = unprivileged
+        cluster.segments = segments()  # of others
         yield cluster
 
 
@@ -62,11 +63,14 @@ def running(two, name):
     return [pid for host in two.names for pid in two.hosts.processes(host) if helpers.comm(pid) == name]
 
 
+def segments():
+    return set(Path("/dev/shm").glob("juggle.%d.*" % slurm.USER))
+
+
 def wait_for_nothing_left(two):
     """No juggle, and no segment of one that has ended."""
     helpers.wait_for(lambda: not running(two, "juggle"), "juggle has gone")
-    left = list(Path("/dev/shm").glob("juggle.%d.*" % slurm.USER))
-    assert all(helpers.alive(int(path.suffix[1:])) for path in left)  # others' of this user
+    helpers.wait_for(lambda: segments() <= two.segments, "its segment has gone")
 
 
 # --- the option ----------------------------------------------------------------------
