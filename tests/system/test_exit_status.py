@@ -211,6 +211,11 @@ def test_wrong_options_from_the_environment_are_125(run_juggle, words, message, 
     assert not ran.exists()
 
 
+@pytest.mark.parametrize("words", ["", " ", " -q ", "-q  "])
+def test_blanks_in_the_environment_are_no_options(run_juggle, words):
+    assert run_juggle("sh", "-c", "exit 4", env={"JUGGLE_OPTIONS": words}).returncode == 4
+
+
 def test_help_and_version(run_juggle):
     done = run_juggle("--help")
     assert done.returncode == 0

@@ -47,6 +47,8 @@ class Juggle(MesonPackage):
         return [feature(name, self.spec.satisfies("+" + name)) for name in ("mpi", "openmp", "ncurses")] + [
             feature("completions", True),
             feature("fortran", False),
+            feature("html", False),
+            feature("slurm", False),
             feature("python", True),
             feature("tests", self.run_tests),
         ]
