@@ -363,7 +363,7 @@ static void parse_environment(struct options *options, char *name)
 
 	if (text == NULL || text[strspn(text, " ")] == '\0')
 		return;
-	if (argz_create_sep(text, ' ', &options->environment, &bytes) != 0)
+	if (parse_words(text, &options->environment, &bytes) < 0)
 		return;
 	size_t count = argz_count(options->environment, bytes);
 	char **argv = calloc(count + 2, sizeof *argv);
@@ -371,8 +371,6 @@ static void parse_environment(struct options *options, char *name)
 		return;
 	argv[0] = name;
 	argz_extract(options->environment, bytes, argv + 1);
-	if (argv[count][0] == '\0') /* after a blank at the end */
-		argv[count--] = NULL;
 	argp_parse(&parser, (int)count + 1, argv, ARGP_IN_ORDER, NULL, options);
 	if (options->command != NULL && options->command[0] != NULL) {
 		fprintf(stderr, "juggle: JUGGLE_OPTIONS: '%s' is not an option\n",

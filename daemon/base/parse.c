@@ -4,11 +4,23 @@
  */
 #include "daemon/base/parse.h"
 
+#include <argz.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
+
+int parse_words(const char *text, char **words, size_t *bytes)
+{
+	if (argz_create_sep(text, ' ', words, bytes) != 0)
+		return -ENOMEM;
+	/* A blank at the end leaves an empty word. */
+	const char *end = *words + *bytes;
+	if (*bytes > 0 && end[-1] == '\0' && (*bytes == 1 || end[-2] == '\0'))
+		--*bytes;
+	return 0;
+}
 
 struct unit {
 	const char *name;

@@ -12,6 +12,10 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Splits text at blanks into an argz vector, which the caller frees; of no words it may be NULL. Returns 0 or
+ * -ENOMEM. */
+int parse_words(const char *text, char **words, size_t *bytes);
+
 /* A time with its unit, such as "20ms", "0.5s", "500us"; units ns, us, ms, s, min. A number without
  * a unit is an error, except 0. Rounds to the nearest ns. Returns 0, -EINVAL (not a time) or
  * -ERANGE (more than INT64_MAX ns). */

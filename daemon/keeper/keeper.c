@@ -393,7 +393,7 @@ static void report(const struct keeper *k, int status, double elapsed_s)
 	}
 	if (k->options->verbose > 0)
 		say(k, elapsed_s, report_summary);
-	else if (!k->options->quiet && isatty(STDERR_FILENO))
+	else if (!k->options->quiet && isatty(STDERR_FILENO) && isatty(STDOUT_FILENO))
 		say(k, elapsed_s, report_line);
 }
 

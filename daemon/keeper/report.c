@@ -427,9 +427,11 @@ void report_line(FILE *out, const struct telemetry *t, double elapsed_s)
 			f.threads > 0 ? main_reason(t, false) : "no thread computed");
 		return;
 	}
-	fprintf(out, "juggle: %u threads on %u CPUs, balanced for %.0f %% of %.3g s by %llu moves",
-		f.threads, f.cpus, percent(f.balanced_s, f.elapsed_s), f.elapsed_s,
-		(unsigned long long)f.migrations);
+	fprintf(out,
+		"juggle: %u thread%s on %u CPU%s, balanced for %.0f %% of %.3g s by %llu move%s",
+		f.threads, f.threads == 1 ? "" : "s", f.cpus, f.cpus == 1 ? "" : "s",
+		percent(f.balanced_s, f.elapsed_s), f.elapsed_s, (unsigned long long)f.migrations,
+		f.migrations == 1 ? "" : "s");
 	if (brought > 0)
 		fprintf(out, "; pinned it would have taken at least %.2f times as long\n", brought);
 	else

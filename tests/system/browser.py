@@ -25,7 +25,7 @@ class Browser:
     """One page. .requests: what it asked the network for, .errors: what scripts or the console said."""
 
     def __init__(self, folder, timeout_s=60):
-        self.deadline, self.number, self.waiting = time.monotonic() + timeout_s, 0, b""
+        self.timeout_s, self.number, self.waiting = timeout_s, 0, b""
         self.requests, self.errors, self.answers, self.loads = [], [], {}, 0
         command, reply = os.pipe(), os.pipe()
         # Chromium reads from descriptor 3, and writes to 4; no pipe has these numbers here.
@@ -70,8 +70,9 @@ class Browser:
         return answer["result"]
 
     def until(self, condition, what):
+        deadline = time.monotonic() + self.timeout_s
         while not condition():
-            left = self.deadline - time.monotonic()
+            left = deadline - time.monotonic()
             assert left > 0 and select.select([self.back], [], [], left)[0], "Chromium did not answer: %s" % what
             part = os.read(self.back, 1 << 20)
             assert part, "Chromium has ended before: %s" % what

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import signal
+import subprocess
 
 import pytest
 
@@ -105,14 +106,24 @@ def test_output(compare):
 
 
 @pytest.mark.told
-def test_advice_is_that_of_the_report(compare_json, app):
-    """Threads that fit neither the CPUs nor each other: one has twice the work."""
+def test_juggles_own_verdict_is_shown(compare_json, app):
+    """One of two threads has twice the work."""
     found = compare_json("--repeats", "5", "--warmups", "0", "--skip", "pinned", "--with", "--phases=on", "--skip",
                          "juggle", "--", app("ubench"), "-q", "-t", "2", "-p", "20", "-e", "1ms", "--rate", "300000",
                          "--imbalance", "100")
-    assert found["juggle"]["verdict"] in ("work", "waits", "juggle", "nothing", "unknown", "noise", "threads", "brought")
-    assert found["juggle"]["advice"]
-    assert found["advice"]
+    told = found["juggle"]
+    assert told["verdict"] in ("work", "waits", "juggle", "nothing", "noise", "threads", "brought")
+    assert told["advice"] and found["advice"]
+
+
+def test_no_advice_about_linux_without_it(compare_json):
+    found = compare_json(*QUICK, "--skip", "linux", "--", "true")
+    assert found["advice"] == ""
+
+
+def test_blanks_between_options(compare_json):
+    found = compare_json(*QUICK, "--skip", "pinned,juggle", "--with", " -P  observe ", "--", "true")
+    assert len(found["ways"]) == 2
 
 
 def test_binding_is_pointed_out(compare, app):
@@ -173,6 +184,35 @@ def group_members(group):
         if int(fields[2]) == group and fields[0] not in "ZX":
             found.append(int(name))
     return found
+
+
+def test_beside_that_ends_by_itself(compare, tmp_path):
+    """What it has started ends as well."""
+    path = tmp_path / "pid"
+    line = "echo $$ > %s; sleep 1000 &" % path
+    done = compare(*QUICK, "--beside", line, "--", "sh", "-c", 'until [ -s "$0" ]; do sleep 0.01; done; sleep 0.3', path)
+    assert done.returncode == 1 and "--beside: exit status 0" in done.stderr
+    helpers.wait_for(lambda: not group_members(int(path.read_text("utf-8"))), "all of it has ended")
+
+
+def test_ignored_signals_stay_ignored(background, jugglectl, tmp_path):
+    path, go = tmp_path / "pid", tmp_path / "go"
+    command = ["sh", "-c", 'echo > "$0"; until [ -e "$1" ]; do sleep 0.01; done', path, go]
+    process = background(["sh", "-c", 'trap "" HUP; exec "$@"', "sh", jugglectl, "compare", *QUICK, "--", *command],
+                         stdout=subprocess.DEVNULL)
+    helpers.wait_for(path.exists, "the command runs", process)
+    process.send_signal(signal.SIGHUP)
+    go.touch()
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+
+
+def test_whatever_a_run_started_ends_with_it(compare, tmp_path):
+    """Also what ignores the signal, when the first of the group has ended."""
+    path = tmp_path / "pid"
+    script = '(trap "" TERM; exec sleep 1000) & echo $$ > %s; wait' % path
+    done = compare("--timeout", "300ms", *QUICK, "--", "sh", "-c", script)
+    assert done.returncode == 1
+    helpers.wait_for(lambda: not group_members(int(path.read_text("utf-8"))), "all of it has ended")
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])

@@ -90,6 +90,8 @@ def pattern(line):
     for word in cut.split():
         if re.fullmatch(UNITS, word):
             words.append(UNITS)
+        elif word == "root":  # whoever runs it
+            words.append(r"\S+")
         elif word == "-" or re.fullmatch(NUMBER, word):
             words.append("(?:-|%s)" % NUMBER)
         else:

@@ -81,7 +81,7 @@ static void advise(const struct compare_options *options, const struct compariso
 	char hindrance[VERDICT_BYTES];
 
 	text[0] = '\0';
-	if (juggle == NULL || juggle == base)
+	if (juggle == NULL || base->kind != WAY_LINUX) /* which would have to be the best of them */
 		return;
 	struct contrast gain = contrast_of(comparison, base, juggle);
 	find_hindrance(options, hindrance, sizeof hindrance);

@@ -21,13 +21,15 @@ extern char **environ;
 
 int run_watch_init(struct run_watch *watch)
 {
+	static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE};
+	struct sigaction action;
 	sigset_t ending;
 
 	sigemptyset(&ending);
-	sigaddset(&ending, SIGINT);
-	sigaddset(&ending, SIGTERM);
-	sigaddset(&ending, SIGHUP);
-	sigaddset(&ending, SIGQUIT);
+	/* Those that are ignored, as with nohup, would reach the descriptor, too. */
+	for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++)
+		if (sigaction(signals[i], NULL, &action) == 0 && action.sa_handler != SIG_IGN)
+			sigaddset(&ending, signals[i]);
 	watch->signals = signalfd(-1, &ending, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (watch->signals < 0)
 		return -errno;
@@ -180,6 +182,8 @@ int run_to_end(
 	} else if (run.pid > 0)
 		end_group(run.pid, SIGKILL);
 	close(pipe[0]);
+	if (run.ending)
+		end_group(run.pid, SIGKILL); /* what is left of it */
 	if (run.pid > 0 && waitpid(run.pid, &wait_status, 0) == run.pid)
 		out->status = exit_status(wait_status);
 	return process < 0 ? process : 0;
@@ -204,29 +208,39 @@ int run_beside_start(const struct run_watch *watch, const char *command, struct 
 	return r;
 }
 
+static bool beside_ends_within(const struct run_beside *beside, int ms)
+{
+	struct pollfd process = {.fd = beside->fd, .events = POLLIN};
+
+	return beside->fd >= 0 && poll(&process, 1, ms) > 0;
+}
+
+/* Kill what is left of its group. Returns its exit status. */
+static int finish_beside(struct run_beside *beside)
+{
+	int wait_status = 0;
+
+	end_group(beside->pid, SIGKILL);
+	waitpid(beside->pid, &wait_status, 0);
+	if (beside->fd >= 0)
+		close(beside->fd);
+	beside->pid = 0;
+	return exit_status(wait_status);
+}
+
 bool run_beside_has_ended(struct run_beside *beside, int *status)
 {
-	int wait_status;
-
-	if (beside->pid == 0 || waitpid(beside->pid, &wait_status, WNOHANG) != beside->pid)
+	if (beside->pid == 0 || !beside_ends_within(beside, 0))
 		return false;
-	*status = exit_status(wait_status);
-	close(beside->fd);
-	beside->pid = 0;
+	*status = finish_beside(beside);
 	return true;
 }
 
 void run_beside_stop(struct run_beside *beside)
 {
-	struct pollfd process = {.fd = beside->fd, .events = POLLIN};
-
 	if (beside->pid == 0)
 		return;
 	end_group(beside->pid, SIGTERM);
-	if (beside->fd < 0 || poll(&process, 1, (int)(PATIENCE_NS / 1000000)) <= 0)
-		end_group(beside->pid, SIGKILL);
-	waitpid(beside->pid, NULL, 0);
-	if (beside->fd >= 0)
-		close(beside->fd);
-	beside->pid = 0;
+	(void)beside_ends_within(beside, (int)(PATIENCE_NS / 1000000));
+	(void)finish_beside(beside);
 }

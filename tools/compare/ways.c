@@ -2,6 +2,8 @@
 /* Ways to run a command; see ways.h. */
 #include "tools/compare/ways.h"
 
+#include "daemon/base/parse.h"
+
 #include <argz.h>
 #include <errno.h>
 #include <limits.h>
@@ -67,7 +69,7 @@ static char **juggle_command(
 	char *const *first = way->kind == WAY_PINNED ? pinned : plain;
 	size_t bytes = 0;
 
-	if (with != NULL && argz_create_sep(with, ' ', &way->words, &bytes) != 0)
+	if (with != NULL && parse_words(with, &way->words, &bytes) < 0)
 		return NULL;
 	if (argz_add(&way->words, &bytes, "--") != 0)
 		return NULL;

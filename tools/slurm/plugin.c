@@ -10,6 +10,7 @@
  * Whatever fails here, the tasks run without juggle, after one line on standard error. No function
  * returns an error, except for options that juggle does not take, before the step begins.
  */
+#include <argz.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -26,11 +27,14 @@
 
 #include "daemon/base/cpuset.h"
 #include "daemon/base/environment.h"
+#include "daemon/base/parse.h"
 #include "daemon/preload/preload.h"
 
 #define WELCOME_MS 100 /* for juggle to begin, before the first task */
 #define FAREWELL_MS 3000 /* for juggle to write its report, after the last task */
 #define OPTIONS_ENVIRONMENT "JUGGLE_OPTIONS"
+#define ENVIRONMENT_BYTES 131072 /* the most that the kernel passes in a variable */
+#define NAME_LEAST 4 /* of --phases: shorter abbreviations are of other options, too */
 
 enum { EXIT_WRONG_OPTIONS = 125 }; /* of juggle */
 
@@ -74,7 +78,7 @@ __attribute__((noreturn)) static void become_reader(const char *options, int mes
  * juggle, since nodes may have one. */
 static bool are_refused(const char *options)
 {
-	char message[256];
+	char message[256] = "";
 	int status = 0, fd[2];
 
 	if (pipe2(fd, O_CLOEXEC) < 0)
@@ -83,12 +87,17 @@ static bool are_refused(const char *options)
 	if (pid == 0)
 		become_reader(options, fd[1]);
 	close(fd[1]);
-	ssize_t n = read(fd[0], message, sizeof message - 1);
-	close(fd[0]);
-	if (pid < 0 || waitpid(pid, &status, 0) < 0 || n <= 0 || !WIFEXITED(status) ||
+	FILE *answer = fdopen(fd[0], "r");
+	if (answer != NULL) {
+		(void)fgets(message, sizeof message, answer);
+		while (getc(answer) != EOF) /* to the end, so that no write fails */
+			;
+		fclose(answer);
+	} else
+		close(fd[0]);
+	if (pid < 0 || waitpid(pid, &status, 0) < 0 || message[0] == '\0' || !WIFEXITED(status) ||
 		WEXITSTATUS(status) != EXIT_WRONG_OPTIONS)
 		return false;
-	message[n] = '\0';
 	slurm_error("%.*s", (int)strcspn(message, "\n"), message);
 	return true;
 }
@@ -179,7 +188,7 @@ int slurm_spank_task_exit(spank_t spank, int argc, char *argv[])
  * and not only of the first one; the user may have named others. Returns NULL without memory. */
 static char *all_options(spank_t spank)
 {
-	char cpus[4096], own[4096], *all;
+	char cpus[4096], own[ENVIRONMENT_BYTES], *all;
 
 	if (spank_getenv(spank, OPTIONS_ENVIRONMENT, own, sizeof own) != ESPANK_SUCCESS)
 		own[0] = '\0';
@@ -187,19 +196,27 @@ static char *all_options(spank_t spank)
 	return asprintf(&all, "-c %s %s %s", cpus, own, step.options) < 0 ? NULL : all;
 }
 
-/* The last --phases among options that juggle has accepted. */
+/* The last --phases among options that juggle has accepted, which may be abbreviated. */
 static enum phases_choice phases_choice(const char *options)
 {
 	static const char name[] = "--phases";
 	enum phases_choice choice = PHASES_AUTO;
+	char *words = NULL, *word = NULL;
+	size_t bytes = 0;
 
-	while ((options = strstr(options, name)) != NULL) {
-		options += sizeof name - 1;
-		options += strspn(options, "= ");
-		choice = strncmp(options, "on", 2) == 0    ? PHASES_ON
-			 : strncmp(options, "off", 3) == 0 ? PHASES_OFF
-							   : PHASES_AUTO;
+	if (parse_words(options, &words, &bytes) < 0)
+		return choice;
+	while ((word = argz_next(words, bytes, word)) != NULL) {
+		size_t n = strcspn(word, "=");
+		if (n < NAME_LEAST || strncmp(word, name, n) != 0)
+			continue;
+		const char *value = word[n] == '=' ? word + n + 1 : argz_next(words, bytes, word);
+		if (value != NULL)
+			choice = strcmp(value, "on") == 0    ? PHASES_ON
+				 : strcmp(value, "off") == 0 ? PHASES_OFF
+							     : PHASES_AUTO;
 	}
+	free(words);
 	return choice;
 }
 
