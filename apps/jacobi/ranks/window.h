@@ -17,7 +17,7 @@
 #include <stdint.h>
 
 #define WINDOW_NOBODY UINT32_MAX /* no subdomain, no rank */
-#define WINDOW_SURVEY_BYTES 320 /* for survey.h */
+#define WINDOW_SURVEY_BYTES 384 /* for survey.h; as all parts a multiple of EDGE_LINE */
 
 /* One per slot. An owner other than the rank itself makes it a forwarding record: the subdomain was
  * here and went there. It lasts until the slot is used again. */
