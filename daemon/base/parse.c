@@ -16,8 +16,8 @@ int parse_words(const char *text, char **words, size_t *bytes)
 	if (argz_create_sep(text, ' ', words, bytes) != 0)
 		return -ENOMEM;
 	/* A blank at the end leaves an empty word. */
-	const char *end = *words + *bytes;
-	if (*bytes > 0 && end[-1] == '\0' && (*bytes == 1 || end[-2] == '\0'))
+	size_t n = *bytes;
+	if (n > 0 && (*words)[n - 1] == '\0' && (n == 1 || (*words)[n - 2] == '\0'))
 		--*bytes;
 	return 0;
 }
