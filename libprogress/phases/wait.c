@@ -317,10 +317,11 @@ static void end_change(uint32_t turns)
 	atomic_store_explicit(&me.row->turns, turns + 1, memory_order_release);
 }
 
-/* Both, each counted by its length: short phases hardly make a long one shorter. */
+/* Both, each counted by its length: short phases hardly make a long one shorter. A single long one among short
+ * ones, for which the machine is to blame, hides none of them. */
 static uint64_t smooth(uint64_t usual_ns, uint64_t done_ns)
 {
-	done_ns = lesser(done_ns, 2 * usual_ns + USUAL_NS);
+	done_ns = lesser(done_ns, 2 * usual_ns + USUAL_NS / 2);
 	return done_ns > usual_ns
 		       ? usual_ns + share(done_ns - usual_ns, done_ns, done_ns + usual_ns)
 		       : usual_ns - share(usual_ns - done_ns, done_ns, done_ns + usual_ns);
