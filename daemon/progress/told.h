@@ -66,6 +66,21 @@ uint32_t told_changes(const struct told *told);
  * later, as after exec. Sorts the threads. Takes O((rows + n) log n). */
 void told_find(const struct told *told, struct told_thread *thread, size_t n);
 
+/* ---- Bells: struct phases_bell ---- */
+
+struct told_ringer {
+	int32_t row; /* TOLD_NO_ROW: left out */
+	bool first; /* of the threads of its CPU */
+	bool crowded; /* the CPU has other work, too */
+};
+
+/* The futex of a bell, or NULL where there is none. */
+_Atomic uint32_t *told_bell(const struct told *told, uint32_t bell);
+
+/* Have these threads, CPU by CPU, ring that bell, and those no more that had to. More than there is room for: none. */
+void told_hang_bell(
+	const struct told *told, uint32_t bell, const struct told_ringer *ringer, size_t n);
+
 struct told_sight {
 	uint64_t arrivals; /* phases that it has ended */
 	uint64_t useful_ns; /* CPU time outside waits */

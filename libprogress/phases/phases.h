@@ -22,9 +22,11 @@
 #include <stdint.h>
 
 #define PHASES_MAGIC UINT64_C(0x00736573616870) /* "phases", little endian */
-#define PHASES_VERSION 2
+#define PHASES_VERSION 3
 #define PHASES_ROWS 16384
 #define PHASES_SITES 1024
+#define PHASES_BELLS 64
+#define PHASES_RINGERS 62
 #define PHASES_ENVIRONMENT "JUGGLE_PHASES" /* a path, as /proc/4711/fd/5 */
 #define PHASES_MEMFD "juggle-phases" /* the name of the memfd */
 
@@ -94,11 +96,28 @@ struct phases_header {
 	_Atomic uint32_t sites_used; /* no site from here on has been taken */
 };
 
+/* struct phases_bell, ringer: a row, and */
+#define PHASES_RINGER_ROW UINT32_C(0xffff)
+#define PHASES_RINGER_FIRST (UINT32_C(1) << 31) /* the threads of another CPU begin with this one */
+#define PHASES_RINGER_CROWDED (UINT32_C(1) << 30) /* its CPU has other work, too */
+
+/* Juggle, which alone writes this part of its table, asks to be called when a CPU runs dry: when the last of
+ * its threads arrives, and another CPU has several at work. Hints, as all else. */
+struct phases_bell {
+	alignas(64) _Atomic uint32_t
+		rings; /* a futex that juggle waits on; counted up by the thread that arrives */
+	_Atomic uint32_t ringers; /* 0: juggle does not ask */
+	_Atomic uint32_t ringer[PHASES_RINGERS]; /* the threads of the CPUs, CPU by CPU */
+};
+
 /* Site 0 stands for all for which there was no room. */
 struct phases_table {
 	struct phases_header header;
 	struct phases_row row[PHASES_ROWS];
 	struct phases_site site[PHASES_SITES];
+	struct phases_bell bell[PHASES_BELLS];
+	_Atomic uint8_t rings
+		[PHASES_ROWS]; /* by row: which bell, + 1, its thread may have to ring; 0: none */
 };
 
 static_assert(sizeof(struct phases_row) == 64, "layout");
@@ -109,6 +128,8 @@ static_assert(sizeof(struct phases_site) == 128, "layout");
 static_assert(offsetof(struct phases_site, name) == 32, "layout");
 static_assert(offsetof(struct phases_header, rows_used) == 64, "layout");
 static_assert(sizeof(struct phases_header) == 128, "layout");
+static_assert(sizeof(struct phases_bell) == 256, "layout");
+static_assert(PHASES_ROWS - 1 <= PHASES_RINGER_ROW && PHASES_BELLS < UINT8_MAX, "numbers fit");
 static_assert(ATOMIC_LLONG_LOCK_FREE == 2 && ATOMIC_INT_LOCK_FREE == 2, "shared by processes");
 
 #endif

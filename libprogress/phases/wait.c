@@ -25,6 +25,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "libprogress/phases/bell.h"
 #include "libprogress/phases/clocks.h"
 #include "libprogress/phases/phases.h"
 #include "libprogress/phases/preempt.h"
@@ -370,6 +371,8 @@ bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame)
 			return true;
 	}
 	begin_wait(site, taken && kind != WAIT_SEND);
+	if (kind != WAIT_SEND)
+		bell_ring(table_get(), me.row);
 	return true;
 }
 

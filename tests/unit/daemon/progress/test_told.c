@@ -383,6 +383,51 @@ static void test_hostile_sites(void **state)
 	assert_null(site);
 }
 
+static void expect_ringers(const struct job *job, uint32_t bell, const uint32_t *ringer, uint32_t n)
+{
+	assert_int_equal(job->table->bell[bell].ringers, n);
+	for (uint32_t i = 0; i < n; i++) {
+		assert_int_equal(job->table->bell[bell].ringer[i], ringer[i]);
+		assert_int_equal(job->table->rings[ringer[i] & PHASES_RINGER_ROW], bell + 1);
+	}
+}
+
+static void test_bell(void **state)
+{
+	static const struct told_ringer ringer[] = {{.row = 7, .first = true}, {.row = 2},
+		{.row = TOLD_NO_ROW, .first = true}, {.row = 5, .crowded = true}};
+	struct job *job = *state;
+
+	told_hang_bell(&job->told, 3, ringer, 4);
+	expect_ringers(job, 3,
+		(uint32_t[]){7 | PHASES_RINGER_FIRST, 2,
+			5 | PHASES_RINGER_FIRST | PHASES_RINGER_CROWDED},
+		3);
+	told_hang_bell(&job->told, 3, ringer, 1);
+	expect_ringers(job, 3, (uint32_t[]){7 | PHASES_RINGER_FIRST}, 1);
+	told_hang_bell(&job->told, 3, NULL, 0);
+	assert_int_equal(job->table->bell[3].ringers, 0);
+	assert_ptr_equal(told_bell(&job->told, 3), &job->table->bell[3].rings);
+}
+
+/* More threads than a bell has room for, more domains than there are bells, no table. */
+static void test_no_bell(void **state)
+{
+	struct told_ringer ringer[PHASES_RINGERS + 1] = {{.first = true}};
+	struct told none;
+	struct job *job = *state;
+
+	told_hang_bell(&job->told, 0, ringer, PHASES_RINGERS);
+	assert_int_equal(job->table->bell[0].ringers, PHASES_RINGERS);
+	told_hang_bell(&job->told, 0, ringer, PHASES_RINGERS + 1);
+	assert_int_equal(job->table->bell[0].ringers, 0);
+	assert_null(told_bell(&job->told, PHASES_BELLS));
+	told_hang_bell(&job->told, PHASES_BELLS, ringer, 1);
+	told_init(&none, NULL);
+	assert_null(told_bell(&none, 0));
+	told_hang_bell(&none, 0, ringer, 1);
+}
+
 static void test_sources(void **state)
 {
 	struct job *job = *state;
@@ -415,6 +460,8 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_unsealed, begin, end),
 		cmocka_unit_test_setup_teardown(test_sites, begin, end),
 		cmocka_unit_test_setup_teardown(test_hostile_sites, begin, end),
+		cmocka_unit_test_setup_teardown(test_bell, begin, end),
+		cmocka_unit_test_setup_teardown(test_no_bell, begin, end),
 		cmocka_unit_test_setup_teardown(test_sources, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -58,6 +58,17 @@ struct phases_row *table_take_row(uint32_t tid)
 	return &row;
 }
 
+struct phases_table *table_get(void)
+{
+	return NULL;
+}
+
+void bell_ring(struct phases_table *table, const struct phases_row *at)
+{
+	(void)table;
+	(void)at;
+}
+
 uint32_t site_index(struct site *site)
 {
 	(void)site;
