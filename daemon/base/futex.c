@@ -1,20 +1,36 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/base/futex.h"
 
+#include <errno.h>
 #include <linux/futex.h>
 #include <stddef.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "daemon/base/clock.h"
+
 void futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t until_ns)
 {
-	struct timespec until = {.tv_sec = (time_t)(until_ns / 1000000000u),
-		.tv_nsec = (long)(until_ns % 1000000000u)};
+	struct timespec until = clock_timespec(until_ns);
 
 	/* FUTEX_WAIT_BITSET, unlike FUTEX_WAIT, takes an absolute time. */
 	syscall(SYS_futex, word, FUTEX_WAIT_BITSET | FUTEX_PRIVATE_FLAG, seen,
 		until_ns == FUTEX_FOREVER ? NULL : &until, NULL, FUTEX_BITSET_MATCH_ANY);
+}
+
+void futex_wait_either(
+	_Atomic uint32_t *word, uint32_t seen, const struct futex_shared *shared, uint64_t until_ns)
+{
+	struct futex_waitv both[] = {
+		{.val = seen, .uaddr = (uintptr_t)word, .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG},
+		{.val = shared->seen, .uaddr = (uintptr_t)shared->word, .flags = FUTEX_32}};
+	struct timespec until = clock_timespec(until_ns);
+
+	if (syscall(SYS_futex_waitv, both, 2, 0, until_ns == FUTEX_FOREVER ? NULL : &until,
+		    CLOCK_MONOTONIC) < 0 &&
+		(errno == ENOSYS || errno == EPERM))
+		futex_wait_until(word, seen, until_ns);
 }
 
 void futex_wake(_Atomic uint32_t *word)

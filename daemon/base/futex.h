@@ -8,9 +8,18 @@
 
 #define FUTEX_FOREVER UINT64_MAX
 
+/* A futex in memory that processes share. */
+struct futex_shared {
+	_Atomic uint32_t *word;
+	uint32_t seen;
+};
+
 /* Sleep while *word is `seen`, until somebody wakes us or a time of CLOCK_MONOTONIC has come
  * (FUTEX_FOREVER: never). May wake early. */
 void futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t until_ns);
+/* The same, and while *shared->word is `seen`, too. Without Linux 5.16 nobody wakes us through that. */
+void futex_wait_either(_Atomic uint32_t *word, uint32_t seen, const struct futex_shared *shared,
+	uint64_t until_ns);
 /* Wake one thread that waits on *word. */
 void futex_wake(_Atomic uint32_t *word);
 

@@ -23,6 +23,8 @@ struct policy_kind {
 	 * but for those that were taken. Returns the number of threads that move. NULL: threads
 	 * stay where they were placed, even when others leave. */
 	size_t (*balance)(struct policy *policy);
+	/* Threads go to CPUs that run dry: dry.h. */
+	bool fills_dry;
 	/* Move extra threads out of the way of other jobs'. */
 	bool makes_way;
 	/* Progress is CPU time times the speed of the CPU, and threads go to the fastest CPUs. */

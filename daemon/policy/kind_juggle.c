@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "daemon/policy/distribute.h"
+#include "daemon/policy/dry.h"
 #include "daemon/policy/ends.h"
 #include "daemon/policy/speeds.h"
 #include "daemon/policy/step.h"
@@ -68,6 +69,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	}
 	know_turns(policy, now_ns);
 	chooser->needs_gain = policy_told_gain(policy);
+	chooser->bells = policy_bell_would_do(policy);
 	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {
 		policy_enter(policy, chooser->regime, now_ns);
 	} else if (policy_swaps(policy) !=
@@ -86,7 +88,8 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 		window.sleeps, window.threads);
 	window.phase_ns = policy->phases.sleeps.phase_ns;
 	window.short_yields = are_short(policy, policy->phases.yields.phase_ns);
-	window.short_needs = are_short(policy, window.need_ns);
+	window.short_needs = chooser->bells ? window.need_ns < POLICY_BELL_LEAST_NS
+					    : are_short(policy, window.need_ns);
 	window.taken = policy->taken_ns > 0 && now_ns - policy->taken_ns < TAKEN_MEMORY_NS;
 	if (policy_regime_update(chooser, &window))
 		policy_enter(policy, chooser->regime, now_ns);
@@ -108,6 +111,9 @@ static size_t balance(struct policy *policy)
 		moved = policy_take_places(policy->thread, policy->n, policy->cpu, policy->m);
 	if (moved > 0 || policy->n == 0 || policy->m < 2 || elapsed_ns == 0)
 		return moved;
+	moved = policy_fill_dry(policy);
+	if (moved > 0 || policy_bell_suffices(policy))
+		return moved;
 	policy_measure_cpus(&params, elapsed_ns, policy->thread, policy->n, policy->cpu, policy->m);
 	moved = policy_end_together(policy);
 	if (moved != POLICY_UNTOLD)
@@ -120,6 +126,7 @@ const struct policy_kind policy_kind_juggle = {
 	.name = "juggle",
 	.summary = "keep all threads at the same rate",
 	.windows = true,
+	.fills_dry = true,
 	.makes_way = true,
 	.weighs_speeds = true,
 	.leaves_taken = true,

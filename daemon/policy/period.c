@@ -4,6 +4,7 @@
 
 #include <math.h>
 
+#include "daemon/policy/dry.h"
 #include "daemon/policy/kind.h"
 #include "daemon/policy/step.h"
 #include "libprogress/policy/random.h"
@@ -36,6 +37,7 @@
 /* Three or more threads on a CPU take turns in slices of that length. A thread that is moved before
  * the others had theirs has waited in vain. */
 #define SLICE_NS 4e6
+#define BELL_PHASES 2
 
 const char *policy_pace_text(enum policy_pace pace)
 {
@@ -56,6 +58,8 @@ const char *policy_pace_text(enum policy_pace pace)
 		return "points are costly";
 	case POLICY_PACE_TOLD:
 		return "by phases, told by the program";
+	case POLICY_PACE_DRY:
+		return "as soon as a CPU has no thread at work";
 	case POLICY_PACE_SHORT:
 		return "phases too short for turns";
 	}
@@ -155,6 +159,19 @@ static double phases_period_ns(struct policy *policy, double phase_ns)
 	return POLICY_PERIOD_MOST_NS;
 }
 
+/* Intervals end earlier, with each phase. Should they not, then soon after that. */
+static uint64_t bell_period_ns(struct policy *policy)
+{
+	double mean_ns = policy->needs.mean_ns;
+	double wall_ns = mean_ns * policy_computing(policy) / (double)policy->m;
+
+	policy->decision.pace = POLICY_PACE_DRY;
+	policy->decision.phase_ns = mean_ns;
+	policy->decision.point_ns = policy_point_ns(policy);
+	return (uint64_t)fmin(fmax(BELL_PHASES * wall_ns, (double)policy->params.period_ns),
+		POLICY_PERIOD_MOST_NS);
+}
+
 static uint64_t auto_period_ns(struct policy *policy)
 {
 	const struct policy_chooser *chooser = &policy->chooser;
@@ -167,6 +184,8 @@ static uint64_t auto_period_ns(struct policy *policy)
 	*pace = POLICY_PACE_UNKNOWN;
 	if (policy->needs.told && !(policy->needs.brief && chooser->spins)) {
 		*pace = POLICY_PACE_TOLD;
+		if (policy_bell_suffices(policy))
+			return bell_period_ns(policy);
 		period_ns = phases_period_ns(policy, policy->needs.mean_ns);
 	} else if (phase_ns > 0) {
 		*pace = sleeps ? POLICY_PACE_SLEEPS : POLICY_PACE_YIELDS;

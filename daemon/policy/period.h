@@ -17,8 +17,9 @@ enum policy_pace {
 	POLICY_PACE_COST, /* longer, since a point takes long */
 	POLICY_PACE_TOLD, /* the same with phases that the program's runtime tells */
 	POLICY_PACE_SHORT, /* the longest: threads are where they should be, and phases too short for turns */
+	POLICY_PACE_DRY, /* longer than a phase: CPUs that run dry end intervals */
 };
-enum { POLICY_PACES = POLICY_PACE_SHORT + 1 };
+enum { POLICY_PACES = POLICY_PACE_DRY + 1 };
 /* The pace in words; "unknown" for any other value. */
 const char *policy_pace_text(enum policy_pace pace);
 

@@ -48,6 +48,7 @@ struct policy_params {
 	bool always; /* balance whenever there are enough threads, without trials */
 	uint32_t expected; /* compute threads, of all domains, before the first placement; 0: any */
 	bool by_work; /* policy_sight.work counts something else than ns, such as instructions */
+	bool bells; /* the caller notices when CPUs run dry: see dry.h */
 	bool tickers; /* the caller has a ticker for each CPU, and fills in policy_observation.ticked */
 	uint32_t domain; /* this domain: its index in policy_observation.domain */
 	uint32_t domains; /* the length of that array, at least 1 */
@@ -122,6 +123,7 @@ struct policy_observation {
 	const uint32_t *stolen;
 	/* By CPU: has its ticker run since the interval before? NULL where there are no tickers. */
 	const uint32_t *ticked;
+	bool rung; /* a CPU ran dry, so that the interval is shorter than decided: see dry.h */
 	bool may_hand_over; /* false: new threads stay in this domain */
 };
 
@@ -157,9 +159,10 @@ struct policy_decision {
 	double phase_ns, point_ns; /* what it follows from, if it does; 0: unknown */
 	bool members; /* this was a member interval: new threads, rules and roles were sampled */
 	bool members_next; /* the next one will be a member interval */
+	bool bell; /* the next interval ends as soon as a CPU runs dry: see dry.h */
 	uint32_t computing, idle; /* threads of this domain, now */
 	const struct policy_domain *domain; /* the observation's, brought up to date */
-	/* See also policy.thread[].look and policy.cpu[].tick. */
+	/* See also policy.thread[].look, and policy.cpu[].tick and turn_ns. */
 };
 
 /* ---- State ---- */
@@ -192,6 +195,8 @@ struct policy_cpu {
 	/* Decided: it needs a ticker. Threads that spin there take turns more often then; and it shows
 	 * that the CPU has not been taken. */
 	bool tick;
+	/* Decided: its threads take turns then, and again after each such gap; 0: they need not, and once. */
+	uint64_t turn_ns, turn_gap_ns;
 	bool taken; /* nothing of ours can run there: it has no threads */
 	uint64_t
 		silent_ns; /* since when a thread starves and the ticker does not run; 0: neither */
@@ -215,6 +220,7 @@ struct policy_cpu {
 	 * for that, how many only use the CPU, and for how many others' work counts; and when it runs dry. */
 	double remains_ns, others, dry_ns;
 	uint32_t working, waiting;
+	double had; /* share of it that threads have had lately: dry.c */
 	/* Its speed, as phases show it, and how many of them. */
 	double learnt, lessons;
 };
@@ -268,6 +274,8 @@ struct policy_thread {
 	/* Progress in a phase, and by how much that varies, smoothed; that many phases are behind these two, up
 	 * to a limit; and progress in the one under way. */
 	double need_ns, need_off_ns, phases, done_ns;
+	double wanted; /* share of the time in which it ran or waited for a CPU, lately: dry.c */
+	uint64_t filled_ns; /* when it last went to a CPU that had run dry */
 	double hidden_ns; /* what it may have done that the kernel has not counted yet */
 	struct policy_parts now,
 		before; /* the phase under way; the last one, zeroed if not known */
@@ -290,6 +298,7 @@ struct policy {
 	size_t idle_look; /* the row after that of the idle thread that is sampled last */
 	uint64_t random;
 	uint64_t last_ns; /* time of the interval before */
+	uint64_t rung_ns; /* when a CPU last ran dry */
 	uint64_t members_ns; /* time of the last member interval */
 	bool complete; /* once, all expected threads were there */
 	enum policy_regime regime;
@@ -321,6 +330,11 @@ struct policy {
 	} needs;
 	double point_ns; /* the mean cost of a balancing point: CPU time, as observed */
 	uint32_t points; /* behind that mean */
+	struct {
+		uint64_t number; /* of the phase under way */
+		double next_ns; /* when the next one begins */
+		double late_ns; /* how much later phases begin than computed, smoothed */
+	} beat; /* see dry.c */
 	uint32_t quiet_points; /* since the last move */
 	double update_run_ns,
 		update_count; /* CPU time and number of updates, over the last periods */

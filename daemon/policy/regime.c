@@ -7,6 +7,8 @@
 
 #include "daemon/policy/regime.h"
 
+#include "daemon/policy/dry.h"
+
 #define WAIT_SHARE 0.02 /* threads that wait this share of their time contend for CPUs */
 #define NEVER_HZ 0.5 /* fewer sleeps per second and thread count as none */
 #define SLEEP_WINDOWS 8
@@ -383,6 +385,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 	bool sleeps = policy_regime_sleeps(chooser);
 	bool yields = !sleeps && window->since_yield_ns < YIELD_MEMORY_NS;
 	bool spins = !sleeps && !yields, changed;
+	double short_ns = chooser->bells ? POLICY_BELL_LEAST_NS : SHORT_TOLD_NS;
 	enum policy_regime first = told_begins_with(chooser, window, sleeps, spins);
 
 	chooser->told_ns = wall_ns;
@@ -391,7 +394,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 	else if (window->threads <= window->cpus && chooser->speeds_differ &&
 		 unequal(chooser, window->threads, window->cpus))
 		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
-	else if (!spins && window->need_ns < SHORT_TOLD_NS && !chooser->speeds_differ &&
+	else if (!spins && window->need_ns < short_ns && !chooser->speeds_differ &&
 		 chooser->needs_gain <= 0)
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)

@@ -72,6 +72,7 @@ struct policy_chooser {
 	double turns_gain;
 	/* Set by the caller, where phases are told: what turns gain by the needs of threads; 0: these
 	 * are equal. */
+	bool bells; /* the balancer is called when CPUs run dry: dry.h */
 	double needs_gain;
 	/* Set by the caller: no thread has begun to compute lately that never had before; and while threads are placed,
 	 * their work shows how fast the CPUs are. */

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "daemon/policy/distribute.h"
+#include "daemon/policy/dry.h"
 #include "daemon/policy/kind.h"
 #include "daemon/policy/told.h"
 
@@ -213,6 +214,10 @@ static void begin(struct policy *policy, const struct policy_observation *observ
 			.neighbours_changed = take_neighbours(policy, observation->neighbours),
 			.stolen_changed = take_stolen(policy, observation->stolen)};
 	policy->last_ns = observation->now_ns;
+	if (observation->rung)
+		policy->rung_ns = observation->now_ns;
+	for (size_t j = 0; j < policy->m; j++)
+		policy->cpu[j].turn_ns = 0;
 }
 
 static void decide(struct policy *policy, enum policy_regime before, uint64_t now_ns)
@@ -314,5 +319,6 @@ const struct policy_decision *policy_step(
 	decide(policy, before, now_ns);
 	policy_set_period(policy, now_ns);
 	ask(policy, now_ns);
+	policy->decision.bell = policy_wants_bell(policy);
 	return &policy->decision;
 }

@@ -10,6 +10,9 @@
 
 #include "daemon/act/act.h"
 
+/* Half the tick with HZ=250. Shorter ones help short phases more, and cost more. */
+#define TICK_NS 2000000
+
 /* Confine a thread to a CPU. Returns whether that worked. */
 static bool pin(struct team *team, const struct policy_move *move)
 {
@@ -91,6 +94,14 @@ void team_hand_over(struct team *team, const struct policy_decision *decision)
 	}
 }
 
+static void set_ticker(struct ticker *ticker, const struct policy_cpu *cpu)
+{
+	if (cpu->tick)
+		ticker_run(ticker, TICK_NS);
+	else
+		ticker_run_at(ticker, cpu->turn_ns, cpu->turn_gap_ns);
+}
+
 void team_carry_out(struct team *team, const struct policy_decision *decision)
 {
 	bool between_cpus = false;
@@ -113,5 +124,5 @@ void team_carry_out(struct team *team, const struct policy_decision *decision)
 		if (team->policy.cpu[j].taken)
 			shun_taken(&team->shun, team->policy.cpu[j].os_cpu, team->policy.last_ns);
 	for (size_t j = 0; j < team->policy.m && team->ticker != NULL; j++)
-		ticker_set(&team->ticker[j], team->policy.cpu[j].tick);
+		set_ticker(&team->ticker[j], &team->policy.cpu[j]);
 }

@@ -10,6 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
+#include "daemon/base/futex.h"
 #include "daemon/proc/proc.h"
 #include "daemon/team/shun.h"
 #include "daemon/team/team.h"
@@ -55,6 +56,10 @@ struct team {
 	uint32_t *neighbours; /* by CPU: threads of older juggles */
 	uint32_t *stolen; /* by CPU: what the hypervisor takes, in thousandths */
 	uint32_t *ticked; /* by CPU: has its ticker run? */
+	struct told_ringer *ringer; /* scratch: capacity elements */
+	struct futex_shared bell; /* its word is NULL where there is none */
+	bool hung; /* somebody may ring it */
+	bool rung; /* why the interval has ended */
 	uint64_t deadline_ns; /* of the next interval */
 	struct shun shun;
 	uint64_t verified_ns; /* when masks were last compared with what the kernel has */
@@ -74,6 +79,10 @@ uint64_t team_look(struct team *team);
 void team_hand_over(struct team *team, const struct policy_decision *decision);
 /* Carry out the decision's moves, and set the tickers. */
 void team_carry_out(struct team *team, const struct policy_decision *decision);
+/* Have the job's threads ring when a CPU runs dry, if the decision asks for that. */
+void team_hang_bell(struct team *team);
+/* While they may: has somebody rung since the last call? */
+bool team_rung(struct team *team);
 /* At the end, restore the masks of all threads. */
 void team_release_all(struct team *team);
 

@@ -17,8 +17,6 @@
 /* The shortest slice that the kernel grants. With it the team's thread runs as soon as it wakes,
  * whatever else runs on its CPU, and is not preempted before its decision. */
 #define SLICE_NS 100000
-/* Half the tick with HZ=250. Shorter ones help short phases more, and cost more. */
-#define TICK_NS 2000000
 /* Threads that come shorten a long interval to this: 20 looks a second, however many come. */
 #define SOON_NS UINT64_C(50000000)
 
@@ -82,7 +80,10 @@ static int reserve(struct team *team, size_t rows)
 	void *told = reallocarray(team->told, rows, sizeof *team->told);
 	if (told != NULL)
 		team->told = told;
-	if (thread == NULL || sight == NULL || slot == NULL || told == NULL ||
+	void *ringer = reallocarray(team->ringer, rows, sizeof *team->ringer);
+	if (ringer != NULL)
+		team->ringer = ringer;
+	if (thread == NULL || sight == NULL || slot == NULL || told == NULL || ringer == NULL ||
 		policy_reserve(&team->policy, rows) < 0)
 		return -ENOMEM;
 	team->capacity = rows;
@@ -145,13 +146,15 @@ static void step(struct team *team)
 		.domain = team->domain,
 		.neighbours = team->neighbours,
 		.stolen = team->stolen,
-		.ticked = team->ticked};
+		.ticked = team->ticked,
+		.rung = team->rung};
 
 	observation.may_hand_over = exchange_enter(exchange, members, team->domain);
 	const struct policy_decision *decision = policy_step(&team->policy, &observation);
 	team_hand_over(team, decision);
 	exchange_leave(exchange, members, team->domain, decision->domain);
 	team_carry_out(team, decision);
+	team_hang_bell(team);
 	team_tell(team, &observation, decision);
 	remove_rows(team);
 	if (team->watch != NULL && proc_watch_changed(team->watch))
@@ -167,6 +170,7 @@ static bool wait_for_deadline(struct team *team)
 {
 	uint64_t soon_ns = team->policy.last_ns + SOON_NS;
 
+	team->rung = false;
 	shun_sleep(&team->shun);
 	for (;;) {
 		uint32_t call = atomic_load_explicit(&team->call, memory_order_acquire);
@@ -179,7 +183,15 @@ static bool wait_for_deadline(struct team *team)
 			shun_wake(&team->shun, now_ns - team->deadline_ns, now_ns);
 			return true;
 		}
-		futex_wait_until(&team->call, call, team->deadline_ns);
+		team->rung = team->hung && team_rung(team);
+		if (team->rung) {
+			team->deadline_ns = now_ns;
+			return true;
+		}
+		if (team->hung)
+			futex_wait_either(&team->call, call, &team->bell, team->deadline_ns);
+		else
+			futex_wait_until(&team->call, call, team->deadline_ns);
 	}
 }
 
@@ -217,6 +229,7 @@ static void free_memory(struct team *team)
 	free(team->sight);
 	free(team->slot);
 	free(team->told);
+	free(team->ringer);
 	free(team->domain);
 	free(team->neighbours);
 	free(team->stolen);
@@ -231,7 +244,7 @@ static int start_tickers(struct team *team)
 	if (team->ticker == NULL)
 		return -ENOMEM;
 	for (size_t j = 0; j < team->policy.m; j++) {
-		int r = ticker_init(&team->ticker[j], team->policy.cpu[j].os_cpu, TICK_NS);
+		int r = ticker_init(&team->ticker[j], team->policy.cpu[j].os_cpu);
 		if (r < 0)
 			return r;
 	}
@@ -251,6 +264,7 @@ static int init_policy(struct team *team, const struct topology_cpu *cpu, size_t
 {
 	const struct options *options = team->context->options;
 	uint64_t now_ns = clock_monotonic_ns();
+	team->bell.word = told_bell(team->context->told, (uint32_t)cpu[0].domain);
 	struct policy_params params = {.kind = options->policy,
 		.period_ns = options->period_ns,
 		.period_auto = options->period_auto,
@@ -258,6 +272,8 @@ static int init_policy(struct team *team, const struct topology_cpu *cpu, size_t
 		.margin_ns = options->margin_ns,
 		.always = options->always,
 		.expected = options->threads,
+		.bells = options->period_auto && options->policy->fills_dry &&
+			 team->bell.word != NULL,
 		.tickers = options->policy->balance != NULL &&
 			   (options->period_auto || options->policy->leaves_taken),
 		.by_work = strcmp(sampler_progress_unit(team->sampler), "ns") != 0,

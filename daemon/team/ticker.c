@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/team/ticker.h"
 
+#include <errno.h>
 #include <sys/prctl.h>
-#include <time.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include "daemon/act/act.h"
+#include "daemon/base/clock.h"
 #include "daemon/base/futex.h"
-
-enum { OFF, ON, END };
 
 /* The shortest that the kernel grants: it runs as soon as it wakes, whatever else does. */
 #define SLICE_NS 100000
+#define NOW_NS 1 /* long ago */
 
 static void *ticker_main(void *argument)
 {
 	struct ticker *ticker = argument;
-	struct timespec period = {.tv_sec = (time_t)(ticker->period_ns / 1000000000u),
-		.tv_nsec = (long)(ticker->period_ns % 1000000000u)};
+	uint64_t ticks;
 
 	prctl(PR_SET_NAME, "juggle/tick");
 	prctl(PR_SET_TIMERSLACK, 1);
@@ -25,27 +25,26 @@ static void *ticker_main(void *argument)
 	futex_wake(&ticker->tid);
 	(void)act_set_own_slice(SLICE_NS); /* works without, if less well */
 	for (;;) {
-		switch (atomic_load_explicit(&ticker->state, memory_order_acquire)) {
-		case OFF:
-			futex_wait_until(&ticker->state, OFF, FUTEX_FOREVER);
-			break;
-		case ON:
-			atomic_store_explicit(&ticker->ran, 1, memory_order_relaxed);
-			clock_nanosleep(CLOCK_MONOTONIC, 0, &period, NULL);
-			break;
-		default:
+		if (read(ticker->timer, &ticks, sizeof ticks) < 0 && errno != EINTR &&
+			errno != EAGAIN)
 			return NULL;
-		}
+		if (atomic_load_explicit(&ticker->end, memory_order_relaxed))
+			return NULL;
+		atomic_store_explicit(&ticker->ran, true, memory_order_relaxed);
 	}
 }
 
-int ticker_init(struct ticker *ticker, int os_cpu, uint64_t period_ns)
+int ticker_init(struct ticker *ticker, int os_cpu)
 {
-	*ticker = (struct ticker){.os_cpu = os_cpu, .period_ns = period_ns};
+	*ticker = (struct ticker){.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)};
+	if (ticker->timer < 0)
+		return -errno;
 	(void)cpuset_of_thread(0, &ticker->mask);
 	int r = pthread_create(&ticker->thread, NULL, ticker_main, ticker);
-	if (r != 0)
+	if (r != 0) {
+		close(ticker->timer);
 		return -r;
+	}
 	ticker->started = true;
 	while (atomic_load(&ticker->tid) == 0)
 		futex_wait_until(&ticker->tid, 0, FUTEX_FOREVER);
@@ -54,30 +53,37 @@ int ticker_init(struct ticker *ticker, int os_cpu, uint64_t period_ns)
 	return 0;
 }
 
-static void set_state(struct ticker *ticker, uint32_t state)
-{
-	if (atomic_exchange_explicit(&ticker->state, state, memory_order_release) != state)
-		futex_wake(&ticker->state);
-}
-
-void ticker_set(struct ticker *ticker, bool on)
-{
-	if (ticker->started)
-		set_state(ticker, on ? ON : OFF);
-}
-
 bool ticker_ran(struct ticker *ticker)
 {
-	return atomic_exchange_explicit(&ticker->ran, 0, memory_order_relaxed) != 0;
+	return atomic_exchange_explicit(&ticker->ran, false, memory_order_relaxed);
+}
+
+void ticker_run_at(struct ticker *ticker, uint64_t at_ns, uint64_t gap_ns)
+{
+	struct itimerspec when = {
+		.it_value = clock_timespec(at_ns), .it_interval = clock_timespec(gap_ns)};
+
+	if (!ticker->started || (at_ns == ticker->at_ns && gap_ns == ticker->gap_ns))
+		return;
+	ticker->at_ns = at_ns;
+	ticker->gap_ns = gap_ns;
+	(void)timerfd_settime(ticker->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+void ticker_run(struct ticker *ticker, uint64_t period_ns)
+{
+	ticker_run_at(ticker, NOW_NS, period_ns);
 }
 
 void ticker_deinit(struct ticker *ticker)
 {
 	if (!ticker->started)
 		return;
-	set_state(ticker, END);
+	atomic_store_explicit(&ticker->end, true, memory_order_relaxed);
+	ticker_run_at(ticker, NOW_NS, 0);
 	/* Its CPU may have been taken for long. */
 	(void)act_set_mask((pid_t)atomic_load(&ticker->tid), &ticker->mask);
 	pthread_join(ticker->thread, NULL);
+	close(ticker->timer);
 	ticker->started = false;
 }

@@ -3,9 +3,9 @@
  * A finer scheduler tick, from user space.
  *
  * Threads that spin at a barrier keep their CPU until the kernel's tick (4 ms with HZ=250)
- * takes it from them, while the thread they wait for queues behind them. A ticker wakes on one
- * CPU, does nothing, and sleeps again: that makes the kernel choose anew whom to run. It also shows
- * that the CPU has not been taken by others.
+ * takes it from them, while the thread they wait for queues behind them; and those that share a CPU
+ * in a short phase take no turns at all. A ticker wakes on one CPU, does nothing, and sleeps again:
+ * that makes the kernel choose anew whom to run. It also shows that the CPU has not been taken by others.
  */
 #ifndef JUGGLE_TICKER_H
 #define JUGGLE_TICKER_H
@@ -21,22 +21,27 @@
 struct ticker {
 	pthread_t thread;
 	bool started;
-	int os_cpu;
-	uint64_t period_ns;
-	_Atomic uint32_t state; /* futex */
-	_Atomic uint32_t ran; /* 1 when it has, while on */
+	int timer; /* timerfd: setting it wakes nobody */
+	uint64_t at_ns, gap_ns; /* to which it is set; 0 and 0: it is off */
+	_Atomic bool end;
+	_Atomic bool ran;
 	_Atomic uint32_t tid; /* futex */
 	struct cpuset mask; /* of the thread that started it */
 };
 
 /* Start a ticker for a CPU; it is off. The object must not move. Returns 0 or a negative
  * errno. */
-int ticker_init(struct ticker *ticker, int os_cpu, uint64_t period_ns);
+int ticker_init(struct ticker *ticker, int os_cpu);
 /* Has it run since the call before? */
 bool ticker_ran(struct ticker *ticker);
-/* Ends the thread; takes up to a period. Accepts a zeroed object. */
+/* Ends the thread. Accepts a zeroed object. */
 void ticker_deinit(struct ticker *ticker);
-/* Cheap when nothing changes. Not to be called by several threads at a time. */
-void ticker_set(struct ticker *ticker, bool on);
+
+/* These two are cheap when nothing changes, and not to be called by several threads at a time. */
+
+/* Run now, and each period from then on. */
+void ticker_run(struct ticker *ticker, uint64_t period_ns);
+/* Run at that time of CLOCK_MONOTONIC, and again after each gap (0: once). At 0: be off. */
+void ticker_run_at(struct ticker *ticker, uint64_t at_ns, uint64_t gap_ns);
 
 #endif

@@ -230,6 +230,7 @@ static bool take_flags(struct trace_parser *p, struct trace_point *point)
 	point->members = point->may_hand_over || trace_take_flag(p, "all");
 	if (!point->members && !trace_take_flag(p, "some"))
 		return false;
+	point->rung = trace_take_flag(p, "rung");
 	(void)trace_take_named(p, "cost", TRACE_NUMBER_MAX, &point->cost_ns);
 	return p->field == p->stop && p->stop[-1] != ' ';
 }

@@ -196,6 +196,7 @@ static int read_team(struct trace_parser *p)
 	if (!team.by_work && !trace_take_flag(p, "ns"))
 		return trace_refuse(p, "a damaged team record");
 	team.tickers = trace_take_flag(p, "tickers");
+	team.bells = trace_take_flag(p, "bells");
 	if (p->field < p->stop || p->stop[-1] == ' ')
 		return trace_refuse(p, "a damaged team record");
 	team.domains = (uint32_t)domains;

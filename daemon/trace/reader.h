@@ -64,6 +64,7 @@ struct trace_point {
 	uint32_t domain;
 	bool members; /* all threads were sampled */
 	bool may_hand_over;
+	bool rung; /* because a CPU ran dry */
 	const uint32_t *load; /* compute threads of each domain; NULL: not recorded */
 	size_t loads;
 	const uint32_t *neighbours; /* by CPU of the domain; NULL: as before */
@@ -95,7 +96,7 @@ struct trace_team {
 	uint64_t now_ns;
 	uint32_t domain, domains;
 	uint64_t seed;
-	bool by_work, tickers;
+	bool by_work, tickers, bells;
 	size_t first_cpu, cpus; /* in trace->cpu: all CPUs from now on, of all domains */
 	size_t first_point; /* in trace->point: no earlier one belongs to it */
 };

@@ -20,9 +20,10 @@ void trace_team(struct trace *trace, const struct policy *policy)
 	const struct policy_params *params = &policy->params;
 
 	trace_begin(trace);
-	trace_print(trace, "team %llu %u %u %llu %s%s\n", (number)params->begin_ns, params->domain,
-		params->domains, (number)params->seed, params->by_work ? "work" : "ns",
-		params->tickers ? " tickers" : "");
+	trace_print(trace, "team %llu %u %u %llu %s%s%s\n", (number)params->begin_ns,
+		params->domain, params->domains, (number)params->seed,
+		params->by_work ? "work" : "ns", params->tickers ? " tickers" : "",
+		params->bells ? " bells" : "");
 	trace_end(trace);
 }
 
@@ -40,8 +41,8 @@ static bool has_news(const struct policy *policy, const struct policy_sight *sig
 
 	return thread->renewed || thread->ended || thread->cpu_before != POLICY_NO_CPU ||
 	       looked_at != policy->decision.members ||
-	       (sight->news & (POLICY_SLEEPS | POLICY_UPDATES | POLICY_PHASES)) || thread->run_ns > 0 ||
-	       thread->wait_ns > 0 || thread->slices > 0 || thread->work > 0;
+	       (sight->news & (POLICY_SLEEPS | POLICY_UPDATES | POLICY_PHASES)) ||
+	       thread->run_ns > 0 || thread->wait_ns > 0 || thread->slices > 0 || thread->work > 0;
 }
 
 /* Optional fields at the end of a line. */
@@ -156,9 +157,10 @@ void trace_point(struct trace *trace, const struct policy *policy,
 	size_t lines = print_threads(trace, policy, observation, false) + domains + neighbours +
 		       stolen + ticked + decision->moves + decision->handovers + 1;
 	trace_begin(trace);
-	trace_print(trace, "point %llu %u %llu %zu %s%s", (number)observation->now_ns,
+	trace_print(trace, "point %llu %u %llu %zu %s%s%s", (number)observation->now_ns,
 		policy->params.domain, (number)decision->elapsed_ns, lines,
-		decision->members ? "all" : "some", observation->may_hand_over ? ",open" : "");
+		decision->members ? "all" : "some", observation->may_hand_over ? ",open" : "",
+		observation->rung ? " rung" : "");
 	if (observation->cost_ns > 0)
 		trace_print(trace, " cost=%llu", (number)observation->cost_ns);
 	trace_print(trace, "\n");

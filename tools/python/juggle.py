@@ -166,7 +166,7 @@ _HEADER: dict[str, tuple[type, ...]] = {
     "start_ns": (int,), "period_s": (int, float), "period_auto": (bool,), "jitter": (int, float), "margin_ns": (int,),
     "always": (bool,), "threads": (int,)}
 _NUMBER = "[0-9]{1,19}"
-_FLAGS = ("tickers", "unseen", "asleep", "waits")
+_FLAGS = ("tickers", "bells", "rung", "unseen", "asleep", "waits")
 _TEXTS = ("comm", "unit", "looked", "state", "regime", "reason")
 _LISTS = ("owners", "holders", "counts")
 _STATES = {"a": "ahead", "b": "behind", "i": "idle", "e": "ended"}
@@ -191,9 +191,9 @@ _RECORDS = {
     "birth": _layout("now_ns tid pid", " (?P<comm>[^\0]*)"),
     "name": _layout("now_ns tid", " (?P<comm>[^\0]*)"),
     "cpus": _layout("now_ns", f"(?P<cpus>(?: {_NUMBER}:{_NUMBER}(?::{_NUMBER}:{_NUMBER}(?::{_NUMBER})?)?)+)"),
-    "team": _layout("now_ns domain domains seed", " (?P<unit>ns|work)(?P<tickers> tickers)?"),
+    "team": _layout("now_ns domain domains seed", " (?P<unit>ns|work)(?P<tickers> tickers)?(?P<bells> bells)?"),
     "point": _layout("now_ns domain elapsed_ns lines",
-                     f" (?P<looked>some|all|all,open)(?: cost=(?P<cost_ns>{_NUMBER}))?"),
+                     f" (?P<looked>some|all|all,open)(?P<rung> rung)?(?: cost=(?P<cost_ns>{_NUMBER}))?"),
     "plb": _layout("now_ns pid moves"),
     "subdomains": _layout("now_ns pid rank- workers", _list("owners")),
     "give": _layout("now_ns pid subdomain from to"),

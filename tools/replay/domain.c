@@ -239,6 +239,7 @@ int replay_domain_step(struct replay_domain *domain, const struct trace_point *p
 		.neighbours = domain->neighbours,
 		.stolen = domain->stolen,
 		.ticked = domain->ticked,
+		.rung = point->rung,
 		.may_hand_over = point->may_hand_over};
 	policy_step(&domain->policy, &observation);
 	return 0;

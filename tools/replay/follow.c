@@ -159,6 +159,7 @@ static int begin_domains(struct follower *f, size_t point)
 			.expected = trace->expected,
 			.by_work = team->by_work,
 			.tickers = team->tickers,
+			.bells = team->bells,
 			.domain = team->domain,
 			.domains = team->domains,
 			.start_ns = trace->start_ns,

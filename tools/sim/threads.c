@@ -107,7 +107,8 @@ static void init_cpus(struct threads_sim *sim)
 			.loads = cpu->loads,
 			.free = 1,
 			.first = NOBODY,
-			.running = NOBODY};
+			.running = NOBODY,
+			.turn_at = INFINITY};
 	}
 }
 
@@ -253,6 +254,8 @@ static void step_cpu(struct threads_sim *sim, uint32_t cpu)
 		else if (isinf(sim->pull))
 			sim->pull = sim->now + half * jitter_next(&sim->kernel_jitter, 1);
 	}
+	if (arrived > 0 && sim->computing > 0 && sim->cpu[cpu].computing == 0)
+		balancer_dry(sim, cpu);
 	if (sim->computing > 0)
 		return;
 	/* Whoever comes last does not sleep. It may be another thread of this CPU: means are right. */

@@ -10,6 +10,9 @@
 #include <stdlib.h>
 
 #include "daemon/policy/distribute.h"
+#include "daemon/policy/dry.h"
+
+#define CALL_NS 5e4 /* until a balancer that is called runs */
 
 static void pool_deinit(struct sim_pool *pool)
 {
@@ -225,6 +228,7 @@ void balancer_begin(struct threads_sim *sim)
 	for (uint32_t p = 0; p < sim->pools; p++) {
 		struct sim_pool *pool = &sim->pool[p];
 		bool policy = pool->n > 0 && sim->params.balancer == THREADS_POLICY;
+		pool->rung = NOBODY;
 		pool->point = policy ? pool_policy_step(sim, pool) : point;
 	}
 }
@@ -240,7 +244,30 @@ void balancer_points(struct threads_sim *sim)
 			continue;
 		if (ideal && pool->n > 0)
 			deal(sim, pool);
-		pool->point = ideal ? next : pool->point + pool_policy_step(sim, pool);
-		sim->cpu[pool->cpu[0]].stolen_until = sim->now + (double)sim->params.point_ns;
+		uint32_t cpu = pool->rung == NOBODY ? pool->cpu[0] : pool->rung;
+		double from = pool->rung == NOBODY ? pool->point : sim->now;
+		pool->point = ideal ? next : from + pool_policy_step(sim, pool);
+		pool->rung = NOBODY;
+		sim->cpu[cpu].stolen_until = sim->now + (double)sim->params.point_ns;
 	}
+}
+
+/* As libphases does (libprogress/phases/bell.c). */
+void balancer_dry(struct threads_sim *sim, uint32_t cpu)
+{
+	struct sim_pool *pool = &sim->pool[sim->params.joint ? 0 : sim->cpu[cpu].domain];
+	bool crowded = false;
+
+	if (sim->params.balancer != THREADS_POLICY || !pool->policy.decision.bell ||
+		sim->cpu[cpu].first == NOBODY || pool->point <= sim->now + CALL_NS)
+		return;
+	for (uint32_t j = 0; j < pool->m; j++) {
+		const struct sim_cpu *other = &sim->cpu[pool->cpu[j]];
+		crowded |= other->computing > 0 &&
+			   other->computing + policy_is_shared(&pool->policy, j) > 1;
+	}
+	if (!crowded)
+		return;
+	pool->point = sim->now + CALL_NS;
+	pool->rung = cpu;
 }

@@ -194,13 +194,15 @@ void cpu_refresh(struct threads_sim *sim, uint32_t index)
 	} else if (!in_slices(sim, cpu)) {
 		switch_to(sim, cpu, NOBODY);
 	} else if (running == NOBODY || !takes_part(sim, cpu, &sim->thread[running]) ||
-		   cpu->now >= cpu->slice_end - sim->epsilon) {
+		   cpu->now >= fmin(cpu->slice_end, cpu->turn_at) - sim->epsilon) {
 		switch_to(sim, cpu, best);
 		cpu->slice_end = cpu->now + slice(sim, cpu);
 	}
+	while (cpu->now >= cpu->turn_at - sim->epsilon)
+		cpu->turn_at += cpu->turn_gap;
 	cpu->next = next_arrival(sim, cpu, parts);
-	if (parts > 1 && in_slices(sim, cpu) && cpu->slice_end < cpu->next)
-		cpu->next = cpu->slice_end;
+	if (parts > 1 && in_slices(sim, cpu))
+		cpu->next = fmin(cpu->next, fmin(cpu->slice_end, cpu->turn_at));
 	if (cpu->stolen_until > cpu->now && cpu->stolen_until < cpu->next)
 		cpu->next = cpu->stolen_until;
 	if (cpu->load_at < cpu->loads && (double)cpu->load[cpu->load_at].from_ns < cpu->next)

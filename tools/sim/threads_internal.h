@@ -44,6 +44,7 @@ struct sim_cpu {
 	size_t loads, load_at; /* the next one */
 	double free; /* share that other work leaves */
 	double stolen_until; /* the end of a balancing point there */
+	double turn_at, turn_gap; /* a policy wants the next one to run then; INFINITY: never */
 	bool tick; /* a policy wants threads there to take turns more often */
 	uint32_t first; /* thread, or NOBODY */
 	uint32_t computing; /* threads not at the barrier */
@@ -59,6 +60,7 @@ struct sim_pool {
 	uint32_t *thread, *cpu; /* indices into those of the machine */
 	uint32_t n, m;
 	double point; /* the next balancing point */
+	uint32_t rung; /* the CPU that ran dry, for which it has come early, or NOBODY */
 	struct deal deal; /* for ideal */
 	double *progress;
 	/* For policies. */
@@ -120,6 +122,9 @@ void balancer_stray(struct threads_sim *sim);
 void balancer_begin(struct threads_sim *sim);
 /* Run the balancing points that are due, and set the next ones. All CPUs must be up to date. */
 void balancer_points(struct threads_sim *sim);
+
+/* The last thread at work on a CPU has arrived: the pool's policy may be called for that. */
+void balancer_dry(struct threads_sim *sim, uint32_t cpu);
 
 /* ---- threads_policy.c ---- */
 

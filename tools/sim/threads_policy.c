@@ -43,6 +43,7 @@ int pool_policy_init(struct threads_sim *sim, struct sim_pool *pool)
 		.always = params->always,
 		.expected = pool->n,
 		.by_work = params->by_work,
+		.bells = params->told && params->period_auto && params->kind->fills_dry,
 		.domain = 0,
 		.domains = 1,
 		.seed = params->seed * sim->pools + (uint64_t)(pool - sim->pool)};
@@ -130,6 +131,13 @@ static void carry_out(
 		pool->sight[move->thread].moved_run_ns = (uint64_t)thread->left_run;
 }
 
+static void set_turns(struct sim_cpu *cpu, const struct policy_cpu *decided)
+{
+	cpu->tick = decided->tick;
+	cpu->turn_at = decided->turn_ns > 0 ? (double)decided->turn_ns : INFINITY;
+	cpu->turn_gap = decided->turn_gap_ns > 0 ? (double)decided->turn_gap_ns : INFINITY;
+}
+
 double pool_policy_step(struct threads_sim *sim, struct sim_pool *pool)
 {
 	struct policy_domain domain = {.threads = pool->n, .cpus = pool->m};
@@ -137,6 +145,7 @@ double pool_policy_step(struct threads_sim *sim, struct sim_pool *pool)
 		.thread = pool->sight,
 		.threads = pool->n,
 		.cost_ns = sim->params.point_ns,
+		.rung = pool->rung != NOBODY,
 		.domain = &domain};
 
 	for (uint32_t i = 0; i < pool->n; i++)
@@ -148,7 +157,7 @@ double pool_policy_step(struct threads_sim *sim, struct sim_pool *pool)
 	for (size_t k = 0; k < decision->moves; k++)
 		carry_out(sim, pool, &decision->move[k]);
 	for (uint32_t j = 0; j < pool->m; j++)
-		sim->cpu[pool->cpu[j]].tick = pool->policy.cpu[j].tick;
+		set_turns(&sim->cpu[pool->cpu[j]], &pool->policy.cpu[j]);
 	/* The kernel may spread the threads that are left to it now. */
 	sim->unsettled |= decision->changed;
 	return (double)decision->wait_ns;
