@@ -72,7 +72,10 @@ struct progress_options {
 	/* Gaps of no more updates than a subdomain gets in that many periods move nothing;
 	 * PROGRESS_DEAD_BAND_NONE: Algorithm 1 to the letter [4] */
 	uint32_t dead_band;
-	uint32_t reserved[6]; /* 0 */
+	/* Workers wait rather than let a subdomain get more than so many updates ahead of another:
+	 * gaps of more than half of it count, however wide the dead band is [they don't] */
+	uint32_t bound;
+	uint32_t reserved[5]; /* 0 */
 };
 
 struct progress; /* opaque */

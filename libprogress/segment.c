@@ -162,6 +162,7 @@ static void fill_in(struct progress *p, const struct progress_options *o)
 	h->dead_band = o->dead_band == PROGRESS_DEAD_BAND_NONE
 			       ? 0
 			       : or_default(o->dead_band, POLICY_PLB_DEFAULT_DEAD_BAND);
+	h->bound = o->bound;
 	h->hybrid_every = or_default(o->hybrid_every, POLICY_PLB_DEFAULT_HYBRID_EVERY);
 	h->period_ns = o->period_ns == 0              ? POLICY_PLB_DEFAULT_PERIOD_NS
 		       : o->period_ns > PERIOD_MAX_NS ? PERIOD_MAX_NS

@@ -64,6 +64,7 @@ struct segment_header {
 	uint32_t dead_band; /* in periods; 0: none */
 	uint64_t period_ns;
 	_Atomic uint32_t state; /* enum segment_state */
+	uint32_t bound; /* in updates; 0: none, also where an older library wrote this */
 	/* Written by the balancer: */
 	alignas(SEGMENT_LINE) _Atomic uint64_t claim;
 	_Atomic uint64_t beat_ns; /* CLOCK_MONOTONIC at the last balancing point */
@@ -99,6 +100,7 @@ struct segment_subdomain {
 };
 
 static_assert(offsetof(struct segment_header, state) == 88, "layout");
+static_assert(offsetof(struct segment_header, bound) == 92, "layout");
 static_assert(offsetof(struct segment_header, claim) == 128, "layout");
 static_assert(offsetof(struct segment_header, due_ns) == 192, "layout");
 static_assert(sizeof(struct segment_header) == 256, "layout");

@@ -241,6 +241,7 @@ static int publish(const struct jacobi_options *options, const struct solve_task
 		.high = options->plb.high,
 		.dead_band = options->plb.dead_band > 0 ? options->plb.dead_band
 							: PROGRESS_DEAD_BAND_NONE,
+		.bound = options->plb.bound,
 		.hybrid_every = options->balance.hybrid_every,
 		.period_ns = options->period_ns,
 		.rank = rank,

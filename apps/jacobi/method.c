@@ -146,7 +146,8 @@ static const struct argp_option plb_table[] = {
 	{"dead-band", KEY_DEAD_BAND, "N", 0,
 		"Gaps up to the updates that a subdomain gets in N periods move nothing, 0 to "
 		"1000000; 0 is the paper's algorithm (default: " COMMAND_LINE_TEXT(
-			POLICY_PLB_DEFAULT_DEAD_BAND) ", with ssync 0)",
+			POLICY_PLB_DEFAULT_DEAD_BAND) ", with ssync no more than half of its "
+						      "bound)",
 		0},
 	{0},
 };
@@ -178,11 +179,11 @@ static error_t read_plb(int key, char *arg, struct argp_state *state)
 
 const struct argp method_plb_argp = {.options = plb_table, .parser = read_plb};
 
-uint32_t method_dead_band(uint32_t given, enum mode mode)
+uint32_t method_plb_bound(enum mode mode, uint64_t bound)
 {
-	if (given != METHOD_DEAD_BAND_DEFAULT)
-		return given;
-	return mode == MODE_SSYNC ? 0 : POLICY_PLB_DEFAULT_DEAD_BAND;
+	if (mode != MODE_SSYNC)
+		return 0;
+	return bound == 0 ? 1 : bound < UINT32_MAX ? (uint32_t)bound : UINT32_MAX;
 }
 
 /* ---- Names ---- */

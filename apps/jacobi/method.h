@@ -18,7 +18,6 @@
 #define METHOD_SUBDOMAINS 4 /* of each thread */
 #define METHOD_SUBDOMAINS_MAX 65536
 #define METHOD_DEAD_BAND_MAX 1000000
-#define METHOD_DEAD_BAND_DEFAULT UINT32_MAX
 #define METHOD_ITERATIONS 5000
 #define METHOD_ITERATIONS_MAX INT64_C(1000000000000)
 
@@ -64,12 +63,11 @@ extern const struct argp method_plb_argp;
 #define METHOD_PLB_DEFAULTS                                                                        \
 	{                                                                                          \
 		.pairs = POLICY_PLB_DEFAULT_PAIRS, .low = POLICY_PLB_DEFAULT_LOW,                  \
-		.high = POLICY_PLB_DEFAULT_HIGH, .dead_band = METHOD_DEAD_BAND_DEFAULT             \
+		.high = POLICY_PLB_DEFAULT_HIGH, .dead_band = POLICY_PLB_DEFAULT_DEAD_BAND         \
 	}
 
-/* PLB's dead band: what was given, or the default, for which METHOD_DEAD_BAND_DEFAULT stands. With a
- * bounded staleness gaps end at the bound, which may be within a dead band. */
-uint32_t method_dead_band(uint32_t given, enum mode mode);
+/* The bound that PLB is told of: that of ssync, where 0 means 1, as 0 would be none. */
+uint32_t method_plb_bound(enum mode mode, uint64_t bound);
 
 /* A word of --balance or --dplb. Returns whether it is one, and then sets all of *out. */
 bool method_read_balance(const char *word, struct method_balance *out);

@@ -226,7 +226,7 @@ static int complete(struct jacobi_options *out, bool silent)
 			out->mode == MODE_ASYNC ? PROGRESS_BALANCE_HYBRID : PROGRESS_BALANCE_NONE;
 	if (out->mode == MODE_SYNC && out->balance.kind != PROGRESS_BALANCE_NONE)
 		return stay("balance", method_balance_name(&out->balance).text, silent);
-	out->plb.dead_band = method_dead_band(out->plb.dead_band, out->mode);
+	out->plb.bound = method_plb_bound(out->mode, out->bound);
 	if (out->dplb.kind == DPLB_DEFAULT)
 		out->dplb.kind = out->mode == MODE_ASYNC ? DPLB_GLOBAL : DPLB_NONE;
 	if (out->mode == MODE_SYNC && out->dplb.kind != DPLB_NONE)

@@ -41,8 +41,8 @@ module progress
      type(c_ptr) :: owner = c_null_ptr ! c_loc() of an array of integer(c_int32_t)
      integer(c_int32_t) :: balancing = 0, pairs = 0, low = 0, high = 0, hybrid_every = 0
      integer(c_int64_t) :: period_ns = 0
-     integer(c_int32_t) :: rank = 0, dead_band = 0
-     integer(c_int32_t) :: reserved(6) = 0
+     integer(c_int32_t) :: rank = 0, dead_band = 0, bound = 0
+     integer(c_int32_t) :: reserved(5) = 0
   end type progress_options
 
   interface

@@ -67,13 +67,14 @@ static void take_stock(struct plan *plan, bool first)
 }
 
 /* The largest gap, in updates, that moves nothing. It is two at least: a worker in the middle of an
- * iteration makes a gap of one, and two workers that are not in step make another. While no speed is
- * known, nothing moves. */
+ * iteration makes a gap of one, and two workers that are not in step make another. Half of the bound leaves as much for the time
+ * until a move has an effect. While no speed is known, nothing moves. */
 static double dead_band(const struct plan *plan, uint32_t domain)
 {
+	const struct policy_plb_params *params = plan->params;
 	double speeds = 0, subdomains = 0;
 
-	if (plan->params->dead_band == 0)
+	if (params->dead_band == 0)
 		return 0;
 	for (size_t k = 0; k < plan->w; k++) {
 		const struct policy_worker *worker = &plan->workers[k];
@@ -83,7 +84,10 @@ static double dead_band(const struct plan *plan, uint32_t domain)
 		speeds += worker->speed;
 		subdomains += worker->subdomains;
 	}
-	return speeds > 0 ? fmax(2, plan->params->dead_band * speeds / subdomains) : INFINITY;
+	if (!(speeds > 0))
+		return INFINITY;
+	double band = fmax(2, params->dead_band * speeds / subdomains);
+	return params->bound > 0 ? fmin(band, params->bound / 2.0) : band;
 }
 
 /* Updates of each of a worker's subdomains from point to point, if it owned some more. */

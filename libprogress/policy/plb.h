@@ -40,6 +40,10 @@ struct policy_plb_params {
 	/* Not in the paper: gaps up to the updates that a subdomain gets in so many periods move
 	 * nothing. 0: Algorithm 1 to the letter. */
 	uint32_t dead_band;
+	/* The program itself lets nothing get further ahead of its neighbours than so many updates,
+	 * and makes workers wait. So they would wait before a wider dead band is left: gaps of more
+	 * than half of it count. 0: it does not. */
+	uint32_t bound;
 };
 
 /* Kept from call to call; zeroed at first. */
@@ -94,8 +98,8 @@ static inline size_t policy_plb_moves_max(const struct policy_plb_params *params
  * later pairs would undo the first, and the spread would grow without bound.
  *
  * Nor is the dead band. A moved subdomain has to be fetched from another cache, so none moves while
- * the two are no further apart than `dead_band` periods without a CPU put them, nor while the gap
- * closes by itself: workers' speeds are known from their updates, and with them the rates of their
+ * the two are no further apart than `dead_band` periods without a CPU put them (or, with a bound,
+ * while workers are not about to wait), nor while the gap closes by itself: workers' speeds are known from their updates, and with them the rates of their
  * subdomains.
  * Of those that could move, the one whose home is there goes first. Subdomains go home when the gap
  * is closed, if that makes the rates more even.

@@ -486,7 +486,7 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 			"--series is for one variant: give one --balance (and one --dplb)");
 	if (options->time_ns == 0 && options->iterations == 0 && options->residual == 0)
 		options->time_ns = TIME_DEFAULT_NS;
-	params->plb_params.dead_band = method_dead_band(params->plb_params.dead_band, params->mode);
+	params->plb_params.bound = method_plb_bound(params->mode, params->bound);
 	double work = work_of(options);
 	if (work > WORK_MAX)
 		return command_wrong(program,

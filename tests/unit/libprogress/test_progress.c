@@ -247,7 +247,7 @@ static void test_create_refuses(void **state)
 	assert_refused(
 		(struct progress_options){.workers = 1, .subdomains = 1, .period_ns = 99999});
 	assert_refused(
-		(struct progress_options){.workers = 1, .subdomains = 1, .reserved = {[5] = 1}});
+		(struct progress_options){.workers = 1, .subdomains = 1, .reserved = {[4] = 1}});
 }
 
 static void test_one_per_process(void **state)

@@ -25,7 +25,10 @@ struct state {
 	uint32_t domains;
 	uint32_t scratch[2 * PAIRS_MAX];
 	struct policy_plb_move move[2 * PAIRS_MAX * DOMAINS_MAX + 1];
+	int period; /* in steps of a run */
 	size_t moves; /* of all balancing points */
+	uint64_t
+		waits_at; /* workers leave alone what is ahead of a neighbour by this; 0: nothing */
 };
 
 static const struct policy_plb_params paper = {
@@ -34,7 +37,7 @@ static const struct policy_plb_params paper = {
 /* `each` subdomains for each of w workers, in blocks. */
 static struct state begin(size_t w, size_t each)
 {
-	struct state s = {.params = paper, .n = w * each, .w = w, .domains = 1};
+	struct state s = {.params = paper, .n = w * each, .w = w, .domains = 1, .period = 10};
 
 	for (size_t i = 0; i < s.n; i++)
 		s.subdomain[i].worker = (uint32_t)(i / each);
@@ -182,7 +185,8 @@ static void test_random(void **unused)
 					  .low = (uint32_t)random_int(&seed, 0, 4),
 					  .high = (uint32_t)random_int(&seed, 1, 8),
 					  .hybrid_every = (uint32_t)random_int(&seed, 1, 3),
-					  .dead_band = (uint32_t)random_int(&seed, 0, 2)}};
+					  .dead_band = (uint32_t)random_int(&seed, 0, 2),
+					  .bound = (uint32_t)random_int(&seed, 0, 20)}};
 		s.n = (size_t)random_int(&seed, 0, SUBDOMAINS_MAX);
 		s.w = (size_t)random_int(&seed, 1, WORKERS_MAX);
 		s.domains = (uint32_t)random_int(&seed, 1, DOMAINS_MAX);
@@ -242,8 +246,18 @@ static uint64_t spread(const struct state *s)
 	return most - least;
 }
 
+/* Would its worker wait for the neighbours, whose numbers are next to its own? */
+static bool waits(const struct state *s, size_t i)
+{
+	uint64_t updates = s->subdomain[i].updates;
+
+	return s->waits_at > 0 &&
+	       ((i > 0 && updates >= s->subdomain[i - 1].updates + s->waits_at) ||
+		       (i + 1 < s->n && updates >= s->subdomain[i + 1].updates + s->waits_at));
+}
+
 /* Workers update their subdomains in turn, each at its own rate, which jitters; the last is slower.
- * A step is the time of one update, with a balancing point every tenth. Returns the largest spread
+ * A step is the time of one update; there is a balancing point in each period. Returns the largest spread
  * in the second half, sampled now and then. */
 static uint64_t run_slow(struct state *s, int steps, bool balanced, double speed, double jitter)
 {
@@ -261,14 +275,14 @@ static uint64_t run_slow(struct state *s, int steps, bool balanced, double speed
 			for (size_t tried = 0; tried < s->n; tried++) {
 				size_t i = next[k];
 				next[k] = (i + 1) % s->n;
-				if (s->subdomain[i].worker != k)
+				if (s->subdomain[i].worker != k || waits(s, i))
 					continue;
 				s->subdomain[i].updates++;
 				s->worker[k].updates++;
 				break;
 			}
 		}
-		if (balanced && step % 10 == 9)
+		if (balanced && (step + 1) % s->period == 0)
 			(void)balance(s);
 		if (step >= steps / 2 && step % 64 == 0 && spread(s) > worst)
 			worst = spread(s);
@@ -357,6 +371,29 @@ static void test_dead_band(void **unused)
 	/* With 5 and 3 the gap would still grow: 8 to 6.7 a point. */
 	assert_int_equal(balance_on(&s), 2);
 	assert_int_equal(s.worker[0].subdomains, 6);
+}
+
+/* Half of the bound, where the dead band is wider; no more than the dead band. */
+static void test_bound(void **unused)
+{
+	struct state s = begin_at(40, 20);
+	(void)unused;
+
+	s.params.bound = 20;
+	lead(&s, 10);
+	assert_int_equal(balance_on(&s), 0);
+	lead(&s, 11);
+	assert_int_equal(balance_on(&s), 2);
+	s = begin_at(40, 20);
+	s.params.bound = 100;
+	lead(&s, 15);
+	assert_int_equal(balance_on(&s), 0);
+	lead(&s, 16);
+	assert_int_equal(balance_on(&s), 2);
+	s = begin_at(40, 20);
+	s.params.bound = 1;
+	lead(&s, 1);
+	assert_int_equal(balance_on(&s), 2);
 }
 
 /* The first point knows no speeds, whatever the gaps are. */
@@ -457,6 +494,44 @@ static void test_needless_moves(void **unused)
 	}
 }
 
+static uint64_t made(const struct state *s)
+{
+	uint64_t sum = 0;
+
+	for (size_t k = 0; k < s->w; k++)
+		sum += s->worker[k].updates;
+	return sum;
+}
+
+/* Workers that wait for each other within the dead band: who is told the bound balances none the
+ * less, and moves next to nothing where workers are equal. */
+static void test_workers_that_wait(void **unused)
+{
+	const int steps = 40000;
+	(void)unused;
+
+	for (size_t w = 2; w <= 24; w += 11) {
+		struct state alone = begin(w, 4);
+		alone.params.dead_band = 100;
+		alone.waits_at = 16;
+		struct state untold = alone, told = alone;
+		told.params.bound = 16;
+		struct state even = told;
+		double could = (double)steps * ((double)w - 0.4);
+		(void)run_slow(&alone, steps, false, 0.6, 0.2);
+		(void)run_slow(&untold, steps, true, 0.6, 0.2);
+		(void)run_slow(&told, steps, true, 0.6, 0.2);
+		(void)run_slow(&even, steps, true, 1, 0.2);
+		printf("%zu workers: %.3f of what they could; untold %.3f, told %.3f, %zu moves; "
+		       "equal ones %zu moves\n",
+			w, (double)made(&alone) / could, (double)made(&untold) / could,
+			(double)made(&told) / could, told.moves, even.moves);
+		assert_true((double)made(&told) > 0.97 * could);
+		assert_true((double)made(&untold) < 0.9 * could);
+		assert_true(even.moves <= steps / 10 / 100);
+	}
+}
+
 /* Split domains drift apart (Section 5.1); hybrid holds them together. */
 static void test_hybrid_holds_domains_together(void **unused)
 {
@@ -487,12 +562,14 @@ int main(void)
 		cmocka_unit_test(test_spread_is_bounded),
 		cmocka_unit_test(test_spread_is_bounded_by_dead_band),
 		cmocka_unit_test(test_dead_band),
+		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_first_point),
 		cmocka_unit_test(test_first_point_after_others),
 		cmocka_unit_test(test_gap_closes),
 		cmocka_unit_test(test_stays_away),
 		cmocka_unit_test(test_home_first),
 		cmocka_unit_test(test_needless_moves),
+		cmocka_unit_test(test_workers_that_wait),
 		cmocka_unit_test(test_hybrid_holds_domains_together),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
