@@ -9,6 +9,10 @@
 #define ALL_DOMAINS UINT32_MAX
 #define SMOOTH 16 /* points over which speeds are smoothed */
 #define PATIENCE 100 /* points in which a gap may close by itself */
+/* A worker in the middle of an iteration makes a gap of one update, two workers that are not in step
+ * make another, and a subdomain that moves may miss an iteration of the one that gives it and one of
+ * the one that takes it. */
+#define LEAST_BAND 4
 
 struct plan {
 	const struct policy_plb_params *params;
@@ -66,8 +70,7 @@ static void take_stock(struct plan *plan, bool first)
 	}
 }
 
-/* The largest gap, in updates, that moves nothing. It is two at least: a worker in the middle of an
- * iteration makes a gap of one, and two workers that are not in step make another. Half of the bound leaves as much for the time
+/* The largest gap, in updates, that moves nothing. Half of the bound leaves as much for the time
  * until a move has an effect. While no speed is known, nothing moves. */
 static double dead_band(const struct plan *plan, uint32_t domain)
 {
@@ -86,7 +89,7 @@ static double dead_band(const struct plan *plan, uint32_t domain)
 	}
 	if (!(speeds > 0))
 		return INFINITY;
-	double band = fmax(2, params->dead_band * speeds / subdomains);
+	double band = fmax(LEAST_BAND, params->dead_band * speeds / subdomains);
 	return params->bound > 0 ? fmin(band, params->bound / 2.0) : band;
 }
 

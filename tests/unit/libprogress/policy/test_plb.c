@@ -494,6 +494,23 @@ static void test_needless_moves(void **unused)
 	}
 }
 
+/* Points that are more frequent than updates: what moves now shows much later. */
+static void test_short_periods(void **unused)
+{
+	(void)unused;
+
+	for (size_t w = 2; w <= 24; w += 11) {
+		struct state s = begin(w, 4);
+		s.params.dead_band = POLICY_PLB_DEFAULT_DEAD_BAND;
+		s.period = 1;
+		uint64_t bound = run_slow(&s, 40000, true, 1, 0.2);
+		printf("%zu workers: %zu moves in 10000 iterations, spread %llu\n", w, s.moves,
+			(unsigned long long)bound);
+		assert_true(s.moves <= 5 * w);
+		assert_true(bound <= 8);
+	}
+}
+
 static uint64_t made(const struct state *s)
 {
 	uint64_t sum = 0;
@@ -569,6 +586,7 @@ int main(void)
 		cmocka_unit_test(test_stays_away),
 		cmocka_unit_test(test_home_first),
 		cmocka_unit_test(test_needless_moves),
+		cmocka_unit_test(test_short_periods),
 		cmocka_unit_test(test_workers_that_wait),
 		cmocka_unit_test(test_hybrid_holds_domains_together),
 	};
