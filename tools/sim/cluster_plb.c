@@ -52,6 +52,15 @@ uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_
 	return whole_ns(params->plb_point_ns * state->residents, &fraction_ns);
 }
 
+/* In the order of the slots, in which libprogress lists them: neighbours come one after the other. */
+static void link_to(struct slot *slots, uint32_t *link, uint32_t slot)
+{
+	while (*link != NOBODY && *link < slot)
+		link = &slots[*link].next;
+	slots[slot].next = *link;
+	*link = slot;
+}
+
 void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker, uint64_t now_ns)
 {
 	const struct policy_subdomain *progress = progress_of(cluster, rank);
@@ -60,11 +69,13 @@ void ownership_take_over(struct cluster *cluster, uint32_t rank, uint32_t worker
 	uint32_t *link = &self->first;
 
 	self->dirty = false;
-	while (*link != NOBODY)
-		link = &slots[*link].next;
-	*link = self->incoming;
-	self->incoming = NOBODY;
-	for (link = &self->first; *link != NOBODY;) {
+	while (self->incoming != NOBODY) {
+		uint32_t s = self->incoming;
+
+		self->incoming = slots[s].next;
+		link_to(slots, &self->first, s);
+	}
+	while (*link != NOBODY) {
 		uint32_t s = *link, owner = progress[s].worker;
 
 		if (owner == worker) {
