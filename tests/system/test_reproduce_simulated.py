@@ -94,7 +94,7 @@ def test_dplb(jugglectl, tmp_path):
     assert len(runs) == 2 * (2 * 3 * 2 + 2)  # with and without; counts, places, series; random ones
     for run in runs:
         assert ("--dplb global" in run["options"]) == run["balanced"]
-        assert f"--ranks {100 if run['kind'] == 'random' else 15} " in run["options"]
+        assert f"--ranks {30 if run['kind'] == 'random' else 15} " in run["options"]
     for series in ("async-sockets", "async-nodes"):
         rows = (tmp_path / f"{series}.tsv").read_text().splitlines()
         assert len(rows) == 1 + 3 and all(len(row.split("\t")) == 4 for row in rows)
