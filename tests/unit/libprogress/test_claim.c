@@ -9,6 +9,7 @@
 #undef NDEBUG
 #include "libprogress/progress.h"
 
+#include <errno.h>
 #include <pthread.h>
 #include <setjmp.h>
 #include <stdarg.h>
@@ -69,7 +70,7 @@ ssize_t __wrap_pwrite64(int fd, const void *buffer, size_t bytes, off_t offset)
 static int set_up(void **state)
 {
 	struct progress_options options = {
-		.workers = 2, .subdomains = 2, .balancing = PROGRESS_BALANCE_JOINT};
+		.workers = 2, .subdomains = 8, .balancing = PROGRESS_BALANCE_JOINT};
 	struct progress *p = NULL;
 
 	if (shm_works()) {
@@ -183,12 +184,68 @@ static void test_speed_after_juggle(void **state)
 	progress_leave(p, 0);
 }
 
+/* The two workers update all that they hold, each so many times. */
+static void update_all(struct progress *p, uint64_t first, uint64_t second)
+{
+	const uint64_t times[] = {first, second};
+
+	for (uint32_t w = 0; w < 2; w++) {
+		const uint32_t *mine;
+		uint32_t n = progress_begin(p, w, &mine);
+		for (uint32_t k = 0; k < n; k++)
+			for (uint64_t i = 1; i <= times[w]; i++)
+				progress_update(p, w, mine[k], i, 0);
+	}
+}
+
+static uint32_t balance(struct progress_reader *reader)
+{
+	uint32_t moves = 0;
+
+	assert_int_equal(progress_reader_balance(reader, now_ns, &moves), 0);
+	return moves;
+}
+
+/* Nor is it for juggle what they did while the program balanced: by that, the dead band would be
+ * wider than any gap. */
+static void test_speed_after_program(void **state)
+{
+	struct progress_reader *reader;
+	struct progress *p = *state;
+	uint32_t moves;
+
+	NEED_SHM();
+	for (uint32_t w = 0; w < 2; w++)
+		assert_int_equal(progress_register(p, w), 0);
+	assert_int_equal(progress_reader_open(getpid(), geteuid(), true, &reader, NULL), 0);
+	now_ns = 10 * SEGMENT_STALE_NS;
+	assert_int_equal(progress_reader_claim(reader, BALANCER_PID, now_ns), 0);
+	for (int i = 0; i < 5; i++) {
+		update_all(p, 10, 10);
+		assert_int_equal(balance(reader), 0);
+	}
+
+	atomic_store(&view.header->beat_ns, 1); /* juggle stands still */
+	atomic_store(&view.header->due_ns, 0);
+	assert_int_equal(progress_balance(p, 0), 0);
+	assert_int_equal(progress_reader_balance(reader, now_ns, &moves), -ENOTCONN);
+	update_all(p, 100000, 100000);
+	assert_int_equal(progress_reader_claim(reader, BALANCER_PID, now_ns), 0);
+	assert_int_equal(balance(reader), 0);
+	update_all(p, 100, 10);
+	assert_int_not_equal(balance(reader), 0);
+	progress_reader_close(reader);
+	for (uint32_t w = 0; w < 2; w++)
+		progress_leave(p, w);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_reader, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_program, set_up, tear_down),
 		cmocka_unit_test_setup_teardown(test_speed_after_juggle, set_up, tear_down),
+		cmocka_unit_test_setup_teardown(test_speed_after_program, set_up, tear_down),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
