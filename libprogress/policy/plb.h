@@ -98,8 +98,9 @@ static inline size_t policy_plb_moves_max(const struct policy_plb_params *params
  * later pairs would undo the first, and the spread would grow without bound.
  *
  * Nor is the dead band. A moved subdomain has to be fetched from another cache, so none moves while
- * the two are no further apart than `dead_band` periods without a CPU put them (or, with a bound,
- * while workers are not about to wait), nor while the gap closes by itself: workers' speeds are known from their updates, and with them the rates of their
+ * the two are no further apart than `dead_band` periods without a CPU put them, and a move in its
+ * first iterations (or, with a bound, while workers are not about to wait), nor while the gap closes
+ * by itself: workers' speeds are known from their updates, and with them the rates of their
  * subdomains.
  * Of those that could move, the one whose home is there goes first. Subdomains go home when the gap
  * is closed, if that makes the rates more even.
