@@ -41,9 +41,9 @@ rate          A socket that is 40 % slower is 1.3 % of 15 nodes, and so much is 
               With DPLB it lost less still; here nothing is wasted that balancing could win back.
 staleness     Unbalanced, and with noise, both have 40 % of the iterations that a run takes. Without noise the paper's
               nodes differed by 20 % between themselves; here cores differ by 1 %.
-cells         What is stale counts the more the smaller a subdomain is: without any noise balancing alone made runs
-              1.8 % longer with 10 x 10 cells for each core, 1.0 % with 20 x 20. With the paper's 1000 x 1000 it is
-              next to nothing; so balanced times here are too long by about that.
+cells         What is stale counts the more the smaller a subdomain is, and so does in which order a worker goes
+              through its own: without any noise balancing alone made runs 0.2 % longer with 10 x 10 cells for each
+              core. With the paper's 1000 x 1000 it is next to nothing.
 source        With it 100 times as high as what is inside at the start, the middle of the domain matters most, as in the
               paper. With jacobi's (--height 1) it is the edges.
 DPLB          It lowers the staleness more than there: nodes are compared by their mean, and split, as in the paper,
