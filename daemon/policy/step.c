@@ -268,11 +268,13 @@ static void ask_idle(struct policy *policy)
 static void ask(struct policy *policy, uint64_t now_ns)
 {
 	struct policy_decision *decision = &policy->decision;
-	uint64_t next_ns = now_ns + decision->wait_ns;
+	/* A call is likely to come after half of the wait, a phase: see period.c. */
+	uint64_t wait_ns = decision->bell ? decision->wait_ns / 2 : decision->wait_ns;
+	uint64_t next_ns = now_ns + wait_ns;
 
 	/* A little early is better than a whole interval late. */
-	decision->members_next = next_ns + decision->wait_ns / 4 >=
-				 policy->members_ns + policy_slow_ns(policy, now_ns);
+	decision->members_next =
+		next_ns + wait_ns / 4 >= policy->members_ns + policy_slow_ns(policy, now_ns);
 	for (size_t i = 0; i < policy->n; i++) {
 		struct policy_thread *thread = &policy->thread[i];
 		thread->look = thread->computes ? POLICY_TIMES : 0;
@@ -318,7 +320,7 @@ const struct policy_decision *policy_step(
 	policy_count(policy->thread, policy->n, policy->cpu, policy->m);
 	decide(policy, before, now_ns);
 	policy_set_period(policy, now_ns);
-	ask(policy, now_ns);
 	policy->decision.bell = policy_wants_bell(policy);
+	ask(policy, now_ns);
 	return &policy->decision;
 }

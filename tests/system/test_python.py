@@ -70,7 +70,7 @@ def refused(read, path, line, *words, kind=module.FormatError, **options):
 def recorded(request, juggle, app, tmp_path_factory):
     """(name of the program, path of its trace, of its report)."""
     folder = tmp_path_factory.mktemp(request.param)
-    command = {"ubench": ["-q", "-t", "3", "-e", "5ms", "-p", "60", "-b", "yield", "--rate", "100000"],
+    command = {"ubench": ["-q", "-t", "3", "-e", "5ms", "-p", "200", "-b", "yield", "--rate", "100000"],
                "jacobi": ["-q", "-t", "2", "-n", "30000", "--grid", "64x64", "--mode", "async", "--host", "daemon"]}
     done = helpers.run([juggle, "--always", "-i", "5ms", "--trace", folder / "trace", "--report", folder / "report",
                         app(request.param), *command[request.param]])
