@@ -2,9 +2,10 @@
 /*
  * The cells of a simulated cluster; see field.h.
  *
- * Within a rank a subdomain reads the edge that its neighbour shows, as in jacobi(1). On a side
- * towards another rank it has its own edge instead, which is filled on delivery with the
- * neighbour's cells at that moment; these are what it showed last.
+ * One thread does everything, in an order that is known. So halos are copied straight from the cells
+ * of the neighbour, without the buffers in which the subdomains of jacobi(1) show each other their
+ * edges; and cells lie close together. On a side towards another rank there is a copy, made on
+ * delivery, of the neighbour's cells at that moment.
  */
 #include "tools/sim/field.h"
 
@@ -17,12 +18,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define LINE_DOUBLES 8 /* of a line of the cache */
+
 struct member {
-	struct subdomain sub;
-	struct edge far[GRID_SIDES]; /* the cells that were delivered */
+	double *now, *next; /* the first cells of this iteration, and of the one to come */
+	double *north, *south; /* halo rows; those on the west and east are beside the cells */
+	double *far[GRID_SIDES]; /* the cells that were delivered */
+	uint64_t iteration, far_iteration[GRID_SIDES];
+	uint32_t rows, columns, stride; /* stride: from row to row, in doubles */
 	uint32_t neighbours[GRID_SIDES];
-	bool within[GRID_SIDES]; /* reads the neighbour's own edge */
-	void *memory; /* owned; of the edges */
+	bool within[GRID_SIDES]; /* sees the neighbour's own cells */
 };
 
 struct field {
@@ -30,134 +35,179 @@ struct field {
 	bool lockstep;
 	uint32_t n;
 	struct member *members; /* owned */
-	double *scratch; /* owned; one edge for each side */
-	size_t longest; /* edge, in cells */
+	double *memory; /* owned; cells and halos, and the room for squared_now() */
+	double *columns[2], *cells; /* in it: room for two columns, and for a subdomain's cells */
 	double initial; /* norm of the first residual */
 };
 
-/* The cells of a subdomain along a side, which its neighbour sees. */
-static void cells_along(const struct subdomain *sub, enum grid_side side, double *to)
+/* Cells that are `step` doubles apart. */
+struct strip {
+	double *at;
+	size_t step, n;
+};
+
+static bool is_row(enum grid_side side)
 {
-	const struct grid_block *block = &sub->block;
-	uint32_t column = side == GRID_EAST ? block->columns - 1 : 0;
-
-	if (side == GRID_NORTH || side == GRID_SOUTH) {
-		const double *row = subdomain_row(sub, side == GRID_SOUTH ? block->rows - 1 : 0);
-
-		memcpy(to, row, block->columns * sizeof(*to));
-		return;
-	}
-	for (uint32_t row = 0; row < block->rows; row++)
-		to[row] = subdomain_row(sub, row)[column];
+	return side == GRID_NORTH || side == GRID_SOUTH;
 }
 
-static const struct subdomain *neighbour_of(
+/* The cells of a subdomain along a side, which its neighbour sees. */
+static struct strip edge_of(const struct member *member, double *cells, enum grid_side side)
+{
+	if (side == GRID_SOUTH)
+		cells += (size_t)(member->rows - 1) * member->stride;
+	if (side == GRID_EAST)
+		cells += member->columns - 1;
+	return is_row(side) ? (struct strip){cells, 1, member->columns}
+			    : (struct strip){cells, member->stride, member->rows};
+}
+
+static struct strip halo_of(const struct member *member, enum grid_side side)
+{
+	if (is_row(side))
+		return (struct strip){
+			side == GRID_NORTH ? member->north : member->south, 1, member->columns};
+	return (struct strip){side == GRID_WEST ? member->now - 1 : member->now + member->columns,
+		member->stride, member->rows};
+}
+
+static struct strip far_of(const struct member *member, enum grid_side side)
+{
+	return (struct strip){member->far[side], 1, is_row(side) ? member->columns : member->rows};
+}
+
+static void copy(struct strip to, struct strip from)
+{
+	for (size_t i = 0; i < to.n; i++)
+		to.at[i * to.step] = from.at[i * from.step];
+}
+
+static const struct member *neighbour_of(
 	const struct field *field, const struct member *member, enum grid_side side)
 {
-	return &field->members[member->neighbours[side]].sub;
+	return &field->members[member->neighbours[side]];
+}
+
+/* What the neighbour on that side shows now. */
+static struct strip shown(
+	const struct field *field, const struct member *member, enum grid_side side)
+{
+	const struct member *from = neighbour_of(field, member, side);
+
+	return edge_of(from, from->now, grid_opposite(side));
 }
 
 static void deliver(struct field *field, struct member *member, enum grid_side side)
 {
-	const struct subdomain *from = neighbour_of(field, member, side);
-	struct edge_slot *slot = edge_begin(&member->far[side]);
-
-	cells_along(from, grid_opposite(side), slot->cells);
-	slot->iteration = from->iteration;
-	edge_publish(&member->far[side]);
+	copy(far_of(member, side), shown(field, member, side));
+	member->far_iteration[side] = neighbour_of(field, member, side)->iteration;
 }
 
-static int member_init(struct field *field, uint32_t subdomain)
+/* ---- Set up ---- */
+
+static size_t round_up(size_t n, size_t unit)
+{
+	return (n + unit - 1) / unit * unit;
+}
+
+/* Of one array of cells: between rows are the halo cell on the right of one and the one on the left
+ * of the next, and before the first row that on its left. */
+static size_t cells_doubles(const struct member *member)
+{
+	return LINE_DOUBLES + (size_t)member->rows * member->stride;
+}
+
+/* Of all that a subdomain has, in whole lines. */
+static size_t member_doubles(const struct member *member)
+{
+	return 4 * round_up(member->columns, LINE_DOUBLES) + 2 * cells_doubles(member) +
+	       2 * round_up(member->rows, LINE_DOUBLES);
+}
+
+static void measure(struct field *field, uint32_t subdomain)
+{
+	struct grid_block block = grid_block(&field->grid, subdomain);
+	struct member *member = &field->members[subdomain];
+
+	*member = (struct member){
+		.rows = block.rows,
+		.columns = block.columns,
+		.stride = (uint32_t)round_up(block.columns + 2, LINE_DOUBLES),
+	};
+	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
+		member->neighbours[side] = grid_neighbour(&field->grid, subdomain, side);
+		member->within[side] = member->neighbours[side] != GRID_OUTSIDE;
+	}
+}
+
+/* Lay a subdomain out in zeroed memory, and set its cells. Returns where the next one begins. */
+static double *lay_out(struct field *field, uint32_t subdomain, double *at, double inside)
 {
 	struct member *member = &field->members[subdomain];
-	size_t bytes = 0;
-	int rc = subdomain_init(&member->sub, &field->grid, subdomain, field->lockstep);
+	uint32_t first = grid_block(&field->grid, subdomain).column;
+	size_t row = round_up(member->columns, LINE_DOUBLES);
+	size_t column = round_up(member->rows, LINE_DOUBLES);
 
-	if (rc < 0)
-		return rc;
+	member->north = at;
+	member->south = at += row;
+	member->now = (at += row) + LINE_DOUBLES;
+	member->next = (at += cells_doubles(member)) + LINE_DOUBLES;
+	at += cells_doubles(member);
 	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
-		size_t cells = grid_edge_cells(&member->sub.block, side);
-
-		member->neighbours[side] = grid_neighbour(&field->grid, subdomain, side);
-		bytes += edge_bytes(cells);
-		if (cells > field->longest)
-			field->longest = cells;
+		member->far[side] = at;
+		at += is_row(side) ? row : column;
 	}
-	member->memory = edge_allocate(1, bytes);
-	if (!member->memory)
-		return -ENOMEM;
-	char *at = member->memory;
-	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
-		size_t cells = grid_edge_cells(&member->sub.block, side);
-
-		edge_init(&member->far[side], cells, at);
-		at += edge_bytes(cells);
-	}
-	return 0;
-}
-
-/* Set another initial value inside, shown to the neighbours. The problem is linear: a source of
- * this height from 1 is the same as one of height 1 from its inverse. */
-static void fill(struct field *field, struct subdomain *sub, double value)
-{
-	for (uint32_t row = 0; row < sub->block.rows; row++)
-		for (uint32_t i = 0; i < sub->block.columns; i++)
-			sub->now[row * sub->stride + i] = value;
-	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
-		uint32_t cells = grid_edge_cells(&sub->block, side);
-
-		if (!sub->inner[side])
-			continue;
-		cells_along(sub, side, field->scratch);
-		if (field->lockstep)
-			edge_put_lockstep(&sub->out[side], 0, field->scratch, cells);
-		else
-			edge_put(&sub->out[side], 0, field->scratch, cells);
-	}
-}
-
-/* Call this once all are there. */
-static void connect_all(struct field *field)
-{
-	uint32_t each = grid_rank_subdomains(&field->grid);
-
-	for (uint32_t s = 0; s < field->n; s++) {
-		struct member *member = &field->members[s];
-
-		for (enum grid_side side = 0; side < GRID_SIDES; side++) {
-			uint32_t other = member->neighbours[side];
-
-			if (other == GRID_OUTSIDE)
-				continue;
-			member->within[side] = true;
-			subdomain_connect(&member->sub, side,
-				&field->members[other].sub.out[grid_opposite(side)]);
-			field_place(field, s, side, s / each == other / each);
-		}
-		subdomain_fetch(&member->sub);
-	}
+	for (uint32_t i = 0; i < member->columns; i++)
+		member->north[i] = subdomain_source(&field->grid, first + i);
+	for (uint32_t r = 0; r < member->rows; r++)
+		for (uint32_t i = 0; i < member->columns; i++)
+			member->now[r * member->stride + i] = inside;
+	return at;
 }
 
 static double norm(struct field *field);
 
 static int make_members(struct field *field, double source)
 {
-	int rc = 0;
+	uint32_t each = grid_rank_subdomains(&field->grid);
+	size_t doubles = 0, longest = 0, largest = 0;
+	/* The problem is linear: a source of this height from 1 is the same as one of height 1 from
+	 * its inverse. */
+	double inside = source > 0 ? 1 / source : 1;
 
 	field->n = grid_subdomains(&field->grid);
-	field->members = edge_allocate(field->n, sizeof(*field->members));
+	field->members = calloc(field->n, sizeof(*field->members));
 	if (!field->members)
 		return -ENOMEM;
-	for (uint32_t s = 0; s < field->n && rc == 0; s++)
-		rc = member_init(field, s);
-	if (rc < 0)
-		return rc;
-	field->scratch = calloc(GRID_SIDES * field->longest, sizeof(*field->scratch));
-	if (!field->scratch)
+	for (uint32_t s = 0; s < field->n; s++) {
+		const struct member *member = &field->members[s];
+
+		measure(field, s);
+		doubles += member_doubles(member);
+		if (member->rows > longest)
+			longest = member->rows;
+		if (cells_doubles(member) > largest)
+			largest = cells_doubles(member);
+	}
+	longest = round_up(longest, LINE_DOUBLES);
+	doubles += 2 * longest + largest;
+	size_t bytes = doubles * sizeof(double);
+	field->memory = aligned_alloc(LINE_DOUBLES * sizeof(double), bytes);
+	if (!field->memory)
 		return -ENOMEM;
-	for (uint32_t s = 0; s < field->n && source > 0; s++)
-		fill(field, &field->members[s].sub, 1 / source);
-	connect_all(field);
+	memset(field->memory, 0, bytes);
+	double *at = field->memory;
+	for (uint32_t s = 0; s < field->n; s++)
+		at = lay_out(field, s, at, inside);
+	field->columns[0] = at;
+	field->columns[1] = at + longest;
+	field->cells = at + 2 * longest;
+	for (uint32_t s = 0; s < field->n; s++) {
+		for (enum grid_side side = 0; side < GRID_SIDES; side++)
+			field_place(field, s, side,
+				field->members[s].neighbours[side] / each == s / each);
+		field_fetch(field, s);
+	}
 	field->initial = norm(field);
 	return 0;
 }
@@ -187,14 +237,12 @@ void field_free(struct field *field)
 {
 	if (!field)
 		return;
-	for (uint32_t s = 0; field->members && s < field->n; s++) {
-		subdomain_deinit(&field->members[s].sub);
-		free(field->members[s].memory);
-	}
 	free(field->members);
-	free(field->scratch);
+	free(field->memory);
 	free(field);
 }
+
+/* ---- Run ---- */
 
 uint32_t field_subdomains(const struct field *field)
 {
@@ -208,20 +256,59 @@ void field_neighbours(const struct field *field, uint32_t subdomain, uint32_t ne
 
 uint64_t field_fetch(struct field *field, uint32_t subdomain)
 {
-	return subdomain_fetch(&field->members[subdomain].sub);
+	struct member *member = &field->members[subdomain];
+	uint64_t lag = 0;
+
+	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
+		uint64_t iteration = member->far_iteration[side];
+		struct strip from = far_of(member, side);
+
+		if (member->neighbours[side] == GRID_OUTSIDE)
+			continue;
+		if (member->within[side]) {
+			const struct member *other = neighbour_of(field, member, side);
+			/* In lockstep one that is ahead still has the iteration before. */
+			bool ahead = field->lockstep && other->iteration > member->iteration;
+
+			iteration = other->iteration - ahead;
+			from = edge_of(
+				other, ahead ? other->next : other->now, grid_opposite(side));
+		}
+		copy(halo_of(member, side), from);
+		if (iteration + lag < member->iteration)
+			lag = member->iteration - iteration;
+	}
+	return lag;
+}
+
+static struct kernel_field kernel_of(const struct member *member, double *to)
+{
+	return (struct kernel_field){
+		.rows = member->rows,
+		.columns = member->columns,
+		.stride = member->stride,
+		.from = member->now,
+		.north = member->north,
+		.south = member->south,
+		.to = to,
+	};
 }
 
 void field_step(struct field *field, uint32_t subdomain)
 {
-	subdomain_step(&field->members[subdomain].sub);
+	struct member *member = &field->members[subdomain];
+	const struct kernel_field kernel = kernel_of(member, member->next);
+	double *now = member->next;
+
+	kernel_update(&kernel);
+	member->next = member->now;
+	member->now = now;
+	member->iteration++;
 }
 
-/* The halos in use stay where they are, whichever edge is connected: a subdomain may be moved in
- * the middle of an update. */
 void field_place(struct field *field, uint32_t subdomain, unsigned side, bool within)
 {
 	struct member *member = &field->members[subdomain];
-	enum grid_side from = grid_opposite((enum grid_side)side);
 
 	if (field->lockstep || member->within[side] == within ||
 		member->neighbours[side] == GRID_OUTSIDE)
@@ -229,9 +316,6 @@ void field_place(struct field *field, uint32_t subdomain, unsigned side, bool wi
 	member->within[side] = within;
 	if (!within)
 		deliver(field, member, (enum grid_side)side);
-	subdomain_connect(&member->sub, (enum grid_side)side,
-		within ? &field->members[member->neighbours[side]].sub.out[from]
-		       : &member->far[side]);
 }
 
 void field_deliver(struct field *field, uint32_t subdomain, unsigned side)
@@ -242,48 +326,41 @@ void field_deliver(struct field *field, uint32_t subdomain, unsigned side)
 		deliver(field, member, (enum grid_side)side);
 }
 
-/* Swap the halo cells on the left or right of each row with those of an array. */
-static void swap_column(struct subdomain *sub, enum grid_side side, double *with)
+/* ---- The residual ---- */
+
+static void swap(struct strip a, double *with)
 {
-	double *at = side == GRID_WEST ? sub->now - 1 : sub->now + sub->block.columns;
+	for (size_t i = 0; i < a.n; i++) {
+		double kept = a.at[i * a.step];
 
-	for (uint32_t row = 0; row < sub->block.rows; row++) {
-		double kept = at[row * sub->stride];
-
-		at[row * sub->stride] = with[row];
-		with[row] = kept;
+		a.at[i * a.step] = with[i];
+		with[i] = kept;
 	}
 }
 
-/* The squared norm of the residual of one subdomain, with what its neighbours show now. The halos
- * of its current update are restored afterwards. */
+/* The sum of squares of one subdomain, with what its neighbours show now. Rows are read where they
+ * are; the columns of its current update are put back afterwards. */
 static double squared_now(struct field *field, struct member *member)
 {
-	struct subdomain *sub = &member->sub;
-	double *halos[GRID_SIDES];
+	struct kernel_field kernel = kernel_of(member, field->cells);
 
 	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
-		halos[side] = field->scratch + side * field->longest;
-		if (sub->inner[side])
-			cells_along(neighbour_of(field, member, side), grid_opposite(side),
-				halos[side]);
+		if (member->neighbours[side] == GRID_OUTSIDE)
+			continue;
+		struct strip from = shown(field, member, side);
+		if (side == GRID_NORTH)
+			kernel.north = from.at;
+		else if (side == GRID_SOUTH)
+			kernel.south = from.at;
+		else {
+			copy((struct strip){field->columns[side == GRID_EAST], 1, from.n}, from);
+			swap(halo_of(member, side), field->columns[side == GRID_EAST]);
+		}
 	}
-	const struct kernel_field kernel = {
-		.rows = sub->block.rows,
-		.columns = sub->block.columns,
-		.stride = sub->stride,
-		.from = sub->now,
-		.north = sub->inner[GRID_NORTH] ? halos[GRID_NORTH] : sub->north,
-		.south = sub->inner[GRID_SOUTH] ? halos[GRID_SOUTH] : sub->south,
-		.to = sub->next, /* scratch, until the next step */
-	};
-	for (enum grid_side side = GRID_WEST; side <= GRID_EAST; side++)
-		if (sub->inner[side])
-			swap_column(sub, side, halos[side]);
 	double squared = kernel_update_residual(&kernel);
 	for (enum grid_side side = GRID_WEST; side <= GRID_EAST; side++)
-		if (sub->inner[side])
-			swap_column(sub, side, halos[side]);
+		if (member->neighbours[side] != GRID_OUTSIDE)
+			swap(halo_of(member, side), field->columns[side == GRID_EAST]);
 	return squared;
 }
 
