@@ -13,9 +13,9 @@
 #include <stdint.h>
 
 enum hog_pattern {
-	/* Sleep 200 us, then 10,000 steps of sum = sum * a + b, repeated: a core that is some 19 %
-	 * slower (Zarins & Weiland 2017). The work is fixed: its share of a CPU depends on the
-	 * CPU's speed. */
+	/* Sleep 200 us, then steps of sum = sum * a + b for 46 us, repeated: a core that is 19 %
+	 * slower (Zarins & Weiland 2017). After a sleep that lasted longer it computes for longer,
+	 * so that its share of a CPU depends on neither timers nor speed. */
 	HOG_PLB,
 	/* busy_ns of CPU time in every period_ns. A hog that can't get it in time lets whole
 	 * periods pass, it does not catch up. */

@@ -69,8 +69,9 @@ static const struct argp_option table[] = {
 
 static const char doc[] =
 	"Disturb other programs by taking CPU time in a known pattern.\v"
-	"Patterns: plb sleeps 200 us, then does 10000 steps of sum = sum * a + b, which slows "
-	"a thread on that CPU by about a fifth; duty uses --busy of CPU time in every --period; "
+	"Patterns: plb sleeps 200 us, or as long as timers take, then computes for 0.23 times "
+	"as long, which slows a thread on that CPU by 19 percent; duty uses --busy of CPU time in "
+	"every --period; "
 	"hogs sleeps for a random time up to 5 s, then computes for 5 to 10 s of wall time.\n\n"
 	"Times have a unit: ns, us, ms, s or min. SIGINT and SIGTERM end noise as --time does. At "
 	"the end it prints a JSON object with the CPU seconds used, and with their share of one "

@@ -320,8 +320,8 @@ def test_mpi_says_an_error_once(mpirun):
 # ---- noise
 
 @pytest.mark.parametrize("args, most", [
-    # The expected share is 0.16 to 0.2 on a free CPU; it varies with speed and timers.
-    (["--pattern", "plb"], 0.8),
+    # 46 of 246 us, however fast the CPU and late the timers; less where others want the CPU.
+    (["--pattern", "plb"], 0.192),
     (["--pattern", "duty", "--busy", "2ms", "--period", "20ms"], 0.2),
     (["--pattern", "hogs", "--scale", "0.01"], 1.01),
 ])

@@ -7,6 +7,7 @@ import statistics
 
 from dplb_report import (LEVEL, PLACES, RANDOM_LEVELS, draw, place, summarise, values, write_figure, write_random,
                          write_rates, write_ratios)
+from experiment import command_line
 from simulated import simulate_all
 
 WORKERS, SOCKETS, SUBDOMAINS = 36, 2, 4
@@ -169,8 +170,8 @@ def run(args):
           f"as there;\nto a residual of {args.residual}, source {args.height[0]:g} times as high as what is inside at "
           f"the start; slow by {LEVEL} %.\n{len(plan)} runs, about {minutes(args, plan)} min\n", flush=True)
     runs = simulate_all(args, "dplb", plan)
-    setup = {"cells": args.cells, "residual": args.residual, "update_us": UPDATE_US, "height": args.height[0],
-             "dplb_period": args.dplb_period, "seed": args.seed, "repeats": args.repeats}
+    setup = {"command": command_line(), "cells": args.cells, "residual": args.residual, "update_us": UPDATE_US,
+             "height": args.height[0], "dplb_period": args.dplb_period, "seed": args.seed, "repeats": args.repeats}
     (args.output / "runs.json").write_text(json.dumps({"simulated": setup, "runs": runs}, indent=1) + "\n")
     for table in (write_rates(args, runs), write_ratios(args, runs), write_random(args, runs)):
         print("\n".join(table) + "\n")

@@ -5,6 +5,7 @@ import argparse
 import ctypes
 import json
 import re
+import shlex
 import signal
 import statistics
 import subprocess
@@ -19,6 +20,19 @@ LIBC = ctypes.CDLL(None, use_errno=True)
 
 def die(message):
     sys.exit(f"{Path(sys.argv[0]).name}: {message}")
+
+
+def command_line():
+    """What this was started with, as a shell takes it, without what changes no result: for results, which say how
+    to get them again."""
+    words, skip = [], False
+    for word in sys.argv[1:]:
+        name, _, value = word.partition("=")
+        if skip or name in ("--build", "--output", "--jobs"):
+            skip = not skip and not value
+            continue
+        words.append(word)
+    return shlex.join([f"tools/reproduce/{Path(sys.argv[0]).name}", *words])
 
 
 def make_folder(path):

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import juggle_real_report as report
-from experiment import REPO, Progress, Stolen, die, end_with_parent, whole
+from experiment import REPO, Progress, Stolen, command_line, die, end_with_parent, whole
 
 sys.path.append(str(REPO / "tests" / "bench"))
 import side_by_side as ways  # noqa: E402
@@ -330,8 +330,8 @@ def run(args):
         plan = [(cases_of(part, args, programs), max(1, args.repeats // 3) if part in FEWER else args.repeats)
                 for part in args.parts]
         runs = run_all(bench, plan)
-    machine = {"cpus": args.cpus, "threads": args.threads, "repeats": args.repeats, "kernel": platform.release(),
-               "seconds": args.seconds, "stolen_share": stolen.share(),
+    machine = {"command": command_line(), "cpus": args.cpus, "threads": args.threads, "repeats": args.repeats,
+               "kernel": platform.release(), "seconds": args.seconds, "stolen_share": stolen.share(),
                "programs": {program.name: program.shown() for program in programs}}
     (args.output / "runs.json").write_text(json.dumps({"machine": machine, "runs": runs}, indent=1) + "\n")
     report.write(args, machine, runs)

@@ -5,7 +5,7 @@ import argparse
 import json
 import statistics
 
-from experiment import make_folder
+from experiment import command_line, make_folder
 from plb_report import (BRAIDS, LONGER, METHODS, draw, values, write_landscape, write_solution, write_spread)
 from simulated import height_name, simulate, simulate_all
 
@@ -156,7 +156,7 @@ def run(args):
     print(f"Simulated, {args.cells} x {args.cells} cells for each core (the paper: 300 x 300), medians of "
           f"{args.repeats}; one core 19 % slower\n", flush=True)
     runs = simulate_all(args, "plb", plan_of(args))
-    setup = {"cells": args.cells, "residual": args.residual, "iterations": args.iterations,
+    setup = {"command": command_line(), "cells": args.cells, "residual": args.residual, "iterations": args.iterations,
              "repeats": args.repeats, "update_ns": UPDATE_NS}
     (args.output / "runs.json").write_text(json.dumps({"simulated": setup, "runs": runs}, indent=1) + "\n")
     by_machine = {machine: [run for run in runs if run["machine"] == machine] for machine in MACHINES}
