@@ -21,6 +21,17 @@ def reproduce(script, output, *arguments):
                           capture_output=True, text=True, timeout=2 * helpers.TIMEOUT_S)
 
 
+def numbers_of(name, folder, output):
+    """What tools/reproduce/all takes from the results there."""
+    done = subprocess.run([TOOLS / "all", "--only", name, "--use", f"{name}={folder}", "--output", output],
+                          capture_output=True, text=True, timeout=helpers.TIMEOUT_S)
+    assert done.returncode == 0, done.stderr
+    found = json.loads((output / f"{name}.json").read_text())
+    assert found["commands"][0].startswith(f"tools/reproduce/{name} --simulated ")
+    assert "--output" not in found["commands"][0]
+    return found["numbers"]
+
+
 def runs_of(folder):
     return json.loads((folder / "runs.json").read_text())["runs"]
 
@@ -74,6 +85,18 @@ def test_plb_beside_the_paper(plb):
     assert "Why they differ" in paper
 
 
+def test_plb_numbers(plb, tmp_path):
+    """The median of the repeats and their range, from the runs with the higher source."""
+    folder, _, _ = plb
+    found = numbers_of("plb", folder, tmp_path)["time Cirrus async(1)"]
+    times = {(run["repeat"], run["noise"]): run["result"]["elapsed_s"] for run in runs_of(folder)
+             if (run["machine"], run["kind"], run["height"], run["method"]) == ("Cirrus", "solution", 1.5, "async(1)")}
+    longer = sorted(100 * (times[i, True] / times[i, False] - 1) for i in (0, 1))
+    assert found["runs"] == 2
+    assert [found["low"], found["high"]] == pytest.approx(longer, rel=1e-3)
+    assert "time to solution with noise, more by: async(1)" in (tmp_path / "README.md").read_text()
+
+
 def test_plb_again_is_the_same(plb, tmp_path):
     """The same results, whatever else runs, and however many at a time."""
     folder, _, _ = plb
@@ -104,6 +127,12 @@ def test_dplb(jugglectl, tmp_path):
     paper = (tmp_path / "paper.txt").read_text()
     assert "1860" in paper and "118.1" in paper and "Why they differ" in paper
     pictures.check_drawn(tmp_path, ["async-sockets", "async-nodes"], done.stderr)
+    numbers = numbers_of("dplb", tmp_path, tmp_path / "page")
+    boxes = [[run["result"]["elapsed_s"] for run in runs if (run["kind"], run["mode"], run["count"], run["balanced"])
+              == ("counted", "async-nodes", 1, balanced)] for balanced in (False, True)]
+    assert numbers["async-nodes shorter"]["value"] == pytest.approx(
+        100 * (1 - sorted(boxes[1])[1] / sorted(boxes[0])[1]), abs=0.01)
+    assert numbers["async-nodes 1 s"]["runs"] == len(boxes[0]) == 3
 
 
 @pytest.mark.parametrize("script, arguments, what", [

@@ -161,7 +161,7 @@ static double *lay_out(struct field *field, uint32_t subdomain, double *at, doub
 		member->north[i] = subdomain_source(&field->grid, first + i);
 	for (uint32_t r = 0; r < member->rows; r++)
 		for (uint32_t i = 0; i < member->columns; i++)
-			member->now[r * member->stride + i] = inside;
+			member->now[(size_t)r * member->stride + i] = inside;
 	return at;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The cells of a simulated cluster: the heat equation of jacobi(1), with jacobi's own code (grid,
- * subdomain, kernel), one update at a time, in whatever order the cluster says.
+ * The cells of a simulated cluster: the heat equation of jacobi(1), with jacobi's own grid, source and
+ * kernel, one update at a time, in whatever order the cluster says.
  *
  * Halos within a rank are the newest that were shown. Those between ranks are as old as the cluster
  * says, by calls of field_deliver().
