@@ -320,8 +320,8 @@ def test_mpi_says_an_error_once(mpirun):
 # ---- noise
 
 @pytest.mark.parametrize("args, most", [
-    # 46 of 246 us, however fast the CPU and late the timers; less where others want the CPU.
-    (["--pattern", "plb"], 0.192),
+    # 46 of 246 us is 0.187, however fast the CPU and late the timers; less where others want the CPU.
+    (["--pattern", "plb"], 0.21),
     (["--pattern", "duty", "--busy", "2ms", "--period", "20ms"], 0.2),
     (["--pattern", "hogs", "--scale", "0.01"], 1.01),
 ])
