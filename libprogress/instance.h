@@ -37,7 +37,7 @@ struct progress {
 	int hidden; /* 0; or why there is no segment: a negative errno */
 	int fd; /* of the segment: its lock shows that it is in use. -1: there is none */
 	pid_t pid; /* the process that created it */
-	char name[INSTANCE_NAME_BYTES]; /* for shm_open(3) */
+	char name[INSTANCE_NAME_BYTES]; /* for shm_open(3); "": it has none */
 	/* Written while the fields above are read: */
 	alignas(SEGMENT_LINE) _Atomic bool balancing; /* guards what follows */
 	struct point point;

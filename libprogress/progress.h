@@ -82,15 +82,16 @@ struct progress; /* opaque */
 
 /* Create the segment of this process, /dev/shm/progress.<uid>.<pid> with mode 0600, where each
  * subdomain is held by its first owner. A process can have one. A forked child may create its own,
- * and must not use its parent's. Where /dev/shm can't be used, the program keeps what it would
+ * and must not use its parent's. Where another user has taken its name, it has none; juggle and
+ * jugglectl find it all the same. Where /dev/shm can't be used, the program keeps what it would
  * publish to itself; see progress_published(). Returns 0 and sets *out (to be closed with
  * progress_close()); -EINVAL (an option is out of range, or an owner is not a worker), -EEXIST (this
  * process has one already) or -ENOMEM. Two threads must not call it at once. */
 int progress_create(const struct progress_options *options, struct progress **out);
 
 /* Can other programs see the segment? Returns 0, or why not: -ENOSPC (/dev/shm is full), -EFBIG
- * (larger than RLIMIT_FSIZE), -EPERM (somebody else's file has the name), -EACCES (that, or /dev/shm
- * can't be written), -EEXIST (a process of the same user has it: one with this pid in another PID
+ * (larger than RLIMIT_FSIZE), -EACCES (/dev/shm can't be written), -EPERM (another user has taken the
+ * name, and it is no tmpfs, where a file needs none), -EEXIST (a process of the same user has it: one with this pid in another PID
  * namespace, or a child that was forked before this process executed another program) or another
  * error of shm_open(3) or mmap(2). Without others, progress_balance() moves the subdomains. Does not
  * accept NULL; for any thread. */

@@ -89,21 +89,41 @@ static int reserve(int fd, uint64_t size_bytes)
 	return 0;
 }
 
-/* Sets p->fd and p->header. On an error nothing remains. */
-static int map_segment(struct progress *p)
+/* Sets p->fd. Where somebody else has taken the name, the file has none, and readers find it among the
+ * files that this process has open. */
+static int open_segment(struct progress *p)
 {
 	int flags = O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW;
 	int error;
 
 	p->fd = shm_open(p->name, flags, 0600);
-	if (p->fd < 0 && errno == EEXIST) {
-		error = remove_leftover(p->name);
-		if (error != 0)
-			return error;
+	if (p->fd >= 0 || errno != EEXIST)
+		return p->fd < 0 ? -errno : 0;
+	error = remove_leftover(p->name);
+	if (error == -EEXIST)
+		return error;
+	if (error == 0) {
 		p->fd = shm_open(p->name, flags, 0600);
+		return p->fd < 0 ? -errno : 0;
 	}
-	if (p->fd < 0)
-		return -errno;
+	p->name[0] = '\0';
+	p->fd = open("/dev/shm", O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
+	return p->fd < 0 ? error : 0;
+}
+
+static void remove_name(const struct progress *p)
+{
+	if (p->name[0] != '\0')
+		shm_unlink(p->name);
+}
+
+/* Sets p->fd and p->header. On an error nothing remains. */
+static int map_segment(struct progress *p)
+{
+	int error = open_segment(p);
+
+	if (error != 0)
+		return error;
 	/* Children inherit the lock, but execve(2) drops it and leaves the segment behind. */
 	error = flock(p->fd, LOCK_EX | LOCK_NB) < 0 ? -errno : reserve(p->fd, p->size_bytes);
 	if (error == 0) {
@@ -115,7 +135,7 @@ static int map_segment(struct progress *p)
 		}
 		error = -errno;
 	}
-	shm_unlink(p->name);
+	remove_name(p);
 	close(p->fd);
 	return error;
 }
@@ -251,7 +271,7 @@ void progress_close(struct progress *p)
 	/* In a forked child, the segment and its name still belong to the parent. */
 	if (p->hidden == 0 && getpid() == p->pid) {
 		atomic_store_explicit(&p->header->state, SEGMENT_CLOSED, memory_order_release);
-		shm_unlink(p->name);
+		remove_name(p);
 	}
 	munmap(p->header, p->size_bytes);
 	if (p->fd >= 0)

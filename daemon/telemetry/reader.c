@@ -7,12 +7,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define THREADS_OFFSET (sizeof(struct telemetry) + TELEMETRY_CPUS * sizeof(struct telemetry_cpu))
 #define PROGRESS_OFFSET (THREADS_OFFSET + TELEMETRY_THREADS * sizeof(struct telemetry_thread))
 #define TOTAL_BYTES (PROGRESS_OFFSET + TELEMETRY_PROGRESS * sizeof(struct telemetry_progress))
+
+const struct segment_file_kind telemetry_reader_files = {
+	"juggle", TELEMETRY_MAGIC, offsetof(struct telemetry, pid)};
 
 struct telemetry_reader {
 	int fd;
@@ -76,7 +78,7 @@ int telemetry_reader_open_fd(
 
 int telemetry_reader_open(pid_t pid, uid_t uid, struct telemetry_reader **out, uint32_t *version)
 {
-	int fd = segment_file_open("juggle", uid, pid, false);
+	int fd = segment_file_open(&telemetry_reader_files, uid, pid, false);
 
 	if (fd < 0)
 		return fd;
@@ -93,9 +95,7 @@ void telemetry_reader_close(struct telemetry_reader *reader)
 
 bool telemetry_reader_closed(const struct telemetry_reader *reader)
 {
-	struct stat st;
-
-	return fstat(reader->fd, &st) < 0 || st.st_nlink == 0;
+	return segment_file_removed(reader->fd);
 }
 
 static void clip(_Atomic uint32_t *count, uint32_t most)

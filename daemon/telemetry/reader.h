@@ -15,6 +15,10 @@
 #include "daemon/telemetry/telemetry.h"
 
 struct telemetry_reader;
+struct segment_file_kind; /* segment_file.h */
+
+/* Which files are telemetry. */
+extern const struct segment_file_kind telemetry_reader_files;
 
 /* Open the segment of a juggle, read-only. Returns 0 and sets *out (to be closed by
  * telemetry_reader_close()); -ENOENT (no segment), -EAGAIN (not filled in yet), -EACCES, -EPERM
@@ -24,7 +28,8 @@ int telemetry_reader_open(pid_t pid, uid_t uid, struct telemetry_reader **out, u
 /* Accepts NULL. */
 void telemetry_reader_close(struct telemetry_reader *reader);
 
-/* Has the segment's name gone? Then that juggle has ended, or another has its place. */
+/* Has the segment's name gone, or, where it has none, all of its juggle? Then that juggle has ended, or
+ * another has its place. */
 bool telemetry_reader_closed(const struct telemetry_reader *reader);
 
 /* Read the header, without the arrays behind it. Strings are terminated; cpus, slots and

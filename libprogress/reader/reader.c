@@ -10,11 +10,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #define BATCH 128u /* records read by one call */
 #define TRIES 4 /* reads of a record that is being written; a write takes nanoseconds */
+
+const struct segment_file_kind progress_reader_files = {
+	"progress", SEGMENT_MAGIC, offsetof(struct segment_header, pid)};
 
 struct progress_reader {
 	int fd;
@@ -130,7 +132,7 @@ int progress_reader_open_fd(int fd, pid_t pid, uid_t uid, bool writable,
 int progress_reader_open(
 	pid_t pid, uid_t uid, bool writable, struct progress_reader **out, uint32_t *version)
 {
-	int fd = segment_file_open("progress", uid, pid, writable);
+	int fd = segment_file_open(&progress_reader_files, uid, pid, writable);
 
 	if (fd < 0)
 		return fd;
@@ -182,11 +184,10 @@ const struct progress_info *progress_reader_info(const struct progress_reader *r
 bool progress_reader_closed(struct progress_reader *reader)
 {
 	uint32_t state;
-	struct stat st;
 
 	/* If it was removed without being closed, it belonged to an earlier process with this pid,
 	 * which was killed. */
-	return fstat(reader->fd, &st) < 0 || st.st_nlink == 0 ||
+	return segment_file_removed(reader->fd) ||
 	       segment_file_read(reader->fd, &state, sizeof state,
 		       offsetof(struct segment_header, state)) != 0 ||
 	       state != SEGMENT_OPEN;

@@ -47,7 +47,11 @@ struct progress_balancer_view {
 };
 
 struct policy_plb_move; /* plb.h */
+struct segment_file_kind; /* segment_file.h */
 struct progress_reader;
+
+/* Which files are segments. */
+extern const struct segment_file_kind progress_reader_files;
 
 /* Open the segment of a process; writable, to balance it. Returns 0 and sets *out (to be closed
  * with progress_reader_close()); -ENOENT (no segment), -EAGAIN (not filled in yet), -EACCES, -EPERM

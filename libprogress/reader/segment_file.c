@@ -1,22 +1,23 @@
 /* SPDX-License-Identifier: MIT */
 #include "libprogress/reader/segment_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
+#include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-int segment_file_open(const char *name, uid_t uid, pid_t pid, bool writable)
-{
-	char path[64];
+#define FOLDER "/dev/shm"
+#define UNNAMED FOLDER "/#" /* how the kernel shows a file without a name there */
 
-	snprintf(path, sizeof path, "/dev/shm/%s.%u.%d", name, (unsigned)uid, (int)pid);
-	/* O_NONBLOCK: a FIFO that somebody put there must not hold us up. */
-	int fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd >= 0)
-		return fd;
-	return errno == ELOOP || errno == ENXIO || errno == EISDIR ? -EPERM : -errno;
+/* O_NONBLOCK: a FIFO that somebody put there must not hold us up. */
+static int flags(bool writable)
+{
+	return (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_CLOEXEC;
 }
 
 int segment_file_check(int fd, uid_t uid, uint64_t *size_bytes)
@@ -41,4 +42,76 @@ int segment_file_read(int fd, void *buffer, size_t bytes, uint64_t offset)
 	if (n < 0)
 		return -errno;
 	return (size_t)n == bytes ? 0 : -EBADMSG;
+}
+
+/* Does an open file belong to that process? It may also have inherited its parent's. */
+static bool is_of(int fd, const struct segment_file_kind *kind, uid_t uid, pid_t pid)
+{
+	uint64_t size_bytes, magic;
+	int32_t owner;
+
+	return segment_file_check(fd, uid, &size_bytes) == 0 &&
+	       segment_file_read(fd, &magic, sizeof magic, 0) == 0 && magic == kind->magic &&
+	       segment_file_read(fd, &owner, sizeof owner, kind->pid_offset) == 0 && owner == pid;
+}
+
+int segment_file_open_unnamed(const struct segment_file_kind *kind, uid_t uid, pid_t pid,
+	bool writable, char path[SEGMENT_FILE_PATH_BYTES])
+{
+	char folder[32], target[sizeof UNNAMED];
+	const struct dirent *file;
+	int found = -1;
+
+	/* Names of 65,000 processes that are not there shall not take long. */
+	if (kill(pid, 0) < 0 && errno == ESRCH)
+		return -ENOENT;
+	snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
+	DIR *files = opendir(folder);
+	while (files != NULL && found < 0 && (file = readdir(files)) != NULL) {
+		/* Asking where a file is takes no time, even where its disk does not answer. */
+		ssize_t n = readlinkat(dirfd(files), file->d_name, target, sizeof UNNAMED - 1);
+		if (n < (ssize_t)sizeof UNNAMED - 1 || memcmp(target, UNNAMED, (size_t)n) != 0)
+			continue;
+		found = openat(dirfd(files), file->d_name, flags(writable));
+		if (found >= 0 && is_of(found, kind, uid, pid)) {
+			snprintf(path, SEGMENT_FILE_PATH_BYTES, "%s/%.20s", folder, file->d_name);
+		} else if (found >= 0) {
+			close(found);
+			found = -1;
+		}
+	}
+	if (files != NULL)
+		closedir(files);
+	return found >= 0 ? found : -ENOENT;
+}
+
+int segment_file_open(const struct segment_file_kind *kind, uid_t uid, pid_t pid, bool writable)
+{
+	char path[SEGMENT_FILE_PATH_BYTES];
+	uint64_t size_bytes;
+	struct stat st;
+
+	snprintf(path, sizeof path, FOLDER "/%s.%u.%d", kind->name, (unsigned)uid, (int)pid);
+	int fd = open(path, flags(writable) | O_NOFOLLOW);
+	int error = fd < 0 ? -errno : segment_file_check(fd, uid, &size_bytes);
+	if (error == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	if (error == -ENOENT)
+		return error;
+	bool planted = lstat(path, &st) == 0 && st.st_uid != uid && st.st_uid != 0;
+	fd = segment_file_open_unnamed(kind, uid, pid, writable, path);
+	if (fd >= 0 || planted)
+		return fd;
+	return error == -ELOOP || error == -ENXIO || error == -EISDIR ? -EPERM : error;
+}
+
+bool segment_file_removed(int fd)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return true;
+	return st.st_nlink == 0 && flock(fd, LOCK_SH | LOCK_NB) == 0;
 }

@@ -14,9 +14,27 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-/* Open /dev/shm/NAME.UID.PID. Returns a descriptor, -ENOENT, -EACCES, or -EPERM for a link, a
- * socket or a folder, which only somebody else can have put there. Never waits. */
-int segment_file_open(const char *name, uid_t uid, pid_t pid, bool writable);
+/* What to know of a kind of files: the beginning of their names, and where their content says whose
+ * they are. */
+struct segment_file_kind {
+	const char *name;
+	uint64_t magic; /* the first eight bytes */
+	size_t pid_offset; /* of an int32_t */
+};
+
+enum { SEGMENT_FILE_PATH_BYTES = 64 };
+
+/* Open the file of a process: /dev/shm/NAME.UID.PID, or, where another user has taken this name, the one
+ * without a name that the process keeps open there. Returns a descriptor, -ENOENT, -EACCES, or
+ * -EPERM for a link, a socket or a folder. Never waits. */
+int segment_file_open(const struct segment_file_kind *kind, uid_t uid, pid_t pid, bool writable);
+
+/* Open the one without a name, and set its path. Returns a descriptor or -ENOENT. */
+int segment_file_open_unnamed(const struct segment_file_kind *kind, uid_t uid, pid_t pid,
+	bool writable, char path[SEGMENT_FILE_PATH_BYTES]);
+
+/* Is the file of no use any more? It has no name, and no living process keeps its lock. */
+bool segment_file_removed(int fd);
 
 /* Check that the file is a regular one of that user, and closed to all others; -EPERM if not. Sets
  * *size_bytes. */

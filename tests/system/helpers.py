@@ -185,6 +185,29 @@ def alive(pid):
 
 # --- running -------------------------------------------------------------------------
 
+PLANT = """
+import os, sys
+uid, owner, count = map(int, sys.argv[1:4])
+pid = os.getpid()
+for i in range(count):
+    for kind in ("juggle", "progress"):
+        path = "/dev/shm/%s.%d.%d" % (kind, uid, pid + i)
+        if i % 3 == 1:
+            os.mkdir(path)
+        else:
+            with open(path, "wb") as file:
+                file.write(b"x" * (i % 5000))
+        os.chown(path, owner, owner)
+os.execvp(sys.argv[4], sys.argv[4:])
+"""
+
+
+def planted(command, uid, owner, count):
+    """The command, after its names in /dev/shm as `uid`, and those of the next processes, were taken by
+    `owner`: empty, too short, or a folder. Only for root."""
+    return [sys.executable, "-c", PLANT, str(uid), str(owner), str(count), *map(str, command)]
+
+
 def as_user(command, uid=NOBODY):
     """The command line that runs a command as an unprivileged user without groups."""
     return ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups",

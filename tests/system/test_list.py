@@ -332,6 +332,28 @@ def test_names_that_others_took(shm, sleeper):
     assert shm.list() == []
 
 
+@pytest.mark.needs_root
+def test_names_that_others_took_in_advance(shm, background, unprivileged):
+    """Juggle and the program publish without a name, and are found all the same."""
+    solver = [unprivileged.app("jacobi"), "-t", "2", "--grid", "40x40", "-n", "1000000000000"]
+    command = unprivileged.command([unprivileged.juggle, "-q", "--always", *solver])
+    process = background(shm.command(helpers.planted(command, unprivileged.uid, unprivileged.uid - 1, 500)),
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    find = lambda: [e for e in shm.list(wrap=unprivileged.command) if e["balancer_pid"]]
+    progress, = helpers.wait_for(find, "juggle balances the program", process)
+    job = one(shm.list(), "job")
+    assert progress["juggle_pid"] == job["pid"] == process.pid
+    assert (job["job_pid"], job["uid"], job["state"]) == (progress["pid"], unprivileged.uid, "runs")
+    for entry in (job, progress):
+        assert entry["path"].startswith("/proc/%d/fd/" % entry["pid"])
+    assert shm.clean()[Path(job["path"]).name]["action"] == "left"
+    done = shm.run("stat", progress["pid"], "--json", wrap=unprivileged.command)
+    assert json.loads(done.stdout)["juggle_pid"] == job["pid"]
+    kill_at_once(helpers.session_members(process.pid))
+    assert shm.list() == []
+    assert process.stderr.read() == ""
+
+
 def test_other_kinds_of_files(shm, sleeper):
     pid = sleeper()
     path = shm.segment(pid)

@@ -3,6 +3,7 @@
 #include "tools/live/internal.h"
 
 #include "daemon/policy/policy.h"
+#include "libprogress/reader/segment_file.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -164,8 +165,22 @@ static bool is_gone(const struct live_entry *entry, uint64_t created_ns)
 		       !live_is_juggle(entry->pid, entry->inode));
 }
 
+/* Another user has taken the name: the segment may have none. Returns 0 or -ENOENT. */
+static int find_unnamed(struct live_entry *entry, struct stat *st)
+{
+	const struct segment_file_kind *kind =
+		entry->kind == LIVE_JOB ? &telemetry_reader_files : &progress_reader_files;
+	int fd = segment_file_open_unnamed(kind, entry->uid, entry->pid, false, entry->path);
+
+	if (fd < 0)
+		return fd;
+	int error = fstat(fd, st) < 0 ? -errno : 0;
+	close(fd);
+	return error;
+}
+
 /* Returns -ENOENT when it is no longer there, or when somebody else than root took another user's name
- * for it. */
+ * for it, and the segment is nowhere else. */
 static int look_at(struct live_entry *entry)
 {
 	uint64_t created_ns = 0;
@@ -173,7 +188,7 @@ static int look_at(struct live_entry *entry)
 
 	if (lstat(entry->path, &st) < 0)
 		return -errno;
-	if (st.st_uid != entry->uid && st.st_uid != 0)
+	if (st.st_uid != entry->uid && find_unnamed(entry, &st) != 0 && st.st_uid != 0)
 		return -ENOENT;
 	entry->bytes = (uint64_t)st.st_size;
 	entry->inode = st.st_ino;

@@ -18,22 +18,6 @@ UNUSABLE = {
     "absent": "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3 && mknod -m 666 /dev/zero c 1 5",
     "not a folder of files": "mount -t proc none /dev/shm",
 }
-# Names for the processes that come next, as another user would plant them: too short, empty, a folder.
-PLANT = """
-import os, sys
-uid, count, owner = map(int, sys.argv[1:4])
-pid = os.getpid()
-for i in range(1, count + 1):
-    for kind in ("juggle", "progress"):
-        path = "/dev/shm/%s.%d.%d" % (kind, uid, pid + i)
-        if i % 3 == 0:
-            os.mkdir(path)
-        else:
-            with open(path, "wb") as file:
-                file.write(b"x" * (i % 5000))
-        os.chown(path, owner, owner)
-os.execvp(sys.argv[4], sys.argv[4:])
-"""
 
 
 def in_own_mounts(prepare):
@@ -60,11 +44,11 @@ def planted(attempt):
         pytest.skip("only root can make files of another user")
     count = attempt.random.choice((200, 5000))
     prefix = in_own_mounts("mount -t tmpfs none /dev/shm && chmod 1777 /dev/shm")
-    python = ["/usr/bin/env", "python3", "-c", PLANT, "0", str(count), str(helpers.NOBODY)]
-    job = attempt.job(prefix=[*prefix, *python], children=10)
+    job = attempt.job(prefix=[*prefix, *helpers.planted([], 0, helpers.NOBODY, count)], children=10)
     job.wait_until_pinned()
     done = helpers.run(["nsenter", "-t", job.process.pid, "-m", "--", helpers.built("tools/jugglectl"), "list"])
     assert (done.returncode, done.stderr) == (0, ""), done.stderr
+    assert "%d/%d " % (job.process.pid, job.pid) in done.stdout, done.stdout
     job.end()
 
 

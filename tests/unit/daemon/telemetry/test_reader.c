@@ -365,9 +365,30 @@ static void test_others_files(void **state)
 	if (geteuid() != 0)
 		return;
 	assert_int_equal(chown(f->path, 65534, 65534), 0);
-	assert_int_equal(try_open(NULL), -EPERM);
+	assert_int_equal(try_open(NULL), -ENOENT);
 	/* The user in the name matters, too. */
 	assert_int_equal(telemetry_reader_open(getpid(), 65534, &reader, NULL), -ENOENT);
+}
+
+/* Something that can't be removed has the name. */
+static void test_unnamed(void **state)
+{
+	struct telemetry *t = NULL;
+	int fd;
+	FIXTURE(f);
+
+	telemetry_unlink(getpid());
+	assert_int_equal(mkdir(f->path, 0700), 0);
+	assert_int_equal(try_open(NULL), -EPERM);
+	assert_int_equal(telemetry_create(&t, &fd), 0);
+	assert_int_equal(telemetry_publish(fd), 0);
+	struct telemetry_reader *reader = open_reader();
+	assert_false(telemetry_reader_closed(reader));
+	close(fd);
+	assert_false(telemetry_reader_closed(reader)); /* a balancer lives */
+	telemetry_unmap(t);
+	assert_true(telemetry_reader_closed(reader));
+	telemetry_reader_close(reader);
 }
 
 /* Another process with that pid created a new one: the reader continues with the one it has opened,
@@ -451,6 +472,7 @@ int main(void)
 		TEST(test_cut_while_open),
 		TEST(test_other_files),
 		TEST(test_others_files),
+		TEST(test_unnamed),
 		TEST(test_replaced),
 		TEST(test_descriptors),
 		TEST(test_noise),

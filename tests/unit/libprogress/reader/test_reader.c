@@ -14,6 +14,7 @@
 #include <pthread.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,6 +25,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -449,7 +451,7 @@ static void test_foreign_files(void **state)
 	if (geteuid() == 0) {
 		assert_int_equal(rename(aside, path), 0);
 		assert_int_equal(chown(path, 65534, 65534), 0);
-		assert_int_equal(try_open(NULL), -EPERM);
+		assert_int_equal(try_open(NULL), -ENOENT);
 	}
 	unlink(aside);
 }
@@ -467,19 +469,83 @@ static void test_closed(void **state)
 	progress_reader_close(reader);
 }
 
+/* A process with a segment of one subdomain, which a FIFO may keep from having a name. It ends when it is
+ * killed. The caller's segment, which it inherits, is not taken for its own. */
+static pid_t start_program(char path[PATH_BYTES], bool unnamed)
+{
+	struct progress_options options = {.workers = 1, .subdomains = 1};
+	struct progress *p = NULL;
+	char byte = 0;
+	int ready[2];
+
+	assert_int_equal(pipe(ready), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		segment_path(path, getpid());
+		if ((unnamed && mkfifo(path, 0600) != 0) || progress_create(&options, &p) != 0 ||
+			progress_published(p) != 0 || write(ready[1], "", 1) != 1)
+			_exit(1);
+		for (;;)
+			pause();
+	}
+	close(ready[1]);
+	assert_int_equal(read(ready[0], &byte, 1), 1);
+	close(ready[0]);
+	segment_path(path, pid);
+	return pid;
+}
+
+static void end_program(pid_t pid)
+{
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, NULL, 0), pid);
+}
+
 /* A segment left by a killed process, which a new one with its pid replaces. */
 static void test_replaced(void **state)
 {
+	struct progress_reader *reader = NULL;
 	char path[PATH_BYTES];
 	FIXTURE(f);
-	struct progress_reader *reader = open_reader(true);
+	pid_t pid = start_program(path, false);
 
 	(void)f;
-	segment_path(path, getpid());
+	assert_int_equal(progress_reader_open(pid, geteuid(), true, &reader, NULL), 0);
+	end_program(pid);
 	assert_false(progress_reader_closed(reader));
 	assert_int_equal(unlink(path), 0);
 	assert_true(progress_reader_closed(reader));
 	progress_reader_close(reader);
+}
+
+static void test_unnamed(void **state)
+{
+	struct progress_reader *reader = NULL;
+	char path[PATH_BYTES];
+	FIXTURE(f);
+	pid_t pid = start_program(path, true);
+
+	(void)f;
+	assert_int_equal(progress_reader_open(pid, geteuid(), true, &reader, NULL), 0);
+	assert_int_equal(progress_reader_info(reader)->subdomains, 1);
+	assert_int_equal(progress_reader_info(reader)->pid, pid);
+	assert_false(progress_reader_closed(reader));
+	end_program(pid);
+	assert_true(progress_reader_closed(reader));
+	progress_reader_close(reader);
+	assert_int_equal(unlink(path), 0);
+	/* Without a segment of its own, a process does not show its parent's. */
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		for (;;)
+			pause();
+	segment_path(path, pid);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(progress_reader_open(pid, geteuid(), false, &reader, NULL), -EPERM);
+	end_program(pid);
+	assert_int_equal(unlink(path), 0);
 }
 
 /* 0 has done most, 2 least. */
@@ -625,6 +691,7 @@ int main(void)
 		TEST(test_foreign_files),
 		TEST(test_closed),
 		TEST(test_replaced),
+		TEST(test_unnamed),
 		TEST(test_balance),
 		TEST(test_balance_leaves_empty_places_out),
 		TEST(test_claim),
