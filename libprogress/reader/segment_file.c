@@ -6,18 +6,18 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #define FOLDER "/dev/shm"
-#define UNNAMED FOLDER "/#" /* how the kernel shows a file without a name there */
+#define DESCRIPTORS_MOST                                                                           \
+	1024 /* of a process, that are looked at: whoever has a million can't keep us busy */
 
 /* O_NONBLOCK: a FIFO that somebody put there must not hold us up. */
 static int flags(bool writable)
 {
-	return (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_CLOEXEC;
+	return (writable ? O_RDWR : O_RDONLY) | O_NONBLOCK | O_NOCTTY | O_CLOEXEC;
 }
 
 int segment_file_check(int fd, uid_t uid, uint64_t *size_bytes)
@@ -55,22 +55,33 @@ static bool is_of(int fd, const struct segment_file_kind *kind, uid_t uid, pid_t
 	       segment_file_read(fd, &owner, sizeof owner, kind->pid_offset) == 0 && owner == pid;
 }
 
+/* Is an open file of a process one without a name in that folder? Says so without opening it, nor asking a
+ * server of files that may never answer. */
+static bool is_unnamed_in(const struct statx *folder, int files, const char *name)
+{
+	struct statx file;
+
+	return statx(files, name, AT_STATX_DONT_SYNC, STATX_NLINK, &file) == 0 &&
+	       file.stx_nlink == 0 && file.stx_dev_major == folder->stx_dev_major &&
+	       file.stx_dev_minor == folder->stx_dev_minor;
+}
+
 int segment_file_open_unnamed(const struct segment_file_kind *kind, uid_t uid, pid_t pid,
 	bool writable, char path[SEGMENT_FILE_PATH_BYTES])
 {
-	char folder[32], target[sizeof UNNAMED];
 	const struct dirent *file;
-	int found = -1;
+	struct statx shm;
+	char folder[32];
+	int found = -1, seen = 0;
 
 	/* Names of 65,000 processes that are not there shall not take long. */
-	if (kill(pid, 0) < 0 && errno == ESRCH)
+	if ((kill(pid, 0) < 0 && errno == ESRCH) || statx(AT_FDCWD, FOLDER, 0, 0, &shm) < 0)
 		return -ENOENT;
 	snprintf(folder, sizeof folder, "/proc/%d/fd", (int)pid);
 	DIR *files = opendir(folder);
-	while (files != NULL && found < 0 && (file = readdir(files)) != NULL) {
-		/* Asking where a file is takes no time, even where its disk does not answer. */
-		ssize_t n = readlinkat(dirfd(files), file->d_name, target, sizeof UNNAMED - 1);
-		if (n < (ssize_t)sizeof UNNAMED - 1 || memcmp(target, UNNAMED, (size_t)n) != 0)
+	while (files != NULL && found < 0 && seen++ < DESCRIPTORS_MOST &&
+		(file = readdir(files)) != NULL) {
+		if (!is_unnamed_in(&shm, dirfd(files), file->d_name))
 			continue;
 		found = openat(dirfd(files), file->d_name, flags(writable));
 		if (found >= 0 && is_of(found, kind, uid, pid)) {
