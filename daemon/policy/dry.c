@@ -64,9 +64,10 @@ static bool turns_gain(const struct policy *policy)
 
 bool policy_bell_would_do(const struct policy *policy)
 {
-	return policy->params.bells && policy->needs.regular && !policy->needs.differ &&
-	       !policy->chooser.speeds_differ && !policy->chooser.spins &&
-	       policy_computing(policy) >= policy->m && !turns_gain(policy);
+	return policy->params.bells && policy->needs.mean_ns >= POLICY_BELL_LEAST_NS &&
+	       policy->needs.regular && !policy->needs.differ && !policy->chooser.speeds_differ &&
+	       !policy->chooser.spins && policy_computing(policy) >= policy->m &&
+	       !turns_gain(policy);
 }
 
 bool policy_wants_bell(const struct policy *policy)
