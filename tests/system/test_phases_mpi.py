@@ -130,7 +130,7 @@ def test_mpi(table, tmp_path, which):
     assert table.sources == phases_table.MPI
     busy, other = ranks(table)
     assert busy.waits == other.waits == 20 * MPI_CALLS
-    assert 20 <= busy.arrivals < 40 and 20 <= other.arrivals < 100  # they work once for all calls
+    assert 20 <= busy.arrivals < 40 and 20 <= other.arrivals < 150  # they work once for all calls
     assert busy.pid != other.pid
     assert other.waited_ns > busy.waited_ns
     names = {"Allreduce", "Alltoallv", "Alltoallw", "Sendrecv", "Allgatherv", "Scatterv", "Waitall", "Barrier"}
