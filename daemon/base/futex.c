@@ -27,9 +27,10 @@ void futex_wait_either(
 		{.val = shared->seen, .uaddr = (uintptr_t)shared->word, .flags = FUTEX_32}};
 	struct timespec until = clock_timespec(until_ns);
 
+	/* A filter of system calls may refuse it by any error: to return at once then would spin. */
 	if (syscall(SYS_futex_waitv, both, 2, 0, until_ns == FUTEX_FOREVER ? NULL : &until,
 		    CLOCK_MONOTONIC) < 0 &&
-		(errno == ENOSYS || errno == EPERM))
+		errno != EAGAIN && errno != EINTR && errno != ETIMEDOUT)
 		futex_wait_until(word, seen, until_ns);
 }
 

@@ -17,7 +17,8 @@ struct futex_shared {
 /* Sleep while *word is `seen`, until somebody wakes us or a time of CLOCK_MONOTONIC has come
  * (FUTEX_FOREVER: never). May wake early. */
 void futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t until_ns);
-/* The same, and while *shared->word is `seen`, too. Without Linux 5.16 nobody wakes us through that. */
+/* The same, and while *shared->word is `seen`, too. Without Linux 5.16, or where
+ * futex_waitv(2) is refused, nobody wakes us through that. */
 void futex_wait_either(_Atomic uint32_t *word, uint32_t seen, const struct futex_shared *shared,
 	uint64_t until_ns);
 /* Wake one thread that waits on *word. */
