@@ -131,7 +131,8 @@ static void plan_turns(struct policy *policy, double from_ns)
 		if (cpu->threads <= least)
 			continue;
 		double gap_ns = policy->needs.mean_ns * least / cpu->threads;
-		cpu->turn_ns = (uint64_t)(from_ns + gap_ns);
+		/* A phase may have begun before the clock did, by the mean of phases. */
+		cpu->turn_ns = (uint64_t)fmax(from_ns + gap_ns, 0);
 		cpu->turn_gap_ns = cpu->threads > 2 || !is_recent(policy) ? (uint64_t)gap_ns : 0;
 	}
 }
