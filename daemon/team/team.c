@@ -183,15 +183,19 @@ static bool wait_for_deadline(struct team *team)
 			shun_wake(&team->shun, now_ns - team->deadline_ns, now_ns);
 			return true;
 		}
-		team->rung = team->hung && team_rung(team);
+		bool hears = team->hung && now_ns >= team_deaf_ns(team);
+		team->rung = hears && team_rung(team);
 		if (team->rung) {
 			team->deadline_ns = now_ns;
 			return true;
 		}
-		if (team->hung)
-			futex_wait_either(&team->call, call, &team->bell, team->deadline_ns);
+		uint64_t until_ns = team->deadline_ns;
+		if (team->hung && !hears && team_deaf_ns(team) < until_ns)
+			until_ns = team_deaf_ns(team);
+		if (hears)
+			futex_wait_either(&team->call, call, &team->bell, until_ns);
 		else
-			futex_wait_until(&team->call, call, team->deadline_ns);
+			futex_wait_until(&team->call, call, until_ns);
 	}
 }
 
@@ -209,6 +213,8 @@ static void *team_main(void *argument)
 		uint64_t before_ns = clock_thread_ns();
 		step(team);
 		team->cost_ns = clock_thread_ns() - before_ns;
+		if (team->rung)
+			team_pay_call(team, team->cost_ns, clock_monotonic_ns());
 	}
 	return NULL;
 }
