@@ -66,7 +66,7 @@ bool policy_bell_would_do(const struct policy *policy)
 {
 	return policy->params.bells && policy->needs.mean_ns >= POLICY_BELL_LEAST_NS &&
 	       policy->needs.regular && !policy->needs.differ && !policy->chooser.speeds_differ &&
-	       !policy->chooser.spins && policy_computing(policy) >= policy->m &&
+	       !policy->chooser.spins && policy->m > 1 && policy_computing(policy) >= policy->m &&
 	       !turns_gain(policy);
 }
 

@@ -70,9 +70,9 @@ struct policy_chooser {
 	 * turns gain over threads that keep to their CPUs? */
 	bool speeds_differ;
 	double turns_gain;
+	bool bells; /* set by the caller: it is called when CPUs run dry, see dry.h */
 	/* Set by the caller, where phases are told: what turns gain by the needs of threads; 0: these
 	 * are equal. */
-	bool bells; /* the balancer is called when CPUs run dry: dry.h */
 	double needs_gain;
 	/* Set by the caller: no thread has begun to compute lately that never had before; and while threads are placed,
 	 * their work shows how fast the CPUs are. */

@@ -180,6 +180,7 @@ static bool wait_for_deadline(struct team *team)
 		if (call == TEAM_THREADS && soon_ns < team->deadline_ns)
 			team->deadline_ns = soon_ns > now_ns ? soon_ns : now_ns;
 		if (now_ns >= team->deadline_ns) {
+			team->rung = team->hung && team_rung(team);
 			shun_wake(&team->shun, now_ns - team->deadline_ns, now_ns);
 			return true;
 		}

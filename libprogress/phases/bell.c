@@ -6,7 +6,6 @@
 #include "libprogress/phases/bell.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <stdatomic.h>
 #include <stdbool.h>
