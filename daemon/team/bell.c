@@ -8,18 +8,13 @@
 #define CALL_SHARE 4
 #define BURST_NS UINT64_C(10000000)
 
-uint64_t team_deaf_ns(const struct team *team)
-{
-	return team->calls_ns;
-}
-
 void team_pay_call(struct team *team, uint64_t cost_ns, uint64_t now_ns)
 {
 	uint64_t from_ns = now_ns > BURST_NS ? now_ns - BURST_NS : 0;
 
-	if (team->calls_ns < from_ns)
-		team->calls_ns = from_ns;
-	team->calls_ns += CALL_SHARE * cost_ns;
+	if (team->deaf_ns < from_ns)
+		team->deaf_ns = from_ns;
+	team->deaf_ns += CALL_SHARE * cost_ns;
 }
 
 bool team_rung(struct team *team)

@@ -60,7 +60,7 @@ struct team {
 	struct futex_shared bell; /* its word is NULL where there is none */
 	bool hung; /* somebody may ring it */
 	bool rung; /* why the interval has ended */
-	uint64_t calls_ns; /* until then, calls so far have their share of a CPU: see bell.c */
+	uint64_t deaf_ns; /* until then, calls so far have their share of a CPU: see bell.c */
 	uint64_t deadline_ns; /* of the next interval */
 	struct shun shun;
 	uint64_t verified_ns; /* when masks were last compared with what the kernel has */
@@ -84,8 +84,6 @@ void team_carry_out(struct team *team, const struct policy_decision *decision);
 void team_hang_bell(struct team *team);
 /* While they may: has somebody rung since the last call? */
 bool team_rung(struct team *team);
-/* From when on may somebody ring? */
-uint64_t team_deaf_ns(const struct team *team);
 /* A point that somebody rang for has cost that much CPU time, and ended now. */
 void team_pay_call(struct team *team, uint64_t cost_ns, uint64_t now_ns);
 /* At the end, restore the masks of all threads. */

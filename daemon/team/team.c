@@ -184,15 +184,15 @@ static bool wait_for_deadline(struct team *team)
 			shun_wake(&team->shun, now_ns - team->deadline_ns, now_ns);
 			return true;
 		}
-		bool hears = team->hung && now_ns >= team_deaf_ns(team);
+		bool hears = team->hung && now_ns >= team->deaf_ns;
 		team->rung = hears && team_rung(team);
 		if (team->rung) {
 			team->deadline_ns = now_ns;
 			return true;
 		}
 		uint64_t until_ns = team->deadline_ns;
-		if (team->hung && !hears && team_deaf_ns(team) < until_ns)
-			until_ns = team_deaf_ns(team);
+		if (team->hung && !hears && team->deaf_ns < until_ns)
+			until_ns = team->deaf_ns;
 		if (hears)
 			futex_wait_either(&team->call, call, &team->bell, until_ns);
 		else
