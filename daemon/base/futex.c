@@ -10,6 +10,18 @@
 
 #include "daemon/base/clock.h"
 
+/* Headers may be older than the kernel: futex_waitv(2) came with Linux 5.16. */
+#ifndef SYS_futex_waitv
+#define SYS_futex_waitv 449
+#endif
+#ifndef FUTEX_32
+#define FUTEX_32 2
+struct futex_waitv {
+	uint64_t val, uaddr;
+	uint32_t flags, __reserved;
+};
+#endif
+
 void futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t until_ns)
 {
 	struct timespec until = clock_timespec(until_ns);
