@@ -46,6 +46,16 @@ void futex_wait_either(
 		futex_wait_until(word, seen, until_ns);
 }
 
+bool futex_has_either(void)
+{
+	_Atomic uint32_t word = 1;
+	struct futex_waitv differs = {
+		.val = 0, .uaddr = (uintptr_t)&word, .flags = FUTEX_32 | FUTEX_PRIVATE_FLAG};
+
+	return syscall(SYS_futex_waitv, &differs, 1, 0, NULL, CLOCK_MONOTONIC) < 0 &&
+	       errno == EAGAIN;
+}
+
 void futex_wake(_Atomic uint32_t *word)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE | FUTEX_PRIVATE_FLAG, 1, NULL, NULL, 0);

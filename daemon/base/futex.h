@@ -4,6 +4,7 @@
 #define JUGGLE_FUTEX_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 #define FUTEX_FOREVER UINT64_MAX
@@ -21,6 +22,8 @@ void futex_wait_until(_Atomic uint32_t *word, uint32_t seen, uint64_t until_ns);
  * futex_waitv(2) is refused, nobody wakes us through that. */
 void futex_wait_either(_Atomic uint32_t *word, uint32_t seen, const struct futex_shared *shared,
 	uint64_t until_ns);
+/* Does somebody wake us through that? */
+bool futex_has_either(void);
 /* Wake one thread that waits on *word. */
 void futex_wake(_Atomic uint32_t *word);
 
