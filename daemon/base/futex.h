@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* futex(2), for which glibc has no wrapper. Only for the threads of one process. */
+/* futex(2), for which glibc has no wrapper. For the threads of one process, but where it says shared. */
 #ifndef JUGGLE_FUTEX_H
 #define JUGGLE_FUTEX_H
 

@@ -6,12 +6,13 @@
 #include "daemon/policy/distribute.h"
 #include "daemon/policy/period.h"
 #include "daemon/policy/step.h"
+#include "daemon/policy/told.h"
 
 #define RECENT 3 /* phases: calls that came in these go on to come */
 #define MEMORY_NS 1e8 /* what CPUs gave, and threads wanted, is known of the time before */
 #define SHARED 0.8 /* others have part of a CPU that gives less of what is wanted */
-#define FIRST_NS                                                                                   \
-	1e8 /* for that long after a change, turns are taken to have a CPU run dry a first time */
+/* For that long after a change, turns are taken to have a CPU run dry a first time. */
+#define FIRST_NS 1e8
 #define LATE_STEP 0.25 /* of what a phase began later than foretold */
 
 /* Intervals differ in length, and the kernel counts the times of running threads late: each has a weight by
@@ -46,11 +47,6 @@ bool policy_is_shared(const struct policy *policy, size_t cpu)
 	return policy->cpu[cpu].had < SHARED * fmin(wanted, 1);
 }
 
-static double wall_ns(const struct policy *policy)
-{
-	return policy->needs.mean_ns * policy_computing(policy) / (double)policy->m;
-}
-
 /* Where few CPUs of many have a thread more than the others, these run dry when two threads are left to a
  * CPU that both have half of their work to do. Do turns before that gain more than they cost? */
 static bool turns_gain(const struct policy *policy)
@@ -64,10 +60,12 @@ static bool turns_gain(const struct policy *policy)
 
 bool policy_bell_would_do(const struct policy *policy)
 {
-	return policy->params.bells && policy->needs.mean_ns >= POLICY_BELL_LEAST_NS &&
+	uint32_t n = policy_computing(policy);
+
+	return policy->params.bells && policy->m > 1 && n >= policy->m &&
+	       n <= POLICY_BELL_THREADS && policy->needs.mean_ns >= POLICY_BELL_LEAST_NS &&
 	       policy->needs.regular && !policy->needs.differ && !policy->chooser.speeds_differ &&
-	       !policy->chooser.spins && policy->m > 1 && policy_computing(policy) >= policy->m &&
-	       !turns_gain(policy);
+	       !policy->chooser.spins && !turns_gain(policy);
 }
 
 bool policy_wants_bell(const struct policy *policy)
@@ -79,7 +77,7 @@ bool policy_wants_bell(const struct policy *policy)
 static bool is_recent(const struct policy *policy)
 {
 	return policy->rung_ns > 0 &&
-	       (double)(policy->last_ns - policy->rung_ns) < RECENT * wall_ns(policy);
+	       (double)(policy->last_ns - policy->rung_ns) < RECENT * policy_wall_ns(policy);
 }
 
 bool policy_bell_suffices(const struct policy *policy)
@@ -110,12 +108,12 @@ static uint64_t phase_number(const struct policy *policy)
 static void take_beat(struct policy *policy, uint32_t threads)
 {
 	double begin_ns = (double)policy->last_ns - policy->needs.mean_ns * threads;
-	double off_ns = begin_ns - policy->beat.next_ns, most_ns = wall_ns(policy) / 2;
+	double off_ns = begin_ns - policy->beat.next_ns, most_ns = policy_wall_ns(policy) / 2;
 
 	if (fabs(off_ns) < most_ns)
 		policy->beat.late_ns += LATE_STEP * off_ns;
 	policy->beat.late_ns = fmin(fmax(policy->beat.late_ns, -most_ns), most_ns);
-	policy->beat.next_ns = begin_ns + wall_ns(policy) + policy->beat.late_ns;
+	policy->beat.next_ns = begin_ns + policy_wall_ns(policy) + policy->beat.late_ns;
 }
 
 /* From that time on. */
@@ -144,7 +142,7 @@ static bool is_to_begin(const struct policy *policy)
 	uint64_t since_ns =
 		policy->rung_ns > policy->reason_ns ? policy->rung_ns : policy->reason_ns;
 
-	return (double)(policy->last_ns - policy->rung_ns) > wall_ns(policy) &&
+	return (double)(policy->last_ns - policy->rung_ns) > policy_wall_ns(policy) &&
 	       (double)(policy->last_ns - since_ns) < FIRST_NS;
 }
 
@@ -220,6 +218,8 @@ size_t policy_fill_dry(struct policy *policy)
 {
 	size_t moved = 0, now;
 
+	if (!policy->params.bells || policy_computing(policy) > POLICY_BELL_THREADS)
+		return 0;
 	policy_count(policy->thread, policy->n, policy->cpu, policy->m);
 	watch_shares(policy);
 	if (!policy_wants_bell(policy))
@@ -227,9 +227,9 @@ size_t policy_fill_dry(struct policy *policy)
 	count_working(policy);
 	for (size_t j = 0; j < policy->m; j++) {
 		uint32_t threads = policy->cpu[j].threads;
-		size_t crowded = most_crowded(policy);
 		if (policy->cpu[j].working > 0 || policy->cpu[j].taken)
 			continue;
+		size_t crowded = most_crowded(policy);
 		if (sharers(policy, crowded) < 2 || (now = fill(policy, j, crowded)) == 0)
 			break;
 		moved += now;

@@ -19,6 +19,8 @@
 
 /* CPU time of a thread in a phase, from which on calls cost less than they win. Measured. */
 #define POLICY_BELL_LEAST_NS 7e5
+/* The most threads of a domain, for which there is room on a bell (PHASES_RINGERS). */
+#define POLICY_BELL_THREADS 62
 
 /* Would calls when CPUs run dry be better than turns in equal periods? */
 bool policy_bell_would_do(const struct policy *policy);

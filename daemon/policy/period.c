@@ -7,6 +7,7 @@
 #include "daemon/policy/dry.h"
 #include "daemon/policy/kind.h"
 #include "daemon/policy/step.h"
+#include "daemon/policy/told.h"
 #include "libprogress/policy/random.h"
 
 #define SLOW_NS UINT64_C(20000000) /* between member intervals */
@@ -162,13 +163,11 @@ static double phases_period_ns(struct policy *policy, double phase_ns)
 /* Intervals end earlier, with each phase. Should they not, then soon after that. */
 static uint64_t bell_period_ns(struct policy *policy)
 {
-	double mean_ns = policy->needs.mean_ns;
-	double wall_ns = mean_ns * policy_computing(policy) / (double)policy->m;
-
 	policy->decision.pace = POLICY_PACE_DRY;
-	policy->decision.phase_ns = mean_ns;
+	policy->decision.phase_ns = policy->needs.mean_ns;
 	policy->decision.point_ns = policy_point_ns(policy);
-	return (uint64_t)fmin(fmax(BELL_PHASES * wall_ns, (double)policy->params.period_ns),
+	return (uint64_t)fmin(
+		fmax(BELL_PHASES * policy_wall_ns(policy), (double)policy->params.period_ns),
 		POLICY_PERIOD_MOST_NS);
 }
 

@@ -17,6 +17,8 @@ void team_pay_call(struct team *team, uint64_t cost_ns, uint64_t now_ns)
 	team->deaf_ns += CALL_SHARE * cost_ns;
 }
 
+_Static_assert(POLICY_BELL_THREADS == PHASES_RINGERS, "all threads of a domain can ring");
+
 bool team_rung(struct team *team)
 {
 	uint32_t rings = atomic_load_explicit(team->bell.word, memory_order_acquire);

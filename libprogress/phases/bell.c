@@ -50,7 +50,8 @@ static bool is_dry(const struct phases_table *table, const struct phases_bell *b
 
 void bell_ring(struct phases_table *table, const struct phases_row *row)
 {
-	uint8_t which = atomic_load_explicit(&table->rings[row - table->row], memory_order_relaxed);
+	uint8_t which =
+		atomic_load_explicit(&table->bell_of[row - table->row], memory_order_relaxed);
 
 	if (which == 0 || which > PHASES_BELLS)
 		return;

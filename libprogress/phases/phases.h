@@ -104,8 +104,8 @@ struct phases_header {
 /* Juggle, which alone writes this part of its table, asks to be called when a CPU runs dry: when the last of
  * its threads arrives, and another CPU has several at work. Hints, as all else. */
 struct phases_bell {
-	alignas(64) _Atomic uint32_t
-		rings; /* a futex that juggle waits on; counted up by the thread that arrives */
+	/* A futex that juggle waits on, counted up by the thread that arrives. */
+	alignas(64) _Atomic uint32_t rings;
 	_Atomic uint32_t ringers; /* 0: juggle does not ask */
 	_Atomic uint32_t ringer[PHASES_RINGERS]; /* the threads of the CPUs, CPU by CPU */
 };
@@ -116,8 +116,7 @@ struct phases_table {
 	struct phases_row row[PHASES_ROWS];
 	struct phases_site site[PHASES_SITES];
 	struct phases_bell bell[PHASES_BELLS];
-	_Atomic uint8_t rings
-		[PHASES_ROWS]; /* by row: which bell, + 1, its thread may have to ring; 0: none */
+	_Atomic uint8_t bell_of[PHASES_ROWS]; /* that its thread may have to ring, + 1; 0: none */
 };
 
 static_assert(sizeof(struct phases_row) == 64, "layout");

@@ -388,7 +388,7 @@ static void expect_ringers(const struct job *job, uint32_t bell, const uint32_t 
 	assert_int_equal(job->table->bell[bell].ringers, n);
 	for (uint32_t i = 0; i < n; i++) {
 		assert_int_equal(job->table->bell[bell].ringer[i], ringer[i]);
-		assert_int_equal(job->table->rings[ringer[i] & PHASES_RINGER_ROW], bell + 1);
+		assert_int_equal(job->table->bell_of[ringer[i] & PHASES_RINGER_ROW], bell + 1);
 	}
 }
 

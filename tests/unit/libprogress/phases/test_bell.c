@@ -48,7 +48,7 @@ static void hang(uint32_t bell, const char *threads, uint32_t crowded)
 		}
 		table->row[row].tid = 100 + row;
 		table->row[row].turns = *c == 'w' ? 40 + WORKS : 40 + WAITS;
-		table->rings[row] = (uint8_t)(bell + 1);
+		table->bell_of[row] = (uint8_t)(bell + 1);
 		table->bell[bell].ringer[row] =
 			row | first | (crowded >> cpu & 1 ? PHASES_RINGER_CROWDED : 0);
 		first = 0;
@@ -122,9 +122,9 @@ static void test_not_asked(void **state)
 {
 	(void)state;
 	hang(0, "ww/-", 0);
-	table->rings[2] = 0;
+	table->bell_of[2] = 0;
 	assert_false(rings(0, 2));
-	table->rings[2] = 1;
+	table->bell_of[2] = 1;
 	table->bell[0].ringers = 0;
 	assert_false(rings(0, 2));
 	hang(0, "ww/", 0); /* its row is not in the list */
@@ -152,7 +152,7 @@ static void test_hostile(void **state)
 			for (uint32_t k = 0; k < PHASES_RINGERS; k++)
 				table->bell[b].ringer[k] = (uint32_t)random_word(&seed);
 		}
-		table->rings[7] = (uint8_t)random_word(&seed);
+		table->bell_of[7] = (uint8_t)random_word(&seed);
 		bell_ring(table, &table->row[7]);
 	}
 }
