@@ -119,7 +119,9 @@ def page(data):
     figures = verdicts(data)
     counts = ", ".join(f"{sum(one == verdict for one in figures.values())} {verdict}"
                        for verdict in (*VERDICTS, NOT_RUN) if verdict in figures.values() or verdict != NOT_RUN)
-    lines = [HEAD, f"Of {len(figures)} figures, tables and claims: {counts}.", "", LEFT_OUT, ""]
+    refuted = sum(verdict == VERDICTS[-1] for row in ROWS for *_, verdict in judged(row, data))
+    lines = [HEAD, f"Of {len(figures)} figures, tables and claims: {counts}. Those whose lines differ count as in part; "
+             f"{refuted} lines say *not*.", "", LEFT_OUT, ""]
     for section, title in SECTIONS.items():
         rows = [row for row in ROWS if row.section == section]
         lines += [f"## {section}: {title}", ""]
