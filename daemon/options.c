@@ -5,11 +5,13 @@
 #include <argz.h>
 #include <errno.h>
 #include <fnmatch.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "daemon/base/parse.h"
+#include "daemon/base/text.h"
 
 /* The defaults. They are parsed like options, and are part of the help text. */
 #define DEFAULT_PERIOD "auto"
@@ -97,14 +99,29 @@ static const struct argp_option table[] = {
 /* argp adds --version only if it finds this symbol, which -fvisibility=hidden would hide. */
 __attribute__((visibility("default"))) const char *argp_program_version = "juggle " JUGGLE_VERSION;
 
+/* Say what is wrong, with what the user wrote made fit to print, and exit. */
+static void refuse(struct argp_state *state, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+static void refuse(struct argp_state *state, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	char *text = text_format(format, args);
+	va_end(args);
+	argp_error(state, "%s", text != NULL ? text : format);
+	free(text);
+}
+
 static void parse_cpus(struct argp_state *state, struct options *o, const char *arg)
 {
 	int r = cpuset_parse(arg, &o->cpus);
 
 	if (r == -ERANGE)
-		argp_error(state, "-c %s: CPU numbers end at %d", arg, CPUSET_CPUS_MAX - 1);
+		refuse(state, "-c %s: CPU numbers end at %d", arg, CPUSET_CPUS_MAX - 1);
 	else if (r < 0)
-		argp_error(state, "-c '%s': expected a list of CPUs such as 0-5,8", arg);
+		refuse(state, "-c '%s': expected a list of CPUs such as 0-5,8", arg);
 	o->cpus_given = true;
 }
 
@@ -114,10 +131,9 @@ static uint64_t parse_time(struct argp_state *state, const char *name, const cha
 	int r = parse_time_ns(arg, &ns);
 
 	if (r == -ERANGE || ns > LONGEST_NS)
-		argp_error(state, "%s %s: the longest time is one hour", name, arg);
+		refuse(state, "%s %s: the longest time is one hour", name, arg);
 	else if (r < 0)
-		argp_error(
-			state, "%s '%s': expected a time such as 4ms, 0.01s or 500us", name, arg);
+		refuse(state, "%s '%s': expected a time such as 4ms, 0.01s or 500us", name, arg);
 	return ns;
 }
 
@@ -127,7 +143,7 @@ static int64_t parse_number(
 	int64_t value = 0;
 
 	if (parse_integer(arg, least, most, &value) < 0)
-		argp_error(state, "%s '%s': expected a number from %lld to %lld", name, arg,
+		refuse(state, "%s '%s': expected a number from %lld to %lld", name, arg,
 			(long long)least, (long long)most);
 	return value;
 }
@@ -140,10 +156,10 @@ static void read_speeds(struct argp_state *state, struct options *o, const char 
 		argp_failure(state, EXIT_JUGGLE_FAILED, ENOMEM, "--speeds");
 	int r = parse_speeds(arg, CPUSET_CPUS_MAX, speed, &o->speeds);
 	if (r == -ERANGE)
-		argp_error(state, "--speeds %s: speeds are from 0.01 to 100, for at most %d CPUs",
+		refuse(state, "--speeds %s: speeds are from 0.01 to 100, for at most %d CPUs",
 			arg, CPUSET_CPUS_MAX);
 	else if (r < 0)
-		argp_error(state,
+		refuse(state,
 			"--speeds '%s': expected a list of speeds such as 1,0.55 or 8x1,16x0.55",
 			arg);
 	free(o->speed);
@@ -201,13 +217,13 @@ static void parse_idle(struct argp_state *state, struct options *o, const char *
 		else if (length > 5 && length < 64 && strncmp(word, "comm=", 5) == 0)
 			o->idle |= IDLE_COMM;
 		else
-			argp_error(state,
+			refuse(state,
 				"--idle '%s': expected auto, main, none or comm=GLOB, or several "
 				"of these, separated by commas",
 				arg);
 	}
 	if (none && o->idle != 0)
-		argp_error(state, "--idle '%s': none excludes the others", arg);
+		refuse(state, "--idle '%s': none excludes the others", arg);
 }
 
 /* Returns the index of the word; an argp error if it is none of them. */
@@ -224,7 +240,7 @@ static int parse_word(
 				sizeof list - strlen(list) - 1);
 		strncat(list, words[i], sizeof list - strlen(list) - 1);
 	}
-	argp_error(state, "%s '%s': expected %s", name, arg, list);
+	refuse(state, "%s '%s': expected %s", name, arg, list);
 	return 0;
 }
 
@@ -248,7 +264,7 @@ static const struct policy_kind *parse_policy(struct argp_state *state, const ch
 
 	list_policies(list, sizeof list, false);
 	if (kind == NULL)
-		argp_error(state, "-P '%s': expected %s", arg, list);
+		refuse(state, "-P '%s': expected %s", arg, list);
 	return kind;
 }
 
@@ -286,7 +302,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		o->period_ns =
 			o->period_auto ? POLICY_AUTO_PERIOD_NS : parse_time(state, "-i", arg);
 		if (o->period_ns < PERIOD_LEAST_NS)
-			argp_error(state, "-i %s: the shortest period is " PERIOD_LEAST, arg);
+			refuse(state, "-i %s: the shortest period is " PERIOD_LEAST, arg);
 		return 0;
 	case KEY_JITTER:
 		o->jitter = (double)parse_number(state, "--jitter", arg, 0, 90) / 100;
@@ -315,7 +331,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SAMPLER:
 		if (sampler_kind_parse(arg, &o->sampler) < 0)
-			argp_error(state,
+			refuse(state,
 				"--sampler '%s': expected auto, schedstat, taskstats or perf", arg);
 		return 0;
 	case KEY_MARGIN:
@@ -373,7 +389,7 @@ static void parse_environment(struct options *options, char *name)
 	argz_extract(options->environment, bytes, argv + 1);
 	argp_parse(&parser, (int)count + 1, argv, ARGP_IN_ORDER, NULL, options);
 	if (options->command != NULL && options->command[0] != NULL) {
-		fprintf(stderr, "juggle: JUGGLE_OPTIONS: '%s' is not an option\n",
+		text_line(stderr, "juggle: JUGGLE_OPTIONS: '%s' is not an option",
 			options->command[0]);
 		exit(EXIT_JUGGLE_FAILED);
 	}

@@ -164,7 +164,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!parsing->ranks) {
-			argp_failure(state, 0, 0, "%s: unexpected argument", arg);
+			command_line_wrong(state, "%s: unexpected argument", arg);
 			return EINVAL;
 		}
 		out->command = &state->argv[state->next - 1];

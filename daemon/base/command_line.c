@@ -6,8 +6,10 @@
 #include "daemon/base/command_line.h"
 
 #include "daemon/base/parse.h"
+#include "daemon/base/text.h"
 
 #include <errno.h>
+#include <stdarg.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -49,8 +51,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		if (parsing->takes_arguments)
 			return ARGP_ERR_UNKNOWN;
-		argp_failure(state, 0, 0, "%s: unexpected argument", arg);
-		return EINVAL;
+		return command_line_wrong(state, "%s: unexpected argument", arg);
 	default:
 		return ARGP_ERR_UNKNOWN;
 	}
@@ -78,11 +79,22 @@ int command_line_parse(const struct argp *argp, const char *program, unsigned fl
 }
 
 /* argp_failure() with status 0 prints one line and returns, and heeds ARGP_NO_ERRS. */
+error_t command_line_wrong(struct argp_state *state, const char *format, ...)
+{
+	va_list args;
+
+	va_start(args, format);
+	char *text = text_format(format, args);
+	va_end(args);
+	argp_failure(state, 0, 0, "%s", text != NULL ? text : format);
+	free(text);
+	return EINVAL;
+}
+
 error_t command_line_refuse(
 	struct argp_state *state, const char *option, const char *arg, const char *expected)
 {
-	argp_failure(state, 0, 0, "%s %s: expected %s", option, arg, expected);
-	return EINVAL;
+	return command_line_wrong(state, "%s %s: expected %s", option, arg, expected);
 }
 
 error_t command_line_integer(struct argp_state *state, const char *option, const char *arg,

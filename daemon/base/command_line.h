@@ -25,6 +25,10 @@ int command_line_parse(const struct argp *argp, const char *program, unsigned fl
 
 /* ---- For parsers: return 0; or print a line and return EINVAL, with *out unchanged ---- */
 
+/* Print what is wrong, on one line, with what the user wrote made fit to print. Returns EINVAL. */
+error_t command_line_wrong(struct argp_state *state, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
 /* Print what the option expects. Returns EINVAL. */
 error_t command_line_refuse(
 	struct argp_state *state, const char *option, const char *arg, const char *expected);

@@ -10,6 +10,7 @@
 
 #include "daemon/act/act.h"
 #include "daemon/base/file.h"
+#include "daemon/base/text.h"
 #include "daemon/proc/proc.h"
 
 /* What the kernel leaves of a mask: it takes out CPUs that are offline or not in the cpuset.
@@ -187,7 +188,7 @@ static int check_output(const char *path, const char *option, int *fifo_fd)
 		return 0;
 	int fd = file_open_output(path, false);
 	if (fd < 0) {
-		fprintf(stderr, "juggle: %s %s: %s\n", option, path,
+		text_line(stderr, "juggle: %s %s: %s", option, path,
 			fd == -ENXIO ? "nobody reads from it" : strerror(-fd));
 		return fd;
 	}

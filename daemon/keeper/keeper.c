@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "daemon/base/clock.h"
+#include "daemon/base/text.h"
 #include "daemon/keeper/checks.h"
 #include "daemon/keeper/children.h"
 #include "daemon/keeper/fit.h"
@@ -198,7 +199,7 @@ static void set_up_phases(struct keeper *k)
 	if (k->preload.wanted)
 		make_phases(k);
 	if (k->preload.impossible && o->phases == PHASES_ON && !o->quiet)
-		fprintf(stderr, "juggle: --phases on is not possible: %s\n", k->preload.why);
+		text_line(stderr, "juggle: --phases on is not possible: %s", k->preload.why);
 	if (!k->preload.wanted)
 		memcpy(k->telemetry->untold, k->preload.why, sizeof k->preload.why);
 }
@@ -299,10 +300,10 @@ static int set_up(struct keeper *k, struct options *options)
 static int explain_command(const char *command, int error)
 {
 	if (error == -ENOENT) {
-		fprintf(stderr, "juggle: %s: command not found\n", command);
+		text_line(stderr, "juggle: %s: command not found", command);
 		return EXIT_NOT_FOUND;
 	}
-	fprintf(stderr, "juggle: cannot execute %s: %s\n", command, strerror(-error));
+	text_line(stderr, "juggle: cannot execute %s: %s", command, strerror(-error));
 	return error == -EAGAIN || error == -ENOMEM || error == -EMFILE ? EXIT_JUGGLE_FAILED
 									: EXIT_CANNOT_EXECUTE;
 }
@@ -389,7 +390,7 @@ static void report(const struct keeper *k, int status, double elapsed_s)
 	if (path != NULL) {
 		int r = report_write(path, report_build(k->telemetry, status, elapsed_s));
 		if (r < 0)
-			fprintf(stderr, "juggle: --report %s: %s\n", path, strerror(-r));
+			text_line(stderr, "juggle: --report %s: %s", path, strerror(-r));
 	}
 	if (k->options->verbose > 0)
 		say(k, elapsed_s, report_summary);

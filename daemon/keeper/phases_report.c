@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/base/text.h"
 #include "daemon/progress/told.h"
 #include "daemon/telemetry/efficiency.h"
 #include "daemon/telemetry/worth.h"
@@ -230,7 +231,7 @@ void phases_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 
 	find(t, elapsed_s, &found);
 	if (told == 0 && t->untold[0] != '\0') {
-		fprintf(out, "  phases       not told: %s\n", t->untold);
+		text_line(out, "  phases       not told: %s", t->untold);
 		return;
 	}
 	if (told == 0) {

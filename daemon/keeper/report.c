@@ -8,6 +8,7 @@
 
 #include "daemon/base/clock.h"
 #include "daemon/base/file.h"
+#include "daemon/base/text.h"
 #include "daemon/keeper/phases_report.h"
 #include "daemon/policy/kind.h"
 #include "daemon/policy/policy.h"
@@ -444,7 +445,7 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 {
 	struct facts f = gather(t, elapsed_s);
 
-	fprintf(out, "juggle: %s\n", t->command);
+	text_line(out, "juggle: %s", t->command);
 	fprintf(out, "  elapsed      %.3f s, %.0f %% of it balanced; balancer %s\n", f.elapsed_s,
 		percent(f.balanced_s, f.elapsed_s), f.balancer);
 	fprintf(out, "  threads      %u compute, %u idle, on %u CPU%s\n", f.threads, f.idle_threads,

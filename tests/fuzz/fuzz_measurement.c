@@ -4,6 +4,8 @@
 #undef NDEBUG
 #include "tools/predict/measurement.h"
 
+#include "daemon/base/text.h"
+
 #include <assert.h>
 #include <errno.h>
 #include <stdio.h>
@@ -24,8 +26,9 @@ static void check(const struct measurement *m)
 	for (uint32_t j = 0; j < m->speeds; j++)
 		assert(m->speed[j] > 0 && m->speed[j] <= 1);
 	assert(m->balanced >= 0 && m->balanced <= 1 && m->others >= 0 && m->others <= 1);
-	for (const char *at = m->reason; *at != '\0'; at++)
-		assert(*at >= ' ' && *at <= '~');
+	char printable[sizeof m->reason];
+	text_printable(printable, sizeof printable, m->reason, sizeof m->reason);
+	assert(strcmp(printable, m->reason) == 0);
 	assert(measurement_kind_name(m->kind) != NULL && measurement_way_name(m->way) != NULL);
 }
 

@@ -5,6 +5,7 @@
  * commands. The first byte chooses which.
  */
 #undef NDEBUG
+#include "daemon/base/text.h"
 #include "tests/fuzz/input.h"
 #include "tools/live/internal.h"
 
@@ -42,7 +43,7 @@ static void print(const char *text, size_t bytes, size_t room)
 	char *out = malloc(room);
 
 	assert(out != NULL);
-	live_text(out, room, text, bytes);
+	text_printable(out, room, text, bytes);
 	assert(strlen(out) < room);
 	check_text(out);
 	free(out);
@@ -66,7 +67,7 @@ static void choose(struct input *input)
 			.state = how >> 4 == 1 + n ? LIVE_STALE : LIVE_RUNS,
 			.pid = 1000 + (pid_t)n,
 			.rank = -1};
-		live_text(jobs[n].command, sizeof jobs[n].command, command, strlen(command));
+		text_printable(jobs[n].command, sizeof jobs[n].command, command, strlen(command));
 	}
 	int r = live_choose(jobs, n, how % 2 == 0 ? name : NULL, &chosen, &error);
 	assert(r == 0 ? chosen >= jobs && chosen < jobs + n : error.text[0] != '\0');

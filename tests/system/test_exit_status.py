@@ -190,6 +190,21 @@ def test_what_is_not_found_is_127(run_juggle, tmp_path):
         assert "command not found" in done.stderr
 
 
+HOSTILE = "a\x1b[2J\nb"
+
+
+@pytest.mark.parametrize("arguments, shown", [
+    ([HOSTILE], "juggle: a?[2J?b: command not found\n"),
+    (["--report", "/nonexistent/" + HOSTILE, "true"], "juggle: --report /nonexistent/a?[2J?b: "),
+    (["-i", HOSTILE, "true"], "a?[2J?b"),
+    (["-v", "true", HOSTILE], "juggle: true a?[2J?b\n"),
+])
+def test_names_do_not_control_a_terminal(run_juggle, arguments, shown):
+    done = run_juggle(*arguments)
+    assert shown in done.stderr
+    assert "\x1b" not in done.stderr
+
+
 def test_the_commands_options_are_its_own(run_juggle):
     done = run_juggle("-q", "echo", "-n", "-v", "--report", "x")
     assert (done.returncode, done.stdout) == (0, "-v --report x")

@@ -100,7 +100,7 @@ error_t command_argument(
 	struct argp_state *state, const char *arg, const char *what, const char **out)
 {
 	if (*out != NULL) {
-		argp_failure(state, 0, 0, "%s: one %s at a time", arg, what);
+		command_line_wrong(state, "%s: one %s at a time", arg, what);
 		return EINVAL;
 	}
 	*out = arg;

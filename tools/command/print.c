@@ -3,6 +3,7 @@
 #include "tools/command/print.h"
 
 #include "daemon/base/json_file.h"
+#include "daemon/base/text.h"
 
 #include <errno.h>
 #include <stdarg.h>
@@ -11,22 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-void command_make_printable(char *text)
-{
-	for (; *text != '\0'; text++)
-		if ((unsigned char)*text < ' ' || *text == 0x7f)
-			*text = '?';
-}
-
 /* Print exactly one line, whatever characters the names in it contain. */
 static void print_line(const char *program, const char *format, va_list args)
 {
-	char *text = NULL;
+	char *text = text_format(format, args);
 
-	if (vasprintf(&text, format, args) < 0)
-		text = NULL;
-	if (text != NULL)
-		command_make_printable(text);
 	fprintf(stderr, "%s: %s\n", program, text != NULL ? text : format);
 	free(text);
 }

@@ -12,11 +12,7 @@ enum {
 
 #define COMMAND_COLUMNS 79 /* the width of a line of text */
 
-/* Replace characters that break a line or control a terminal by '?', in names that are printed.
- * Pure. */
-void command_make_printable(char *text);
-
-/* Print one line to standard error, with the subcommand's name first, made printable as above.
+/* Print one line to standard error, with the subcommand's name first, made fit to print.
  * Returns COMMAND_IMPOSSIBLE. */
 int command_fail(const char *program, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));

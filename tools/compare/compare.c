@@ -92,7 +92,7 @@ static error_t take_command(struct argp_state *state, struct ways_wanted *wanted
 {
 	/* Without "--", options of the command would have been taken for ours. */
 	if (state->quoted == 0) {
-		argp_failure(state, 0, 0, "%s: put -- before the command", arg);
+		command_line_wrong(state, "%s: put -- before the command", arg);
 		return EINVAL;
 	}
 	wanted->command = state->argv + state->next - 1;

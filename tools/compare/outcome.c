@@ -2,6 +2,7 @@
 /* What juggle did in a run; see outcome.h. */
 #include "tools/compare/outcome.h"
 
+#include "daemon/base/text.h"
 #include "tools/command/print.h"
 
 #include <jansson.h>
@@ -17,7 +18,7 @@ static void copy_text(const json_t *object, const char *key, char *out, size_t b
 	const char *text = json_string_value(json_object_get(object, key));
 
 	snprintf(out, bytes, "%s", text != NULL ? text : "");
-	command_make_printable(out);
+	text_make_printable(out);
 }
 
 static double number(const json_t *object, const char *key)

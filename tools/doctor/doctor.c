@@ -41,7 +41,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	case ARGP_KEY_ARG:
 		/* Without "--", options of the command would have been taken for ours. */
 		if (state->quoted == 0) {
-			argp_failure(state, 0, 0, "%s: put -- before the command", arg);
+			command_line_wrong(state, "%s: put -- before the command", arg);
 			return EINVAL;
 		}
 		system->command = (const char *const *)state->argv + state->next - 1;

@@ -2,13 +2,7 @@
 /* Applying the rules; see judge.h. */
 #include "tools/doctor/judge.h"
 
-/* Text from files and variables also goes to terminals. */
-static void make_printable(char *text)
-{
-	for (unsigned char *at = (unsigned char *)text; *at != '\0'; at++)
-		if (*at < 0x20 || *at >= 0x7f)
-			*at = '?';
-}
+#include "daemon/base/text.h"
 
 static size_t apply(const struct doctor_system *system, const struct doctor_rule *rule,
 	enum doctor_group group, struct doctor_finding *out, size_t max)
@@ -20,8 +14,9 @@ static size_t apply(const struct doctor_system *system, const struct doctor_rule
 			continue;
 		out[n] = (struct doctor_finding){.id = rule->id, .group = group};
 		out[n].level = rule->judge(system, &out[n]);
-		make_printable(out[n].text);
-		make_printable(out[n].advice);
+		/* Text from files and variables also goes to terminals. */
+		text_make_printable(out[n].text);
+		text_make_printable(out[n].advice);
 		n += out[n].level != DOCTOR_NONE;
 	}
 	return n;

@@ -26,11 +26,6 @@ static inline bool live_lacks_resources(int error)
 
 /* ---- text.c ---- */
 
-/* Copy text of at most `bytes` bytes, which may end earlier by a NUL, for printing. Control
- * characters, and bytes that are not UTF-8, become '?'. Cut between characters when it does not
- * fit. */
-void live_text(char *out, size_t out_bytes, const char *text, size_t bytes);
-
 /* The command line of a process, its words separated by blanks; "" when it can't be read. */
 void live_command(pid_t pid, char *out, size_t out_bytes);
 

@@ -2,6 +2,7 @@
 /* Lists the segments on this machine, and whether anybody still needs them. */
 #include "tools/live/internal.h"
 
+#include "daemon/base/text.h"
 #include "daemon/policy/policy.h"
 #include "libprogress/reader/segment_file.h"
 
@@ -129,7 +130,7 @@ static int look_at_job(struct live_entry *entry, uint64_t *created_ns)
 	entry->threads = telemetry_get32(&t.threads);
 	entry->idle_threads = telemetry_get32(&t.idle_threads);
 	entry->cpus = telemetry_get32(&t.cpus);
-	live_text(entry->policy, sizeof entry->policy, t.policy, sizeof t.policy);
+	text_printable(entry->policy, sizeof entry->policy, t.policy, sizeof t.policy);
 	live_job_command(&t, entry->command, sizeof entry->command);
 	return 0;
 }

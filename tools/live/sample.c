@@ -2,6 +2,7 @@
 /* One sample of a job: the contents of its segments and, where they lack something, of /proc. */
 #include "tools/live/internal.h"
 
+#include "daemon/base/text.h"
 #include "daemon/policy/policy.h"
 #include "daemon/proc/proc.h"
 
@@ -59,13 +60,13 @@ static int site_order(const void *a, const void *b)
 static void take_sites(const struct telemetry *t, struct live_sample *out)
 {
 	if (telemetry_get32(&t->told) == 0)
-		live_text(out->not_told, sizeof out->not_told, t->untold, sizeof t->untold);
+		text_printable(out->not_told, sizeof out->not_told, t->untold, sizeof t->untold);
 	out->sites = telemetry_get32(&t->sites);
 	for (size_t i = 0; i < out->sites; i++) {
 		const struct telemetry_site *site = &t->site[i];
 		out->site[i] = (struct live_site){.waits = telemetry_get(&site->waits),
 			.waited_ns = telemetry_get(&site->waited_ns)};
-		live_text(
+		text_printable(
 			out->site[i].name, sizeof out->site[i].name, site->name, sizeof site->name);
 	}
 	qsort(out->site, out->sites, sizeof *out->site, site_order);
@@ -82,11 +83,11 @@ static void take_header(const struct telemetry *t, struct live_sample *out)
 	out->balancing = telemetry_get32(&t->regime) == POLICY_BALANCE;
 	out->reason = policy_reason_text((enum policy_reason)telemetry_get32(&t->reason));
 	live_job_command(t, out->command, sizeof out->command);
-	live_text(out->policy, sizeof out->policy, t->policy, sizeof t->policy);
-	live_text(out->sampler, sizeof out->sampler, t->sampler, sizeof t->sampler);
-	live_text(out->balancers, sizeof out->balancers, t->balancers, sizeof t->balancers);
-	live_text(out->domains, sizeof out->domains, t->domains, sizeof t->domains);
-	live_text(out->speeds_from, sizeof out->speeds_from, t->speeds, sizeof t->speeds);
+	text_printable(out->policy, sizeof out->policy, t->policy, sizeof t->policy);
+	text_printable(out->sampler, sizeof out->sampler, t->sampler, sizeof t->sampler);
+	text_printable(out->balancers, sizeof out->balancers, t->balancers, sizeof t->balancers);
+	text_printable(out->domains, sizeof out->domains, t->domains, sizeof t->domains);
+	text_printable(out->speeds_from, sizeof out->speeds_from, t->speeds, sizeof t->speeds);
 	out->quota_cpus = (double)telemetry_get(&t->quota) * 1e-3;
 	out->throttled_ns = telemetry_get(&t->throttled_ns);
 	out->period_ns = telemetry_get(&t->period_ns);
@@ -203,7 +204,7 @@ static void take_thread(struct live_job *job, const struct telemetry_thread *raw
 		.process = -1,
 		.worker = -1,
 	};
-	live_text(out->comm, sizeof out->comm, raw->comm, sizeof raw->comm);
+	text_printable(out->comm, sizeof out->comm, raw->comm, sizeof raw->comm);
 	out->placed = out->os_cpu >= 0;
 	if (!out->placed && proc_read_cpu(out->pid, out->tid, &out->os_cpu) != 0)
 		out->os_cpu = -1;
@@ -439,7 +440,7 @@ static bool worker_thread(const struct live_process *process, uint32_t w, struct
 		out->os_cpu = -1;
 	out->since_ns = birth_ns(found.start_ticks);
 	out->balance_ns = (int64_t)out->progress_ns;
-	live_text(out->comm, sizeof out->comm, found.comm, sizeof found.comm);
+	text_printable(out->comm, sizeof out->comm, found.comm, sizeof found.comm);
 	return true;
 }
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
-/* Makes text from others fit to print: a name may hold anything, even escape sequences. */
+/* What the files of a process say of it: its command line and its rank. */
 #include "tools/live/internal.h"
+#include "daemon/base/text.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -10,52 +11,6 @@
 
 /* The most of an environment that is read. */
 #define ENVIRON_BYTES (256 * 1024)
-
-/* The length of the UTF-8 character at text, of at most `bytes` bytes; 0 for anything else and for
- * characters that can't be printed. */
-static size_t character(const unsigned char *text, size_t bytes)
-{
-	static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-	size_t n = text[0] < 0x80   ? 1
-		   : text[0] < 0xc0 ? 0
-		   : text[0] < 0xe0 ? 2
-		   : text[0] < 0xf0 ? 3
-		   : text[0] < 0xf8 ? 4
-				    : 0;
-
-	if (n == 0 || n > bytes)
-		return 0;
-	uint32_t code = n == 1 ? text[0] : text[0] & (0x7fu >> n);
-	for (size_t i = 1; i < n; i++) {
-		if ((text[i] & 0xc0) != 0x80)
-			return 0;
-		code = code << 6 | (text[i] & 0x3f);
-	}
-	bool control = code < 0x20 || (code >= 0x7f && code < 0xa0);
-	/* Characters that change the writing direction, and line separators. */
-	bool turns = (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
-	if (control || turns || code < least[n] || code > 0x10ffff || (code >> 11) == 0x1b)
-		return 0;
-	return n;
-}
-
-void live_text(char *out, size_t out_bytes, const char *text, size_t bytes)
-{
-	size_t length = strnlen(text, bytes), at = 0, filled = 0;
-
-	while (at < length) {
-		size_t n = character((const unsigned char *)text + at, length - at);
-		if (filled + (n > 0 ? n : 1) >= out_bytes)
-			break;
-		if (n > 0)
-			memcpy(out + filled, text + at, n);
-		else
-			out[filled] = '?';
-		filled += n > 0 ? n : 1;
-		at += n > 0 ? n : 1;
-	}
-	out[filled] = '\0';
-}
 
 /* Read up to `bytes` of a file of a process. Returns 0 when it can't be read. */
 static size_t read_file(pid_t pid, const char *name, char *out, size_t bytes)
@@ -86,7 +41,7 @@ void live_command(pid_t pid, char *out, size_t out_bytes)
 	for (size_t i = 0; i < n; i++)
 		if (text[i] == '\0')
 			text[i] = ' ';
-	live_text(out, out_bytes, text, n);
+	text_printable(out, out_bytes, text, n);
 }
 
 void live_job_command(const struct telemetry *t, char *out, size_t out_bytes)
@@ -97,7 +52,7 @@ void live_job_command(const struct telemetry *t, char *out, size_t out_bytes)
 	if (t->attached != 0 && pid > 0)
 		live_command(pid, out, out_bytes);
 	if (out[0] == '\0')
-		live_text(out, out_bytes, t->command, sizeof t->command);
+		text_printable(out, out_bytes, t->command, sizeof t->command);
 }
 
 /* The value of a variable; -1 when it isn't a number. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/plot/gnuplot.h"
 
+#include "daemon/base/text.h"
 #include "tools/command/output.h"
 
 #include <errno.h>
@@ -42,9 +43,7 @@ static void read_why(int errors, char why[200])
 		if (*line == '\0' || strncmp(line, "gnuplot>", 8) == 0)
 			continue;
 		snprintf(why, 200, "%.190s", line);
-		for (char *at = why; *at != '\0'; at++)
-			if ((unsigned char)*at < ' ' || *at == 0x7f)
-				*at = '?';
+		text_make_printable(why);
 		if (strstr(line, "line ") != NULL) /* "line 7: what is wrong" */
 			return;
 	}

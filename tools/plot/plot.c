@@ -4,6 +4,7 @@
  * file has the order of steps; picture.h, page.h and perfetto.h say what is in the pictures.
  */
 #include "tools/command/output.h"
+#include "daemon/base/text.h"
 #include "tools/command/print.h"
 #include "tools/command/progress_line.h"
 #include "tools/command/subcommands.h"
@@ -272,7 +273,7 @@ static int report_output(const struct plot *plot)
 	}
 	char *name = strdup(path);
 	if (name != NULL)
-		command_make_printable(name);
+		text_make_printable(name);
 	printf("%s: ", name != NULL ? name : "the output");
 	free(name);
 	if (plot->options->compare)

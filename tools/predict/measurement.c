@@ -2,6 +2,7 @@
 /* Reports, traces and results of real runs; see measurement.h. */
 #include "tools/predict/measurement.h"
 
+#include "daemon/base/text.h"
 #include "daemon/trace/reader.h"
 
 #include <errno.h>
@@ -27,14 +28,6 @@ struct reading {
 	bool failed;
 };
 
-/* Text of a file goes to a terminal and into JSON: keep only printable ASCII. */
-static void make_printable(char *text)
-{
-	for (; *text != '\0'; text++)
-		if (*text < ' ' || *text > '~')
-			*text = '?';
-}
-
 static void refuse(struct reading *reading, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
@@ -47,14 +40,14 @@ static void refuse(struct reading *reading, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(reading->error, reading->error_bytes, format, args);
 	va_end(args);
-	make_printable(reading->error);
+	text_make_printable(reading->error); /* text of a file goes to a terminal */
 	reading->failed = true;
 }
 
 static void set_reason(struct measurement *out, const char *reason)
 {
 	snprintf(out->reason, sizeof out->reason, "%s", reason);
-	make_printable(out->reason);
+	text_make_printable(out->reason);
 }
 
 const char *measurement_kind_name(enum measurement_kind kind)

@@ -45,7 +45,7 @@ struct measurement {
 	 * longer than they can for each other when CPUs differ by at most one thread. 0 when not
 	 * known. */
 	double others;
-	char reason[80]; /* why juggle stood aside at the end, in ASCII; empty when it did not */
+	char reason[80]; /* why juggle stood aside at the end, fit to print; empty when it did not */
 	bool unequal; /* the threads did not do the same work */
 	bool spins; /* ubench: a barrier that keeps CPUs busy */
 };

@@ -195,7 +195,7 @@ static error_t read_loads(struct argp_state *state, const struct parsing *parsin
 
 static error_t wrong(struct argp_state *state, const char *message)
 {
-	argp_failure(state, 0, 0, "%s", message);
+	command_line_wrong(state, "%s", message);
 	return EINVAL;
 }
 

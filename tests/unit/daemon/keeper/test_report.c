@@ -718,6 +718,20 @@ static void test_summary_of_phases(void **state)
 	telemetry_unmap(t);
 }
 
+/* A command is any bytes; none of them may reach a terminal as they are. */
+static void test_summary_of_hostile_names(void **state)
+{
+	struct telemetry *t = telemetry_of_run();
+	(void)state;
+
+	snprintf(t->command, sizeof t->command, "./app \033[2J\n\xff");
+	char *text = summary(t, 4);
+	assert_shows(text, "juggle: ./app ?[2J??\n");
+	assert_null(strchr(text, '\033'));
+	free(text);
+	telemetry_unmap(t);
+}
+
 static void test_summary_of_nothing(void **state)
 {
 	struct telemetry *t = new_telemetry();
@@ -822,6 +836,7 @@ int main(void)
 		cmocka_unit_test(test_write),
 		cmocka_unit_test(test_summary),
 		cmocka_unit_test(test_summary_of_phases),
+		cmocka_unit_test(test_summary_of_hostile_names),
 		cmocka_unit_test(test_summary_of_nothing),
 		cmocka_unit_test(test_line),
 		cmocka_unit_test(test_line_of_phases),

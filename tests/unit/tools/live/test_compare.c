@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: MIT
 /*
- * How live cleans text from others, and compares two samples: what appeared, ended, was reused, or
- * went backwards between them.
+ * How live compares two samples: what appeared, ended, was reused, or went backwards between them.
  */
 #undef NDEBUG
 #include "tools/live/internal.h"
@@ -17,8 +16,6 @@
 
 #include <cmocka.h>
 
-#include "tests/unit/random.h"
-
 #define S UINT64_C(1000000000)
 #define HELD(n) ((struct progress_subdomain_view){.updates = (n)})
 #define EMPTY ((struct progress_subdomain_view){.holder = UINT32_MAX, .owner = UINT32_MAX})
@@ -28,91 +25,6 @@ static void assert_near(double value, double expected)
 {
 	if (!(fabs(value - expected) <= 1e-9 * fabs(expected)))
 		fail_msg("%.17g, expected %.17g", value, expected);
-}
-
-/* ---- Text ---- */
-
-static void assert_text(const char *text, size_t bytes, size_t room, const char *expected)
-{
-	char *in = malloc(bytes + 1), *out = malloc(room);
-
-	assert_true(in != NULL && out != NULL);
-	memcpy(in, text, bytes);
-	in = realloc(in, bytes > 0 ? bytes : 1); /* reads beyond it must show */
-	assert_non_null(in);
-	live_text(out, room, in, bytes);
-	assert_string_equal(out, expected);
-	free(in);
-	free(out);
-}
-
-#define ASSERT_TEXT(text, expected) assert_text(text, sizeof(text) - 1, 100, expected)
-
-static void test_text(void **state)
-{
-	(void)state;
-	ASSERT_TEXT("", "");
-	ASSERT_TEXT("jacobi -n 5", "jacobi -n 5");
-	ASSERT_TEXT("ends\0here", "ends");
-	ASSERT_TEXT("Größe, 中, 🙂", "Größe, 中, 🙂");
-	/* Characters that control a terminal. */
-	ASSERT_TEXT("\033[2J\a\b\t\n\r\177", "?[2J??????");
-	ASSERT_TEXT("\xc2\x9b"
-		    "31m",
-		"??31m");
-	ASSERT_TEXT("\xe2\x80\xae"
-		    "abc",
-		"???abc"); /* right to left */
-	ASSERT_TEXT("\xe2\x80\xa8", "???"); /* a line's end */
-}
-
-static void test_text_that_is_not_utf8(void **state)
-{
-	(void)state;
-	ASSERT_TEXT("\xff\xfe", "??");
-	ASSERT_TEXT("\x80", "?");
-	ASSERT_TEXT("a\xc3", "a?"); /* cut */
-	ASSERT_TEXT("\xe4\xb8", "??");
-	ASSERT_TEXT("\xf0\x9f\x99", "???");
-	ASSERT_TEXT("\xc3(", "?(");
-	ASSERT_TEXT("\xc0\xaf", "??"); /* longer than necessary */
-	ASSERT_TEXT("\xe0\x80\xaf", "???");
-	ASSERT_TEXT("\xf0\x80\x80\xaf", "????");
-	ASSERT_TEXT("\xed\xa0\x80", "???"); /* half of a surrogate pair of UTF-16 */
-	ASSERT_TEXT("\xf4\x90\x80\x80", "????"); /* beyond the last code point */
-	ASSERT_TEXT("\xf8\x88\x80\x80\x80", "?????");
-}
-
-/* Cut between characters, and always terminated. */
-static void test_text_that_is_too_long(void **state)
-{
-	(void)state;
-	assert_text("abcdef", 6, 4, "abc");
-	assert_text("abc", 3, 4, "abc");
-	assert_text("abc", 3, 1, "");
-	assert_text("a\xc3\xb6", 3, 3, "a");
-	assert_text("a\xc3\xb6", 3, 4, "a\xc3\xb6");
-	assert_text("\xf0\x9f\x99\x82", 4, 4, "");
-	assert_text("\xff\xff\xff", 3, 3, "??");
-}
-
-/* Whatever the bytes, the result is text, and cleaning it again changes nothing. */
-static void test_text_of_noise(void **state)
-{
-	uint64_t seed = 1;
-	char noise[40], out[30], again[30];
-
-	(void)state;
-	for (int round = 0; round < 5000; round++) {
-		for (size_t i = 0; i < sizeof noise; i++)
-			noise[i] = (char)random_word(&seed);
-		live_text(out, sizeof out, noise, sizeof noise);
-		assert_non_null(memchr(out, '\0', sizeof out));
-		for (const char *c = out; *c != '\0'; c++)
-			assert_true((unsigned char)*c >= ' ' && *c != '\177');
-		live_text(again, sizeof again, out, sizeof out);
-		assert_string_equal(again, out);
-	}
 }
 
 /* ---- Samples ---- */
@@ -462,10 +374,6 @@ static void test_many_processes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_text),
-		cmocka_unit_test(test_text_that_is_not_utf8),
-		cmocka_unit_test(test_text_that_is_too_long),
-		cmocka_unit_test(test_text_of_noise),
 		cmocka_unit_test(test_rates_of_threads),
 		cmocka_unit_test(test_threads_come_and_go),
 		cmocka_unit_test(test_counters_go_back),
