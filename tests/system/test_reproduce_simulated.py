@@ -4,6 +4,7 @@ grids."""
 
 import json
 import os
+import statistics
 import subprocess
 
 import pytest
@@ -126,6 +127,10 @@ def test_dplb(jugglectl, tmp_path):
     assert "2 x 2 cells for each core (the paper: 1000 x 1000)" in done.stdout
     paper = (tmp_path / "paper.txt").read_text()
     assert "1860" in paper and "118.1" in paper and "Why they differ" in paper
+    stale = [statistics.median(run["result"]["staleness_max"] for run in runs if (run["kind"], run["mode"], run["count"],
+             run["balanced"]) == ("counted", "async-sockets", 1, balanced)) for balanced in (False, True)]
+    row = next(line for line in paper.splitlines() if line.startswith("async-sockets, 1 slow"))
+    assert row.endswith(f"staleness {stale[1]:.0f} instead of {stale[0]:.0f}")
     pictures.check_drawn(tmp_path, ["async-sockets", "async-nodes"], done.stderr)
     numbers = numbers_of("dplb", tmp_path, tmp_path / "page")
     boxes = [[run["result"]["elapsed_s"] for run in runs if (run["kind"], run["mode"], run["count"], run["balanced"])
