@@ -115,6 +115,10 @@ def test_dplb(mpi, tmp_path):
         assert len(rows) == 1 + 3 and all(len(row.split("\t")) == 4 for row in rows)
     for name in ("rates", "table2", "table3"):
         assert (tmp_path / f"{name}.txt").read_text().strip() in done.stdout
+    times = [run["result"]["elapsed_s"] for run in runs
+             if (run["kind"], run["mode"], run["count"], run["balanced"]) == ("counted", "async", 1, True)]
+    assert f"{min(times):.2f}-{max(times):.2f}" in (tmp_path / "rates.txt").read_text()
+    assert "of the CPUs' time was stolen" in done.stdout
     assert "DPLB where ranks are slow: ssync: time to solution" in done.stdout
     pictures.check_drawn(tmp_path, ["ssync", "async"], done.stderr)
 

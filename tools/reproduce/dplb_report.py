@@ -8,7 +8,7 @@ balanced, and what jacobi reported or would have.
 
 import statistics
 
-from experiment import quartiles
+from experiment import faster, quartiles
 from pictures import axis, distributions, find_gnuplot, key_below, plot, read_columns, script
 
 LEVEL = 40  # percent, Section 4
@@ -52,7 +52,20 @@ def write_rates(args, runs):
                        for count in range(args.slow + 1)]
                 name = label(mode, balanced) if key == "elapsed_s" else ""
                 lines.append(f"{name:22}{title:22}" + "".join(format(value, form) for value in row))
+            lines += write_times(args, runs, mode, balanced)
     (args.output / "rates.txt").write_text("\n".join(lines) + "\n")
+    return lines
+
+
+def write_times(args, runs, mode, balanced):
+    """The ranges of times to solution, and what DPLB gains."""
+    times = [[values(runs, "elapsed_s", kind="counted", mode=mode, balanced=which, count=count)
+              for which in (False, True)] for count in range(args.slow + 1)]
+    ranges = [f"{min(found[balanced]):.2f}-{max(found[balanced]):.2f}" for found in times]
+    lines = [f"{'':22}{'range (s)':22}" + "".join(f"{text:>12}" for text in ranges)]
+    if balanced:
+        gains = [faster(found[True], found[False]) for found in times]
+        lines.append(f"{'':22}{'times as fast (~: no)':22}" + "".join(f"{text:>12}" for text in gains))
     return lines
 
 
