@@ -78,6 +78,43 @@ def test_huge_numbers(predict):
         assert found["juggle_s"] <= found["pinned_s"] * (1 + 1e-9)
 
 
+def test_unequal_work(predict):
+    """1 of each of 3, 1 and 1 at a rate of 2/3, then 2 alone."""
+    found = predict("--work", "1,3,1", "-m", 2, "-e", "20ms", "-l", 10)
+    assert (found["threads"], found["work"]) == (3, [3, 1, 1])
+    assert [found[key] for key in ("pinned_s", "juggle_s", "by_rest_s", "juggle_bound_s")] == pytest.approx(
+        [0.8, 0.7, 0.6, 0.6])
+    assert found["juggle_speedup"] == pytest.approx(8 / 7) and found["verdict"] == "juggle"
+    assert found["reactive_s"] is None and found["reactive_speedup"] is None
+    # The largest on the fastest CPU, which has 3 + 1 of work.
+    found = predict("--work", "3,2x1", "--speeds", "0.5,1", "-e", "1s")
+    assert (found["pinned_s"], found["perfect_s"]) == (4, pytest.approx(10 / 3))
+    assert found["verdict"] == "little"
+
+
+def test_unequal_work_as_text(run_jugglectl):
+    text = run_jugglectl("predict", "--work", "3,2x1", "-m", 2, "-e", "1s").stdout
+    assert "3 threads of unequal work" in text and "by work left" in text and "Linux" not in text
+
+
+def test_equal_works_are_none(predict):
+    alone, works = (predict("-m", 4, "-e", "1s", "-i", "1ms", *more) for more in (["-n", 7], ["--work", "7x1"]))
+    for key in ("pinned_s", "perfect_s"):
+        assert works[key] == pytest.approx(alone[key])
+
+
+@pytest.mark.parametrize("n, m, cost", [(3, 2, "100us"), (7, 6, "50us"), (8, 6, "30us")])
+def test_cost_of_moves(predict, jugglectl_json, n, m, cost):
+    """As much longer as in the simulator, within the 2 percent of test_uneven.c."""
+    case = ["-n", n, "-m", m, "--phase", "100ms", "--phases", 20, "-i", "1ms"]
+    simulated = [jugglectl_json("simulate", "juggle", *case, "-P", "ideal", "--jitter", 10, "--migration-cost", each)[
+        "policies"][0]["time_s"] for each in ("0ns", cost)]
+    found, free = predict(*case, "--migration-cost", cost), predict(*case)
+    assert found["moves_cost"] > 1.02
+    assert found["juggle_s"] == pytest.approx(free["juggle_s"] * found["moves_cost"])
+    assert found["moves_cost"] == pytest.approx(simulated[1] / simulated[0], rel=0.02)
+
+
 # --- advice --------------------------------------------------------------------------
 
 @pytest.mark.parametrize("arguments, verdict, words", [
@@ -196,6 +233,12 @@ def test_speeds_of_a_run(predict, refused, tmp_path):
     ("-n 3 -e 1s --speeds 1,,1", "0.01 to 100"),
     ("-n 3 -e 1s --speeds 1025x1", "at most 1024 CPUs"),
     ("-n 4097 -e 1s --speeds 1,0.5", "at most 4096 threads"),
+    ("-e 1s --work 3,,1", "0.01 to 100"),
+    ("-e 1s --work 1025x1", "at most 1024 threads"),
+    ("-n 3 -e 1s --work 3,1", "--work has 2 threads"),
+    ("-e 1s --work 3,1 --migration-cost 1us", "--migration-cost"),
+    ("-n 9 -m 5 -e 1s --migration-cost 1us", "one thread more"),
+    ("-n 3 -m 2 -e 1s -i 1ms --migration-cost 1ms", "all time"),
 ])
 def test_wrong_command_line(refused, arguments, word):
     assert word in refused(*arguments.split(), status=2)

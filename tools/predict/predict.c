@@ -3,6 +3,7 @@
  * a real run. */
 #include "daemon/base/command_line.h"
 #include "daemon/base/cpuset.h"
+#include "daemon/base/parse.h"
 #include "tools/command/parse.h"
 #include "tools/command/print.h"
 #include "tools/command/subcommands.h"
@@ -11,6 +12,7 @@
 #include "tools/predict/advice.h"
 #include "tools/predict/measurement.h"
 #include "tools/theory/theory.h"
+#include "tools/theory/uneven.h"
 
 #include <errno.h>
 #include <math.h>
@@ -21,9 +23,10 @@
 #define ADVICE_BYTES 500
 #define BALANCED_MOSTLY 0.5 /* below this share of a run it counts as Linux's */
 #define BALANCED_WHOLLY 0.9
+#define UNEVEN_LITTLE 1.02 /* a speedup that is less than the differences between runs */
 #define OTHERS_MUCH 0.05 /* of the CPUs */
 
-enum { KEY_SPEEDS = 0x100 };
+enum { KEY_SPEEDS = 0x100, KEY_WORK, KEY_MIGRATION_COST };
 
 static const struct argp_option table[] = {
 	{"threads", 'n', "N", 0,
@@ -46,6 +49,12 @@ static const struct argp_option table[] = {
 		"How long a phase takes a thread on a CPU of its own, of speed 1 (default: with "
 		"--from that of the run)",
 		0},
+	{"work", KEY_WORK, "LIST", 0,
+		"Works of all threads in a phase, 0.01 to 100 times --phase, as 3,7x1 (default: 1 "
+		"each)",
+		0},
+	{"migration-cost", KEY_MIGRATION_COST, "TIME", 0,
+		"CPU time that a thread loses by a move (default: 0)", 0},
 	{"phases", 'l', "L", 0,
 		"Number of phases, 1 to 1000000000 (default: 1, or with --from those of the run)",
 		0},
@@ -58,8 +67,9 @@ static const struct argp_option table[] = {
 
 static const char doc[] =
 	"Predict how long threads take pinned, with the Linux balancer and with juggle.\v"
-	"The model: equal threads compute for a phase and then wait at a barrier, again and again; "
-	"CPUs are equally fast unless --speeds says otherwise, and balancing costs nothing. Times "
+	"The model: threads compute for a phase and then wait at a barrier, again and again; they "
+	"are equal unless --work says otherwise, CPUs are equally fast unless --speeds does, and "
+	"balancing costs nothing but --migration-cost. Times "
 	"have a unit: ns, us, ms, s or "
 	"min.\n\n"
 	"Exit status: 0, 1 when something is not possible, 2 when the command line is wrong.";
@@ -67,23 +77,56 @@ static const char doc[] =
 /* 0 for options that were not given. */
 struct predict_options {
 	uint32_t threads, cpus, phases;
-	uint64_t period_ns, phase_ns;
+	uint64_t period_ns, phase_ns, migration_ns;
 	struct command_speeds speeds;
+	uint32_t works; /* as many as threads, or 0 */
+	double work[COMMAND_SPEEDS_MAX];
 	const char *from;
 };
 
-static int fastest_first(const void *a, const void *b)
+static int largest_first(const void *a, const void *b)
 {
 	const double *one = a, *other = b;
 
 	return (*one < *other) - (*one > *other);
 }
 
-/* Returns the speeds. */
-static const double *sort_speeds(double *speed, uint32_t n)
+/* Speeds, or works; returns them. */
+static const double *sort(double *value, uint32_t n)
 {
-	qsort(speed, n, sizeof *speed, fastest_first);
-	return speed;
+	qsort(value, n, sizeof *value, largest_first);
+	return value;
+}
+
+static error_t read_works(struct argp_state *state, const char *arg, struct predict_options *out)
+{
+	size_t threads;
+
+	if (parse_speeds(arg, COMMAND_SPEEDS_MAX, out->work, &threads) < 0)
+		return command_line_refuse(state, "--work", arg,
+			"a work for each thread from 0.01 to 100, as 3,7x1, for at "
+			"most " COMMAND_LINE_TEXT(COMMAND_SPEEDS_MAX) " threads");
+	out->works = (uint32_t)threads;
+	return 0;
+}
+
+/* When all options are read: works say how many threads there are. */
+static error_t check_works(struct argp_state *state, struct predict_options *out)
+{
+	if (out->works == 0)
+		return 0;
+	if (out->from != NULL || out->migration_ns > 0) {
+		argp_failure(
+			state, 0, 0, "--work goes neither with --from nor with --migration-cost");
+		return EINVAL;
+	}
+	if (out->threads > 0 && out->threads != out->works) {
+		argp_failure(state, 0, 0, "--threads %u: --work has %u threads", out->threads,
+			out->works);
+		return EINVAL;
+	}
+	out->threads = out->works;
+	return 0;
 }
 
 static error_t read_option(int key, char *arg, struct argp_state *state)
@@ -106,10 +149,16 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		return command_line_time(state, "--phase", arg, 1, &out->phase_ns);
 	case KEY_SPEEDS:
 		return command_speeds(state, arg, &out->speeds);
+	case KEY_WORK:
+		return read_works(state, arg, out);
+	case KEY_MIGRATION_COST:
+		return command_line_time(state, "--migration-cost", arg, 0, &out->migration_ns);
 	case 'f':
 		out->from = arg;
 		return 0;
 	case ARGP_KEY_END:
+		if (check_works(state, out) != 0)
+			return EINVAL;
 		return command_speeds_count(state, &out->speeds, &out->cpus);
 	default:
 		return ARGP_ERR_UNKNOWN;
@@ -169,10 +218,10 @@ static int build_case(const char *program, struct predict_options *options, stru
 		.period = (double)options->period_ns * 1e-9,
 		.phases = options->phases};
 	if (options->speeds.cpus > 0)
-		c->speed = sort_speeds(options->speeds.speed, options->speeds.cpus);
+		c->speed = sort(options->speeds.speed, options->speeds.cpus);
 	if (run != NULL) {
 		if (c->cpus == 0 && run->speeds > 0)
-			c->speed = sort_speeds(run->speed, run->speeds);
+			c->speed = sort(run->speed, run->speeds);
 		c->threads = c->threads > 0 ? c->threads : run->threads;
 		c->cpus = c->cpus > 0 ? c->cpus : run->cpus;
 		/* Without balancing, the period of a run is that of looks. */
@@ -210,7 +259,9 @@ static int build_case(const char *program, struct predict_options *options, stru
 
 struct prediction {
 	struct theory_case c;
-	double pinned, best_pinned, reactive, juggle, bound;
+	const double *work; /* NULL: equal threads */
+	double moves_cost; /* how many times as long phases take by it */
+	double pinned, best_pinned, reactive, juggle, by_rest, bound, perfect; /* NAN: not known */
 	enum advice_verdict verdict;
 	char advice[ADVICE_BYTES];
 	const char *from; /* NULL: no run */
@@ -218,17 +269,63 @@ struct prediction {
 	enum measurement_way way; /* how the run's threads were placed */
 };
 
+/* Threads of unequal work; the limit of short periods. */
+static void predict_uneven(struct prediction *p)
+{
+	const struct uneven_case c = {
+		.threads = p->c.threads, .cpus = p->c.cpus, .work = p->work, .speed = p->c.speed};
+	double all = p->c.phase * p->c.phases;
+
+	p->pinned = all * uneven_static(&c);
+	p->best_pinned = p->reactive = NAN;
+	p->juggle = all * uneven_by_progress(&c);
+	p->by_rest = all * uneven_by_rest(&c);
+	p->perfect = p->bound = all * uneven_bound(&c);
+	p->verdict = p->pinned / p->juggle < UNEVEN_LITTLE ? ADVICE_LITTLE : ADVICE_JUGGLE;
+	snprintf(p->advice, sizeof p->advice,
+		"%s: with periods that are short against a phase, juggle is %.2f times as fast as "
+		"pinned. A balancer that knew how much work is left would reach %.2f.",
+		p->verdict == ADVICE_LITTLE ? "Little to gain" : "juggle helps",
+		p->pinned / p->juggle, p->pinned / p->by_rest);
+}
+
+/* Returns an exit status. */
+static int set_moves_cost(
+	const char *program, const struct predict_options *options, struct prediction *p)
+{
+	const struct theory_case *c = &p->c;
+
+	p->moves_cost = 1;
+	if (options->migration_ns == 0)
+		return 0;
+	if (theory_unequal(c) || theory_long_period(c) || !uneven_moves_known(c->threads, c->cpus))
+		return command_wrong(program,
+			"--migration-cost is known for CPUs of one speed, periods shorter than a "
+			"phase, and one thread more than CPUs or up to a third more");
+	p->moves_cost = uneven_moves_cost(
+		c->threads, c->cpus, c->period, (double)options->migration_ns * 1e-9);
+	return isinf(p->moves_cost)
+		       ? command_wrong(program, "--migration-cost: moves would take all time")
+		       : 0;
+}
+
 static void predict(struct prediction *p)
 {
-	p->pinned = theory_static(&p->c);
-	p->best_pinned = theory_best_static(&p->c);
-	p->reactive = theory_reactive(&p->c);
-	p->juggle = theory_juggle(&p->c);
-	p->bound = theory_juggle_bound(&p->c);
-	p->verdict = advice_give(&p->c, p->advice, sizeof p->advice);
 	p->way = p->run.way;
 	if (p->way == MEASUREMENT_JUGGLE && p->run.balanced < BALANCED_MOSTLY)
 		p->way = MEASUREMENT_LINUX;
+	if (p->work != NULL) {
+		predict_uneven(p);
+		return;
+	}
+	p->by_rest = NAN;
+	p->perfect = theory_perfect(&p->c);
+	p->pinned = theory_static(&p->c);
+	p->best_pinned = theory_best_static(&p->c);
+	p->reactive = theory_reactive(&p->c);
+	p->juggle = theory_juggle(&p->c) * p->moves_cost;
+	p->bound = theory_juggle_bound(&p->c);
+	p->verdict = advice_give(&p->c, p->advice, sizeof p->advice);
 }
 
 /* The deviation of the measured time from a predicted one, in percent. */
@@ -249,6 +346,7 @@ static int print_json(const char *program, const struct prediction *p)
 {
 	const struct theory_case *c = &p->c;
 	json_t *measured = NULL, *speeds = c->speed != NULL ? json_array() : NULL;
+	json_t *work = p->work != NULL ? json_array() : NULL;
 
 	if (p->from != NULL)
 		measured = json_pack("{s:o, s:s, s:s, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:f}",
@@ -261,18 +359,22 @@ static int print_json(const char *program, const struct prediction *p)
 			deviation_pct(p, p->juggle));
 	for (uint32_t j = 0; c->speed != NULL && j < c->cpus; j++)
 		json_array_append_new(speeds, json_real(c->speed[j]));
+	for (uint32_t i = 0; p->work != NULL && i < c->threads; i++)
+		json_array_append_new(work, json_real(p->work[i]));
+	/* json_real() returns NULL for numbers that are not finite, and "o?" makes that null. */
 	return command_print_json(program,
-		json_pack("{s:I, s:I, s:o?, s:f, s:f, s:I, s:f, s:f, s:f, s:f, s:f, s:f, s:f, s:f, "
-			  "s:f, s:s, s:s, s:o?}",
+		json_pack("{s:I, s:I, s:o?, s:o?, s:f, s:f, s:I, s:f, s:o?, s:o?, s:f, s:o?, s:f, "
+			  "s:f, "
+			  "s:f, s:o?, s:f, s:f, s:s, s:s, s:o?}",
 			"threads", (json_int_t)c->threads, "cpus", (json_int_t)c->cpus, "speeds",
-			speeds, "period_s", c->period, "phase_s", c->phase, "phases",
+			speeds, "work", work, "period_s", c->period, "phase_s", c->phase, "phases",
 			(json_int_t)c->phases, "pinned_s", p->pinned, "best_pinned_s",
-			p->best_pinned, "reactive_s", p->reactive, "juggle_s", p->juggle,
-			"juggle_bound_s", p->bound, "perfect_s", theory_perfect(c),
-			"reactive_speedup", theory_speedup(c, p->reactive), "juggle_speedup",
-			theory_speedup(c, p->juggle), "juggle_speedup_bound",
-			theory_speedup_bound(c), "verdict", advice_name(p->verdict), "advice",
-			p->advice, "measured", measured));
+			json_real(p->best_pinned), "reactive_s", json_real(p->reactive), "juggle_s",
+			p->juggle, "by_rest_s", json_real(p->by_rest), "juggle_bound_s", p->bound,
+			"perfect_s", p->perfect, "moves_cost", p->moves_cost, "reactive_speedup",
+			json_real(p->pinned / p->reactive), "juggle_speedup", p->pinned / p->juggle,
+			"juggle_speedup_bound", p->pinned / p->bound, "verdict",
+			advice_name(p->verdict), "advice", p->advice, "measured", measured));
 }
 
 /* A time as a person would write it: "2 ms". */
@@ -292,7 +394,7 @@ static const char *time_text(double s, char text[32])
 
 static void print_row(const struct prediction *p, const char *name, double predicted, bool measured)
 {
-	printf("%-18s %12.5g s %9.3f", name, predicted, theory_speedup(&p->c, predicted));
+	printf("%-18s %12.5g s %9.3f", name, predicted, p->pinned / predicted);
 	if (measured)
 		printf(" %12.5g s %+10.1f %%", p->run.elapsed_s, deviation_pct(p, predicted));
 	putchar('\n');
@@ -305,11 +407,14 @@ static void print_table(const struct prediction *p)
 	printf("%-18s %14s %9s", "", "predicted", "speedup");
 	printf(p->from != NULL ? " %14s %12s\n" : "\n", "measured", "deviation");
 	print_row(p, "pinned", p->pinned, any || p->way == MEASUREMENT_PINNED);
-	if (theory_unequal(&p->c))
+	if (p->work == NULL && theory_unequal(&p->c))
 		print_row(p, "pinned, at best", p->best_pinned, false);
-	print_row(p, "Linux, at best", p->reactive, any || p->way == MEASUREMENT_LINUX);
+	if (p->work == NULL)
+		print_row(p, "Linux, at best", p->reactive, any || p->way == MEASUREMENT_LINUX);
 	print_row(p, "juggle", p->juggle, any || p->way == MEASUREMENT_JUGGLE);
-	print_row(p, "juggle, at best", p->bound, false);
+	if (p->work != NULL)
+		print_row(p, "by work left", p->by_rest, false);
+	print_row(p, p->work != NULL ? "at best" : "juggle, at best", p->bound, false);
 }
 
 /* What to know about a run before comparing it with the theory. */
@@ -367,15 +472,20 @@ static int print_text(const char *program, const struct prediction *p)
 		snprintf(speeds, sizeof speeds, " of speed %.3g to %.3g", c->speed[c->cpus - 1],
 			c->speed[0]);
 	snprintf(text, sizeof text,
-		"%u thread%s on %u CPU%s%s, %.0f phase%s of %s, a balancing point every %s.",
-		c->threads, c->threads == 1 ? "" : "s", c->cpus, c->cpus == 1 ? "" : "s", speeds,
-		c->phases, c->phases == 1 ? "" : "s", time_text(c->phase, phase),
-		time_text(c->period, period));
+		"%u thread%s%s on %u CPU%s%s, %.0f phase%s of %s, a balancing point every %s.",
+		c->threads, c->threads == 1 ? "" : "s", p->work != NULL ? " of unequal work" : "",
+		c->cpus, c->cpus == 1 ? "" : "s", speeds, c->phases, c->phases == 1 ? "" : "s",
+		time_text(c->phase, phase), time_text(c->period, period));
 	command_sentences("%s", text);
 	putchar('\n');
 	print_table(p);
 	putchar('\n');
 	command_sentences("%s", p->advice);
+	if (p->moves_cost > 1)
+		command_sentences(
+			"By the cost of moves, phases take %.3f times as long with juggle: its row "
+			"has that, these sentences have not.",
+			p->moves_cost);
 	if (p->from != NULL)
 		print_remarks(p);
 	return command_flush(program);
@@ -406,6 +516,11 @@ int predict_main(int argc, char **argv)
 	if (p.from != NULL && (r = read_run(program, &p)) != 0)
 		return r;
 	r = build_case(program, &options, p.from != NULL ? &p.run : NULL, &p.c);
+	if (r != 0)
+		return r;
+	if (options.works > 0)
+		p.work = sort(options.work, options.works);
+	r = set_moves_cost(program, &options, &p);
 	if (r != 0)
 		return r;
 	predict(&p);

@@ -10,6 +10,19 @@ static double speed(const struct uneven_case *c, uint32_t cpu)
 	return c->speed != NULL ? c->speed[cpu] : 1;
 }
 
+double uneven_static(const struct uneven_case *c)
+{
+	double time = 0;
+
+	for (uint32_t j = 0; j < c->cpus && j < c->threads; j++) {
+		double work = 0;
+		for (uint32_t i = j; i < c->threads; i += c->cpus)
+			work += c->work[i];
+		time = fmax(time, work / speed(c, j));
+	}
+	return time;
+}
+
 double uneven_bound(const struct uneven_case *c)
 {
 	double work = 0, speeds = 0, time = 0;
@@ -128,6 +141,11 @@ double uneven_moves(uint32_t threads, uint32_t cpus)
 	double slow = (double)(threads % cpus) * (threads / cpus + 1);
 
 	return threads > cpus ? 2 * fmin(slow, threads - slow) : 0;
+}
+
+bool uneven_moves_known(uint32_t threads, uint32_t cpus)
+{
+	return threads % cpus == 0 || threads <= cpus + 1 || 3ull * threads <= 4ull * cpus;
 }
 
 double uneven_moves_cost(uint32_t threads, uint32_t cpus, double period, double cost)

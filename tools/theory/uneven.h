@@ -11,6 +11,7 @@
 #ifndef THEORY_UNEVEN_H
 #define THEORY_UNEVEN_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define UNEVEN_THREADS_MAX 4096
@@ -20,6 +21,9 @@ struct uneven_case {
 	const double *work; /* > 0, of the n threads, the largest first; time on a CPU of speed 1 */
 	const double *speed; /* > 0, of the m CPUs, the fastest first; NULL: all 1 */
 };
+
+/* Never moved: CPUs get threads in turn, the fastest and the largest first. */
+double uneven_static(const struct uneven_case *c);
 
 /* The least time under any balancer, which may put any number of threads on a CPU: the j largest
  * works can have no more than the j fastest CPUs, and all works no more than all CPUs (Horvath, Lam
@@ -49,6 +53,9 @@ double uneven_by_progress(const struct uneven_case *c);
  * In other cases the idealised algorithm also deals threads anew among slow CPUs: 9 threads on 5
  * CPUs lose twice what uneven_moves_cost() says. */
 double uneven_moves(uint32_t threads, uint32_t cpus);
+
+/* Are these cases for which the above holds, or in which nothing moves? */
+bool uneven_moves_known(uint32_t threads, uint32_t cpus);
 
 /* About how many times as long phases take when each move costs the moved thread that much CPU time: of
  * each period, moves take that from m CPUs,

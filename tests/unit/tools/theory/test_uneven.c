@@ -47,6 +47,12 @@ static void test_known(void **unused)
 	assert_float_equal(uneven_bound(&c), 4.0 / 3, 1e-12);
 	assert_float_equal(uneven_by_rest(&c), 4.0 / 3, 1e-12);
 	assert_float_equal(uneven_by_progress(&c), 4.0 / 3, 1e-12);
+	assert_float_equal(uneven_static(&c), 2, 1e-12);
+	c = (struct uneven_case){.threads = 3, .cpus = 2, .work = work, .speed = speed};
+	assert_float_equal(uneven_static(&c), 4, 1e-12);
+	assert_true(
+		uneven_moves_known(3, 2) && uneven_moves_known(8, 6) && uneven_moves_known(10, 5));
+	assert_false(uneven_moves_known(9, 5) || uneven_moves_known(7, 2));
 	assert_float_equal(uneven_moves(3, 2), 2, 0);
 	assert_float_equal(uneven_moves(4, 2), 0, 0);
 	assert_float_equal(uneven_moves_cost(3, 2, 1, 0.1), 1 / 0.9, 1e-12);
@@ -73,6 +79,7 @@ static void test_order(void **unused)
 		qsort(speed, c.cpus, sizeof *speed, largest_first);
 		assert_true(uneven_bound(&c) <= uneven_by_rest(&c) * (1 + 1e-9));
 		assert_true(uneven_by_rest(&c) <= uneven_by_progress(&c) * (1 + 1e-9));
+		assert_true(uneven_bound(&c) <= uneven_static(&c) * (1 + 1e-9));
 		if (i % 4 == 0 && c.threads >= c.cpus) {
 			const struct theory_case equal = {.threads = c.threads,
 				.cpus = c.cpus,
