@@ -1,56 +1,197 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/team/shun.h"
 
+#include <errno.h>
 #include <sched.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <unistd.h>
 
 #include "daemon/act/act.h"
+#include "daemon/base/clock.h"
+#include "daemon/proc/proc.h"
 
 #define LATE_NS UINT64_C(5000000) /* more than a tick */
 #define TAKEN_NS UINT64_C(100000000) /* what one may have to wait for a CPU that was taken */
 #define SHUN_NS UINT64_C(10000000000)
+/* The shortest slice that the kernel grants: a watcher runs as soon as it wakes. */
+#define SLICE_NS 100000
+#define NOW_NS 1 /* long ago */
+#define END_GAP_NS 10000 /* until all watchers have seen that they are to end */
 
-void shun_init(struct shun *shun)
-{
-	shun->os_cpu = -1;
-	if (cpuset_of_thread(0, &shun->mask) < 0)
-		shun->mask = (struct cpuset){0};
-	shun_sleep(shun);
-}
-
-static void keep_off(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t now_ns)
+/* Returns whether it worked. */
+static bool set_mask_without(const struct shun *shun, int os_cpu)
 {
 	struct cpuset mask = shun->mask;
 
-	if (shun->os_cpu != os_cpu) {
-		/* The other CPU may be as bad, and there may be no third. */
-		if (shun->os_cpu >= 0 && now_ns < shun->until_ns && late_ns <= shun->late_ns)
-			return;
-		cpuset_remove(&mask, os_cpu);
-		if (cpuset_count(&mask) == 0 || act_set_mask(0, &mask) < 0)
-			return;
-		shun->os_cpu = os_cpu;
-	}
+	cpuset_remove(&mask, os_cpu);
+	return cpuset_count(&mask) > 0 && act_set_mask(shun->tid, &mask) == 0;
+}
+
+static void note(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t now_ns)
+{
+	shun->os_cpu = os_cpu;
 	shun->late_ns = late_ns;
 	shun->until_ns = now_ns + SHUN_NS;
 }
 
-void shun_taken(struct shun *shun, int os_cpu, uint64_t now_ns)
+/* By what the thread itself concludes: the other CPU may be as bad, and there may be no third. */
+static void keep_off(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t now_ns)
 {
-	keep_off(shun, os_cpu, TAKEN_NS, now_ns);
+	bool other = shun->os_cpu >= 0 && shun->os_cpu != os_cpu;
+
+	if (other && now_ns < shun->until_ns && late_ns <= shun->late_ns)
+		return;
+	if (shun->os_cpu == os_cpu || set_mask_without(shun, os_cpu))
+		note(shun, os_cpu, late_ns, now_ns);
 }
 
-void shun_sleep(struct shun *shun)
+/* ---- The watchers ---- */
+
+/* Returns whether to go on. What may take long comes before the lock: should the watcher's own CPU be taken, the
+ * thread would wait for it. */
+static bool watch(struct shun *shun)
 {
+	int32_t os_cpu;
+	bool known = proc_read_cpu(shun->pid, shun->tid, &os_cpu) == 0;
+
+	pthread_mutex_lock(&shun->lock);
+	uint64_t now_ns = clock_monotonic_ns();
+	bool late = shun->due_ns > 0 && now_ns >= shun->due_ns + LATE_NS, goes_on = !shun->end;
+	if (goes_on && late && known && os_cpu != sched_getcpu() &&
+		set_mask_without(shun, os_cpu)) {
+		note(shun, os_cpu, now_ns - shun->due_ns, now_ns);
+		shun->moved = true;
+	}
+	pthread_mutex_unlock(&shun->lock);
+	return goes_on;
+}
+
+static void *watcher_main(void *argument)
+{
+	struct shun_watcher *watcher = argument;
+	struct shun *shun = watcher->shun;
+	uint64_t expirations;
+
+	prctl(PR_SET_NAME, "juggle/watch");
+	(void)act_set_own_slice(SLICE_NS); /* works without, if less well */
+	atomic_store_explicit(&watcher->tid, gettid(), memory_order_relaxed);
+	do {
+		if (read(shun->timer, &expirations, sizeof expirations) < 0 && errno != EINTR &&
+			errno != EAGAIN)
+			return NULL;
+	} while (watch(shun));
+	return NULL;
+}
+
+/* Again and again from then on: a watcher may find that it is better to wait, or be held up itself. Each time,
+ * only one of them gets to read. */
+static void set_timer(const struct shun *shun, uint64_t at_ns, uint64_t gap_ns)
+{
+	struct itimerspec when = {
+		.it_value = clock_timespec(at_ns), .it_interval = clock_timespec(gap_ns)};
+
+	(void)timerfd_settime(shun->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
+static void start_watchers(struct shun *shun)
+{
+	if (cpuset_count(&shun->mask) < SHUN_WATCHERS)
+		return;
+	shun->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+	while (shun->timer >= 0 && shun->watchers < SHUN_WATCHERS) {
+		struct shun_watcher *watcher = &shun->watcher[shun->watchers];
+		watcher->shun = shun;
+		if (pthread_create(&watcher->thread, NULL, watcher_main, watcher) != 0)
+			break;
+		shun->watchers++;
+	}
+	if (shun->timer >= 0 && shun->watchers == 0) {
+		close(shun->timer);
+		shun->timer = -1;
+	}
+}
+
+static void pin(struct shun_watcher *watcher, int os_cpu)
+{
+	pid_t tid = atomic_load_explicit(&watcher->tid, memory_order_relaxed);
+
+	if (tid != 0)
+		watcher->pinned = act_pin(tid, os_cpu) == 0;
+}
+
+/* As soon as they have run. Not by themselves: no pin may follow that of shun_deinit(). */
+static void pin_watchers(struct shun *shun)
+{
+	for (size_t k = 0; k < shun->watchers; k++)
+		if (!shun->watcher[k].pinned)
+			pin(&shun->watcher[k], cpuset_nth(&shun->mask, (int)k));
+}
+
+/* ---- The thread ---- */
+
+void shun_init(struct shun *shun)
+{
+	*shun = (struct shun){.timer = -1,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.pid = getpid(),
+		.tid = gettid(),
+		.os_cpu = -1,
+		.slept_on = sched_getcpu()};
+	if (cpuset_of_thread(0, &shun->mask) < 0)
+		shun->mask = (struct cpuset){0};
+	start_watchers(shun);
+}
+
+void shun_deinit(struct shun *shun)
+{
+	if (shun->timer < 0)
+		return;
+	/* Others may have taken their CPUs; the caller's can be used. */
+	for (size_t k = 0; k < shun->watchers; k++)
+		pin(&shun->watcher[k], sched_getcpu());
+	pthread_mutex_lock(&shun->lock);
+	shun->end = true;
+	pthread_mutex_unlock(&shun->lock);
+	set_timer(shun, NOW_NS, END_GAP_NS);
+	for (size_t k = 0; k < shun->watchers; k++)
+		pthread_join(shun->watcher[k].thread, NULL);
+	close(shun->timer);
+	shun->timer = -1;
+	pthread_mutex_destroy(&shun->lock);
+}
+
+void shun_taken(struct shun *shun, int os_cpu, uint64_t now_ns)
+{
+	pthread_mutex_lock(&shun->lock);
+	keep_off(shun, os_cpu, TAKEN_NS, now_ns);
+	pthread_mutex_unlock(&shun->lock);
+}
+
+void shun_sleep(struct shun *shun, uint64_t due_ns)
+{
+	pin_watchers(shun);
+	pthread_mutex_lock(&shun->lock);
 	shun->slept_on = sched_getcpu();
+	shun->due_ns = due_ns;
+	shun->moved = false;
+	pthread_mutex_unlock(&shun->lock);
+	if (shun->timer >= 0 && due_ns > 0)
+		set_timer(shun, due_ns + LATE_NS, LATE_NS);
 }
 
 void shun_wake(struct shun *shun, uint64_t late_ns, uint64_t now_ns)
 {
-	/* A thread that woke up elsewhere may have waited here or there. */
-	if (late_ns > LATE_NS && shun->slept_on >= 0 && shun->slept_on == sched_getcpu()) {
+	pthread_mutex_lock(&shun->lock);
+	shun->due_ns = 0;
+	/* Without watchers, or if they were held up as well. A thread that woke up elsewhere may have waited here
+	 * or there. */
+	if (!shun->moved && late_ns > LATE_NS && shun->slept_on >= 0 &&
+		shun->slept_on == sched_getcpu()) {
 		keep_off(shun, shun->slept_on, late_ns, now_ns);
 	} else if (shun->os_cpu >= 0 && now_ns >= shun->until_ns) {
-		(void)act_set_mask(0, &shun->mask);
+		(void)act_set_mask(shun->tid, &shun->mask);
 		shun->os_cpu = -1;
 	}
+	pthread_mutex_unlock(&shun->lock);
 }

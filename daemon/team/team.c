@@ -171,7 +171,7 @@ static bool wait_for_deadline(struct team *team)
 	uint64_t soon_ns = team->policy.last_ns + SOON_NS;
 
 	team->rung = false;
-	shun_sleep(&team->shun);
+	shun_sleep(&team->shun, team->deadline_ns);
 	for (;;) {
 		uint32_t call = atomic_load_explicit(&team->call, memory_order_acquire);
 		uint64_t now_ns = clock_monotonic_ns();
@@ -188,6 +188,7 @@ static bool wait_for_deadline(struct team *team)
 		team->rung = hears && team_rung(team);
 		if (team->rung) {
 			team->deadline_ns = now_ns;
+			shun_wake(&team->shun, 0, now_ns);
 			return true;
 		}
 		uint64_t until_ns = team->deadline_ns;
@@ -217,6 +218,7 @@ static void *team_main(void *argument)
 		if (team->rung)
 			team_pay_call(team, team->cost_ns, clock_monotonic_ns());
 	}
+	shun_deinit(&team->shun);
 	return NULL;
 }
 

@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: MIT */
 /* Keeping off CPUs, with the mask of this very thread. */
 #undef NDEBUG
+#include <pthread.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
 #include "daemon/act/act.h"
+#include "daemon/base/clock.h"
 #include "daemon/team/shun.h"
 
 #define MS UINT64_C(1000000)
@@ -18,7 +22,7 @@
 static void sleep_and_wake(struct shun *shun, int from, int to, uint64_t late_ns, uint64_t now_ns)
 {
 	assert_int_equal(act_pin(0, from), 0);
-	shun_sleep(shun);
+	shun_sleep(shun, 0);
 	assert_int_equal(act_pin(0, to), 0);
 	shun_wake(shun, late_ns, now_ns);
 }
@@ -42,8 +46,9 @@ static int begin(void **state)
 
 static int end(void **state)
 {
-	const struct shun *shun = *state;
+	struct shun *shun = *state;
 
+	shun_deinit(shun);
 	return act_set_mask(0, &shun->mask);
 }
 
@@ -113,6 +118,35 @@ static void test_only_cpu(void **state)
 	shun_init(&only);
 	sleep_and_wake(&only, first, first, SECOND, SECOND);
 	assert_int_equal(only.os_cpu, -1);
+	shun_deinit(&only);
+}
+
+static int where(struct shun *shun)
+{
+	pthread_mutex_lock(&shun->lock);
+	int os_cpu = shun->os_cpu;
+	pthread_mutex_unlock(&shun->lock);
+	return os_cpu;
+}
+
+/* The thread doesn't say that it is awake: a watcher takes it away from where it is. */
+static void test_taken_away(void **state)
+{
+	struct shun *shun = *state;
+	int cpu[2];
+
+	two_cpus(shun, cpu);
+	assert_int_equal(act_pin(0, cpu[0]), 0);
+	shun_sleep(shun, clock_monotonic_ns());
+	while (where(shun) < 0) /* the test ends by a timeout if nothing comes */
+		sched_yield();
+	assert_keeps_off(shun, cpu[0]);
+	shun_wake(shun, 0, clock_monotonic_ns());
+	assert_keeps_off(shun, cpu[0]);
+	/* When it is awake it is left alone; the timer goes on. */
+	assert_int_equal(act_pin(0, cpu[1]), 0);
+	usleep(30000);
+	assert_int_equal(where(shun), cpu[0]);
 }
 
 int main(void)
@@ -123,6 +157,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_woke_elsewhere, begin, end),
 		cmocka_unit_test_setup_teardown(test_the_worse_one, begin, end),
 		cmocka_unit_test_setup_teardown(test_only_cpu, begin, end),
+		cmocka_unit_test_setup_teardown(test_taken_away, begin, end),
 	};
 
 	for (size_t k = 0; k < sizeof tests / sizeof tests[0]; k++)
