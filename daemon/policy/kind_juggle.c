@@ -54,6 +54,15 @@ static void know_turns(struct policy *policy, uint64_t now_ns)
 	policy_count(policy->thread, policy->n, policy->cpu, policy->m);
 }
 
+/* Is it being found out whether a CPU has been taken? Then it is no time for a trial. */
+static bool is_unsure(const struct policy *policy)
+{
+	for (size_t j = 0; j < policy->m; j++)
+		if (policy->cpu[j].silent_ns > 0 && !policy->cpu[j].taken)
+			return true;
+	return false;
+}
+
 static void choose(struct policy *policy, const struct policy_observation *observation)
 {
 	struct policy_chooser *chooser = &policy->chooser;
@@ -77,7 +86,12 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 		policy_enter(policy, chooser->regime, now_ns);
 		policy_even_out(policy->thread, policy->n, policy->cpu, policy->m);
 	}
-	if (!policy->window.due)
+	if (policy_starves_aside(policy, now_ns) && policy_regime_starved(chooser)) {
+		policy->starved_ns = now_ns;
+		policy_enter(policy, chooser->regime, now_ns);
+		return;
+	}
+	if (!policy->window.due || is_unsure(policy))
 		return;
 	if (!policy->window.open) {
 		policy_window_open(policy, observation);

@@ -14,6 +14,7 @@
 /* When aside, the same between all intervals, and for windows: longer ones, the longer that has
  * been so. There are two intervals in a long window. */
 #define ASIDE_NS UINT64_C(50000000)
+#define SUSPECT_NS UINT64_C(15000000) /* until a thread that may starve is looked at again */
 #define ASIDE_WINDOW_MOST_NS UINT64_C(200000000)
 #define ASIDE_WINDOW_SHARE 20
 #define EAGER_NS UINT64_C(5000000) /* both are shorter in a young job: this, ... */
@@ -220,7 +221,8 @@ static uint64_t period_ns(struct policy *policy, uint64_t now_ns)
 	if (!params->period_auto && (params->kind->keeps_period || params->period_ns > slow_ns))
 		return params->period_ns;
 	*pace = POLICY_PACE_ASIDE;
-	return slow_ns;
+	uint64_t soon_ns = longer(SUSPECT_NS, params->period_ns);
+	return policy_may_starve(policy) && soon_ns < slow_ns ? soon_ns : slow_ns;
 }
 
 /* Threads that sleep or yield give way by themselves: a ticker would only disturb them. So it would

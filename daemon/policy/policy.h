@@ -257,6 +257,7 @@ struct policy_thread {
 	uint64_t seen_ns; /* ... at this time */
 	uint64_t ran_ns; /* when it was last seen to have run, or met */
 	uint64_t starved_ns; /* waits counted in advance of the kernel */
+	bool ready; /* it was seen to be ready to run, and had not run since the sample before */
 	bool asleep; /* it was seen to sleep, and slept since the last sample */
 	bool stands; /* it waited since the last sample, and has not run on its CPU */
 	bool starves; /* it waited since the last sample, and has not run for POLICY_STILL_NS */
@@ -320,6 +321,7 @@ struct policy {
 		uint64_t number;
 	} window; /* whose outcome goes to the chooser */
 	uint64_t taken_ns; /* when a CPU was last found to be taken; 0: never */
+	uint64_t starved_ns; /* when a thread was last found to starve aside; 0: never */
 	struct policy_phases phases;
 	struct {
 		bool told; /* those of all compute threads are */

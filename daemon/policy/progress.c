@@ -19,14 +19,18 @@
 #define UPDATE_PERIODS 64 /* over which the time of an update is smoothed */
 
 /* The kernel counts a wait when it ends. Until then a thread that stands still looks like one that
- * sleeps, except for its state. What it ran before a move does not count. */
-static void take_wait(
-	struct policy_thread *thread, const struct policy_sight *sight, uint64_t elapsed_ns)
+ * sleeps, except for its state. What it ran before a move does not count. Aside, where intervals are long, it may
+ * have slept until a moment ago: it waits from the first time on that it is seen so. */
+static void take_wait(const struct policy *policy, struct policy_thread *thread,
+	const struct policy_sight *sight, uint64_t elapsed_ns)
 {
-	if (thread->run_ns <= thread->left_ns && thread->wait_ns == 0) {
-		bool known = sight->news & POLICY_STATE;
+	bool still = thread->run_ns <= thread->left_ns, known = sight->news & POLICY_STATE;
+	bool waits = policy->regime == POLICY_BALANCE || thread->ready;
+
+	thread->ready = still && known && sight->runnable;
+	if (still && thread->wait_ns == 0) {
 		thread->asleep = known && !sight->runnable;
-		if (known && sight->runnable && elapsed_ns > thread->run_ns) {
+		if (thread->ready && waits && elapsed_ns > thread->run_ns) {
 			thread->wait_ns = elapsed_ns - thread->run_ns;
 			thread->starved_ns += thread->wait_ns;
 		}
@@ -71,7 +75,7 @@ static uint64_t take_times(const struct policy *policy, struct policy_thread *th
 			thread->left_ns = sight->moved_run_ns - thread->total_run_ns;
 		thread->gain_ns = gain_of(policy, thread);
 		elapsed_ns = now_ns - thread->seen_ns;
-		take_wait(thread, sight, elapsed_ns);
+		take_wait(policy, thread, sight, elapsed_ns);
 		thread->stands = thread->wait_ns > 0 && thread->run_ns <= thread->left_ns;
 	}
 	if (!thread->seen || thread->run_ns > 0)
@@ -195,7 +199,10 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 			elapsed_ns = take_times(policy, thread, sight, now_ns);
 		policy_take_told(policy, thread, sight);
 		take_updates(thread, sight);
-		/* A compute thread that waits for a CPU does not sleep. */
+		/* A compute thread that waits for a CPU does not sleep, and one that may have
+		 * waited is left open. */
+		if (thread->ready && thread->wait_ns == 0)
+			elapsed_ns = 0;
 		policy_idle_update(&thread->idle,
 			thread->run_ns + (thread->computes ? thread->wait_ns : 0), elapsed_ns);
 		if (thread->computes && policy->window.open) {

@@ -92,6 +92,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "a CPU for each thread, and subdomains move instead";
 	case POLICY_REASON_ONE_CPU:
 		return "one CPU, so there is nothing to balance";
+	case POLICY_REASON_STARVED:
+		return "a thread got nothing of its CPU";
 	}
 	return "unknown";
 }
@@ -281,6 +283,14 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 		(chooser->reason == POLICY_REASON_START || chooser->reason == POLICY_REASON_FEW))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
 	return false;
+}
+
+bool policy_regime_starved(struct policy_chooser *chooser)
+{
+	if (chooser->regime == POLICY_BALANCE || chooser->reason == POLICY_REASON_SLOWER)
+		return false;
+	chooser->trial = false;
+	return change(chooser, POLICY_BALANCE, POLICY_REASON_STARVED);
 }
 
 /* No more threads than CPUs, and none of them waits for one; or a single thread, which has nobody to take

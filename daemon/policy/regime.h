@@ -28,8 +28,9 @@ enum policy_reason {
 	POLICY_REASON_UNEQUAL, /* CPUs differ in speed */
 	POLICY_REASON_LEARN, /* for one window, to see whether they do */
 	POLICY_REASON_ONE_CPU, /* there is no other to move a thread to */
+	POLICY_REASON_STARVED, /* the kernel left a thread on a CPU that others had taken */
 };
-enum { POLICY_REASONS = POLICY_REASON_ONE_CPU + 1 };
+enum { POLICY_REASONS = POLICY_REASON_STARVED + 1 };
 /* The reason in words; "unknown" for any other value. */
 const char *policy_reason_text(enum policy_reason reason);
 
@@ -106,6 +107,10 @@ void policy_regime_init(struct policy_chooser *chooser, bool always);
 /* Choose by the number of compute threads alone, where that suffices. May be called at any time.
  * Returns true when the regime changed. */
 bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus);
+
+/* The kernel, which places the threads, has left one on a CPU that gives it nothing: balance. Where trials
+ * have shown that balancing is worse, it stays so. Returns true when the regime changed. */
+bool policy_regime_starved(struct policy_chooser *chooser);
 
 /* Take in a window that ran under chooser->regime and choose the regime of the next.
  *

@@ -274,6 +274,7 @@ static void ask(struct policy *policy, uint64_t now_ns)
 
 	/* A little early is better than a whole interval late. */
 	decision->members_next =
+		policy_may_starve(policy) ||
 		next_ns + wait_ns / 4 >= policy->members_ns + policy_slow_ns(policy, now_ns);
 	for (size_t i = 0; i < policy->n; i++) {
 		struct policy_thread *thread = &policy->thread[i];
@@ -283,7 +284,7 @@ static void ask(struct policy *policy, uint64_t now_ns)
 	}
 	if (decision->members_next)
 		ask_idle(policy);
-	if (policy_swaps(policy) && policy->params.kind->leaves_taken)
+	if (policy->params.kind->leaves_taken)
 		policy_ask_states(policy, now_ns);
 	policy_window_ask(policy, next_ns);
 }

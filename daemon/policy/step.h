@@ -38,7 +38,11 @@ bool policy_subdomains_move(
 bool policy_leave_taken(struct policy *policy, const struct policy_observation *observation);
 /* All CPUs count as free. */
 void policy_forget_taken(struct policy *policy, uint64_t now_ns);
-/* Ask for the states of threads on CPUs that stand still. */
+/* Aside: was a thread just seen that is ready, and has not run? So look again soon. */
+bool policy_may_starve(const struct policy *policy);
+/* Has such a thread still not run, so that something should be done? */
+bool policy_starves_aside(const struct policy *policy, uint64_t now_ns);
+/* Ask for the states of threads that may starve. */
 void policy_ask_states(struct policy *policy, uint64_t now_ns);
 
 /* ---- window.c ---- */

@@ -23,6 +23,11 @@
 #define TRIED_MORE 8 /* times as long as else before such a CPU counts as taken again */
 /* The states of that many threads tell whether those of a CPU sleep or starve. */
 #define STATES_PER_CPU 4
+/* A thread that the kernel placed starves if, seen to be ready, it has not run for that long, a tick and more.
+ * Outside trials, something is done about that once in the second of these times. */
+#define STARVES_NS UINT64_C(10000000)
+#define STARVED_AGAIN_NS UINT64_C(1000000000)
+#define STARVES_THREADS 2 /* for each CPU */
 
 /* When threads last ran on each CPU, and on which one stands still that could run. A CPU without
  * threads has nothing to run. */
@@ -209,8 +214,55 @@ void policy_forget_taken(struct policy *policy, uint64_t now_ns)
 		policy->thread[i].loose = false;
 }
 
+/* ---- Threads that the kernel placed ---- */
+
+/* With fewer threads, there are idle CPUs, which fetch them; with many, also of others, it is nothing
+ * unusual for one to wait. */
+static bool could_starve_aside(const struct policy *policy)
+{
+	uint32_t threads = policy_computing(policy), all = threads;
+
+	for (size_t j = 0; j < policy->m; j++)
+		all += policy->cpu[j].neighbours;
+	return policy->regime == POLICY_ASIDE && policy->params.tickers && policy->m > 1 &&
+	       threads >= policy->m && all <= STARVES_THREADS * policy->m;
+}
+
+/* Intervals are long: the first in which a thread does not run has to tell. */
+static void ask_states_aside(struct policy *policy)
+{
+	for (size_t i = 0; i < policy->n; i++)
+		if (policy->thread[i].computes)
+			policy->thread[i].look |= POLICY_STATE;
+}
+
+bool policy_may_starve(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->n && policy->regime == POLICY_ASIDE; i++)
+		if (policy->thread[i].computes && policy->thread[i].ready &&
+			policy->thread[i].wait_ns < STARVES_NS)
+			return true;
+	return false;
+}
+
+bool policy_starves_aside(const struct policy *policy, uint64_t now_ns)
+{
+	if (!could_starve_aside(policy) || (!policy->chooser.trial && policy->starved_ns > 0 &&
+						   now_ns - policy->starved_ns < STARVED_AGAIN_NS))
+		return false;
+	for (size_t i = 0; i < policy->n; i++)
+		if (policy->thread[i].computes && policy->thread[i].ready &&
+			policy->thread[i].wait_ns >= STARVES_NS)
+			return true;
+	return false;
+}
+
 void policy_ask_states(struct policy *policy, uint64_t now_ns)
 {
+	if (could_starve_aside(policy))
+		ask_states_aside(policy);
+	if (!policy_swaps(policy))
+		return;
 	for (size_t j = 0; j < policy->m; j++)
 		policy->cpu[j].states = 0;
 	for (size_t i = 0; i < policy->n; i++) {

@@ -55,12 +55,21 @@ static void look_at_sleeps(struct team *team)
 	}
 }
 
+/* Then it does not stand still. What a thread ran before it was moved does not count. */
+static bool has_run(const struct team *team, size_t i)
+{
+	const struct policy_sight *sight = &team->sight[i];
+
+	return (sight->news & POLICY_TIMES) && sight->cpu == POLICY_NO_CPU && i < team->policy.n &&
+	       sight->run_ns != team->policy.thread[i].total_run_ns;
+}
+
 static void look_at_states(struct team *team)
 {
 	for (size_t i = 0; i < team->n; i++) {
 		const struct sampler_slot *slot = &team->thread[i]->slot;
 		struct proc_thread found;
-		if (!(wanted(team, i) & POLICY_STATE) ||
+		if (!(wanted(team, i) & POLICY_STATE) || has_run(team, i) ||
 			proc_read_thread(slot->pid, slot->tid, &found) < 0)
 			continue;
 		team->sight[i].news |= POLICY_STATE;

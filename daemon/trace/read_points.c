@@ -42,6 +42,9 @@ static bool take_more(struct trace_parser *p, struct trace_thread *thread)
 		thread->news &= (uint8_t)~POLICY_TIMES;
 	if (trace_take_flag(p, "asleep"))
 		thread->news |= POLICY_STATE;
+	thread->ready = trace_take_flag(p, "ready");
+	if (thread->ready)
+		thread->news |= POLICY_STATE;
 	thread->work = thread->run_ns;
 	(void)trace_take_named(p, "work", TRACE_NUMBER_MAX, &thread->work);
 	(void)trace_take_named(p, "left", TRACE_NUMBER_MAX, &thread->left_ns);

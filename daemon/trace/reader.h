@@ -36,7 +36,8 @@ struct trace_thread {
 	uint64_t arrivals, useful_ns; /* totals, where news has POLICY_PHASES */
 	uint64_t done_ns; /* the part of useful_ns in the phase under way */
 	bool waits;
-	uint8_t news; /* enum policy_news: what was sampled; POLICY_STATE: it was seen to sleep */
+	bool ready; /* where news has POLICY_STATE: it was seen to be ready to run, not to sleep */
+	uint8_t news; /* enum policy_news: what was sampled */
 	uint8_t rule, role; /* enum policy_rule, enum policy_role */
 	bool behind;
 };

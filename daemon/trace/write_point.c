@@ -39,8 +39,8 @@ static bool has_news(const struct policy *policy, const struct policy_sight *sig
 	const struct policy_thread *thread = &policy->thread[i];
 	bool looked_at = sight->news & POLICY_TIMES;
 
-	return thread->renewed || thread->ended || thread->cpu_before != POLICY_NO_CPU ||
-	       looked_at != policy->decision.members ||
+	return thread->renewed || thread->ended || thread->ready ||
+	       thread->cpu_before != POLICY_NO_CPU || looked_at != policy->decision.members ||
 	       (sight->news & (POLICY_SLEEPS | POLICY_UPDATES | POLICY_PHASES)) ||
 	       thread->run_ns > 0 || thread->wait_ns > 0 || thread->slices > 0 || thread->work > 0;
 }
@@ -53,6 +53,8 @@ static void print_more(struct trace *trace, const struct policy *policy,
 		trace_print(trace, " unseen");
 	if (thread->asleep)
 		trace_print(trace, " asleep");
+	if (thread->ready)
+		trace_print(trace, " ready");
 	if (policy->params.by_work && thread->work > 0)
 		trace_print(trace, " work=%llu", (number)thread->work);
 	if (thread->left_ns > 0)

@@ -25,9 +25,8 @@ int replay_domain_init(struct replay_domain *domain, const struct trace_file *tr
 		.neighbours = calloc(team->cpus + 1, sizeof(*domain->neighbours)),
 		.stolen = calloc(team->cpus + 1, sizeof(*domain->stolen)),
 		.ticked = calloc(team->cpus + 1, sizeof(*domain->ticked))};
-	if (os_cpu == NULL || traits == NULL || domain->cpu == NULL ||
-		domain->load == NULL || domain->neighbours == NULL || domain->stolen == NULL ||
-		domain->ticked == NULL)
+	if (os_cpu == NULL || traits == NULL || domain->cpu == NULL || domain->load == NULL ||
+		domain->neighbours == NULL || domain->stolen == NULL || domain->ticked == NULL)
 		r = -ENOMEM;
 	for (size_t i = 0; i < team->cpus && r == 0; i++) {
 		const struct trace_cpu *cpu = &trace->cpu[team->first_cpu + i];
@@ -162,6 +161,7 @@ static void take_thread(
 	struct replay_domain *domain, struct policy_sight *sight, const struct trace_thread *thread)
 {
 	sight->news = thread->news;
+	sight->runnable = thread->ready;
 	sight->rule = thread->rule;
 	sight->role = thread->role;
 	sight->cpu = index_of(domain, thread->os_cpu);

@@ -238,6 +238,99 @@ static void test_births_and_ends(void **unused)
 	machine_deinit(&machine);
 }
 
+/* Two threads that the kernel placed, and one of them does not run. */
+static void one_stands_still(struct machine *machine, bool runnable, uint64_t for_ns)
+{
+	const struct policy *policy = &machine->policy;
+
+	for (uint64_t end_ns = machine->now_ns + for_ns;
+		machine->now_ns < end_ns && policy->regime == POLICY_ASIDE;) {
+		uint64_t wait_ns = policy->decision.wait_ns;
+		runs(machine, 0, wait_ns, 0);
+		runs(machine, 1, 0, 0);
+		if (policy->thread[1].look & POLICY_STATE)
+			machine->sight[1].news |= POLICY_STATE;
+		machine->sight[1].runnable = runnable;
+		step(machine, wait_ns);
+	}
+}
+
+static void begin_aside(struct machine *machine)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+
+	params.tickers = true;
+	begin(machine, &params, 2, 2);
+	go_on(machine, 1000 * MS);
+	assert_int_equal(machine->policy.regime, POLICY_ASIDE);
+}
+
+static void test_starves_aside(void **unused)
+{
+	struct machine machine;
+	(void)unused;
+
+	begin_aside(&machine);
+	one_stands_still(&machine, true, 150 * MS);
+	assert_int_equal(machine.policy.regime, POLICY_BALANCE);
+	assert_int_equal(machine.policy.decision.reason, POLICY_REASON_STARVED);
+	assert_int_equal(apart(&machine), 0);
+	machine_deinit(&machine);
+}
+
+static void test_sleeps_aside(void **unused)
+{
+	struct machine machine;
+	(void)unused;
+
+	begin_aside(&machine);
+	one_stands_still(&machine, false, 1000 * MS);
+	assert_int_equal(machine.policy.regime, POLICY_ASIDE);
+	machine_deinit(&machine);
+}
+
+/* It sleeps, and each time that it is looked at has just woken. */
+static void test_wakes_aside(void **unused)
+{
+	struct machine machine;
+	(void)unused;
+
+	begin_aside(&machine);
+	for (int k = 0; k < 100; k++) {
+		uint64_t wait_ns = machine.policy.decision.wait_ns;
+		bool late = k % 2 == 0; /* what it ran is seen in the next interval */
+		runs(&machine, 0, wait_ns, 0);
+		runs(&machine, 1, late ? 0 : wait_ns / 4, 0);
+		if (machine.policy.thread[1].look & POLICY_STATE)
+			machine.sight[1].news |= POLICY_STATE;
+		machine.sight[1].runnable = true;
+		step(&machine, wait_ns);
+		assert_int_equal(machine.policy.regime, POLICY_ASIDE);
+		assert_true(machine.policy.thread[1].computes);
+	}
+	machine_deinit(&machine);
+}
+
+/* No trial begins while it is not known whether a silent CPU has been taken. */
+static void test_no_trial_meanwhile(void **unused)
+{
+	struct machine machine;
+	(void)unused;
+
+	begin_balanced(&machine, 2, 2);
+	machine.policy.params.always = machine.policy.chooser.always = false;
+	machine.policy.window.due = true;
+	machine.policy.cpu[0].silent_ns = machine.now_ns;
+	for (int k = 0; k < 100; k++) {
+		interval(&machine, &(struct others){.took = {true}});
+		if (machine.policy.cpu[0].taken)
+			break;
+		assert_int_equal(machine.policy.regime, POLICY_BALANCE);
+	}
+	assert_true(machine.policy.cpu[0].taken);
+	machine_deinit(&machine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -249,6 +342,10 @@ int main(void)
 		cmocka_unit_test(test_no_tickers),
 		cmocka_unit_test(test_one_is_left),
 		cmocka_unit_test(test_births_and_ends),
+		cmocka_unit_test(test_starves_aside),
+		cmocka_unit_test(test_sleeps_aside),
+		cmocka_unit_test(test_wakes_aside),
+		cmocka_unit_test(test_no_trial_meanwhile),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
