@@ -13,7 +13,7 @@
 enum advice_verdict {
 	ADVICE_NOTHING, /* nothing to balance: the threads fit the CPUs */
 	ADVICE_PERIOD, /* the period is too long: few phases have a balancing point, or none */
-	ADVICE_LITTLE, /* little to gain, since there are many threads for each CPU */
+	ADVICE_LITTLE, /* little to gain, or to lose: many threads for each CPU, or works that fit the CPUs */
 	ADVICE_LINUX, /* Linux does as well by itself, where barriers block */
 	ADVICE_JUGGLE, /* juggle helps */
 };

@@ -281,12 +281,15 @@ static void predict_uneven(struct prediction *p)
 	p->juggle = all * uneven_by_progress(&c);
 	p->by_rest = all * uneven_by_rest(&c);
 	p->perfect = p->bound = all * uneven_bound(&c);
-	p->verdict = p->pinned / p->juggle < UNEVEN_LITTLE ? ADVICE_LITTLE : ADVICE_JUGGLE;
+	double gain = p->pinned / p->juggle;
+	p->verdict = gain < UNEVEN_LITTLE ? ADVICE_LITTLE : ADVICE_JUGGLE;
 	snprintf(p->advice, sizeof p->advice,
 		"%s: with periods that are short against a phase, juggle is %.2f times as fast as "
 		"pinned. A balancer that knew how much work is left would reach %.2f.",
-		p->verdict == ADVICE_LITTLE ? "Little to gain" : "juggle helps",
-		p->pinned / p->juggle, p->pinned / p->by_rest);
+		gain < 1 / UNEVEN_LITTLE ? "juggle would lose"
+		: gain < UNEVEN_LITTLE   ? "Little to gain"
+					 : "juggle helps",
+		gain, p->pinned / p->by_rest);
 }
 
 /* Returns an exit status. */
