@@ -260,7 +260,9 @@ static void begin_aside(struct machine *machine)
 	struct policy_params params = defaults(&policy_kind_juggle);
 
 	params.tickers = true;
-	begin(machine, &params, 2, 2);
+	machine_init(machine, &params, 2);
+	for (int k = 0; k < 2; k++)
+		add(machine, POLICY_RULE_NONE); /* they may become idle */
 	go_on(machine, 1000 * MS);
 	assert_int_equal(machine->policy.regime, POLICY_ASIDE);
 }
