@@ -29,5 +29,6 @@ int act_pin(pid_t tid, int os_cpu);
  * Needs no privilege. Returns 0, or -ENOTSUP for scheduling classes other than SCHED_OTHER and
  * SCHED_BATCH. */
 int act_set_own_slice(uint64_t slice_ns);
+#define ACT_SLICE_LEAST_NS 100000 /* the shortest that the kernel grants */
 
 #endif

@@ -23,7 +23,6 @@
 #define SHOW_EACH_NS UINT64_C(10000) /* the same for each subdomain: reading one takes 20 ns */
 #define BUSY_NS UINT64_C(10000000) /* before the next attempt while somebody else balances */
 #define BEAT_NS UINT64_C(200000000) /* renewing a claim when periods are longer */
-#define SLICE_NS 100000 /* the shortest, so that the thread runs at once when it is due */
 
 struct progress_host {
 	struct progress_host_setup setup;
@@ -348,7 +347,8 @@ static void *host_main(void *argument)
 
 	prctl(PR_SET_NAME, "juggle/plb");
 	prctl(PR_SET_TIMERSLACK, 1);
-	(void)act_set_own_slice(SLICE_NS); /* if it fails, go on without */
+	/* It runs at once when it is due. Works without. */
+	(void)act_set_own_slice(ACT_SLICE_LEAST_NS);
 	uint64_t used_ns = clock_thread_ns();
 	for (;;) {
 		uint32_t seen = atomic_load_explicit(&host->signal, memory_order_acquire);

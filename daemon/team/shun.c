@@ -14,8 +14,6 @@
 #define LATE_NS UINT64_C(5000000) /* more than a tick */
 #define TAKEN_NS UINT64_C(100000000) /* what one may have to wait for a CPU that was taken */
 #define SHUN_NS UINT64_C(10000000000)
-/* The shortest slice that the kernel grants: a watcher runs as soon as it wakes. */
-#define SLICE_NS 100000
 #define NOW_NS 1 /* long ago */
 #define END_GAP_NS 10000 /* until all watchers have seen that they are to end */
 
@@ -74,7 +72,7 @@ static void *watcher_main(void *argument)
 	uint64_t expirations;
 
 	prctl(PR_SET_NAME, "juggle/watch");
-	(void)act_set_own_slice(SLICE_NS); /* works without, if less well */
+	(void)act_set_own_slice(ACT_SLICE_LEAST_NS); /* runs as soon as it wakes; works without */
 	atomic_store_explicit(&watcher->tid, gettid(), memory_order_relaxed);
 	do {
 		if (read(shun->timer, &expirations, sizeof expirations) < 0 && errno != EINTR &&

@@ -14,9 +14,6 @@
 #include "daemon/policy/kind.h"
 #include "daemon/trace/write_point.h"
 
-/* The shortest slice that the kernel grants. With it the team's thread runs as soon as it wakes,
- * whatever else runs on its CPU, and is not preempted before its decision. */
-#define SLICE_NS 100000
 /* Threads that come shorten a long interval to this: 20 looks a second, however many come. */
 #define SOON_NS UINT64_C(50000000)
 
@@ -209,7 +206,9 @@ static void *team_main(void *argument)
 	snprintf(name, sizeof name, "juggle/%u", (unsigned)team->policy.params.domain);
 	prctl(PR_SET_NAME, name);
 	prctl(PR_SET_TIMERSLACK, 1);
-	(void)act_set_own_slice(SLICE_NS); /* works without, if less well */
+	/* It runs as soon as it wakes, whatever else runs on its CPU, and is not preempted before its
+	 * decision. Works without, if less well. */
+	(void)act_set_own_slice(ACT_SLICE_LEAST_NS);
 	shun_init(&team->shun);
 	while (wait_for_deadline(team)) {
 		uint64_t before_ns = clock_thread_ns();

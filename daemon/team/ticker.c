@@ -10,8 +10,6 @@
 #include "daemon/base/clock.h"
 #include "daemon/base/futex.h"
 
-/* The shortest that the kernel grants: it runs as soon as it wakes, whatever else does. */
-#define SLICE_NS 100000
 #define NOW_NS 1 /* long ago */
 
 static void *ticker_main(void *argument)
@@ -23,7 +21,7 @@ static void *ticker_main(void *argument)
 	prctl(PR_SET_TIMERSLACK, 1);
 	atomic_store(&ticker->tid, (uint32_t)gettid());
 	futex_wake(&ticker->tid);
-	(void)act_set_own_slice(SLICE_NS); /* works without, if less well */
+	(void)act_set_own_slice(ACT_SLICE_LEAST_NS); /* runs as soon as it wakes; works without */
 	for (;;) {
 		if (read(ticker->timer, &ticks, sizeof ticks) < 0 && errno != EINTR &&
 			errno != EAGAIN)
