@@ -6,6 +6,7 @@
 #undef NDEBUG
 #include "daemon/base/cgroup.h"
 #include "daemon/base/elf_file.h"
+#include "daemon/base/text.h"
 #include "tools/doctor/judge.h"
 #include "tools/doctor/launcher.h"
 #include "tools/doctor/libraries.h"
@@ -99,6 +100,16 @@ static void read_command(enum doctor_launcher_kind kind, const char *const *word
 	assert(launcher.program == -1 || (launcher.program > 0 && (size_t)launcher.program < n));
 }
 
+static void check_printable(const char *text)
+{
+	char *printable = strdup(text);
+
+	assert(printable != NULL);
+	text_make_printable(printable);
+	assert(strcmp(printable, text) == 0);
+	free(printable);
+}
+
 /* A machine and a program whose names come from the input, as do the variables. */
 static void judge(uint8_t which, const char *const *environment, const char *const *command)
 {
@@ -128,10 +139,8 @@ static void judge(uint8_t which, const char *const *environment, const char *con
 	size_t n = doctor_judge(system, finding, FINDINGS);
 	assert(n <= FINDINGS);
 	for (size_t i = 0; i < n; i++) {
-		for (const char *at = finding[i].text; *at != '\0'; at++)
-			assert(*at >= ' ' && *at <= '~');
-		for (const char *at = finding[i].advice; *at != '\0'; at++)
-			assert(*at >= ' ' && *at <= '~');
+		check_printable(finding[i].text);
+		check_printable(finding[i].advice);
 	}
 	free(finding);
 	free(system);
