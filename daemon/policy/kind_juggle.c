@@ -32,6 +32,13 @@ static bool are_short(const struct policy *policy, double phase_ns)
 		       (uint32_t)policy->m, policy->chooser.turns_gain);
 }
 
+/* So short that not even bells help. Threads that spin switch less often than that. */
+static bool are_told_short(const struct policy *policy)
+{
+	return policy->needs.sure && policy->needs.mean_ns < POLICY_BELL_LEAST_NS &&
+	       policy->phases.loud > 0;
+}
+
 /* What turns gain by what is known of the CPUs. It changes with the number of threads. */
 static void know_turns(struct policy *policy, uint64_t now_ns)
 {
@@ -79,6 +86,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	know_turns(policy, now_ns);
 	chooser->needs_gain = policy_told_gain(policy);
 	chooser->bells = policy_bell_would_do(policy);
+	chooser->told_short = are_told_short(policy);
 	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {
 		policy_enter(policy, chooser->regime, now_ns);
 	} else if (policy_swaps(policy) !=

@@ -325,6 +325,7 @@ struct policy {
 	struct policy_phases phases;
 	struct {
 		bool told; /* those of all compute threads are */
+		bool sure; /* and each has passed several */
 		bool regular; /* and are alike from phase to phase */
 		bool differ; /* but not from thread to thread */
 		bool brief; /* equal, and so short that only what waiting threads take matters */

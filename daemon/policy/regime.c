@@ -261,6 +261,12 @@ uint64_t policy_regime_window_ns(const struct policy_chooser *chooser)
 	return (uint64_t)fmin(fmax(long_ns, WINDOW_NS), LONG_WINDOW_NS);
 }
 
+/* Is a job whose phases are told to be too short for turns best left to the kernel? */
+static bool leaves_short(const struct policy_chooser *chooser)
+{
+	return !chooser->always && !chooser->speeds_differ && chooser->needs_gain <= 0;
+}
+
 bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
 {
 	bool uneven = unequal(chooser, threads, cpus);
@@ -276,11 +282,15 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 		(chooser->reason == POLICY_REASON_START || chooser->reason == POLICY_REASON_FEW ||
 			chooser->reason == POLICY_REASON_NO_CONTEST))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
+	if (threads <= cpus ||
+		(chooser->reason != POLICY_REASON_START && chooser->reason != POLICY_REASON_FEW))
+		return false;
+	if (chooser->told_short && leaves_short(chooser))
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	/* There are more threads than CPUs now. Every millisecond of an uneven distribution is
 	 * lost, so balance; a trial follows soon. */
-	if (threads > cpus && chooser->regime == POLICY_ASIDE &&
-		(chooser->always || turns_gain(chooser, threads, cpus) > TURNS_LEAST) &&
-		(chooser->reason == POLICY_REASON_START || chooser->reason == POLICY_REASON_FEW))
+	if (chooser->regime == POLICY_ASIDE &&
+		(chooser->always || turns_gain(chooser, threads, cpus) > TURNS_LEAST))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
 	return false;
 }
@@ -404,8 +414,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 	else if (window->threads <= window->cpus && chooser->speeds_differ &&
 		 unequal(chooser, window->threads, window->cpus))
 		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
-	else if (!spins && window->need_ns < short_ns && !chooser->speeds_differ &&
-		 chooser->needs_gain <= 0)
+	else if (!spins && window->need_ns < short_ns && leaves_short(chooser))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
 		changed = settle(chooser, first, POLICY_REASON_LONG);

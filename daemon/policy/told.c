@@ -225,13 +225,14 @@ bool policy_told_speeds(struct policy *policy)
 void policy_sum_up_told(struct policy *policy)
 {
 	double count = 0, need = 0, off = 0, least = HUGE_VAL, most = 0;
-	bool all = true;
+	bool all = true, sure = true;
 
 	for (size_t i = 0; i < policy->n; i++) {
 		const struct policy_thread *thread = &policy->thread[i];
 		if (!thread->computes)
 			continue;
 		all &= thread->told;
+		sure &= thread->phases >= SMOOTHING;
 		count++;
 		need += thread->need_ns;
 		off += thread->need_off_ns;
@@ -239,6 +240,7 @@ void policy_sum_up_told(struct policy *policy)
 		most = fmax(most, thread->need_ns);
 	}
 	policy->needs.told = all && count > 0 && need > 0;
+	policy->needs.sure = policy->needs.told && sure;
 	policy->needs.regular = policy->needs.told && off < REGULAR * need;
 	policy->needs.mean_ns = count > 0 ? need / count : 0;
 	policy->needs.most_ns = most;

@@ -659,6 +659,36 @@ static void test_told_without_trials(void **state)
 	}
 }
 
+/* No window is needed to see that, neither before nor after the first threads were balanced. */
+static void test_told_short_at_once(void **state)
+{
+	struct run run = start(1);
+	(void)state;
+
+	run.chooser.told_short = true;
+	assert_false(count(&run.chooser, 6, 4));
+	assert_int_equal(run.chooser.regime, POLICY_ASIDE);
+	assert_int_equal(run.chooser.reason, POLICY_REASON_SHORT);
+
+	run = start(1);
+	assert_true(count(&run.chooser, 6, 4));
+	assert_int_equal(run.chooser.regime, POLICY_BALANCE);
+	run.chooser.told_short = true;
+	assert_true(count(&run.chooser, 6, 4));
+	assert_int_equal(run.chooser.regime, POLICY_ASIDE);
+
+	/* Threads that differ want the right places all the same, and options have the last word. */
+	run = start(1);
+	run.chooser.told_short = true;
+	run.chooser.needs_gain = 0.3;
+	assert_true(count(&run.chooser, 6, 4));
+	assert_int_equal(run.chooser.regime, POLICY_BALANCE);
+	policy_regime_init(&run.chooser, true);
+	run.chooser.told_short = true;
+	assert_true(count(&run.chooser, 6, 4));
+	assert_int_equal(run.chooser.regime, POLICY_BALANCE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -667,6 +697,7 @@ int main(void)
 		cmocka_unit_test(test_told_trials),
 		cmocka_unit_test(test_told_anew),
 		cmocka_unit_test(test_told_without_trials),
+		cmocka_unit_test(test_told_short_at_once),
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_reason_texts),
 		cmocka_unit_test(test_settles),
