@@ -233,7 +233,7 @@ class Hosts:
         environment = mpis.environment(mpi)
         if mpi == "openmpi":
             for name, value in (("plm_rsh_agent", self._dir / "enter"),
-                                ("plm_rsh_no_tree_spawn", "1"), ("pml", "ob1"),
+                                ("plm_rsh_no_tree_spawn", "1"),
                                 ("btl", "tcp,self"), ("btl_tcp_if_include", DEVICE),
                                 ("oob_tcp_if_include", DEVICE)):
                 launch += ["--mca", name, value]

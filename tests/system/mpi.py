@@ -50,10 +50,15 @@ def environment(mpi, tcp=False):
     if mpi == "openmpi":
         found = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
                  "OMPI_MCA_rmaps_base_oversubscribe": "1",
-                 "OMPI_MCA_hwloc_base_binding_policy": "none"}
+                 "OMPI_MCA_hwloc_base_binding_policy": "none",
+                 # What it chooses itself on one machine, but each start looks for fast networks before.
+                 "OMPI_MCA_pml": "ob1",
+                 # Containers forbid what it uses by default.
+                 "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
+                 # After a rank has failed, it waits for this many seconds, or one by default.
+                 "OMPI_MCA_odls_base_sigkill_timeout": "0"}
         if tcp:
-            found.update({"OMPI_MCA_pml": "ob1", "OMPI_MCA_btl": "tcp,self",
-                          "OMPI_MCA_osc": "pt2pt"})
+            found.update({"OMPI_MCA_btl": "tcp,self", "OMPI_MCA_osc": "pt2pt"})
         return found
     return {"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"} if tcp else {}
 

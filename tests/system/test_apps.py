@@ -16,6 +16,7 @@ import sys
 import pytest
 
 import helpers
+import mpi
 
 RATE = "1000"  # steps per ms: far below any CPU's, so that phases are short
 PATIENCE_S = 60  # a test that takes longer hangs
@@ -48,13 +49,7 @@ def mpirun():
     version = subprocess.run([path, "--version"], capture_output=True, text=True)
     if "Open MPI" in version.stdout or "Open MPI" in version.stderr:
         command.append("--oversubscribe")
-    environment = {
-        **os.environ,
-        "OMPI_ALLOW_RUN_AS_ROOT": "1",
-        "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-        # Containers forbid what it uses by default.
-        "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    }
+    environment = {**os.environ, **mpi.environment("openmpi")}
 
     def start(ranks, *args, program="ubench-mpi"):
         return subprocess.run(

@@ -9,16 +9,11 @@ import threading
 import pytest
 
 import helpers
+import mpi
 
 SHORT = ["-q", "-e", "5ms", "--rate", "100000", "-b", "yield"]
 
-MPI_ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # Containers forbid what it uses by default.
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    "OMPI_MCA_hwloc_base_binding_policy": "none",
-}
+MPI_ENVIRONMENT = mpi.environment("openmpi")
 
 
 @pytest.fixture

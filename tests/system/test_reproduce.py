@@ -12,16 +12,11 @@ import time
 import pytest
 
 import helpers
+import mpi as mpis
 import pictures
 
 TOOLS = helpers.REPO / "tools" / "reproduce"
-MPI_ENVIRONMENT = {
-    "OMPI_ALLOW_RUN_AS_ROOT": "1",
-    "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
-    # Containers forbid what it uses by default.
-    "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-    "OMPI_MCA_rmaps_base_oversubscribe": "1",
-}
+MPI_ENVIRONMENT = mpis.environment("openmpi")
 
 
 def run_plb(tmp_path, *arguments, **keywords):
