@@ -3,13 +3,16 @@
  * How much does juggle lose by not knowing the best period, and whether to balance at all? Runs the
  * daemon's policy in virtual time on many machines and programs: as it decides by itself, with each
  * fixed period, and left to a model of Linux; and as it decides where the program's runtime tells its phases.
- * Prints one line a case, and a summary of each class of cases. Deterministic. The exit status is 1 when
- * a limit is not kept.
+ * Prints one line a case, and a summary of each class of cases. Deterministic, though a case runs on each
+ * CPU at a time. The exit status is 1 when a limit is not kept.
  */
 #include "tools/sim/threads.h"
 
 #include <errno.h>
 #include <math.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,37 +88,56 @@ struct tally {
 	double linux_least, linux_log, best_least, best_log, told_least, told_log;
 };
 
+/* A case, and the times that it takes. */
+struct row {
+	uint32_t n, m;
+	uint64_t phase_ns;
+	enum threads_barrier barrier;
+	enum disturbance disturbance;
+	bool done;
+	double pinned_s, linux_s, juggle_s, told_s, best_s;
+	uint64_t best_ns; /* the period of best_s */
+};
+
+/* All cases: whose turn it is, and which are done. */
+struct work {
+	struct row *row;
+	size_t rows;
+	atomic_size_t next;
+	pthread_mutex_t lock; /* of `done` */
+	pthread_cond_t one_done;
+};
+
 struct machine {
 	struct threads_cpu cpu[CPUS_MAX];
 	struct threads_load load;
 	struct threads_params params;
 };
 
-static void set_up(struct machine *machine, uint32_t n, uint32_t m, uint64_t phase_ns,
-	enum threads_barrier barrier, enum disturbance disturbance)
+static void set_up(struct machine *machine, const struct row *row)
 {
-	uint64_t count = RUN_NS / phase_ns;
+	uint64_t count = RUN_NS / row->phase_ns;
 
-	for (uint32_t j = 0; j < m; j++)
+	for (uint32_t j = 0; j < row->m; j++)
 		machine->cpu[j] = (struct threads_cpu){.speed = 1};
-	if (disturbance == SLOW)
+	if (row->disturbance == SLOW)
 		machine->cpu[0].speed = 0.6;
-	for (uint32_t j = 0; j < m && disturbance == UNEQUAL; j++)
-		machine->cpu[j].speed = j < (m + 2) / 3 ? 1 : 0.55;
-	if (disturbance == HOG) {
+	for (uint32_t j = 0; j < row->m && row->disturbance == UNEQUAL; j++)
+		machine->cpu[j].speed = j < (row->m + 2) / 3 ? 1 : 0.55;
+	if (row->disturbance == HOG) {
 		machine->load = (struct threads_load){.share = 0.5};
 		machine->cpu[0].load = &machine->load;
 		machine->cpu[0].loads = 1;
 	}
-	machine->params = (struct threads_params){.threads = n,
+	machine->params = (struct threads_params){.threads = row->n,
 		.domains = 1,
 		.cpu = machine->cpu,
-		.cpus = m,
-		.phase_ns = phase_ns,
+		.cpus = row->m,
+		.phase_ns = row->phase_ns,
 		.phases = count > PHASES_LEAST ? count : PHASES_LEAST,
-		.imbalance = disturbance == JITTER ? 0.1 : 0,
-		.heavier = disturbance == HEAVY ? 0.5 : 0,
-		.barrier = barrier,
+		.imbalance = row->disturbance == JITTER ? 0.1 : 0,
+		.heavier = row->disturbance == HEAVY ? 0.5 : 0,
+		.barrier = row->barrier,
 		.slice_ns = SLICE_NS,
 		.tick_ns = SLICE_NS,
 		.migration_ns = MOVE_NS,
@@ -123,12 +145,12 @@ static void set_up(struct machine *machine, uint32_t n, uint32_t m, uint64_t pha
 		.stray_ns = STRAY_NS,
 		.balancer = THREADS_POLICY,
 		.kind = &policy_kind_juggle,
-		.untold = disturbance == SLOW,
+		.untold = row->disturbance == SLOW,
 		.period_ns = POLICY_AUTO_PERIOD_NS,
 		.period_auto = true,
 		.jitter = 0.1,
 		.margin_ns = MARGIN_NS,
-		.point_ns = POINT_NS + SAMPLE_NS * n,
+		.point_ns = POINT_NS + SAMPLE_NS * row->n,
 		.seed = 1};
 }
 
@@ -151,8 +173,11 @@ static double run(const struct threads_params *params)
 	return (double)result.time_ns * 1e-9;
 }
 
-static void count(struct tally *tally, double of_linux, double of_best, double told)
+static void count(struct tally *tally, const struct row *row)
 {
+	double of_linux = row->linux_s / row->juggle_s, of_best = row->best_s / row->juggle_s,
+	       told = row->linux_s / row->told_s;
+
 	if (tally->cases++ == 0)
 		tally->linux_least = tally->best_least = tally->told_least = INFINITY;
 	tally->linux_least = fmin(tally->linux_least, of_linux);
@@ -163,36 +188,85 @@ static void count(struct tally *tally, double of_linux, double of_best, double t
 	tally->told_log += log(told);
 }
 
-static void run_case(const struct machine *machine, const char *name, struct tally *tally)
+static void run_case(struct row *row)
 {
-	struct threads_params params = machine->params;
-	double juggle_s = run(&params), best_s = INFINITY;
-	params.told = true;
-	double told_s = run(&params);
-	params.told = false;
-	uint64_t best_ns = 0;
+	struct machine machine;
+	struct threads_params params;
 
+	set_up(&machine, row);
+	params = machine.params;
+	row->juggle_s = run(&params);
+	params.told = true;
+	row->told_s = run(&params);
+	params.told = false;
 	params.kind = &policy_kind_static;
-	double pinned_s = run(&params);
+	row->pinned_s = run(&params);
 	params.balancer = THREADS_REACTIVE;
-	double linux_s = run(&params);
+	row->linux_s = run(&params);
 	params.balancer = THREADS_POLICY;
 	params.kind = &policy_kind_juggle;
 	params.period_auto = false;
 	params.always = true;
+	row->best_s = INFINITY;
 	for (size_t i = 0; i < COUNT(periods); i++) {
 		params.period_ns = periods[i];
 		double time_s = run(&params);
-		if (time_s < best_s) {
-			best_s = time_s;
-			best_ns = periods[i];
+		if (time_s < row->best_s) {
+			row->best_s = time_s;
+			row->best_ns = periods[i];
 		}
 	}
-	printf("%-40s %9.3f %7.3f %7.3f %9.3f %9.3f %6g ms %9.3f\n", name, pinned_s,
-		pinned_s / linux_s, pinned_s / juggle_s, linux_s / juggle_s, best_s / juggle_s,
-		(double)best_ns * 1e-6, linux_s / told_s);
+}
+
+static void *run_cases(void *argument)
+{
+	struct work *work = argument;
+	size_t i;
+
+	while ((i = atomic_fetch_add(&work->next, 1)) < work->rows) {
+		run_case(&work->row[i]);
+		pthread_mutex_lock(&work->lock);
+		work->row[i].done = true;
+		pthread_cond_signal(&work->one_done);
+		pthread_mutex_unlock(&work->lock);
+	}
+	return NULL;
+}
+
+static void start(struct work *work)
+{
+	pthread_t thread;
+	cpu_set_t cpus;
+	int n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+
+	for (int i = 0; i < n; i++)
+		if (pthread_create(&thread, NULL, run_cases, work) != 0 ||
+			pthread_detach(thread) != 0) {
+			fprintf(stderr, "regret: no threads\n");
+			exit(2);
+		}
+}
+
+static void wait_for(struct work *work, const struct row *row)
+{
+	pthread_mutex_lock(&work->lock);
+	while (!row->done)
+		pthread_cond_wait(&work->one_done, &work->lock);
+	pthread_mutex_unlock(&work->lock);
+}
+
+static void show(const struct row *row)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "n=%u m=%u e=%g ms %s, %s", row->n, row->m,
+		(double)row->phase_ns * 1e-6, barriers[row->barrier],
+		disturbances[row->disturbance]);
+	printf("%-40s %9.3f %7.3f %7.3f %9.3f %9.3f %6g ms %9.3f\n", name, row->pinned_s,
+		row->pinned_s / row->linux_s, row->pinned_s / row->juggle_s,
+		row->linux_s / row->juggle_s, row->best_s / row->juggle_s,
+		(double)row->best_ns * 1e-6, row->linux_s / row->told_s);
 	fflush(stdout);
-	count(tally, linux_s / juggle_s, best_s / juggle_s, linux_s / told_s);
 }
 
 /* Whether the limits are kept. */
@@ -214,13 +288,33 @@ static bool sum_up(const struct tally *tally, const struct limits *limit, const 
 	return kept;
 }
 
+static size_t list(struct row *row, bool all)
+{
+	unsigned number = 0;
+	size_t rows = 0;
+
+	for (size_t s = 0; s < COUNT(sizes); s++)
+		for (size_t e = 0; e < COUNT(phases); e++)
+			for (size_t b = 0; b < COUNT(barriers); b++)
+				for (int d = 0; d < DISTURBANCES; d++)
+					if (all || number++ % ONE_OF == 0)
+						row[rows++] = (struct row){.n = sizes[s].n,
+							.m = sizes[s].m,
+							.phase_ns = phases[e],
+							.barrier = (enum threads_barrier)b,
+							.disturbance = (enum disturbance)d};
+	return rows;
+}
+
 int main(int argc, char **argv)
 {
+	static struct row row[COUNT(sizes) * COUNT(phases) * COUNT(barriers) * DISTURBANCES];
+	static struct work work = {.row = row,
+		.lock = PTHREAD_MUTEX_INITIALIZER,
+		.one_done = PTHREAD_COND_INITIALIZER};
 	static struct tally tally[DISTURBANCES][COUNT(barriers)];
 	static const struct limits none;
 	bool all = argc == 2 && strcmp(argv[1], "--all") == 0, kept = true;
-	unsigned number = 0;
-	struct machine machine;
 	char name[64];
 
 	if (argc > 1 && !all) {
@@ -232,19 +326,13 @@ int main(int argc, char **argv)
 	}
 	printf("%-40s %9s %7s %7s %9s %9s %9s %9s\n", "", "pinned s", "Linux", "juggle", "of Linux",
 		"of best", "best", "told");
-	for (size_t s = 0; s < COUNT(sizes); s++)
-		for (size_t e = 0; e < COUNT(phases); e++)
-			for (size_t b = 0; b < COUNT(barriers); b++)
-				for (int d = 0; d < DISTURBANCES; d++) {
-					if (!all && number++ % ONE_OF != 0)
-						continue;
-					set_up(&machine, sizes[s].n, sizes[s].m, phases[e],
-						(enum threads_barrier)b, (enum disturbance)d);
-					snprintf(name, sizeof name, "n=%u m=%u e=%g ms %s, %s",
-						sizes[s].n, sizes[s].m, (double)phases[e] * 1e-6,
-						barriers[b], disturbances[d]);
-					run_case(&machine, name, &tally[d][b]);
-				}
+	work.rows = list(row, all);
+	start(&work);
+	for (size_t i = 0; i < work.rows; i++) {
+		wait_for(&work, &row[i]);
+		show(&row[i]);
+		count(&tally[row[i].disturbance][row[i].barrier], &row[i]);
+	}
 	printf("\n%-20s %5s %16s %16s %16s %16s %16s %16s\n", "means, least (limit)", "cases",
 		"of Linux", "least", "of best", "least", "told", "least");
 	for (int d = 0; d < DISTURBANCES; d++)
