@@ -2,6 +2,7 @@
 """Fixtures of the system tests. JUGGLE_BUILD names the build folder (default: build)."""
 
 import atexit
+import contextlib
 import json
 import os
 import shutil
@@ -134,9 +135,8 @@ def run_juggle(juggle):
     return run
 
 
-@pytest.fixture
-def background():
-    """background(COMMAND) starts a command; what is left of it ends with the test."""
+@contextlib.contextmanager
+def starting():
     started = []
 
     def start(command, **options):
@@ -150,6 +150,20 @@ def background():
             if pipe:
                 pipe.close()
         process.wait(timeout=helpers.TIMEOUT_S)
+
+
+@pytest.fixture
+def background():
+    """background(COMMAND) starts a command; what is left of it ends with the test."""
+    with starting() as start:
+        yield start
+
+
+@pytest.fixture(scope="module")
+def background_of_module():
+    """The same for fixtures that several tests share."""
+    with starting() as start:
+        yield start
 
 
 @pytest.fixture

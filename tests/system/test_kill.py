@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Whatever happens to juggle, the job runs on, ends with its own status, and gets its affinity
 masks back."""
+import functools
 import os
 import signal
 import subprocess
@@ -12,37 +13,39 @@ import helpers
 pytestmark = pytest.mark.needs_cpus(2)
 
 
+class Held:
+    """A juggle with a job that it balances, in `folder`; attributes as below."""
+
+    def __init__(self, start, folder, *options, **popen):
+        two = "%d,%d" % tuple(helpers.cpus()[:2])
+        self.report = folder / "report.json"
+        self.cpus = helpers.cpus()[:2]
+        popen.setdefault("stderr", subprocess.PIPE)
+        self.juggle = start(
+            ["taskset", "-c", two, helpers.juggle_path(), "--always", *helpers.ONLY_UBENCH,
+             "--report", self.report, *options, "--", *helpers.held_job()],
+            stdin=subprocess.PIPE, **popen)
+        self.ubench = helpers.wait_for_below(self.juggle, "ubench")
+        self.balancer = helpers.wait_for_balancer(self.juggle)
+        self.shell = helpers.job(self.juggle.pid)
+        helpers.wait_for(lambda: helpers.is_pinned(self.ubench), "all threads are pinned",
+                         self.juggle)
+
+    def restored(self):
+        helpers.wait_for(lambda: helpers.has_masks(self.ubench, self.cpus),
+                         "the masks are back", self.ubench)
+
+    def runs(self):
+        helpers.wait_for_progress(self.ubench)
+
+    def end(self):
+        self.juggle.stdin.close()
+
+
 @pytest.fixture
-def held(juggle, background, app, tmp_path):
-    """held() starts juggle with a job that it balances; attributes as below."""
-    app("ubench")
-
-    class Held:
-        def __init__(self, *options, **popen):
-            two = "%d,%d" % tuple(helpers.cpus()[:2])
-            self.report = tmp_path / "report.json"
-            self.cpus = helpers.cpus()[:2]
-            popen.setdefault("stderr", subprocess.PIPE)
-            self.juggle = background(
-                ["taskset", "-c", two, juggle, "--always", *helpers.ONLY_UBENCH,
-                 "--report", self.report, *options, "--", *helpers.held_job()],
-                stdin=subprocess.PIPE, **popen)
-            self.ubench = helpers.wait_for_below(self.juggle, "ubench")
-            self.balancer = helpers.wait_for_balancer(self.juggle)
-            self.shell = helpers.job(self.juggle.pid)
-            helpers.wait_for(lambda: helpers.is_pinned(self.ubench), "all threads are pinned",
-                             self.juggle)
-
-        def restored(self):
-            helpers.wait_for(lambda: helpers.has_masks(self.ubench, self.cpus),
-                             "the masks are back", self.ubench)
-
-        def runs(self):
-            helpers.wait_for_progress(self.ubench)
-
-        def end(self):
-            self.juggle.stdin.close()
-    return Held
+def held(background, tmp_path):
+    """held(OPTION...) starts one."""
+    return functools.partial(Held, background, tmp_path)
 
 
 def test_killed_balancer(held):
@@ -180,17 +183,19 @@ def test_killed_guard(held):
     assert helpers.read_report(job.report)["balancer"] == "ended"
 
 
-def test_stopped_balancer_does_not_hold_up_the_end(held):
-    job = held()
+@pytest.fixture(scope="module")
+def stopped(background_of_module, tmp_path_factory):
+    """A job that is at its end, under a juggle whose balancer is stopped. It waits for that for seconds, in
+    which another test may do the same."""
+    job = Held(background_of_module, tmp_path_factory.mktemp("stopped"))
     os.kill(job.balancer, signal.SIGSTOP)
     job.runs()
     job.end()
-    assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
-    assert not helpers.alive(job.balancer)
-    assert helpers.read_report(job.report)["balancer"] == "lost"
+    return job
 
 
 @pytest.mark.needs_root
+@pytest.mark.usefixtures("stopped")
 def test_frozen_balancer_does_not_hold_up_the_end(held):
     """Not even SIGKILL ends it, as when it waits for a device, or for a busy CPU."""
     job = held()
@@ -206,6 +211,12 @@ def test_frozen_balancer_does_not_hold_up_the_end(held):
             (folder / "freezer.state").write_text("THAWED")
         helpers.wait_for(lambda: not helpers.alive(job.balancer), "it dies in the end")
     assert helpers.read_report(job.report)["balancer"] == "lost"
+
+
+def test_stopped_balancer_does_not_hold_up_the_end(stopped):
+    assert stopped.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+    assert not helpers.alive(stopped.balancer)
+    assert helpers.read_report(stopped.report)["balancer"] == "lost"
 
 
 def test_stopped_balancer_catches_up(held):

@@ -6,6 +6,7 @@ import os
 import re
 import signal
 import struct
+import subprocess
 import termios
 
 import pytest
@@ -197,34 +198,55 @@ def ended(screen):
     return text.replace("\r", "").splitlines()
 
 
-def test_a_line_says_what_it_did(terminal, juggle):
-    first, second, line = ended(terminal([juggle, *LONG]))
+@pytest.fixture(scope="module")
+def after_long(juggle, background_of_module, tmp_path_factory):
+    """The lines that LONG has shown on a terminal, by juggle's options; "2>" with standard error in a file,
+    "2> file" what is in it then, and "| OPTIONS" what comes on standard error where no terminal is. All run at
+    once, as each takes a second."""
+    errors = tmp_path_factory.mktemp("long") / "errors"
+    screens = {options: Terminal([juggle, *options.split(), *LONG]) for options in ("", "-q", "-P observe", "-P static")}
+    screens["2>"] = Terminal(["sh", "-c", '"$0" "$@" 2>%s' % errors, juggle, *LONG])
+    piped = {options: background_of_module([juggle, *options.split(), *LONG], stdout=subprocess.PIPE,
+                                           stderr=subprocess.PIPE) for options in ("", "-v")}
+    try:
+        shown = {options: ended(screen) for options, screen in screens.items()}
+        shown["2> file"] = errors.read_text("utf-8").splitlines()
+        for options, process in piped.items():
+            out, err = process.communicate(timeout=helpers.TIMEOUT_S)
+            assert (process.returncode, out) == (0, "ready\nover\n")
+            shown["| " + options] = err.splitlines()
+        return shown
+    finally:
+        for screen in screens.values():
+            screen.close()
+
+
+def test_a_line_says_what_it_did(after_long):
+    first, second, line = after_long[""]
     assert (first, second) == ("ready", "over")
     assert re.fullmatch(re.escape(LINE) + r"[0-9.]+ s: (no thread computed|fewer compute threads than CPUs|starting)", line)
 
 
-@pytest.mark.parametrize("options", [["-q"], ["-P", "observe"], ["-P", "static"]])
-def test_no_line_without_need(terminal, juggle, options):
-    assert ended(terminal([juggle, *options, *LONG])) == ["ready", "over"]
+@pytest.mark.parametrize("options", ["-q", "-P observe", "-P static"])
+def test_no_line_without_need(after_long, options):
+    assert after_long[options] == ["ready", "over"]
 
 
 def test_no_line_after_a_moment(terminal, juggle):
     assert ended(terminal([juggle, "echo", "over"])) == ["over"]
 
 
-def test_the_line_is_for_terminals(terminal, juggle, run_juggle, tmp_path):
-    done = run_juggle(*LONG)
-    assert (done.stdout, done.stderr) == ("ready\nover\n", "")
-    assert ended(terminal(["sh", "-c", '"$0" "$@" 2>%s' % (tmp_path / "err"), juggle, *LONG])) == ["ready", "over"]
-    assert (tmp_path / "err").read_text("utf-8") == ""
-    shown = run_juggle("-v", *LONG).stderr.splitlines()
-    assert shown[0] == "juggle: " + " ".join(LONG) and shown[-1].startswith(LINE)
+def test_the_line_is_for_terminals(after_long):
+    assert after_long["| "] == []
+    assert (after_long["2>"], after_long["2> file"]) == (["ready", "over"], [])
+    first, *_, last = after_long["| -v"]
+    assert first == "juggle: " + " ".join(LONG) and last.startswith(LINE)
 
 
 @pytest.mark.needs_cpus(2)
 def test_a_line_says_how_much_it_balanced(terminal, juggle, app):
     two = "%d,%d" % tuple(helpers.cpus()[:2])
-    screen = terminal([juggle, "-c", two, "--always", app("ubench"), "-q", "-t", "3", "-p", "150", "-e", "10ms"])
+    screen = terminal([juggle, "-c", two, "--always", app("ubench"), "-q", "-t", "3", "-p", "100", "-e", "10ms"])
     line = ended(screen)[-1]
     assert re.fullmatch(r"juggle: [3-9] threads on 2 CPUs, balanced for \d+ % of [0-9.]+ s by \d+ moves"
                         r"( \(as the options want it\)|; pinned it would have taken at least [0-9.]+ times as long)",
