@@ -106,7 +106,7 @@ def test_jacobi_on_two_hosts(two, library, mode):
 
 @pytest.mark.parametrize("dplb", ["global", "neighbours"])
 def test_jacobi_with_a_slow_host(two, dplb):
-    two.slow_host(two.names[1], cpus=0.3)
+    two.slow_host(two.names[1], cpus=0.5)
     two.slow_link(rate="100mbit")
     solve(two, "openmpi", "--mode", "async", "--dplb", dplb, "--dplb-period", "20ms")
 

@@ -271,7 +271,7 @@ def test_more_workers_than_cpus(held, tmp_path, balancing):
     then depends on who else uses the CPUs: test_step.c has that for a machine of their own. If it
     begins on a CPU of its own, nothing has to be moved."""
     two = "%d,%d" % tuple(helpers.cpus()[:2])
-    job = held(progress_job(kind="spin", balancing=balancing), "-c", two, "--trace", tmp_path / "trace")
+    job = held(progress_job(kind="spin", balancing=balancing), "-c", two, "-i", "4ms", "--trace", tmp_path / "trace")
     job.wait_for(lambda: balancer_of(job.job), "there is a segment")
     tids = job.wait_for(lambda: worker_tids(job.job, 3), "all are registered")
     found = helpers.wait_for_stat(job.juggle, lambda found: found["workers"] == found["threads"] == 3,

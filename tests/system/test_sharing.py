@@ -43,17 +43,17 @@ def assert_replays(trace):
 
 
 def test_threads_do_not_starve(juggle, app, background, two, tmp_path):
-    """A real-time thread takes a CPU for 600 ms of each second. The kernel counts no wait until it
+    """A real-time thread takes a CPU for 300 ms of each 500. The kernel counts no wait until it
     ends, but juggle sees it, counts each period as a wait, and does without that CPU until its
     ticker runs again. The trace replays."""
     realtime = ["chrt", "-f", "1"]
     if helpers.run([*realtime, "true"]).returncode != 0:
         pytest.skip("no right to start a real-time thread")
-    background([*realtime, app("noise"), "--pattern", "duty", "--period", "1s", "--busy", "600ms",
+    background([*realtime, app("noise"), "--pattern", "duty", "--period", "500ms", "--busy", "300ms",
                 "--cpu", helpers.cpus()[0], "--with-parent"], stdout=subprocess.DEVNULL)
     trace = tmp_path / "trace"
     done = helpers.run([juggle, "-q", "-c", two, "--always", "-i", "10ms", "--trace", trace, "--",
-                        app("ubench"), "-q", "-t", "2", "-e", "500ms", "-p", "4", "-b", "spin"])
+                        app("ubench"), "-q", "-t", "2", "-e", "250ms", "-p", "4", "-b", "spin"])
     assert done.returncode == 0, done.stderr
     starved = moved = back = 0
     for point, threads, moves in traces.points(trace):
@@ -164,6 +164,9 @@ def cpu_seconds(two):
     return sum(fields), sum(fields) - fields[3] - fields[4], own.children_user + own.children_system
 
 
+FASTER = 1.08
+
+
 @pytest.mark.timing
 def test_faster_than_a_static_distribution(juggle, app, two):
     """Three threads on two CPUs: at most 1.33 times as fast. If others also use the CPUs, they
@@ -176,8 +179,10 @@ def test_faster_than_a_static_distribution(juggle, app, two):
         assert done.returncode == 0, done.stderr
         return json.loads(done.stdout)["elapsed_s"]
     before = cpu_seconds(two)
-    ratios = [elapsed_s("-P", "static") / elapsed_s() for _ in range(3)]
+    ratios = []
+    while len(ratios) < 3 and sum(ratio >= FASTER for ratio in ratios) < 2:  # else the median is known
+        ratios.append(elapsed_s("-P", "static") / elapsed_s())
     passed_s, used_s, own_s = (b - a for a, b in zip(before, cpu_seconds(two)))
     if used_s - own_s > 0.05 * passed_s:
         pytest.skip("others used %.0f %% of these CPUs" % ((used_s - own_s) / passed_s * 100))
-    assert statistics.median(ratios) >= 1.08, ratios
+    assert statistics.median(ratios) >= FASTER, ratios

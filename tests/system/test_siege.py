@@ -42,7 +42,7 @@ def test_result(tmp_path):
 def test_soak(tmp_path):
     """Too short to find more than coarse leaks."""
     path = tmp_path / "r.json"
-    done = helpers.run([helpers.REPO / "tests" / "siege" / "soak", "--seconds", "6", "--json", path])
+    done = helpers.run([helpers.REPO / "tests" / "siege" / "soak", "--seconds", "3", "--json", path])
     assert (done.returncode, done.stderr) == (0, ""), done.stdout
     found = json.loads(path.read_text())
     assert len(found["rows"]) == 6 and not found["grown"] and found["status"] == 7

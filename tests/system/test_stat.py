@@ -203,7 +203,7 @@ def test_csv(stat, solver):
 
 def test_intervals(stat, wrapped, record):
     found(record, wrapped.pid, 3)
-    lines = stat(wrapped.pid, "-i", "50ms", "-c", "25")
+    lines = stat(wrapped.pid, "-i", "20ms", "-c", "25")
     assert len(lines) == 27, "titles once: this is no terminal"
     assert len(set(map(len, lines[1:]))) == 1 and len(lines[1]) <= 80
     times = [float(line.split()[0]) for line in lines[2:]]

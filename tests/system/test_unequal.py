@@ -53,7 +53,7 @@ def test_real(measured):
 @pytest.mark.needs_cpus(2)
 def test_speeds_are_emulated(measured):
     """A hundred times as long on the slow CPU: no noise hides that."""
-    _, result = measured(*REAL, "--speeds", "1,0.01", "--skip", "linux,juggle,10ms")
+    _, result = measured(*REAL, "--seconds", "0.01", "--speeds", "1,0.01", "--skip", "linux,juggle,10ms")
     case, = result["cases"]
     assert case["bound"] == pytest.approx(50.5)
     assert case["times_s"]["pinned"][0] > 25 * case["ideal_s"]

@@ -31,10 +31,10 @@ def close(value, share=0.02):
 
 
 @pytest.mark.told
-@pytest.mark.parametrize("program, options", [
-    ("ubench", ["-b", "block"]), ("ubench", ["-b", "yield"]), ("ubench", ["-b", "spin"]), ("ubench-omp", []),
-    ("ubench-omp", ["-b", "spin"])])
-@pytest.mark.parametrize("threads, imbalance", [(2, 0), (4, 50), (3, 100)])
+@pytest.mark.parametrize("program, options, threads, imbalance", [
+    ("ubench", ["-b", "block"], 2, 0), ("ubench", ["-b", "block"], 4, 50), ("ubench", ["-b", "block"], 3, 100),
+    ("ubench", ["-b", "yield"], 3, 100), ("ubench", ["-b", "spin"], 2, 0), ("ubench", ["-b", "spin"], 4, 50),
+    ("ubench-omp", [], 2, 0), ("ubench-omp", [], 3, 100), ("ubench-omp", ["-b", "spin"], 4, 50)])
 def test_within_two_percent(measured, program, options, threads, imbalance):
     more = imbalance / 100
     balance = close((threads + more) / threads / (1 + more))
