@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The report at the end, and the trace of all balancing points."""
 import collections
+import fcntl
 import json
 import os
 import re
@@ -13,6 +14,7 @@ import helpers
 import traces
 from juggle import read_trace
 
+F_SETPIPE_SZ = 1031  # from Python 3.10 on also in fcntl: a small pipe is soon full
 NUMBER = (int, float)
 KEYS = {
     "version": str, "command": str, "exit_status": int, "elapsed_s": NUMBER, "policy": str,
@@ -139,9 +141,9 @@ def test_reader_of_the_trace_that_stops(run_juggle, app, tmp_path):
     fifo, report = tmp_path / "fifo", tmp_path / "r.json"
     os.mkfifo(fifo)
     reader = os.open(fifo, os.O_RDONLY | os.O_NONBLOCK)
+    fcntl.fcntl(reader, F_SETPIPE_SZ, 4096)
     try:
-        done = run_juggle("--always", "-i", "2ms", "--trace", fifo, "--report", report, "--",
-                          *ubench(app, "-p", "300"))
+        done = run_juggle("--always", "-i", "2ms", "--trace", fifo, "--report", report, "--", *ubench(app))
     finally:
         os.close(reader)
     assert done.returncode == 0
@@ -153,12 +155,13 @@ def test_slow_reader_of_the_trace(juggle, app, tmp_path, background):
     """It may also come late. It loses the rest, but the balancer ends in time all the same."""
     fifo, report = tmp_path / "fifo", tmp_path / "r.json"
     os.mkfifo(fifo)
-    slow = ("import os, sys, time\nprint(flush=True)\nsys.stdin.readline()\ntime.sleep(0.1)\n"
-            "fd = os.open(sys.argv[1], os.O_RDONLY)\nwhile os.read(fd, 4096):\n    time.sleep(0.2)\n")
+    slow = ("import fcntl, os, sys, time\nprint(flush=True)\nsys.stdin.readline()\ntime.sleep(0.1)\n"
+            "fd = os.open(sys.argv[1], os.O_RDONLY)\nfcntl.fcntl(fd, %d, 4096)\nwhile os.read(fd, 1024):\n"
+            "    time.sleep(0.2)\n" % F_SETPIPE_SZ)
     reader = background(["python3", "-c", slow, fifo], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     reader.stdout.readline()
     process = background([juggle, "--always", "-i", "1ms", "--trace", fifo, "--report", report, "--",
-                          *ubench(app, "-p", "800")], stderr=subprocess.PIPE)
+                          *ubench(app)], stderr=subprocess.PIPE)
     reader.stdin.close()
     assert process.wait(helpers.TIMEOUT_S) == 0
     assert process.stderr.read() == "juggle: the trace ends early: Connection timed out\n"
