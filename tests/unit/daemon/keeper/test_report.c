@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * The report and the summary, from telemetry made up in memory: all keys with their types and
- * values, and input that must not break them (odd bytes, zero times, counts beyond the arrays).
+ * The report, from telemetry made up in memory: all keys with their types and values, and input that
+ * must not break them (odd bytes, zero times, counts beyond the arrays).
  */
 #undef NDEBUG
 #include "daemon/keeper/report.h"
@@ -19,116 +19,9 @@
 
 #include <cmocka.h>
 
-#include "daemon/policy/policy.h"
-#include "daemon/telemetry/writer.h"
-#include "libprogress/phases/phases.h"
-#include "libprogress/progress.h"
+#include "tests/unit/daemon/keeper/telemetry.h"
 
 #define COUNT(array) (sizeof(array) / sizeof((array)[0]))
-
-/* ---- Telemetry ---- */
-
-static struct telemetry *new_telemetry(void)
-{
-	struct telemetry *t = NULL;
-	int fd;
-
-	assert_int_equal(telemetry_create(&t, &fd), 0);
-	close(fd);
-	return t;
-}
-
-static void add_thread(struct telemetry *t, pid_t pid, pid_t tid, const char *comm)
-{
-	uint32_t search = 0;
-	struct telemetry_thread *thread = telemetry_slot(t, &search);
-
-	thread->pid = pid;
-	thread->tid = tid;
-	snprintf(thread->comm, sizeof thread->comm, "%s", comm);
-	telemetry_set(&thread->progress_ns, 2000000000 + (uint64_t)tid);
-	telemetry_set(&thread->wait_ns, 1500000000);
-	telemetry_set(&thread->migrations, 10 * (uint64_t)tid);
-	telemetry_set32(&thread->flags, TELEMETRY_THREAD_USED);
-}
-
-/* Four of its eight places are empty. */
-static void add_progress(struct telemetry *t, int32_t rank, uint64_t moves, uint64_t updates_least,
-	uint64_t updates_most)
-{
-	struct telemetry_progress *progress = telemetry_progress_slot(t);
-
-	progress->pid = 100 + rank;
-	progress->rank = rank;
-	progress->workers = 2;
-	progress->subdomains = 8;
-	progress->balancing = PROGRESS_BALANCE_JOINT;
-	telemetry_set(&progress->points, 40);
-	telemetry_set(&progress->moves, moves);
-	telemetry_set(&progress->held, 4);
-	telemetry_set(&progress->updates_least, updates_least);
-	telemetry_set(&progress->updates_most, updates_most);
-	telemetry_set32(&progress->flags, TELEMETRY_PROGRESS_USED);
-}
-
-static void set_cpus(struct telemetry *t, const struct telemetry_cpu *cpu, uint32_t count)
-{
-	memcpy(telemetry_cpus(t), cpu, count * sizeof *cpu);
-	telemetry_set32(&t->cpus, count);
-}
-
-/* A run of 4 s with a different value in every field. */
-static struct telemetry *telemetry_of_run(void)
-{
-	static const struct telemetry_cpu cpus[] = {{.os_cpu = 0, .domain = 0, .speed = 1000},
-		{.os_cpu = 2, .domain = 0, .speed = 750, .stolen = 125},
-		{.os_cpu = 5, .domain = 1, .speed = 500},
-		{.os_cpu = 1, .domain = 2, .stolen = 1000},
-		{.os_cpu = 7, .domain = 2, .speed = 250}};
-	struct telemetry *t = new_telemetry();
-
-	snprintf(t->command, sizeof t->command, "./app -n 3 \"two words\"");
-	snprintf(t->policy, sizeof t->policy, "juggle");
-	snprintf(t->sampler, sizeof t->sampler, "schedstat");
-	snprintf(t->balancers, sizeof t->balancers, "domain");
-	snprintf(t->speeds, sizeof t->speeds, "cpu_capacity");
-	set_cpus(t, cpus, COUNT(cpus));
-	telemetry_set32(&t->state, TELEMETRY_ENDED);
-	telemetry_set32(&t->regime, POLICY_BALANCE);
-	telemetry_set32(&t->reason, POLICY_REASON_FASTER);
-	telemetry_set(&t->period_ns, 20000000);
-	telemetry_set32(&t->threads, 1); /* now; the report has the maximum */
-	telemetry_set32(&t->threads_most, 6);
-	telemetry_set32(&t->idle_then, 2);
-	telemetry_set(&t->unlisted, 4);
-	telemetry_set(&t->cycles, 100);
-	telemetry_set(&t->migrations, 37);
-	telemetry_set(&t->regime_changes, 5);
-	telemetry_set(&t->balanced_ns, 3000000000);
-	telemetry_set(&t->aside_ns[POLICY_REASON_FEW], 960000000);
-	telemetry_set(&t->balance_ns[POLICY_REASON_FASTER], 3000000000);
-	telemetry_set(&t->aside_ns[POLICY_REASON_TRIAL], 40000000 - 1);
-	telemetry_set(&t->pace[POLICY_PACE_SLEEPS].time_ns, 2000000000);
-	telemetry_set(&t->pace[POLICY_PACE_SLEEPS].least_ns, 3000000);
-	telemetry_set(&t->pace[POLICY_PACE_SLEEPS].most_ns, 12000000);
-	telemetry_set(&t->pace[POLICY_PACE_UNKNOWN].time_ns, 1000000000);
-	telemetry_set(&t->pace[POLICY_PACE_UNKNOWN].least_ns, 10000000);
-	telemetry_set(&t->pace[POLICY_PACE_UNKNOWN].most_ns, 10000000);
-	telemetry_set(&t->pace[POLICY_PACE_ASIDE].time_ns, 999999999);
-	telemetry_set(&t->phase_ns, 22000000);
-	telemetry_set(&t->point_ns, 58000);
-	telemetry_set(&t->quota, 1500);
-	telemetry_set(&t->throttled_ns, 1200000000);
-	telemetry_set32(&t->told, 6);
-	telemetry_set(&t->balancer_cpu_ns, 50000000);
-	telemetry_add(&t->cycle_bucket[telemetry_bucket(10000)], 98);
-	telemetry_add(&t->cycle_bucket[telemetry_bucket(80000)], 2);
-	telemetry_set(&t->cycle_max_ns, 81000);
-	add_thread(t, 100, 100, "app");
-	add_thread(t, 100, 101, "app/worker");
-	add_progress(t, 3, 7, 100, 112);
-	return t;
-}
 
 /* ---- Reading a report ---- */
 
@@ -331,35 +224,6 @@ static void test_threads(void **state)
 	assert_int_equal(integer_at(thread, "migrations"), 1010);
 	json_decref(report);
 	telemetry_unmap(t);
-}
-
-/* Four threads on five CPUs that were told for two seconds, in 200 phases; the last has half as much
- * work again. */
-static struct telemetry *telemetry_with_phases(void)
-{
-	struct telemetry *t = telemetry_of_run();
-
-	for (int i = 0; i < 2; i++) /* those that tell nothing hardly count */
-		telemetry_set(&telemetry_threads(t)[i].progress_ns, 500000000);
-	for (pid_t i = 0; i < 4; i++) {
-		add_thread(t, 100, 200 + i, "told");
-		struct telemetry_thread *thread =
-			&telemetry_threads(t)[telemetry_get32(&t->slots) - 1];
-		telemetry_set(&thread->wait_ns, 0);
-		thread->told_ns = 7000000000;
-		telemetry_set(&thread->told_until_ns, 9000000000);
-		telemetry_set(&thread->arrivals, 200);
-		telemetry_set(&thread->useful_ns, i == 3 ? 1800000000 : 1200000000);
-		telemetry_set(&thread->waited_ns, i == 3 ? 200000000 : 800000000);
-		telemetry_set32(&thread->flags, TELEMETRY_THREAD_USED | TELEMETRY_THREAD_TOLD);
-	}
-	telemetry_set(&t->quota, 0);
-	telemetry_set(&t->throttled_ns, 0);
-	telemetry_set32(&t->threads_most, 4);
-	telemetry_set32(&t->told, PHASES_GOMP | PHASES_MPI);
-	telemetry_show_site(t, "barrier in a+1", 20, 100000000);
-	telemetry_show_site(t, "MPI_Wait in b+2", 3, 2500000000);
-	return t;
 }
 
 static void test_phases(void **state)
@@ -633,191 +497,6 @@ static void test_write(void **state)
 	telemetry_unmap(t);
 }
 
-/* ---- The summary ---- */
-
-typedef void print_function(FILE *out, const struct telemetry *t, double elapsed_s);
-
-static char *printed(print_function *print, const struct telemetry *t, double elapsed_s)
-{
-	char *text = NULL;
-	size_t bytes;
-	FILE *out = open_memstream(&text, &bytes);
-
-	assert_non_null(out);
-	print(out, t, elapsed_s);
-	assert_int_equal(fclose(out), 0);
-	return text;
-}
-
-static char *summary(const struct telemetry *t, double elapsed_s)
-{
-	return printed(report_summary, t, elapsed_s);
-}
-
-static void assert_shows(const char *text, const char *line)
-{
-	if (strstr(text, line) == NULL)
-		fail_msg("'%s' is not in:\n%s", line, text);
-}
-
-static void test_summary(void **state)
-{
-	struct telemetry *t = telemetry_of_run();
-	(void)state;
-
-	add_progress(t, 0, 5, 193, 195); /* another rank of the same program */
-	add_progress(t, 3, 0, 2000, 2060); /* another program */
-	add_progress(t, 1, 0, 2090, 2090);
-	char *text = summary(t, 4);
-	assert_shows(text, "juggle: ./app -n 3 \"two words\"\n");
-	assert_shows(text, "elapsed      4.000 s, 75 % of it balanced; balancer ended\n");
-	assert_shows(text, "threads      6 compute, 2 idle, on 5 CPUs\n");
-	assert_shows(text,
-		"policy       juggle, sampler schedstat\n"
-		"  balanced     3.000 s: trials: balancing keeps the CPUs busier\n"
-		"  aside        0.960 s: fewer compute threads than CPUs\n"
-		"  period       10 ms for 1.000 s: no sign of phases\n"
-		"  period       3 to 12 ms for 2.000 s: by phases, seen by sleeps (last: of 22 "
-		"ms), and points of 58 us\n"
-		"  throttled    for 1.200 s by a quota of 1.5 CPUs\n"
-		"  migrations ");
-	assert_shows(text, "migrations   37 in 100 balancing points\n");
-	assert_shows(text,
-		"subdomains   16 of 8 workers, 12 moves in 160 points, spread 95 among them\n");
-	assert_shows(text, "its cost     0.050 s of CPU (1.25 % of one CPU), ");
-	assert_shows(text, "phases       told by OpenMP (libgomp), MPI\n");
-	free(text);
-	telemetry_unmap(t);
-}
-
-static void test_summary_of_phases(void **state)
-{
-	struct telemetry *t = telemetry_with_phases();
-	char *text = summary(t, 4);
-	(void)state;
-
-	assert_shows(text, "phases       told by OpenMP (libgomp), MPI: 200 of 10 ms\n");
-	assert_shows(text,
-		"efficiency   0.675 of 4 threads: load balance 0.750, communication 0.900; CPUs "
-		"0.675\n");
-	assert_shows(text,
-		"lost         2.600 s of CPU time in waits (32.5 %), most at MPI_Wait in b+2\n");
-	assert_shows(text, "advice       Each thread had a CPU, and waited for 33 % of its time");
-	free(text);
-	for (int i = 2; i < 5; i++) /* all but one of those that tell */
-		telemetry_set32(&telemetry_threads(t)[i].flags, TELEMETRY_THREAD_USED);
-	text = summary(t, 4);
-	assert_shows(text, "efficiency   0.900 of 1 thread: load balance 1.000");
-	free(text);
-	telemetry_set32(&t->told, 0);
-	snprintf(t->untold, sizeof t->untold, "the program is static");
-	text = summary(t, 4);
-	assert_shows(text, "phases       not told: the program is static\n");
-	assert_null(strstr(text, "efficiency"));
-	free(text);
-	telemetry_unmap(t);
-}
-
-/* A command is any bytes; none of them may reach a terminal as they are. */
-static void test_summary_of_hostile_names(void **state)
-{
-	struct telemetry *t = telemetry_of_run();
-	(void)state;
-
-	snprintf(t->command, sizeof t->command, "./app \033[2J\n\xff");
-	char *text = summary(t, 4);
-	assert_shows(text, "juggle: ./app ?[2J??\n");
-	assert_null(strchr(text, '\033'));
-	free(text);
-	telemetry_unmap(t);
-}
-
-static void test_summary_of_nothing(void **state)
-{
-	struct telemetry *t = new_telemetry();
-	(void)state;
-
-	telemetry_set32(&t->cpus, UINT32_MAX);
-	telemetry_set32(&t->state, TELEMETRY_LOST);
-	char *text = summary(t, 0);
-	assert_shows(text, "elapsed      0.000 s, 0 % of it balanced; balancer lost\n");
-	assert_shows(text, "on 1024 CPUs\n");
-	assert_shows(text, "0.000 s of CPU (0.00 % of one CPU), 0.0 us a point (median)\n");
-	assert_null(strstr(text, "subdomains"));
-	assert_null(strstr(text, "throttled"));
-	assert_shows(text, "phases       no thread was seen to wait for others\n");
-	free(text);
-	telemetry_set(&t->throttled_ns, 900000);
-	text = summary(t, 0);
-	assert_null(strstr(text, "throttled"));
-	free(text);
-	telemetry_set(&t->throttled_ns, 2000000000);
-	text = summary(t, 0);
-	assert_shows(text, "throttled    for 2.000 s by a quota\n"); /* that is gone */
-	free(text);
-	telemetry_set(&t->quota, 1000);
-	text = summary(t, 0);
-	assert_shows(text, "throttled    for 2.000 s by a quota of 1 CPU\n");
-	free(text);
-	telemetry_unmap(t);
-}
-
-/* ---- The line ---- */
-
-static void assert_line(const struct telemetry *t, double elapsed_s, const char *expected)
-{
-	char *text = printed(report_line, t, elapsed_s);
-
-	assert_string_equal(text, expected);
-	free(text);
-}
-
-static void test_line(void **state)
-{
-	struct telemetry *t = telemetry_of_run();
-	(void)state;
-
-	assert_line(t, 4,
-		"juggle: 6 threads on 5 CPUs, balanced for 75 % of 4 s by 37 moves (trials: "
-		"balancing keeps the CPUs busier)\n");
-	/* The same in a longer run, most of which it stood aside in. */
-	assert_line(
-		t, 10, "juggle: stood aside for 70 % of 10 s: fewer compute threads than CPUs\n");
-	assert_line(t, 0.99, "");
-	telemetry_set32(&t->state, TELEMETRY_LOST);
-	assert_line(t, 4, "");
-	telemetry_set32(&t->state, TELEMETRY_ENDED);
-	snprintf(t->policy, sizeof t->policy, "observe");
-	assert_line(t, 4, "");
-	snprintf(t->policy, sizeof t->policy, "static");
-	assert_line(t, 4, "");
-	snprintf(t->policy, sizeof t->policy, "later");
-	assert_line(t, 4, "");
-	telemetry_unmap(t);
-
-	t = new_telemetry();
-	snprintf(t->policy, sizeof t->policy, "juggle");
-	assert_line(t, 2, "juggle: stood aside for 100 % of 2 s: no thread computed\n");
-	telemetry_unmap(t);
-}
-
-/* Four threads that took turns on three CPUs: one has two of them when they stay. */
-static void test_line_of_phases(void **state)
-{
-	struct telemetry *t = telemetry_with_phases();
-	(void)state;
-
-	telemetry_set32(&t->cpus, 3);
-	for (uint32_t i = 2; i < 6; i++) {
-		telemetry_set(&telemetry_threads(t)[i].useful_ns, 1480000000);
-		telemetry_set(&telemetry_threads(t)[i].waited_ns, 20000000);
-	}
-	assert_line(t, 4,
-		"juggle: 4 threads on 3 CPUs, balanced for 75 % of 4 s by 37 moves; pinned it "
-		"would have taken at least 1.48 times as long\n");
-	telemetry_unmap(t);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -834,12 +513,6 @@ int main(void)
 		cmocka_unit_test(test_zeros),
 		cmocka_unit_test(test_beyond_the_capacity),
 		cmocka_unit_test(test_write),
-		cmocka_unit_test(test_summary),
-		cmocka_unit_test(test_summary_of_phases),
-		cmocka_unit_test(test_summary_of_hostile_names),
-		cmocka_unit_test(test_summary_of_nothing),
-		cmocka_unit_test(test_line),
-		cmocka_unit_test(test_line_of_phases),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
