@@ -157,20 +157,39 @@ static size_t select_ends(const struct plan *plan, uint32_t domain, uint32_t *mo
 	return count;
 }
 
-/* Line 8: the most updated subdomain of a worker, "other than botSubd" (Section 3.3); n if there is
- * none. Those whose home is there have a lead. */
-static size_t most_updated(
-	const struct plan *plan, uint32_t worker, uint32_t other_than, uint32_t to, double lead)
+/* How many more neighbours have different workers if it moves. Subdomains whose numbers follow each
+ * other are taken for neighbours, as they are where each worker begins with a block of them. */
+static int separates(const struct plan *plan, size_t s, uint32_t to)
 {
+	const struct policy_subdomain *subdomain = &plan->subdomains[s];
+	int more = 0;
+
+	if (s > 0)
+		more += (subdomain[-1].worker == subdomain->worker) - (subdomain[-1].worker == to);
+	if (s + 1 < plan->n)
+		more += (subdomain[1].worker == subdomain->worker) - (subdomain[1].worker == to);
+	return more;
+}
+
+/* Line 8: the most updated subdomain of a worker, "other than botSubd" (Section 3.3); n if there is
+ * none. Those whose home is there have a lead of the dead band. Those that the move would separate from
+ * neighbours fall back by some of it, if it is wide: workers that wait have to be helped soon. */
+static size_t most_updated(
+	const struct plan *plan, uint32_t worker, uint32_t other_than, uint32_t to, double band)
+{
+	bool wide = band > LEAST_BAND && plan->params->bound == 0;
+	double each = wide ? (band - LEAST_BAND) / 2 : 0;
 	size_t pick = plan->n;
 	double most = 0;
 
 	for (size_t s = 0; s < plan->n; s++) {
 		const struct policy_subdomain *subdomain = &plan->subdomains[s];
-		double updates = (double)subdomain->updates + (subdomain->home == to ? lead : 0);
 
-		if (subdomain->worker != worker || s == other_than || was_moved(plan, s) ||
-			(pick < plan->n && updates <= most))
+		if (subdomain->worker != worker || s == other_than || was_moved(plan, s))
+			continue;
+		double updates = (double)subdomain->updates + (subdomain->home == to ? band : 0) -
+				 each * separates(plan, s, to);
+		if (pick < plan->n && updates <= most)
 			continue;
 		pick = s;
 		most = updates;

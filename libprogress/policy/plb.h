@@ -102,7 +102,9 @@ static inline size_t policy_plb_moves_max(const struct policy_plb_params *params
  * first iterations (or, with a bound, while workers are not about to wait), nor while the gap closes
  * by itself: workers' speeds are known from their updates, and with them the rates of their
  * subdomains.
- * Of those that could move, the one whose home is there goes first. Subdomains go home when the gap
+ * Of those that could move, the one whose home is there goes first, and else one whose neighbours are
+ * there: edges between workers go from cache to cache. Those with numbers before and after its own are
+ * taken for neighbours. Subdomains go home when the gap
  * is closed, if that makes the rates more even.
  *
  * scratch has room for 2 * pairs indices, moves for policy_plb_moves_max(). Updates
