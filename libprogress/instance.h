@@ -7,6 +7,7 @@
 #define PROGRESS_INSTANCE_H
 
 #include "libprogress/point.h"
+#include "libprogress/policy/dplb.h"
 #include "libprogress/progress.h"
 #include "libprogress/segment.h"
 
@@ -23,6 +24,17 @@ struct instance_worker {
 	uint32_t capacity;
 	bool iterating; /* in an iteration, with subdomains to update */
 	uint32_t tally; /* scratch of progress_insert(), which is too rare to disturb */
+};
+
+/* For points between ranks. */
+struct instance_rank {
+	uint32_t rank;
+	uint32_t most; /* subdomains that it takes */
+	uint32_t random_ranks;
+	struct policy_dplb_params params;
+	struct policy_dplb_state state;
+	int32_t (*halos_saved)(void *arg, uint32_t subdomain, uint32_t to); /* or NULL */
+	void *arg;
 };
 
 struct progress {
@@ -42,7 +54,12 @@ struct progress {
 	alignas(SEGMENT_LINE) _Atomic bool balancing; /* guards what follows */
 	struct point point;
 	uint64_t given_back; /* the claim after its last point; now another: juggle has balanced */
+	/* One thread at a time, at points between ranks: */
+	alignas(SEGMENT_LINE) struct instance_rank rank;
 };
+
+/* The defaults of points between ranks, from the options that the header has. */
+void instance_rank_init(struct progress *p, const struct segment_header *header);
 
 /* CLOCK_MONOTONIC in ns. */
 uint64_t instance_clock_ns(void);

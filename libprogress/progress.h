@@ -45,6 +45,7 @@ extern "C" {
 #define PROGRESS_PAIRS_MAX 1024u
 #define PROGRESS_DEAD_BAND_NONE UINT32_MAX
 #define PROGRESS_NOBODY UINT32_MAX /* the holder of an empty place */
+#define PROGRESS_THRESHOLD_NONE (-1.0)
 
 /* How subdomains are moved between workers: PLB (Zarins & Weiland 2017), Section 3.3. */
 enum progress_balancing {
@@ -68,7 +69,7 @@ struct progress_options {
 	uint32_t high; /* a worker with this many takes no more [6] */
 	uint32_t hybrid_every; /* balancing points between moves to another node [500] */
 	uint64_t period_ns; /* between balancing points, at least 100,000 [1,000,000] */
-	int32_t rank; /* MPI rank, to tell processes apart in listings [0] */
+	int32_t rank; /* MPI rank, to tell processes apart [0] */
 	/* Gaps of no more updates than a subdomain gets in that many periods move nothing;
 	 * PROGRESS_DEAD_BAND_NONE: Algorithm 1 to the letter [4] */
 	uint32_t dead_band;
@@ -153,6 +154,76 @@ int progress_remove(struct progress *p, uint32_t subdomain);
  * thread at a time may call it. Returns 0, -EINVAL (no such place or worker, or no worker is
  * registered) or -EEXIST (it is not empty). */
 int progress_insert(struct progress *p, uint32_t subdomain, uint32_t worker, uint64_t iteration);
+
+/* Between ranks: DPLB (Zarins & Weiland 2020), Section 3.
+ *
+ * Processes that each have a segment, such as MPI ranks, send subdomains to each other. The library
+ * tells which ones, and to whom. The program exchanges the ranks' records, sends the subdomains, and
+ * empties and fills places. options.rank of progress_create() tells the ranks apart. */
+struct progress_rank_options {
+	uint64_t period_ns; /* between points of a rank, at least 1,000,000 [500,000,000] */
+	/* Step 2 of Section 3.1: a gap of no more updates moves nothing; PROGRESS_THRESHOLD_NONE: any
+	 * gap does, as in the paper, and rates don't count [half the updates that a subdomain of this
+	 * rank gets in a period, and at least in 30 ms; with a bound 5 % of the rate, and rates are
+	 * compared instead of updates] */
+	double threshold;
+	/* For neighbourhoods: a rank may send if it is behind any of those that it knows of, not only
+	 * if it is behind all of them [0] */
+	uint32_t all_behind;
+	/* To test a program's moves: so many ranks exist, and at each point any subdomain goes to any
+	 * of them [0: no] */
+	uint32_t random_ranks;
+	uint64_t seed; /* of random choices [by rank] */
+	/* How many messages fewer would pass between ranks if that subdomain moved there? One with the
+	 * most goes. Called within progress_rank_balance() [a random one goes: step 3] */
+	int32_t (*halos_saved)(void *arg, uint32_t subdomain, uint32_t to);
+	void *arg;
+	uint32_t reserved[4]; /* 0 */
+};
+
+/* What a rank shows the others: step 1. Plain numbers, to be sent as they are. */
+struct progress_rank {
+	double average; /* updates of its subdomains; or its rate, where rates are compared */
+	/* Updates that each of its subdomains would get in a period if the rank never waited for
+	 * others; 0: not known yet */
+	double rate;
+	double doubt; /* standard error of the rate */
+	uint32_t rank;
+	uint32_t subdomains; /* how many it has; with 0 the average means nothing */
+	uint32_t room; /* how many more it would take: up to options.high for each worker */
+	uint32_t reserved; /* 0 */
+};
+
+struct progress_rank_move {
+	uint32_t subdomain; /* a place of this rank */
+	uint32_t to; /* a rank */
+};
+
+/* Set what is not to have its default. Only before the other functions for ranks. Returns 0 or
+ * -EINVAL (an option is out of range). */
+int progress_rank_setup(struct progress *p, const struct progress_rank_options *options);
+
+/* Set *out to the record of this rank as it is now. The program may lower its room, by subdomains
+ * that are on their way here. Takes some nanoseconds for each place. This and
+ * progress_rank_balance() are for one thread at a time. */
+void progress_rank_read(const struct progress *p, struct progress_rank *out);
+
+/* Reduce the records of many ranks to the two that a point needs: of two such pairs make one, in ends.
+ * ends[0] is the least advanced rank, ends[1] the most advanced one with room; the pair of a single
+ * rank is its record, twice. Any order and grouping gives the same. Pure; for any thread. */
+void progress_rank_reduce(struct progress_rank ends[2], const struct progress_rank other[2]);
+
+/* A balancing point of this rank, once in each period: steps 2 and 3. Should it send a subdomain to
+ * another rank? busy_ns: for how long, since any moment and on average, its workers have not waited
+ * for other ranks; any clock, if they never do. From this and from its counters it learns its rate.
+ * known: n records of ranks, as new as they are: all, or the two of progress_rank_reduce(), or a
+ * neighbourhood. If this rank is among them, the others are compared with its record there, which is
+ * as old as theirs.
+ *
+ * Returns 1 and sets *move; or 0: nothing is to be sent. Nothing has changed then: if the other rank
+ * refuses, do nothing. A rank keeps options.low subdomains for each worker, and some to spare. */
+int progress_rank_balance(struct progress *p, uint64_t busy_ns, const struct progress_rank *known,
+	uint32_t n, struct progress_rank_move *move);
 
 /* Stop the worker, and count its last iteration. It keeps what it holds, until it registers again
  * and begins an iteration. Only for the worker's own thread. */

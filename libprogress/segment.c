@@ -200,6 +200,7 @@ static void fill_in(struct progress *p, const struct progress_options *o)
 		atomic_init(&p->subdomain[s].owner, owner);
 		atomic_init(&p->subdomain[s].residual, residual);
 	}
+	instance_rank_init(p, h);
 	p->period_ns = h->period_ns;
 	p->balances = h->balancing != PROGRESS_BALANCE_NONE;
 	h->magic = SEGMENT_MAGIC;

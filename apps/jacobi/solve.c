@@ -23,36 +23,26 @@ static bool seems_converged(struct solver *solver)
 		&solver->estimate, norm, solver->task->options->residual, clock_monotonic_ns());
 }
 
-/* To a counter of this worker, which others may read. */
-static void add(_Atomic uint64_t *counter, uint64_t n)
-{
-	atomic_store_explicit(counter, atomic_load_explicit(counter, memory_order_relaxed) + n,
-		memory_order_relaxed);
-}
-
 /* After each turn: was there anything to update? */
 static void note_wait(struct solver_worker *worker, bool idle)
 {
 	uint64_t now_ns = idle ? clock_monotonic_ns() : 0;
 
 	if (idle && worker->idle_ns > 0)
-		add(&worker->waited_ns, now_ns - worker->idle_ns);
+		atomic_fetch_add_explicit(
+			&worker->waited_ns, now_ns - worker->idle_ns, memory_order_relaxed);
 	worker->idle_ns = now_ns;
 }
 
-/* What the workers of this rank have done. */
-static struct ranks_work work(void *arg)
+/* All workers of this rank, together. */
+static uint64_t waited_ns(void *arg)
 {
 	const struct solver *solver = arg;
-	struct ranks_work sum = {0};
+	uint64_t sum_ns = 0;
 
-	for (uint32_t w = 0; w < solver->task->workers; w++) {
-		const struct solver_worker *worker = &solver->workers[w];
-
-		sum.updates += atomic_load_explicit(&worker->updates, memory_order_relaxed);
-		sum.waited_ns += atomic_load_explicit(&worker->waited_ns, memory_order_relaxed);
-	}
-	return sum;
+	for (uint32_t w = 0; w < solver->task->workers; w++)
+		sum_ns += atomic_load_explicit(&solver->workers[w].waited_ns, memory_order_relaxed);
+	return sum_ns;
 }
 
 /* Subdomains leave for, and arrive from, other ranks. */
@@ -87,7 +77,7 @@ static void update(struct solver *solver, uint32_t w, uint32_t s)
 		subdomain_step(sub);
 	}
 	progress_update(solver->progress, w, s, sub->iteration, share);
-	add(&worker->updates, 1);
+	worker->updates++;
 	if (account->worker != w) {
 		account->worker = w;
 		worker->moves++;
@@ -296,7 +286,7 @@ static int join_ranks(struct solver *solver)
 		.slots = task->slots,
 		.subdomains = task->subdomains,
 		.progress = task->progress,
-		.work = work,
+		.waited_ns = waited_ns,
 		.squared = meeting_squared,
 		.calls = {.leaves = leaves, .arrives = arrives},
 		.arg = solver,

@@ -27,9 +27,8 @@ enum {
 };
 
 struct solver_worker {
-	/* Others may read these: */
-	alignas(EDGE_LINE) _Atomic uint64_t updates;
-	_Atomic uint64_t waited_ns; /* while there was nothing to update */
+	alignas(EDGE_LINE) uint64_t updates;
+	_Atomic uint64_t waited_ns; /* while there was nothing to update; others may read it */
 	uint64_t moves;
 	uint64_t rounds;
 	uint64_t idle_ns; /* since when; 0: it is not idle */

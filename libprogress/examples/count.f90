@@ -13,6 +13,8 @@ program count
   integer(c_int32_t), pointer :: mine(:)
   integer(c_int64_t) :: iteration
   type(progress_options) :: options
+  type(progress_rank) :: own
+  type(progress_rank_move) :: move
   type(c_ptr) :: p
   integer :: error, i
 
@@ -46,5 +48,9 @@ program count
   call progress_held(p, 1_c_int32_t, mine)
   print '(a, *(1x, i0))', 'worker 1 has', mine
   print '(a, i0)', 'inserted: iteration ', progress_iteration(p, 2_c_int32_t)
+  if (progress_rank_setup(p, progress_rank_options(random_ranks=2)) /= 0) stop 5
+  call progress_rank_read(p, own)
+  print '(a, i0, a, f0.1)', 'rank: ', own%subdomains, ' subdomains, updates ', own%average
+  print '(a, i0)', 'to send: ', progress_rank_balance(p, 0_c_int64_t, [own], 1_c_int32_t, move)
   call progress_close(p)
 end program count

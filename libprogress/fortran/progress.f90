@@ -22,12 +22,14 @@ module progress
   public :: progress_options, progress_create, progress_close, progress_register, progress_begin, &
        progress_held, progress_update, progress_iteration, progress_updates, progress_holder, &
        progress_balance, progress_leave, progress_spread, progress_remove, progress_insert, &
-       progress_published
+       progress_published, progress_rank, progress_rank_options, progress_rank_move, &
+       progress_rank_setup, progress_rank_read, progress_rank_reduce, progress_rank_balance
 
   integer(c_int32_t), parameter, public :: PROGRESS_WORKERS_MAX = 65536
   integer(c_int32_t), parameter, public :: PROGRESS_SUBDOMAINS_MAX = 1048576
   integer(c_int32_t), parameter, public :: PROGRESS_PAIRS_MAX = 1024
   integer(c_int32_t), parameter, public :: PROGRESS_NOBODY = -1, PROGRESS_DEAD_BAND_NONE = -1
+  real(c_double), parameter, public :: PROGRESS_THRESHOLD_NONE = -1
 
   enum, bind(c)
      enumerator :: PROGRESS_BALANCE_DEFAULT, PROGRESS_BALANCE_NONE, PROGRESS_BALANCE_JOINT, &
@@ -44,6 +46,25 @@ module progress
      integer(c_int32_t) :: rank = 0, dead_band = 0, bound = 0
      integer(c_int32_t) :: reserved(5) = 0
   end type progress_options
+
+  type, bind(c) :: progress_rank_options
+     integer(c_int64_t) :: period_ns = 0
+     real(c_double) :: threshold = 0
+     integer(c_int32_t) :: all_behind = 0, random_ranks = 0
+     integer(c_int64_t) :: seed = 0
+     type(c_funptr) :: halos_saved = c_null_funptr
+     type(c_ptr) :: arg = c_null_ptr
+     integer(c_int32_t) :: reserved(4) = 0
+  end type progress_rank_options
+
+  type, bind(c) :: progress_rank
+     real(c_double) :: average = 0, rate = 0, doubt = 0
+     integer(c_int32_t) :: rank = 0, subdomains = 0, room = 0, reserved = 0
+  end type progress_rank
+
+  type, bind(c) :: progress_rank_move
+     integer(c_int32_t) :: subdomain = 0, to = 0
+  end type progress_rank_move
 
   interface
      integer(c_int) function progress_create(options, p) bind(c)
@@ -119,6 +140,33 @@ module progress
        integer(c_int32_t), value :: subdomain, worker
        integer(c_int64_t), value :: iteration
      end function progress_insert
+
+     integer(c_int) function progress_rank_setup(p, options) bind(c)
+       import
+       type(c_ptr), value :: p
+       type(progress_rank_options), intent(in) :: options
+     end function progress_rank_setup
+
+     subroutine progress_rank_read(p, out) bind(c)
+       import
+       type(c_ptr), value :: p
+       type(progress_rank), intent(out) :: out
+     end subroutine progress_rank_read
+
+     subroutine progress_rank_reduce(ends, other) bind(c)
+       import
+       type(progress_rank), intent(inout) :: ends(2)
+       type(progress_rank), intent(in) :: other(2)
+     end subroutine progress_rank_reduce
+
+     integer(c_int) function progress_rank_balance(p, busy_ns, known, n, move) bind(c)
+       import
+       type(c_ptr), value :: p
+       integer(c_int64_t), value :: busy_ns
+       type(progress_rank), intent(in) :: known(*)
+       integer(c_int32_t), value :: n
+       type(progress_rank_move), intent(inout) :: move
+     end function progress_rank_balance
 
      subroutine progress_leave(p, worker) bind(c)
        import

@@ -14,16 +14,15 @@
 #define SURE 3 /* standard errors by which rates must differ */
 #define BUSY_PART 0.02 /* of a period: over less time a speed says nothing */
 
-double policy_dplb_threshold(double rate, uint64_t period_ns)
+double policy_dplb_threshold(const struct policy_dplb_params *params, double rate)
 {
+	if (params->threshold >= 0)
+		return params->threshold;
 	if (!(rate > 0))
 		return INFINITY;
-	return fmax(POLICY_DPLB_THRESHOLD, TURNS_NS / (double)period_ns) * rate;
-}
-
-double policy_dplb_threshold_bounded(double rate)
-{
-	return rate > 0 ? BOUNDED_PART * rate : INFINITY;
+	return rate * (params->bounded ? BOUNDED_PART
+				       : fmax(POLICY_DPLB_THRESHOLD,
+						 TURNS_NS / (double)params->period_ns));
 }
 
 static double horizon(uint64_t period_ns)
@@ -133,7 +132,8 @@ bool policy_dplb(const struct policy_dplb_params *params, struct policy_dplb_sta
 		most = policy_dplb_most(most, known[i]);
 	}
 	if ((!params->all_behind && least.rank != self->rank) || most.subdomains == 0 ||
-		most.room == 0 || !(most.average - self->average > params->threshold) ||
+		most.room == 0 ||
+		!(most.average - self->average > policy_dplb_threshold(params, self->rate)) ||
 		!pays(params, self, &most, most.average - self->average))
 		return false;
 	*move = (struct policy_dplb_move){.to = most.rank, .pick = pick_any(state, self)};
@@ -151,15 +151,19 @@ bool policy_dplb_random(const struct policy_dplb_params *params, struct policy_d
 	return true;
 }
 
-uint32_t policy_dplb_nearest(
-	const struct policy_dplb_move *move, const int32_t *halos_saved, uint32_t n)
+uint32_t policy_dplb_nearest(uint32_t random, uint32_t n,
+	int32_t (*halos_saved)(const void *arg, uint32_t place), const void *arg)
 {
-	uint32_t best = move->pick;
+	int32_t most = halos_saved(arg, random);
+	uint32_t best = random;
 
 	for (uint32_t k = 1; k < n; k++) {
-		uint32_t i = (uint32_t)(((uint64_t)move->pick + k) % n);
-		if (halos_saved[i] > halos_saved[best])
-			best = i;
+		uint32_t place = (uint32_t)(((uint64_t)random + k) % n);
+		int32_t saved = halos_saved(arg, place);
+		if (saved > most) {
+			most = saved;
+			best = place;
+		}
 	}
 	return best;
 }

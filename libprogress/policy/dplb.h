@@ -30,9 +30,12 @@ struct policy_dplb_rank {
 
 struct policy_dplb_params {
 	/* Step 2: a gap up to this, in updates, moves nothing. 0: as in the paper, any gap moves,
-	 * and rates don't count. */
+	 * and rates don't count. Negative: a good one for the rank's rate. */
 	double threshold;
 	uint64_t period_ns; /* between balancing points */
+	/* Not in the paper: the staleness is bounded, so all ranks are equally far, up to the bound,
+	 * and the faster ones wait. They are compared by their rates, unless the threshold is 0. */
+	bool bounded;
 	/* A rank with this many subdomains gives none away: see policy_dplb_keep(). */
 	uint32_t keep;
 	/* Not in the paper, for neighbourhoods: in step 3 all ranks that are that far behind send,
@@ -46,15 +49,11 @@ struct policy_dplb_params {
  * the spread is 1.5 to 3.5 times as large. Equal ranks move nothing in any case. */
 #define POLICY_DPLB_THRESHOLD 0.5
 
-/* That threshold, in updates, for a rank of that rate. It is at least 30 ms of updates, because
- * ranks that share CPUs get ahead by turns. While the rate is not known it is infinite: nothing
- * moves. So is that of the next function. */
-double policy_dplb_threshold(double rate, uint64_t period_ns);
-
-/* With a bounded staleness all ranks are equally far, up to the bound, and the faster ones wait. So
- * they are compared by their rates: what a rank shows as its average is its rate. This threshold is
- * one twentieth of it. */
-double policy_dplb_threshold_bounded(double rate);
+/* The threshold that counts for a rank of that rate: the given one; or that part of the rate, but at
+ * least 30 ms of updates, because ranks that share CPUs get ahead by turns; or, where rates are
+ * compared, one twentieth of the rate. While the rate is not known these two are infinite: nothing
+ * moves. */
+double policy_dplb_threshold(const struct policy_dplb_params *params, double rate);
 
 /* A good `keep`: as many subdomains as PLB between the rank's workers needs (plb.h). A slow rank
  * that catches up gives away more than its share. At `low` subdomains per worker none of its
@@ -85,12 +84,15 @@ struct policy_dplb_state {
 void policy_dplb_learn(
 	struct policy_dplb_state *state, uint64_t updates, uint64_t busy_ns, uint64_t period_ns);
 
-/* Set the rate of a rank with that many subdomains, and its doubt, from what was learnt. */
-static inline void policy_dplb_rate(
+/* Set the rate of a rank with that many subdomains, and its doubt, from what was learnt; where rates
+ * are compared, it is what the rank shows as its average, too. */
+static inline void policy_dplb_rate(const struct policy_dplb_params *params,
 	const struct policy_dplb_state *state, struct policy_dplb_rank *rank)
 {
 	rank->rate = rank->subdomains > 0 ? state->speed / rank->subdomains : 0;
 	rank->doubt = rank->subdomains > 0 ? state->error / rank->subdomains : 0;
+	if (params->bounded && params->threshold != 0)
+		rank->average = rank->rate;
 }
 
 struct policy_dplb_move {
@@ -98,12 +100,14 @@ struct policy_dplb_move {
 	uint32_t pick; /* a random one of its subdomains, from 0 to subdomains - 1: step 3 */
 };
 
-/* Not in the paper: which of its n subdomains to send instead of a random one. halos_saved[i] is how
- * many halos fewer would pass between ranks if the i-th moved: its neighbours there, less those
- * here. So few do, and what came from there goes back. Among equal ones the random pick comes
- * first, and then those after it, in a ring. n is above move->pick. */
-uint32_t policy_dplb_nearest(
-	const struct policy_dplb_move *move, const int32_t *halos_saved, uint32_t n);
+/* Not in the paper: in which of n places to take the subdomain to send, instead of the random one's,
+ * which is below n. halos_saved() tells how many halos fewer would pass between ranks if the
+ * subdomain in a place moved: its neighbours there, less those here; POLICY_DPLB_EMPTY: there is
+ * none. So few do, and what came from there goes back. Among equal ones the random one comes first,
+ * and then those after it, in a ring. */
+#define POLICY_DPLB_EMPTY INT32_MIN
+uint32_t policy_dplb_nearest(uint32_t random, uint32_t n,
+	int32_t (*halos_saved)(const void *arg, uint32_t place), const void *arg);
 
 /* A balancing point of the rank `self`, steps 2 and 3. It compares itself with the `known` ranks:
  * all (global knowledge; the least and the most advanced of all are enough), or those of a

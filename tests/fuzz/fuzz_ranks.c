@@ -218,13 +218,12 @@ static void survey(struct rank *r, uint8_t what)
 		.wishes = what % 2,
 		.advanced = true};
 	const struct estimate estimate = {.met_ns = 1};
-	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
+	struct progress_rank known[SURVEY_KNOWN_MAX];
 
 	survey_step(&r->survey, &own, 2);
 	if (survey_is_called(&r->survey))
 		survey_met(&r->survey, &own, &estimate);
-	assert(survey_known(&r->survey, known) <= POLICY_DPLB_NEIGHBOURS_MAX);
-	(void)survey_average(&r->survey);
+	assert(survey_known(&r->survey, known) <= SURVEY_KNOWN_MAX);
 }
 
 static void act(struct rank *r, struct input *input)

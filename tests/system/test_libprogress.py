@@ -96,4 +96,6 @@ def test_example_in_fortran():
         "removed: iteration 0, held by -1",
         "worker 1 has 1 2 3",
         "inserted: iteration 20",
+        "rank: 4 subdomains, updates 7.5",
+        "to send: 0",
     ]

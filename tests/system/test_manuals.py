@@ -198,8 +198,10 @@ def test_symbol_map_has_the_functions_of_the_header():
 
 
 def test_options_and_constants_of_the_library():
-    fields = re.search(r"struct progress_options \{(.*?)\};", header(), re.DOTALL).group(1)
-    names = re.findall(r"(\w+)(?:\[\d+\])?;", fields)
+    names = []
+    for name in ("progress_options", "progress_rank_options", "progress_rank"):
+        fields = re.search(r"struct %s \{(.*?)\};" % name, header(), re.DOTALL).group(1)
+        names += [a or b for a, b in re.findall(r"(\w+)(?:\[\d+\])?;|\(\*(\w+)\)", fields)]
     text = source("progress.3")
     assert re.findall(r"^\.It Va (\w+)$", text, re.MULTILINE) == names
     constants = set(re.findall(r"\bPROGRESS_[A-Z_]+\b", header())) - {

@@ -149,13 +149,11 @@ static bool allocate(struct cluster *cluster)
 	cluster->plb_moves = calloc(policy_plb_moves_max(&params->plb_params, params->sockets),
 		sizeof(*cluster->plb_moves));
 	cluster->plb_workers = calloc(workers, sizeof(*cluster->plb_workers));
-	cluster->dplb_saved = calloc(cluster->room, sizeof(*cluster->dplb_saved));
 	cluster->plb_scratch =
 		calloc((size_t)params->plb_params.pairs * 2 + 1, sizeof(*cluster->plb_scratch));
 	if (!cluster->ranks || !cluster->workers || !cluster->slots || !cluster->progress ||
 		!cluster->shards || !cluster->trees || !cluster->where || !cluster->neighbours ||
-		!cluster->plb_moves || !cluster->plb_workers || !cluster->plb_scratch ||
-		!cluster->dplb_saved)
+		!cluster->plb_moves || !cluster->plb_workers || !cluster->plb_scratch)
 		return false;
 	for (uint32_t i = 0; i < cluster->shard_count; i++)
 		cluster->shards[i] = (struct shard){
@@ -296,7 +294,6 @@ void cluster_free(struct cluster *cluster)
 	free(cluster->seen);
 	free(cluster->plb_moves);
 	free(cluster->plb_workers);
-	free(cluster->dplb_saved);
 	free(cluster->plb_scratch);
 	free(cluster->reports);
 	free(cluster->ends);

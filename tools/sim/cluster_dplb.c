@@ -16,16 +16,21 @@ static struct policy_dplb_rank *ends(const struct cluster *cluster, uint64_t exc
 	return &cluster->ends[(exchange % cluster->ages) * 2];
 }
 
-/* With a bounded staleness, ranks compare their rates (dplb.h). */
-static bool compares_rates(const struct cluster_params *params)
+/* What the cluster and its mode make of the parameters. */
+static struct policy_dplb_params policy_of(const struct cluster *cluster)
 {
-	return params->mode == MODE_SSYNC && params->dplb_params.threshold != 0;
+	struct policy_dplb_params policy = cluster->params.dplb_params;
+
+	policy.period_ns = cluster->params.dplb_period_ns;
+	policy.bounded = cluster->params.mode == MODE_SSYNC;
+	return policy;
 }
 
 void exchange_look(struct cluster *cluster, uint32_t rank)
 {
 	const struct policy_subdomain *progress = &cluster->progress[(size_t)rank * cluster->room];
 	const struct cluster_rank *self = &cluster->ranks[rank];
+	const struct policy_dplb_params policy = policy_of(cluster);
 	uint64_t updates = 0;
 	uint32_t present = 0;
 
@@ -40,9 +45,7 @@ void exchange_look(struct cluster *cluster, uint32_t rank)
 		.subdomains = present,
 		.room = cluster->room - self->residents,
 	};
-	policy_dplb_rate(&self->dplb, &report);
-	if (compares_rates(&cluster->params))
-		report.average = report.rate;
+	policy_dplb_rate(&policy, &self->dplb, &report);
 	reports_of(cluster, cluster->exchanges)[rank] = report;
 }
 
@@ -122,43 +125,55 @@ static void transfer(
 	halo_moved(cluster, id, now_ns);
 }
 
-/* Its neighbours on the other rank, less those on its own. */
-static int32_t halos_saved(const struct cluster *cluster, uint32_t id, uint32_t from, uint32_t to)
+struct offer {
+	const struct cluster *cluster;
+	uint32_t from, to; /* ranks */
+};
+
+static bool is_empty(const struct offer *offer, uint32_t slot)
 {
-	const uint32_t *neighbours = &cluster->neighbours[(size_t)id * SIDES];
+	const struct cluster *cluster = offer->cluster;
+
+	return cluster->progress[(size_t)offer->from * cluster->room + slot].worker ==
+	       POLICY_PLB_NOBODY;
+}
+
+/* Neighbours of the subdomain in that slot on the other rank, less those on its own. */
+static int32_t halos_saved(const void *arg, uint32_t slot)
+{
+	const struct offer *offer = arg;
+	const struct cluster *cluster = offer->cluster;
+	uint32_t id = cluster->slots[(size_t)offer->from * cluster->room + slot].id;
 	int32_t saved = 0;
 
+	if (is_empty(offer, slot))
+		return POLICY_DPLB_EMPTY;
 	for (unsigned side = 0; side < SIDES; side++) {
-		if (neighbours[side] == NOBODY)
+		uint32_t neighbour = cluster->neighbours[(size_t)id * SIDES + side];
+		if (neighbour == NOBODY)
 			continue;
-		uint32_t rank = rank_of(cluster, neighbours[side]);
-		saved += rank == to ? 1 : rank == from ? -1 : 0;
+		uint32_t rank = rank_of(cluster, neighbour);
+		saved += rank == offer->to ? 1 : rank == offer->from ? -1 : 0;
 	}
 	return saved;
 }
 
 /* The slot of the subdomain to send, which jacobi chooses likewise. */
 static uint32_t slot_to_send(
-	struct cluster *cluster, uint32_t from, const struct policy_dplb_move *move)
+	const struct cluster *cluster, uint32_t from, const struct policy_dplb_move *move)
 {
-	const struct policy_subdomain *progress = &cluster->progress[(size_t)from * cluster->room];
-	const struct slot *slots = &cluster->slots[(size_t)from * cluster->room];
-	uint32_t n = 0, slot = 0;
+	const struct offer offer = {.cluster = cluster, .from = from, .to = move->to};
+	uint32_t slot = 0, left = move->pick;
 
-	for (uint32_t s = 0; s < cluster->ranks[from].slots; s++)
-		if (progress[s].worker != POLICY_PLB_NOBODY)
-			cluster->dplb_saved[n++] =
-				halos_saved(cluster, slots[s].id, from, move->to);
-	uint32_t left = cluster->params.dplb == DPLB_RANDOM
-				? move->pick
-				: policy_dplb_nearest(move, cluster->dplb_saved, n);
-	while (progress[slot].worker == POLICY_PLB_NOBODY || left-- > 0)
+	while (is_empty(&offer, slot) || left-- > 0)
 		slot++;
-	return slot;
+	return cluster->params.dplb == DPLB_RANDOM
+		       ? slot
+		       : policy_dplb_nearest(slot, cluster->ranks[from].slots, halos_saved, &offer);
 }
 
 /* An offer, an answer and the subdomain, as in jacobi's mover; only one is on its way at a time. */
-static void offer(struct cluster *cluster, uint32_t from, const struct policy_dplb_move *move,
+static void make_offer(struct cluster *cluster, uint32_t from, const struct policy_dplb_move *move,
 	uint64_t now_ns)
 {
 	if (now_ns < cluster->ranks[from].gone_ns)
@@ -174,16 +189,6 @@ static void offer(struct cluster *cluster, uint32_t from, const struct policy_dp
 }
 
 /* ---- Points ---- */
-
-static double threshold(const struct cluster *cluster, double rate)
-{
-	const struct cluster_params *params = &cluster->params;
-
-	if (params->dplb_params.threshold >= 0)
-		return params->dplb_params.threshold;
-	return compares_rates(params) ? policy_dplb_threshold_bounded(rate)
-				      : policy_dplb_threshold(rate, params->dplb_period_ns);
-}
 
 /* How fast the rank is, from what its workers did since the last point. */
 static void learn(struct cluster *cluster, uint32_t rank)
@@ -207,14 +212,12 @@ static bool decide(struct cluster *cluster, uint32_t r, struct policy_dplb_move 
 	const struct policy_dplb_rank *before = reports_of(cluster, cluster->exchanges + 1);
 	struct policy_dplb_rank self = reports_of(cluster, cluster->exchanges)[r];
 	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
-	struct policy_dplb_params policy = params->dplb_params;
+	const struct policy_dplb_params policy = policy_of(cluster);
 	struct cluster_rank *rank = &cluster->ranks[r];
 	size_t n = 2;
 
 	learn(cluster, r);
-	policy_dplb_rate(&rank->dplb, &self);
-	policy.period_ns = params->dplb_period_ns;
-	policy.threshold = threshold(cluster, self.rate);
+	policy_dplb_rate(&policy, &rank->dplb, &self);
 	if (params->dplb == DPLB_RANDOM)
 		return policy_dplb_random(&policy, &rank->dplb, &self, params->ranks, move);
 	self.average = before[r].average;
@@ -251,7 +254,7 @@ void exchange_balance(struct cluster *cluster, uint64_t now_ns)
 		rank->dplb_due_ns += cluster->params.dplb_period_ns;
 		cluster->dplb_points++;
 		if (known && decide(cluster, r, &move))
-			offer(cluster, r, &move, now_ns);
+			make_offer(cluster, r, &move, now_ns);
 	}
 	cluster->exchanges++;
 }

@@ -100,7 +100,6 @@ struct cluster {
 	struct policy_plb_move *plb_moves;
 	struct policy_worker *plb_workers; /* as workers */
 	uint32_t *plb_scratch;
-	int32_t *dplb_saved; /* halos, by each subdomain of a rank */
 
 	/* The reports of ranks at the last exchanges, in turn. */
 	struct policy_dplb_rank *reports; /* at this one and the one before: [2][ranks] */

@@ -108,17 +108,13 @@ static size_t package_head(const struct site *site, uint32_t id)
 
 /* ---- Giving ---- */
 
-void mover_offer(struct mover *mover, uint32_t pick, uint32_t to)
+void mover_offer(struct mover *mover, uint32_t slot, uint32_t to)
 {
 	struct site *site = site_of(mover);
-	uint32_t slot = 0;
 
-	if (mover->leaving.state != MOVER_IDLE || mover->refuses || pick >= mover->residents ||
-		to == site->rank || to >= site->ranks)
+	if (mover->leaving.state != MOVER_IDLE || mover->refuses || slot >= site->slots ||
+		!site_is_resident(site, slot) || to == site->rank || to >= site->ranks)
 		return;
-	for (uint32_t left = pick + 1;; slot++)
-		if (site_is_resident(site, slot) && --left == 0)
-			break;
 	const struct subdomain *sub = &site->subdomains[slot];
 	size_t bytes = package_head(site, sub->id) + subdomain_packed_bytes(sub);
 	/* Allocate it now, because an answer can't be taken back. */

@@ -74,8 +74,8 @@ void mover_deinit(struct mover *mover);
 /* How many more subdomains it would take. */
 uint32_t mover_room(const struct mover *mover);
 
-/* Offer the pick-th subdomain of this rank, from 0, to another rank, unless an offer is open. */
-void mover_offer(struct mover *mover, uint32_t pick, uint32_t to);
+/* Offer the subdomain in a slot to another rank, unless an offer is open, or the slot is empty. */
+void mover_offer(struct mover *mover, uint32_t slot, uint32_t to);
 
 /* Is a subdomain on its way from here, whose arrival the taker has not confirmed yet? Then its part
  * of the norm is leaving.share. */

@@ -6,7 +6,6 @@
 
 #include "apps/jacobi/ranks/survey.h"
 #include "daemon/base/clock.h"
-#include "libprogress/policy/dplb.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -31,9 +30,7 @@ struct ranks {
 	struct halos halos;
 	struct mover mover;
 	struct survey survey;
-	struct policy_dplb_state policy;
 	uint64_t *passed; /* slot by slot: the iteration at the last pass */
-	int32_t *saved; /* halos, by moves of its subdomains */
 	uint64_t begin_ns, survey_due_ns, balance_due_ns;
 	uint64_t checks, hash; /* of the numbers of all subdomains */
 	alignas(EDGE_LINE) pthread_mutex_t lock; /* of all above */
@@ -69,112 +66,69 @@ static void receive(struct ranks *ranks)
 	}
 }
 
-/* With a bounded staleness, ranks compare their rates (dplb.h). */
-static bool compares_rates(const struct jacobi_options *options)
-{
-	return options->mode == MODE_SSYNC && options->dplb_threshold != 0;
-}
-
 static void sum_up_progress(struct ranks *ranks, struct survey_own *own)
 {
 	const struct site *site = &ranks->site;
-	uint32_t residents = ranks->mover.residents;
-	double updates = 0;
 	bool advanced = true;
 
-	for (uint32_t slot = 0; slot < site->slots; slot++) {
-		if (!site_is_resident(site, slot))
-			continue;
-		updates += (double)progress_updates(site->progress, slot);
-		advanced =
-			advanced && progress_iteration(site->progress, slot) > ranks->passed[slot];
-	}
+	for (uint32_t slot = 0; advanced && slot < site->slots; slot++)
+		advanced = !site_is_resident(site, slot) ||
+			   progress_iteration(site->progress, slot) > ranks->passed[slot];
 	for (uint32_t slot = 0; advanced && slot < site->slots; slot++)
 		ranks->passed[slot] = progress_iteration(site->progress, slot);
 	*own = (struct survey_own){
-		.rank =
-			{
-				.average = residents > 0 ? updates / residents : 0,
-				.rank = site->rank,
-				.subdomains = residents,
-				.room = mover_room(&ranks->mover),
-			},
 		.arrivals = ranks->mover.arrivals,
 		.wishes = atomic_load(&ranks->wishes),
 		.subdomains = ranks->mover.residents,
 		.squared = ranks->setup.squared(ranks->setup.arg),
 		.advanced = advanced,
 	};
-	policy_dplb_rate(&ranks->policy, &own->rank);
-	if (compares_rates(ranks->setup.options))
-		own->rank.average = own->rank.rate;
+	progress_rank_read(site->progress, &own->rank);
+	own->rank.room = mover_room(&ranks->mover);
 	if (mover_answers_for_one(&ranks->mover)) {
 		own->subdomains++;
 		own->squared += ranks->mover.leaving.share * ranks->mover.leaving.share;
 	}
 }
 
-/* The largest gap between ranks that moves nothing. */
-static double threshold(const struct ranks *ranks, const struct policy_dplb_rank *self)
+/* For the library: so few halos pass between ranks. */
+static int32_t saved(void *arg, uint32_t slot, uint32_t to)
+{
+	const struct ranks *ranks = arg;
+
+	return halos_saved(&ranks->halos, slot, to);
+}
+
+static int set_up_balancing(struct ranks *ranks)
 {
 	const struct jacobi_options *options = ranks->setup.options;
+	const struct progress_rank_options how = {
+		.period_ns = options->dplb_period_ns,
+		.threshold = options->dplb_threshold == 0  ? PROGRESS_THRESHOLD_NONE
+			     : options->dplb_threshold > 0 ? options->dplb_threshold
+							   : 0,
+		.all_behind = options->dplb.kind == DPLB_NEIGHBOURS,
+		.random_ranks = options->dplb.kind == DPLB_RANDOM ? ranks->site.ranks : 0,
+		.seed = options->seed * ranks->site.ranks + ranks->site.rank,
+		.halos_saved = saved,
+		.arg = ranks,
+	};
 
-	if (options->dplb_threshold >= 0)
-		return options->dplb_threshold;
-	return compares_rates(options) ? policy_dplb_threshold_bounded(self->rate)
-				       : policy_dplb_threshold(self->rate, options->dplb_period_ns);
-}
-
-/* How fast this rank is, from what its workers did since the last balancing point. */
-static void learn(struct ranks *ranks, uint64_t now_ns)
-{
-	struct ranks_work work = ranks->setup.work(ranks->setup.arg);
-	uint64_t time_ns = now_ns - ranks->begin_ns;
-	uint64_t waited_ns = work.waited_ns / ranks->setup.workers;
-
-	policy_dplb_learn(&ranks->policy, work.updates,
-		time_ns > waited_ns ? time_ns - waited_ns : 0,
-		ranks->setup.options->dplb_period_ns);
-}
-
-/* The resident subdomain whose move lets most halos stay within a rank. */
-static uint32_t pick_near(struct ranks *ranks, const struct policy_dplb_move *move)
-{
-	const struct site *site = &ranks->site;
-	uint32_t n = 0;
-
-	for (uint32_t slot = 0; slot < site->slots; slot++)
-		if (site_is_resident(site, slot))
-			ranks->saved[n++] = halos_saved(&ranks->halos, slot, move->to);
-	return policy_dplb_nearest(move, ranks->saved, n);
+	return progress_rank_setup(ranks->site.progress, &how);
 }
 
 /* DPLB, Section 3.1, for this rank. */
-static void balance(struct ranks *ranks, const struct policy_dplb_rank *self)
+static void balance(struct ranks *ranks, uint64_t now_ns)
 {
-	const struct jacobi_options *options = ranks->setup.options;
-	struct policy_dplb_rank known[POLICY_DPLB_NEIGHBOURS_MAX];
-	const struct policy_dplb_params params = {
-		.threshold = threshold(ranks, self),
-		.period_ns = options->dplb_period_ns,
-		.keep = policy_dplb_keep(
-			ranks->setup.workers, options->plb.low, options->plb.pairs),
-		.all_behind = options->dplb.kind == DPLB_NEIGHBOURS,
-	};
-	struct policy_dplb_move move;
-	bool moves, random = options->dplb.kind == DPLB_RANDOM;
+	struct progress_rank known[SURVEY_KNOWN_MAX];
+	struct progress_rank_move move;
+	uint64_t time_ns = now_ns - ranks->begin_ns;
+	uint64_t waited_ns = ranks->setup.waited_ns(ranks->setup.arg) / ranks->setup.workers;
+	uint32_t n = survey_known(&ranks->survey, known);
 
-	if (random) {
-		moves = policy_dplb_random(&params, &ranks->policy, self, ranks->site.ranks, &move);
-	} else {
-		struct policy_dplb_rank then = *self;
-		size_t n = survey_known(&ranks->survey, known);
-
-		then.average = survey_average(&ranks->survey);
-		moves = policy_dplb(&params, &ranks->policy, &then, known, n, &move);
-	}
-	if (moves)
-		mover_offer(&ranks->mover, random ? move.pick : pick_near(ranks, &move), move.to);
+	if (progress_rank_balance(ranks->site.progress,
+		    time_ns > waited_ns ? time_ns - waited_ns : 0, known, n, &move))
+		mover_offer(&ranks->mover, move.subdomain, move.to);
 }
 
 static void pump(struct ranks *ranks, uint64_t now_ns)
@@ -192,14 +146,11 @@ static void pump(struct ranks *ranks, uint64_t now_ns)
 	if (now_ns < ranks->survey_due_ns)
 		return;
 	ranks->survey_due_ns = now_ns + SURVEY_NS;
-	balances = balances && now_ns >= ranks->balance_due_ns;
-	if (balances)
-		learn(ranks, now_ns);
 	sum_up_progress(ranks, &own);
 	survey_step(&ranks->survey, &own, now_ns);
-	if (balances) {
+	if (balances && now_ns >= ranks->balance_due_ns) {
 		ranks->balance_due_ns = now_ns + ranks->setup.options->dplb_period_ns;
-		balance(ranks, &own.rank);
+		balance(ranks, now_ns);
 	}
 }
 
@@ -415,14 +366,13 @@ static int open_window(struct ranks *ranks)
 	site->directory = (void *)(site->memory + site->window.directory);
 	site->homes = (void *)(site->memory + site->window.homes);
 	ranks->passed = calloc(site->slots, sizeof(*ranks->passed));
-	ranks->saved = calloc(site->slots, sizeof(*ranks->saved));
-	if (!ranks->passed || !ranks->saved)
+	if (!ranks->passed)
 		return -ENOMEM;
 	rc = halos_init(&ranks->halos, site);
 	if (rc == 0)
 		rc = mover_init(&ranks->mover, &ranks->halos, options->plb.high * site->workers,
 			&calls, ranks);
-	return rc;
+	return rc == 0 ? set_up_balancing(ranks) : rc;
 }
 
 int ranks_create(const struct ranks_setup *setup, struct ranks **out)
@@ -449,14 +399,12 @@ int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 	if (rc < 0) {
 		mover_deinit(&ranks->mover);
 		halos_deinit(&ranks->halos);
-		free(ranks->saved);
 		free(ranks->passed);
 		free(ranks);
 		return rc;
 	}
 	for (uint64_t id = 0; id < grid_subdomains(setup->grid); id++)
 		ranks->hash += mix(id);
-	ranks->policy.random = options->seed * transport_ranks(setup->transport) + ranks->site.rank;
 	ranks->begin_ns = clock_monotonic_ns();
 	ranks->balance_due_ns = ranks->begin_ns + options->dplb_period_ns;
 	survey_init(&ranks->survey, &ranks->site, options->residual, options->check,
@@ -611,7 +559,6 @@ void ranks_destroy(struct ranks *ranks)
 	pthread_mutex_destroy(&ranks->lock);
 	mover_deinit(&ranks->mover);
 	halos_deinit(&ranks->halos);
-	free(ranks->saved);
 	free(ranks->passed);
 	free(ranks);
 }

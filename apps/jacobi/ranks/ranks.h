@@ -24,10 +24,6 @@
 
 struct ranks;
 
-struct ranks_work {
-	uint64_t updates, waited_ns; /* while there was nothing to update */
-};
-
 /* The caller owns all of these; they must outlive the ranks. */
 struct ranks_setup {
 	struct transport *transport;
@@ -37,8 +33,8 @@ struct ranks_setup {
 	uint32_t slots; /* ranks_slots() */
 	struct subdomain *subdomains; /* one per slot; the first are set up, the others zeroed */
 	struct progress *progress; /* one subdomain per slot */
-	/* What all workers of this rank have done; from any of them. */
-	struct ranks_work (*work)(void *arg);
+	/* For how long all workers of this rank, together, had nothing to update; from any of them. */
+	uint64_t (*waited_ns)(void *arg);
 	/* Returns the sum of the squares of this rank's parts of the residual; NAN when one isn't
 	 * known. From any thread. */
 	double (*squared)(void *arg);

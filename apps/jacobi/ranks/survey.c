@@ -85,7 +85,7 @@ static void add_up(struct survey *survey, const struct survey_own *own)
 {
 	struct survey_record *sum = &survey->record;
 
-	survey->average_before = sum->own.average;
+	survey->own_before = sum->own;
 	sum->own = own->rank;
 	sum->meetings = survey->meetings;
 	sum->passes = survey->passes;
@@ -93,8 +93,7 @@ static void add_up(struct survey *survey, const struct survey_own *own)
 	sum->arrivals = own->arrivals;
 	sum->wishes = own->wishes;
 	sum->squared = own->squared;
-	sum->least = own->rank;
-	sum->most = own->rank;
+	sum->ends[0] = sum->ends[1] = own->rank;
 	for (uint32_t i = 0; i < survey->children; i++) {
 		const struct survey_record *part = &child(survey, i)->last;
 
@@ -104,8 +103,7 @@ static void add_up(struct survey *survey, const struct survey_own *own)
 		sum->arrivals += part->arrivals;
 		sum->wishes |= part->wishes;
 		sum->squared += part->squared;
-		sum->least = policy_dplb_least(sum->least, part->least);
-		sum->most = policy_dplb_most(sum->most, part->most);
+		progress_rank_reduce(sum->ends, part->ends);
 	}
 }
 
@@ -128,8 +126,7 @@ static void decide(struct survey *survey, uint64_t now_ns)
 {
 	struct survey_record *all = &survey->record;
 
-	all->all_least = all->least;
-	all->all_most = all->most;
+	memcpy(all->all_ends, all->ends, sizeof(all->ends));
 	if (all->called != survey->meetings || all->meetings != survey->meetings)
 		return;
 	bool small = is_small(survey, now_ns);
@@ -148,8 +145,7 @@ static void publish(struct survey *survey, const struct survey_own *own, uint64_
 
 		if (above->called > record->called)
 			record->called = above->called;
-		record->all_least = above->all_least;
-		record->all_most = above->all_most;
+		memcpy(record->all_ends, above->all_ends, sizeof(above->all_ends));
 	} else {
 		decide(survey, now_ns);
 	}
@@ -192,26 +188,18 @@ void survey_met(
 	survey->arrivals_seen = survey->record.arrivals;
 }
 
-size_t survey_known(const struct survey *survey, struct policy_dplb_rank *out)
-{
-	uint32_t first = peer_count(survey) - survey->neighbours;
-
-	if (survey->neighbours == 0) {
-		out[0] = survey->record.all_least;
-		out[1] = survey->record.all_most;
-		return 2;
-	}
-	for (uint32_t i = 0; i < survey->neighbours; i++)
-		out[i] = survey->peers[first + i].last.own;
-	return survey->neighbours;
-}
-
-double survey_average(const struct survey *survey)
+uint32_t survey_known(const struct survey *survey, struct progress_rank *out)
 {
 	const struct survey_record *record = &survey->record;
+	uint32_t first = peer_count(survey) - survey->neighbours, n = 0;
 
-	if (survey->neighbours == 0 && record->all_least.rank == record->own.rank &&
-		record->all_least.subdomains > 0)
-		return record->all_least.average;
-	return survey->average_before;
+	out[n++] = survey->own_before;
+	if (survey->neighbours == 0) {
+		/* If it is the least advanced one, its record comes last, and counts. */
+		out[n++] = record->all_ends[1];
+		out[n++] = record->all_ends[0];
+	}
+	for (uint32_t i = 0; i < survey->neighbours; i++)
+		out[n++] = survey->peers[first + i].last.own;
+	return n;
 }

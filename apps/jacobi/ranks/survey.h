@@ -16,13 +16,14 @@
 #include "apps/jacobi/estimate.h"
 #include "apps/jacobi/ranks/site.h"
 #include "libprogress/policy/dplb.h"
+#include "libprogress/progress.h"
 
 #define SURVEY_CHILDREN 4 /* of a rank in the tree */
 #define SURVEY_PEERS_MAX (1 + SURVEY_CHILDREN + POLICY_DPLB_NEIGHBOURS_MAX)
 
 struct survey_record {
 	uint64_t seal;
-	struct policy_dplb_rank own;
+	struct progress_rank own;
 	/* Sums over the rank and all below it: */
 	uint64_t meetings; /* how many all of them have had */
 	uint64_t passes; /* how often, at least, each has seen all of its subdomains advance */
@@ -30,15 +31,15 @@ struct survey_record {
 	uint64_t arrivals; /* subdomains that came from another rank, in all */
 	uint64_t wishes; /* reasons for which any of them wants to meet */
 	double squared; /* norm of the residual; NAN when a part isn't known */
-	struct policy_dplb_rank least, most;
+	struct progress_rank ends[2]; /* the least and the most advanced */
 	/* From rank 0: */
 	uint64_t called; /* meetings that it called for */
-	struct policy_dplb_rank all_least, all_most;
+	struct progress_rank all_ends[2];
 };
 
 /* What a rank knows of itself. */
 struct survey_own {
-	struct policy_dplb_rank rank;
+	struct progress_rank rank;
 	uint32_t subdomains; /* as in the record */
 	uint64_t arrivals;
 	uint64_t wishes;
@@ -59,7 +60,7 @@ struct survey {
 	uint32_t children, neighbours;
 	struct survey_peer peers[SURVEY_PEERS_MAX]; /* parent, children, neighbours */
 	struct survey_record record; /* as in the window */
-	double average_before; /* when its record was shown the time before */
+	struct progress_rank own_before; /* in the record that was shown the time before */
 	uint64_t meetings, passes;
 	/* Rank 0's: */
 	double threshold; /* of the norm of the residual; 0: none */
@@ -84,13 +85,11 @@ bool survey_is_called(const struct survey *survey);
 void survey_met(
 	struct survey *survey, const struct survey_own *own, const struct estimate *estimate);
 
-/* The ranks that the policy compares this rank with: the least and the most advanced of all (reach
- * 0), or the neighbourhood. `out` has room for POLICY_DPLB_NEIGHBOURS_MAX. Returns how many. */
-size_t survey_known(const struct survey *survey, struct policy_dplb_rank *out);
-
-/* The average of this rank at the time of the other ranks' averages, which are some milliseconds
- * old: it has advanced since. */
-double survey_average(const struct survey *survey);
+/* The ranks to compare at a balancing point: this one; and the least and the most advanced of all
+ * (reach 0), or the neighbourhood. Other ranks' records are some milliseconds old, so this one's is,
+ * too: it has advanced since. `out` has room for SURVEY_KNOWN_MAX. Returns how many. */
+#define SURVEY_KNOWN_MAX (1 + POLICY_DPLB_NEIGHBOURS_MAX)
+uint32_t survey_known(const struct survey *survey, struct progress_rank *out);
 
 /* At the end; as halos_drain(). */
 bool survey_drain(struct survey *survey);

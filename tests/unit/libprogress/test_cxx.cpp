@@ -63,6 +63,17 @@ int main()
 	CHECK(progress_insert(p, 1, 1, 90) == 0);
 	CHECK(progress_holder(p, 1) == 1);
 	CHECK(progress_spread(p) == 10);
+
+	progress_rank_options how{};
+	progress_rank own{};
+	progress_rank_move move{};
+	CHECK(progress_rank_setup(p, &how) == 0);
+	progress_rank_read(p, &own);
+	CHECK(own.subdomains == 3 && own.rank == 0 && own.reserved == 0);
+	progress_rank ends[] = {own, own};
+	progress_rank_reduce(ends, ends);
+	CHECK(ends[1].subdomains == 3);
+	CHECK(progress_rank_balance(p, 0, ends, 2, &move) == 0);
 	progress_close(p);
 	return 0;
 }

@@ -147,7 +147,7 @@ static inline struct policy_dplb_rank model_view(const struct model *m, uint32_t
 		.subdomains = rank->present,
 		.room = rank->subdomains < m->params.most ? m->params.most - rank->subdomains : 0};
 
-	policy_dplb_rate(&rank->state, &view);
+	policy_dplb_rate(&m->params.policy, &rank->state, &view);
 	return view;
 }
 

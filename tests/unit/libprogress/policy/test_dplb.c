@@ -412,7 +412,8 @@ static struct model_params model_with_turns(
 	struct model_params model = model_begin(knowledge, ranks);
 
 	model.policy.period_ns = period_ms * 1000000;
-	model.policy.threshold = policy_dplb_threshold(model.work, model.policy.period_ns);
+	model.policy.threshold = -1;
+	model.policy.threshold = policy_dplb_threshold(&model.policy, model.work);
 	model.turn = (uint32_t)(60 * MODEL_TICKS / period_ms);
 	return model;
 }
@@ -485,17 +486,24 @@ static void test_good_keep(void **unused)
 
 static void test_good_threshold(void **unused)
 {
-	const uint64_t ms = 1000000;
+	struct policy_dplb_params own = {.threshold = -1, .period_ns = 500000000};
 	(void)unused;
 
-	assert_float_equal(policy_dplb_threshold(100, 500 * ms), 50, 1e-9);
-	/* Short periods: 30 ms of updates. */
-	assert_float_equal(policy_dplb_threshold(100, 60 * ms), 50, 1e-9);
-	assert_float_equal(policy_dplb_threshold(100, 10 * ms), 300, 1e-9);
-	assert_float_equal(policy_dplb_threshold_bounded(100), 5, 1e-9);
+	assert_float_equal(policy_dplb_threshold(&own, 100), 50, 1e-9);
 	/* Not known yet: nothing moves. */
-	assert_true(isinf(policy_dplb_threshold(0, 500 * ms)));
-	assert_true(isinf(policy_dplb_threshold_bounded(0)));
+	assert_true(isinf(policy_dplb_threshold(&own, 0)));
+	/* Short periods: 30 ms of updates. */
+	own.period_ns = 60000000;
+	assert_float_equal(policy_dplb_threshold(&own, 100), 50, 1e-9);
+	own.period_ns = 10000000;
+	assert_float_equal(policy_dplb_threshold(&own, 100), 300, 1e-9);
+	own.bounded = true;
+	assert_float_equal(policy_dplb_threshold(&own, 100), 5, 1e-9);
+	assert_true(isinf(policy_dplb_threshold(&own, 0)));
+	own.threshold = 7;
+	assert_float_equal(policy_dplb_threshold(&own, 100), 7, 0);
+	own.threshold = 0;
+	assert_float_equal(policy_dplb_threshold(&own, 0), 0, 0);
 }
 
 /* Speeds in updates of a period in which the rank doesn't wait. */
@@ -608,26 +616,40 @@ static void test_standard_error(void **unused)
 	assert_float_equal(uneven.speed, 1000, 60);
 	assert_float_equal(uneven.error, 200 / sqrt(3), 40);
 	const struct policy_dplb_state *state = &uneven;
-	struct policy_dplb_rank rank = {.subdomains = 4};
-	policy_dplb_rate(state, &rank);
+	struct policy_dplb_params how = {.threshold = -1};
+	struct policy_dplb_rank rank = {.subdomains = 4, .average = 9};
+	policy_dplb_rate(&how, state, &rank);
 	assert_float_equal(rank.rate, state->speed / 4, 1e-9);
 	assert_float_equal(rank.doubt, state->error / 4, 1e-9);
-	rank.subdomains = 0;
-	policy_dplb_rate(state, &rank);
+	assert_float_equal(rank.average, 9, 0);
+	/* With bounded staleness this is what others see, but not as in the paper. */
+	how.bounded = true;
+	policy_dplb_rate(&how, state, &rank);
+	assert_float_equal(rank.average, rank.rate, 0);
+	how.threshold = 0;
+	rank = (struct policy_dplb_rank){.average = 9};
+	policy_dplb_rate(&how, state, &rank);
+	assert_float_equal(rank.average, 9, 0);
 	assert_float_equal(rank.rate, 0, 0);
 }
 
-/* The one that saves most; among equal ones the random pick, or the first after it in the ring. */
+static int32_t saved_in(const void *list, uint32_t place)
+{
+	return ((const int32_t *)list)[place];
+}
+
+/* The one that saves most; among equal ones the random one, or the first after it in the ring. */
 static void test_nearest(void **unused)
 {
-	const int32_t saved[] = {-1, 0, 2, -3, 2};
+	const int32_t saved[] = {-1, 0, 2, -3, 2}, empty[] = {POLICY_DPLB_EMPTY, -4};
 	(void)unused;
 
-	assert_int_equal(policy_dplb_nearest(&(struct policy_dplb_move){.pick = 0}, saved, 5), 2);
-	assert_int_equal(policy_dplb_nearest(&(struct policy_dplb_move){.pick = 3}, saved, 5), 4);
-	assert_int_equal(policy_dplb_nearest(&(struct policy_dplb_move){.pick = 4}, saved, 5), 4);
-	assert_int_equal(policy_dplb_nearest(&(struct policy_dplb_move){.pick = 1}, saved, 2), 1);
-	assert_int_equal(policy_dplb_nearest(&(struct policy_dplb_move){.pick = 0}, saved, 1), 0);
+	assert_int_equal(policy_dplb_nearest(0, 5, saved_in, saved), 2);
+	assert_int_equal(policy_dplb_nearest(3, 5, saved_in, saved), 4);
+	assert_int_equal(policy_dplb_nearest(4, 5, saved_in, saved), 4);
+	assert_int_equal(policy_dplb_nearest(1, 2, saved_in, saved), 1);
+	assert_int_equal(policy_dplb_nearest(0, 1, saved_in, saved), 0);
+	assert_int_equal(policy_dplb_nearest(1, 2, saved_in, empty), 1);
 }
 
 int main(void)

@@ -145,13 +145,9 @@ static struct subdomain *sub_of(const struct group *group, uint32_t id)
 
 static void offer(struct group *group, uint32_t id, uint32_t to)
 {
-	uint32_t from = rank_of(group, id), pick = 0;
+	uint32_t from = rank_of(group, id);
 
-	for (uint32_t slot = 0; group->sites[from].directory[slot].id != id ||
-				!site_is_resident(&group->sites[from], slot);
-		slot++)
-		pick += site_is_resident(&group->sites[from], slot);
-	mover_offer(&group->movers[from], pick, to);
+	mover_offer(&group->movers[from], site_find(&group->sites[from], id), to);
 }
 
 static void move(struct group *group, uint32_t id, uint32_t to)

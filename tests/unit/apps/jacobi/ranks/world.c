@@ -258,11 +258,10 @@ static double squared(void *arg)
 	return NAN;
 }
 
-static struct ranks_work work(void *arg)
+static uint64_t waited_ns(void *arg)
 {
-	const struct view *view = arg;
-
-	return (struct ranks_work){.updates = view->world->nodes[view->rank].updates};
+	(void)arg;
+	return 0;
 }
 
 static double leaves(void *arg, uint32_t slot)
@@ -421,7 +420,7 @@ static void rank_main(struct transport *t, void *arg)
 		.slots = world->slots,
 		.subdomains = node->subdomains,
 		.progress = node->progress,
-		.work = work,
+		.waited_ns = waited_ns,
 		.squared = squared,
 		.calls = {.leaves = leaves, .arrives = arrives},
 		.arg = &view,
@@ -453,6 +452,9 @@ static void set_up_node(struct world *world, uint32_t rank)
 		.subdomains = world->slots,
 		.owner = owner,
 		.balancing = PROGRESS_BALANCE_NONE,
+		.low = world->options.plb.low,
+		.high = world->options.plb.high,
+		.rank = (int32_t)rank,
 	};
 	char name[64];
 
