@@ -87,7 +87,7 @@ static void *work(void *opaque)
 		for (uint32_t i = 0; i < n; i++) {
 			struct strip *s = &p->strips.strip[mine[i]];
 			double residual2 = strip_update(&p->strips, s);
-			progress_update(p->progress, me, mine[i], s->iteration, sqrt(residual2));
+			progress_update(p->progress, me, mine[i], ++s->iteration, sqrt(residual2));
 			if (s->iteration >= p->options.problem.updates || seems_solved(p))
 				atomic_store(&p->done, true);
 		}

@@ -104,7 +104,6 @@ double strip_update(struct strips *q, struct strip *s)
 				s->x[(size_t)(c - 1) * s->height + r - s->from],
 				memory_order_relaxed);
 	atomic_store_explicit(&s->residual2, residual2, memory_order_relaxed);
-	s->iteration++;
 	return residual2;
 }
 

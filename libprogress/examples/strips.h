@@ -70,8 +70,8 @@ void strips_deinit(struct strips *all);
 /* Before the first update of a strip. Returns false without memory. */
 bool strip_factorise(struct strip *strip, uint32_t points);
 
-/* Solve for the strip once more, and count that; for its holder. Sets and returns its residual
- * before that, squared. */
+/* Solve for the strip once more; for its holder. Sets and returns its residual before that,
+ * squared. */
 double strip_update(struct strips *all, struct strip *strip);
 
 /* By what strips found when they were last updated, in all; others have written since. */

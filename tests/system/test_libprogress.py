@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: MIT
 """libprogress as programs see it: the exports of the shared library, and the examples."""
 
-import json
 import re
 import shutil
 import subprocess
@@ -52,37 +51,6 @@ def test_example_in_c(balancing):
     assert len(updates) == 12
     assert max(updates) >= 2000
     assert int(spread.split()[1]) == max(updates) - min(updates)
-
-
-@pytest.mark.parametrize("options", [["-b", "joint"], ["-b", "none"], ["-t", "3", "-o", "work", "-r", "2"], ["-r", "1"]])
-def test_schwarz_solves(options):
-    """Strips of unequal work, updated in any order: the solution is the known one all the same."""
-    [line] = run_example("schwarz", "-n", "63", "-s", "3", *options)
-    found = json.loads(line)
-    assert found["verified"] is True
-    assert found["residual"] <= 1e-8
-    assert found["error"] <= found["residual"] + 1e-10
-    if "1" in options:
-        assert found["highest"] <= found["lowest"] + 1
-    else:
-        assert found["highest"] > found["lowest"] * 1.5
-    assert found["updates"] >= found["strips"] * 2
-
-
-def test_schwarz_tells_when_it_is_not_solved():
-    done = helpers.run([helpers.built(BUILT / "examples" / "schwarz"), "-n", "63", "-u", "2"])
-    if "progress_create" in done.stderr:
-        pytest.skip("/dev/shm cannot be used here")
-    assert done.returncode == 1
-    assert json.loads(done.stdout)["verified"] is False
-    assert done.stderr == "schwarz: not solved\n"
-
-
-@pytest.mark.parametrize("options", [["-t", "0"], ["-b", "no"], ["-n", "63", "-s", "64"], ["-e", "nan"]])
-def test_schwarz_refuses(options):
-    done = helpers.run([helpers.built(BUILT / "examples" / "schwarz"), *options])
-    assert done.returncode == 2
-    assert done.stdout == ""
 
 
 def test_example_in_fortran():
