@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
 #include "daemon/base/text.h"
 
@@ -156,8 +157,8 @@ static void read_speeds(struct argp_state *state, struct options *o, const char 
 		argp_failure(state, EXIT_JUGGLE_FAILED, ENOMEM, "--speeds");
 	int r = parse_speeds(arg, CPUSET_CPUS_MAX, speed, &o->speeds);
 	if (r == -ERANGE)
-		refuse(state, "--speeds %s: speeds are from 0.01 to 100, for at most %d CPUs",
-			arg, CPUSET_CPUS_MAX);
+		refuse(state, "--speeds %s: speeds are from 0.01 to 100, for at most %d CPUs", arg,
+			CPUSET_CPUS_MAX);
 	else if (r < 0)
 		refuse(state,
 			"--speeds '%s': expected a list of speeds such as 1,0.55 or 8x1,16x0.55",
@@ -331,8 +332,8 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_SAMPLER:
 		if (sampler_kind_parse(arg, &o->sampler) < 0)
-			refuse(state,
-				"--sampler '%s': expected auto, schedstat, taskstats or perf", arg);
+			refuse(state, "--sampler '%s': expected auto, schedstat, taskstats or perf",
+				arg);
 		return 0;
 	case KEY_MARGIN:
 		o->margin_ns = (int64_t)parse_time(state, "--margin", arg);
@@ -387,7 +388,7 @@ static void parse_environment(struct options *options, char *name)
 		return;
 	argv[0] = name;
 	argz_extract(options->environment, bytes, argv + 1);
-	argp_parse(&parser, (int)count + 1, argv, ARGP_IN_ORDER, NULL, options);
+	(void)command_line_argp(&parser, ARGP_IN_ORDER, (int)count + 1, argv, options);
 	if (options->command != NULL && options->command[0] != NULL) {
 		text_line(stderr, "juggle: JUGGLE_OPTIONS: '%s' is not an option",
 			options->command[0]);
@@ -419,7 +420,7 @@ void options_parse(struct options *options, int argc, char **argv)
 	parse_environment(options, argv[0]);
 	bool fit = options->fit; /* wherever it applies */
 	options->fit = false;
-	argp_parse(&parser, argc, argv, ARGP_IN_ORDER, NULL, options);
+	(void)command_line_argp(&parser, ARGP_IN_ORDER, argc, argv, options);
 	bool command = options->command != NULL && options->command[0] != NULL;
 	if (command && options->pid != 0) {
 		fprintf(stderr, "juggle: give either a command or -p PID, not both\n");

@@ -57,6 +57,20 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 	}
 }
 
+error_t command_line_argp(
+	const struct argp *argp, unsigned flags, int argc, char **argv, void *input)
+{
+	FILE *plain = stderr, *printable = text_stream(plain);
+
+	if (printable != NULL)
+		stderr = printable;
+	error_t error = argp_parse(argp, argc, argv, flags, NULL, input);
+	stderr = plain;
+	if (printable != NULL)
+		fclose(printable);
+	return error;
+}
+
 int command_line_parse(const struct argp *argp, const char *program, unsigned flags, int argc,
 	char **argv, void *input)
 {
@@ -65,7 +79,7 @@ int command_line_parse(const struct argp *argp, const char *program, unsigned fl
 	const struct argp whole = {.options = table, .parser = read_option, .children = children};
 
 	flags |= ARGP_NO_EXIT | ARGP_NO_HELP;
-	if (argp_parse(&whole, argc, argv, flags, NULL, &parsing) != 0)
+	if (command_line_argp(&whole, flags, argc, argv, &parsing) != 0)
 		return -EINVAL;
 	if (!parsing.help && !parsing.version)
 		return 0;

@@ -11,6 +11,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* argp_parse() itself, with what it prints about a wrong command line made fit to print: it repeats words
+ * of the user's. */
+error_t command_line_argp(
+	const struct argp *argp, unsigned flags, int argc, char **argv, void *input);
+
 /* Parse the command line with the program's argp, whose parser gets `input`. Without an args_doc in
  * the argp, arguments that are not options are errors. flags: 0; ARGP_IN_ORDER; or ARGP_NO_ERRS to
  * print nothing. Otherwise errors go to standard error, one line each (after an unknown option,

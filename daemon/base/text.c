@@ -80,3 +80,34 @@ void text_line(FILE *out, const char *format, ...)
 	fprintf(out, "%s\n", text != NULL ? text : format);
 	free(text);
 }
+
+static ssize_t pass_on(void *out, const char *text, size_t bytes)
+{
+	char *printable = malloc(bytes);
+	size_t filled = 0;
+
+	if (printable == NULL)
+		return 0; /* an error */
+	for (size_t at = 0, n; at < bytes; at += n) {
+		bool newline = text[at] == '\n';
+		size_t fit = newline ? 1 : character((const unsigned char *)text + at, bytes - at);
+		n = fit > 0 ? fit : 1;
+		if (fit > 0)
+			memcpy(printable + filled, text + at, n);
+		else
+			printable[filled] = '?';
+		filled += n;
+	}
+	fwrite(printable, 1, filled, out);
+	free(printable);
+	return (ssize_t)bytes;
+}
+
+FILE *text_stream(FILE *out)
+{
+	FILE *stream = fopencookie(out, "w", (cookie_io_functions_t){.write = pass_on});
+
+	if (stream != NULL)
+		setvbuf(stream, NULL, _IOLBF, BUFSIZ);
+	return stream;
+}

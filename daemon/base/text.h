@@ -25,4 +25,8 @@ char *text_format(const char *format, va_list args) __attribute__((format(printf
  * at its end. */
 void text_line(FILE *out, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A stream that makes what is written to it printable as above, but for newlines, and passes it on to
+ * `out`. fclose() it; `out` stays open. NULL without memory. */
+FILE *text_stream(FILE *out);
+
 #endif

@@ -199,6 +199,8 @@ HOSTILE = "a\x1b[2J\nb"
     (["--report", "/nonexistent/" + HOSTILE, "true"], "juggle: --report /nonexistent/a?[2J?b: "),
     (["-i", HOSTILE, "true"], "a?[2J?b"),
     (["-v", "true", HOSTILE], "juggle: true a?[2J?b\n"),
+    (["--" + HOSTILE, "true"], "unrecognized option '--a?[2J\nb'\n"),
+    (["-\x1b", "true"], "invalid option -- '?'\n"),
 ])
 def test_names_do_not_control_a_terminal(run_juggle, arguments, shown):
     done = run_juggle(*arguments)

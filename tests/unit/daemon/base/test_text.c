@@ -120,6 +120,27 @@ static void test_line(void **state)
 	free(text);
 }
 
+static void test_stream(void **state)
+{
+	char *text = NULL, line[1500], expected[sizeof line];
+	size_t bytes;
+	FILE *out = open_memstream(&text, &bytes);
+	FILE *stream = text_stream(out);
+
+	(void)state;
+	assert_true(out != NULL && stream != NULL);
+	memset(line, '\033', sizeof line);
+	memset(expected, '?', sizeof expected);
+	fprintf(stream, "a\033[2J\n\nb\xc3");
+	fprintf(stream, "\xb6\n%.*s", (int)sizeof line, line);
+	assert_int_equal(fclose(stream), 0);
+	assert_int_equal(fclose(out), 0);
+	assert_int_equal(bytes, strlen("a?[2J\n\nb..\n") + sizeof expected);
+	assert_memory_equal(text, "a?[2J\n\nb\xc3\xb6\n", bytes - sizeof expected);
+	assert_memory_equal(text + bytes - sizeof expected, expected, sizeof expected);
+	free(text);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -129,6 +150,7 @@ int main(void)
 		cmocka_unit_test(test_text_of_noise),
 		cmocka_unit_test(test_in_place),
 		cmocka_unit_test(test_line),
+		cmocka_unit_test(test_stream),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
