@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "daemon/base/json_text.h"
 #include "daemon/base/text.h"
 #include "daemon/progress/told.h"
 #include "daemon/telemetry/efficiency.h"
@@ -173,13 +174,12 @@ static void set_real(json_t *object, const char *key, double value, bool known)
 	json_object_set_new(object, key, known ? json_real(value) : json_null());
 }
 
-/* Why nobody was asked to tell; the reason can have any bytes. */
+/* Why nobody was asked to tell. */
 static json_t *not_told(const struct telemetry *t)
 {
 	if (telemetry_get32(&t->told) != 0 || t->untold[0] == '\0')
 		return json_null();
-	json_t *reason = json_string(t->untold);
-	return reason != NULL ? reason : json_string("?");
+	return json_text(t->untold);
 }
 
 json_t *phases_report(const struct telemetry *t, double elapsed_s)

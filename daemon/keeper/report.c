@@ -8,6 +8,7 @@
 
 #include "daemon/base/clock.h"
 #include "daemon/base/file.h"
+#include "daemon/base/json_text.h"
 #include "daemon/base/text.h"
 #include "daemon/keeper/phases_report.h"
 #include "daemon/policy/kind.h"
@@ -89,14 +90,6 @@ static struct facts gather(const struct telemetry *t, double elapsed_s)
 
 /* ---- The report ---- */
 
-/* The command and the names of threads can hold any bytes, JSON strings cannot. */
-static json_t *text(const char *bytes)
-{
-	json_t *string = json_string(bytes);
-
-	return string != NULL ? string : json_string("?");
-}
-
 static json_t *cpu_list(const struct telemetry *t, uint32_t cpus)
 {
 	const struct telemetry_cpu *cpu = telemetry_cpus(t);
@@ -156,7 +149,7 @@ static json_t *thread_list(const struct telemetry *t, uint32_t slots)
 
 	for (uint32_t i = 0; i < slots; i++) {
 		json_t *object = json_pack("{s:i, s:i, s:o, s:f, s:f, s:I}", "tid", thread[i].tid,
-			"pid", thread[i].pid, "comm", text(thread[i].comm), "progress_s",
+			"pid", thread[i].pid, "comm", json_text(thread[i].comm), "progress_s",
 			seconds(&thread[i].progress_ns), "wait_s", seconds(&thread[i].wait_ns),
 			"migrations", (json_int_t)telemetry_get(&thread[i].migrations));
 		add_told(object, &thread[i]);
@@ -236,10 +229,10 @@ static json_t *build(const struct telemetry *t, int exit_status, double elapsed_
 		"{s:s, s:o, s:i, s:f, s:s, s:s, s:f, s:s, s:o, s:o, s:I, s:I, s:I, s:I, "
 		"s:f, s:{s:f, s:f, s:f}, s:s, s:s, s:s, s:f, s:I, s:o, s:o, s:f, s:f, s:o, s:f, "
 		"s:I, s:o, s:o}",
-		"version", JUGGLE_VERSION, "command", text(t->command), "exit_status", exit_status,
-		"elapsed_s", f.elapsed_s, "policy", t->policy, "sampler", t->sampler, "period_s",
-		f.period_s, "balancers", t->balancers, "cpus", cpu_list(t, f.cpus), "domains",
-		domain_list(t, f.cpus), "threads", (json_int_t)f.threads, "idle_threads",
+		"version", JUGGLE_VERSION, "command", json_text(t->command), "exit_status",
+		exit_status, "elapsed_s", f.elapsed_s, "policy", t->policy, "sampler", t->sampler,
+		"period_s", f.period_s, "balancers", t->balancers, "cpus", cpu_list(t, f.cpus),
+		"domains", domain_list(t, f.cpus), "threads", (json_int_t)f.threads, "idle_threads",
 		(json_int_t)f.idle_threads, "cycles", (json_int_t)f.cycles, "migrations",
 		(json_int_t)f.migrations, "balancer_cpu_s", f.balancer_cpu_s, "cycle_us", "median",
 		f.median_us, "p99", f.p99_us, "max", f.max_us, "balancer", f.balancer, "regime",

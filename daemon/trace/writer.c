@@ -13,6 +13,7 @@
 
 #include "daemon/base/clock.h"
 #include "daemon/base/file.h"
+#include "daemon/base/json_text.h"
 #include "daemon/trace/format.h"
 
 #define BUFFER_BYTES (4u << 20)
@@ -38,16 +39,14 @@ struct trace {
 
 static int write_header(int fd, const struct options *options, const struct telemetry *t)
 {
-	/* The command may contain any bytes; JSON strings can't. */
-	json_t *command = json_string(t->command);
-	json_t *header = json_pack(
-		"{s:s, s:o, s:I, s:s, s:s, s:s, s:s, s:f, s:b, s:f, s:I, s:b, s:i}", "version",
-		JUGGLE_VERSION, "command", command != NULL ? command : json_string("?"), "start_ns",
-		(json_int_t)t->start_ns, "policy", t->policy, "sampler", t->sampler, "balancers",
-		t->balancers, "domains", t->domains, "period_s", (double)options->period_ns * 1e-9,
-		"period_auto", options->period_auto, "jitter", options->jitter, "margin_ns",
-		(json_int_t)options->margin_ns, "always", options->always, "threads",
-		(int)options->threads);
+	json_t *header =
+		json_pack("{s:s, s:o, s:I, s:s, s:s, s:s, s:s, s:f, s:b, s:f, s:I, s:b, s:i}",
+			"version", JUGGLE_VERSION, "command", json_text(t->command), "start_ns",
+			(json_int_t)t->start_ns, "policy", t->policy, "sampler", t->sampler,
+			"balancers", t->balancers, "domains", t->domains, "period_s",
+			(double)options->period_ns * 1e-9, "period_auto", options->period_auto,
+			"jitter", options->jitter, "margin_ns", (json_int_t)options->margin_ns,
+			"always", options->always, "threads", (int)options->threads);
 	char *text = json_dumps(header, JSON_COMPACT);
 
 	json_decref(header);

@@ -2,6 +2,7 @@
 /* What came out of a comparison, as text and as JSON; see compare.h. */
 #include "tools/compare/compare.h"
 
+#include "daemon/base/json_text.h"
 #include "tools/command/print.h"
 #include "tools/compare/verdict.h"
 #include "tools/doctor/judge.h"
@@ -166,20 +167,12 @@ int compare_print_text(const char *program, const struct compare_options *option
 
 /* ---- JSON ---- */
 
-/* Names and words can hold any bytes, but JSON strings can't. */
-static json_t *text_or_mark(const char *text)
-{
-	json_t *string = json_string(text);
-
-	return string != NULL ? string : json_string("?");
-}
-
 static json_t *words_json(char *const *word)
 {
 	json_t *list = json_array();
 
 	for (; *word != NULL; word++)
-		json_array_append_new(list, text_or_mark(*word));
+		json_array_append_new(list, json_text(*word));
 	return list;
 }
 
@@ -190,9 +183,9 @@ static json_t *way_json(const struct way *way, uint32_t repeats)
 
 	for (uint32_t i = 0; i < repeats; i++)
 		json_array_append_new(times, json_real(way->time_s[i]));
-	return json_pack("{s:o, s:o, s:f, s:f, s:f, s:o}", "name", text_or_mark(way->name),
-		"command", words_json(way->command), "median_s", m.median_s, "low_s", m.low_s,
-		"high_s", m.high_s, "times_s", times);
+	return json_pack("{s:o, s:o, s:f, s:f, s:f, s:o}", "name", json_text(way->name), "command",
+		words_json(way->command), "median_s", m.median_s, "low_s", m.low_s, "high_s",
+		m.high_s, "times_s", times);
 }
 
 static json_t *contrast_json(
@@ -200,9 +193,9 @@ static json_t *contrast_json(
 {
 	struct contrast c = contrast_of(comparison, base, way);
 
-	return json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:s}", "way", text_or_mark(way->name),
-		"base", text_or_mark(base->name), "speedup", c.speedup, "least", c.least, "most",
-		c.most, "confidence", c.confidence, "verdict", contrast_verdict_name(c.verdict));
+	return json_pack("{s:o, s:o, s:f, s:f, s:f, s:f, s:s}", "way", json_text(way->name), "base",
+		json_text(base->name), "speedup", c.speedup, "least", c.least, "most", c.most,
+		"confidence", c.confidence, "verdict", contrast_verdict_name(c.verdict));
 }
 
 int compare_print_json(

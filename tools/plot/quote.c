@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "tools/plot/quote.h"
 
+#include "daemon/base/json_text.h"
+
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -51,25 +53,9 @@ void quote_text(FILE *to, const char *text, size_t characters)
 	fputc('\'', to);
 }
 
-/* A string of any bytes. NULL without memory. */
-static json_t *string_of(const char *text)
-{
-	json_t *string = json_string(text);
-
-	if (string == NULL) {
-		char *copy = strdup(text);
-		for (char *at = copy; at != NULL && *at != '\0'; at++)
-			if ((unsigned char)*at >= 0x80)
-				*at = '?';
-		string = json_string(copy != NULL ? copy : "?");
-		free(copy);
-	}
-	return string;
-}
-
 void quote_json(FILE *to, const char *text)
 {
-	json_t *string = string_of(text);
+	json_t *string = json_text(text);
 
 	if (json_dumpf(string, to, JSON_ENCODE_ANY) < 0)
 		fputs("\"?\"", to);
@@ -95,7 +81,7 @@ void quote_value_in_page(FILE *to, const json_t *value)
 
 void quote_in_page(FILE *to, const char *text)
 {
-	json_t *string = string_of(text);
+	json_t *string = json_text(text);
 
 	quote_value_in_page(to, string);
 	json_decref(string);

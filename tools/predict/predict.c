@@ -3,6 +3,7 @@
  * a real run. */
 #include "daemon/base/command_line.h"
 #include "daemon/base/cpuset.h"
+#include "daemon/base/json_text.h"
 #include "daemon/base/parse.h"
 #include "tools/command/parse.h"
 #include "tools/command/print.h"
@@ -337,14 +338,6 @@ static double deviation_pct(const struct prediction *p, double predicted)
 	return 100 * (p->run.elapsed_s / predicted - 1);
 }
 
-/* A file's name can hold any bytes, but JSON strings can't. */
-static json_t *name_or_mark(const char *name)
-{
-	json_t *string = json_string(name);
-
-	return string != NULL ? string : json_string("?");
-}
-
 static int print_json(const char *program, const struct prediction *p)
 {
 	const struct theory_case *c = &p->c;
@@ -353,7 +346,7 @@ static int print_json(const char *program, const struct prediction *p)
 
 	if (p->from != NULL)
 		measured = json_pack("{s:o, s:s, s:s, s:f, s:f, s:f, s:f, s:s, s:f, s:f, s:f}",
-			"file", name_or_mark(p->from), "kind", measurement_kind_name(p->run.kind),
+			"file", json_text(p->from), "kind", measurement_kind_name(p->run.kind),
 			"way", measurement_way_name(p->way), "elapsed_s", p->run.elapsed_s,
 			"work_s", p->run.work_s, "balanced", p->run.balanced, "others",
 			p->run.others, "reason", p->run.reason, "pinned_deviation_pct",
@@ -497,8 +490,12 @@ static int print_text(const char *program, const struct prediction *p)
 static int read_run(const char *program, struct prediction *p)
 {
 	char error[200];
-	int r = measurement_read(&p->run, p->from, error, sizeof error);
+	FILE *file = fopen(p->from, "re");
 
+	if (file == NULL)
+		return command_fail(program, "%s: %s", p->from, strerror(errno));
+	int r = measurement_read(&p->run, file, error, sizeof error);
+	fclose(file);
 	if (r == -EBADMSG)
 		return command_fail(program, "%s: %s", p->from, error);
 	return r < 0 ? command_fail(program, "%s: %s", p->from, strerror(-r)) : 0;

@@ -437,8 +437,8 @@ static void test_quotes_in_page(void **state)
 	static const struct {
 		const char *text, *expected;
 	} cases[] = {{"</script>", "\"\\u003c/script>\""}, {"<!--\\<", "\"\\u003c!--\\\\\\u003c\""},
-		{"\"\x01\xff", "\"\\\"\\u0001?\""}, {"caf\xc3\xa9", "\"caf\xc3\xa9\""},
-		{"", "\"\""}};
+		{"\"\x01", "\"\\\"\\u0001\""}, {"\"\x01\xff", "\"\\\"??\""},
+		{"caf\xc3\xa9", "\"caf\xc3\xa9\""}, {"", "\"\""}};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
