@@ -137,14 +137,35 @@ static void arrives(void *arg, uint32_t slot, double share)
 	(void)arg, (void)slot, (void)share;
 }
 
+/* As progress_create() leaves it. It is kept from input to input, because it takes long to create. */
+static struct progress *open_progress(void)
+{
+	static struct progress *p;
+	static void *segment;
+	uint32_t owner[SLOTS];
+
+	if (p == NULL) {
+		for (uint32_t slot = 0; slot < SLOTS; slot++)
+			owner[slot] = slot < EACH ? 0 : PROGRESS_NOBODY;
+		const struct progress_options options = {
+			.workers = 1, .subdomains = SLOTS, .owner = owner};
+		assert(progress_create(&options, &p) == 0);
+		shm_unlink(p->name); /* a finding would leave it behind */
+		segment = malloc(p->size_bytes);
+		assert(segment != NULL);
+		memcpy(segment, p->header, p->size_bytes);
+	}
+	memcpy(p->header, segment, p->size_bytes);
+	p->local[0].iterating = false;
+	p->local[0].count = 0;
+	return p;
+}
+
 static void open_rank(struct rank *r, uint32_t rank, bool lockstep, uint32_t reach)
 {
 	const struct mover_calls calls = {.leaves = leaves, .arrives = arrives};
-	uint32_t owner[SLOTS];
 	struct site *site = &r->site;
 
-	for (uint32_t slot = 0; slot < SLOTS; slot++)
-		owner[slot] = slot < EACH ? 0 : PROGRESS_NOBODY;
 	assert(grid_init(&r->grid, 2 * EACH, 2 * RANKS, GRID_CUT_1D, RANKS, 1, EACH) == 0);
 	*site = (struct site){.transport = &r->transport,
 		.grid = &r->grid,
@@ -154,11 +175,7 @@ static void open_rank(struct rank *r, uint32_t rank, bool lockstep, uint32_t rea
 		.workers = 1,
 		.slots = SLOTS,
 		.lockstep = lockstep};
-	assert(progress_create(
-		       &(struct progress_options){
-			       .workers = 1, .subdomains = SLOTS, .owner = owner},
-		       &site->progress) == 0);
-	shm_unlink(site->progress->name); /* a finding would leave it behind */
+	site->progress = open_progress();
 	assert(progress_register(site->progress, 0) == 0 && site->subdomains != NULL);
 	for (uint32_t slot = 0; slot < EACH; slot++)
 		assert(subdomain_init(&site->subdomains[slot], &r->grid, rank * EACH + slot,
@@ -186,7 +203,6 @@ static void close_rank(struct rank *r)
 	halos_deinit(&r->halos);
 	free(r->site.subdomains);
 	free(r->site.memory);
-	progress_close(r->site.progress);
 }
 
 /* A message of the input's, or one that the rank has sent, changed a little. */

@@ -36,8 +36,10 @@ static void print(const struct live_sample *sample, uint8_t which, enum sample_o
 	static const struct sample_table *const tables[] = {
 		&sample_head, &sample_cpus, &sample_threads, &sample_processes, &sample_subdomains};
 	const struct sample_table *table = tables[which % (sizeof tables / sizeof *tables)];
-	FILE *to = fopen("/dev/null", "w");
+	static FILE *to; /* kept, because it takes long to open */
 
+	if (to == NULL)
+		to = fopen("/dev/null", "w");
 	assert(to != NULL);
 	text_head(to, sample, true);
 	text_troubles(to, sample, 2);
@@ -50,7 +52,6 @@ static void print(const struct live_sample *sample, uint8_t which, enum sample_o
 	json_t *record = record_json(&table, table != &sample_head, sample, 1, order);
 	assert(record != NULL && json_dumpf(record, to, 0) == 0);
 	json_decref(record);
-	fclose(to);
 }
 
 /* Below 32 they are those without a character. */

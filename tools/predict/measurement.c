@@ -412,17 +412,13 @@ static int parse_trace(struct reading *reading, FILE *file, const char *begin, s
 	return reading->failed ? -EBADMSG : r;
 }
 
-int measurement_read(
-	struct measurement *measurement, const char *path, char *error, uint32_t error_bytes)
+int measurement_read(struct measurement *measurement, FILE *file, char *error, uint32_t error_bytes)
 {
 	struct reading reading = {.out = measurement, .error = error, .error_bytes = error_bytes};
 	char begin[sizeof TRACE_BEGIN - 1];
-	FILE *file = fopen(path, "re");
 	int r;
 
 	*measurement = (struct measurement){.balanced = 1, .load_balance = 1};
-	if (file == NULL)
-		return -errno;
 	size_t bytes = fread(begin, 1, sizeof begin, file);
 	if (ferror(file))
 		r = -errno;
@@ -431,6 +427,5 @@ int measurement_read(
 	else
 		r = parse_json(&reading, file, begin, bytes);
 	json_decref(reading.root);
-	fclose(file);
 	return r;
 }

@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
 
 #define MEASUREMENT_COUNT_MAX 1000000 /* threads, or CPUs */
 #define MEASUREMENT_PHASES_MAX 1000000000
@@ -45,7 +46,8 @@ struct measurement {
 	 * longer than they can for each other when CPUs differ by at most one thread. 0 when not
 	 * known. */
 	double others;
-	char reason[80]; /* why juggle stood aside at the end, fit to print; empty when it did not */
+	char reason
+		[80]; /* why juggle stood aside at the end, fit to print; empty when it did not */
 	bool unequal; /* the threads did not do the same work */
 	bool spins; /* ubench: a barrier that keeps CPUs busy */
 };
@@ -54,10 +56,10 @@ struct measurement {
 const char *measurement_kind_name(enum measurement_kind kind);
 const char *measurement_way_name(enum measurement_way way);
 
-/* Returns 0; -EBADMSG, with the reason in `error`, when the file is none of these, is damaged or
- * cut short, or has impossible numbers; -ENOMEM; or the negative errno of reading it. Keeps no
- * state. */
+/* Reads `file` to its end; it can be a pipe. Returns 0; -EBADMSG, with the reason in `error`, when it
+ * is none of these, is damaged or cut short, or has impossible numbers; -ENOMEM; or the negative errno
+ * of reading it. Keeps no state. */
 int measurement_read(
-	struct measurement *measurement, const char *path, char *error, uint32_t error_bytes);
+	struct measurement *measurement, FILE *file, char *error, uint32_t error_bytes);
 
 #endif
