@@ -286,6 +286,8 @@ static void connect(struct mover *mover, uint32_t slot)
 	uint32_t home = package->id / grid_rank_subdomains(site->grid);
 	struct halo_seed seeds[GRID_SIDES];
 
+	if (site_find(site, package->id) != SITE_NOWHERE)
+		fail(mover, "a subdomain came that is here already");
 	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
 		seeds[side] = (struct halo_seed){
 			.place = package->place[side],

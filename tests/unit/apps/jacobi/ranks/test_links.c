@@ -13,6 +13,8 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -469,6 +471,34 @@ static void full_ones_refuse(void **state)
 	}
 }
 
+/* A rank sends a subdomain that another has already. Ends the process if that is noticed. */
+static void send_what_is_there(void)
+{
+	const struct fake_options options = network(3);
+	struct group group;
+
+	group_init(&group, 2, 2, 4, &options);
+	offer(&group, 0, 1);
+	group.sites[1].directory[1].id = 0;
+	group_goes_on(&group);
+}
+
+static void one_that_is_here_ends_the_job(void **state)
+{
+	int status;
+
+	(void)state;
+	NEED_SHM();
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		send_what_is_there();
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status) && WEXITSTATUS(status) == 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -480,6 +510,7 @@ int main(void)
 		cmocka_unit_test(nothing_is_not_the_first),
 		cmocka_unit_test(gets_come_back),
 		cmocka_unit_test(full_ones_refuse),
+		cmocka_unit_test(one_that_is_here_ends_the_job),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
