@@ -56,7 +56,7 @@ struct phases_row {
 	_Atomic uint32_t turns;
 	_Atomic uint16_t site; /* where it waits, or last did: an index */
 	_Atomic uint16_t flags;
-	/* Times are brought up to date at a turn, unless they were less than some 100 us before: clocks
+	/* Times are brought up to date at a turn, unless they were less than some 100 to 500 us before: clocks
 	 * cost too much beside phases of microseconds. What has passed since then is not lost, but added
 	 * the next time. */
 	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC then */

@@ -5,7 +5,7 @@
  * Each turn is seen at once, but its times may be late: clocks are dear beside phases of microseconds. So
  * turns are timed in ticks, which cost nanoseconds, and the clocks are read and the times brought up to
  * date at a turn only if that was last done more than FULL_TICKS before; at one that soon follows another,
- * LONG_TICKS (else phases of 0.04 ms that yield, three threads on two CPUs, take 4 % longer). What has passed
+ * LONG_NS (else phases of 0.04 ms that yield, three threads on two CPUs, take 4 % longer). What has passed
  * since then is divided in proportion to the ticks.
  *
  * The clock of a thread's CPU time is a system call. It also has the kernel check whether the thread's slice
@@ -39,7 +39,6 @@
 #define FULL_TICKS 200000
 #endif
 
-#define LONG_TICKS (4 * FULL_TICKS) /* less than USUAL_NS */
 #define SOON_TICKS (FULL_TICKS / 2)
 #define RESYNC_TICKS (250 * FULL_TICKS) /* the clock of CPU time is read that often */
 
@@ -51,6 +50,7 @@
  * is less than USUAL_NS: programs often wait several times in a row, for several others. */
 #define PHASE_PARTS 8
 #define USUAL_NS 1000000
+#define LONG_NS (USUAL_NS / 2) /* what is measured together has to stay less than that */
 #define PENDING 4 /* sites whose waits are not yet in the table */
 
 /* What a thread knows of itself. Small, as it has to fit into what the C library keeps free for
@@ -60,6 +60,7 @@ struct thread {
 	uint64_t arrivals;
 	uint64_t retry; /* the number of arrivals at which to try for a row again */
 	uint64_t turn_ticks; /* at the last turn */
+	uint64_t long_ticks; /* in LONG_NS */
 	uint64_t last_ticks; /* from the turn before to that one */
 	uint64_t full_ticks; /* when times were last brought up to date */
 	uint64_t cpu_ticks; /* when the clock of CPU time was last read */
@@ -133,6 +134,7 @@ static struct span take_span(void)
 		me.pending[i].waits = 0;
 		me.pending[i].ticks = 0;
 	}
+	me.long_ticks = (uint64_t)((double)ticks / (double)(elapsed_ns + 1) * LONG_NS);
 	me.worked_ticks = me.waited_ticks = 0;
 	me.full_ticks = me.turn_ticks;
 	return (struct span){elapsed_ns - waited_ns, waited_ns};
@@ -188,7 +190,7 @@ static bool is_due(void)
 {
 	uint64_t passed = me.turn_ticks - me.full_ticks;
 
-	return passed > (me.last_ticks > SOON_TICKS ? FULL_TICKS : LONG_TICKS);
+	return passed > FULL_TICKS && (me.last_ticks > SOON_TICKS || passed > me.long_ticks);
 }
 
 static void measure_arrival(void)
@@ -244,8 +246,7 @@ static uint64_t correct_guess(uint64_t used_ns, uint64_t waited_ns, bool always_
 
 static void measure_departure(void)
 {
-	if (!is_due() && me.guess_ns == 0 &&
-		me.turn_ticks - me.cpu_ticks <= RESYNC_TICKS)
+	if (!is_due() && me.guess_ns == 0 && me.turn_ticks - me.cpu_ticks <= RESYNC_TICKS)
 		return;
 
 	struct phases_row *row = me.row;

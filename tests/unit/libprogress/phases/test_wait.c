@@ -17,7 +17,8 @@
 #define MS UINT64_C(1000000)
 
 static struct {
-	uint64_t now_ns, cpu_ns; /* a tick is a nanosecond */
+	uint64_t now_ns, cpu_ns;
+	uint64_t hz; /* of ticks; 0: a tick is a nanosecond */
 	unsigned cpu_reads;
 	bool preempted; /* since preempt_watch() */
 } world;
@@ -35,7 +36,7 @@ static uint64_t clock_ns(clockid_t clock)
 
 static uint64_t ticks_now(void)
 {
-	return world.now_ns;
+	return world.hz > 0 ? world.now_ns * (world.hz / 100000000) / 10 : world.now_ns;
 }
 
 #include "libprogress/phases/wait.c"
@@ -117,15 +118,21 @@ static double phase(uint64_t work_ms, uint64_t elapsed_ms, uint64_t wait_ms)
 	return (double)(row.useful_ns - before_ns) / 1e6;
 }
 
-static int begin(void **state)
+static void set_up(uint64_t hz)
 {
-	(void)state;
 	wait_forget_all();
 	memset(&world, 0, sizeof world);
+	world.hz = hz;
 	pass(MS, MS);
 	arrive();
 	pass(MS, MS);
 	depart();
+}
+
+static int begin(void **state)
+{
+	(void)state;
+	set_up(0);
 	return 0;
 }
 
@@ -260,6 +267,29 @@ static void test_become_short(void **state)
 	assert_in_range(row.arrivals, arrivals + 1500, arrivals + 2000);
 }
 
+/* Many short phases are measured together, but each counts, however fast ticks are. */
+static void test_short_phases(void **state)
+{
+	static const uint64_t hz[] = {800000000, 1300000000, 2000000000, 3500000000};
+	enum { PHASES = 20000 };
+	(void)state;
+
+	for (size_t k = 0; k < sizeof hz / sizeof *hz; k++) {
+		set_up(hz[k]);
+		uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns;
+		unsigned reads = world.cpu_reads;
+		for (int i = 0; i < PHASES; i++) {
+			pass(40000, 40000);
+			arrive();
+			pass(5000, 5000);
+			wait_depart(WAIT_CALL);
+		}
+		assert_int_equal(row.arrivals, arrivals + PHASES);
+		assert_in_range(row.useful_ns - useful_ns, 790 * MS, 810 * MS);
+		assert_in_range(world.cpu_reads - reads, 0, PHASES / 8);
+	}
+}
+
 /* What is done between short waits is part of the phase. */
 static void test_done_between(void **state)
 {
@@ -321,6 +351,7 @@ int main(void)
 		cmocka_unit_test_setup(test_missed_departure, begin_spinning),
 		cmocka_unit_test_setup(test_short_waits, begin_spinning),
 		cmocka_unit_test_setup(test_become_short, begin_spinning),
+		cmocka_unit_test(test_short_phases),
 		cmocka_unit_test_setup(test_done_between, begin_spinning),
 		cmocka_unit_test_setup(test_send, begin_spinning),
 		cmocka_unit_test_setup(test_random, begin_spinning),
