@@ -377,6 +377,45 @@ static void test_equal_speeds(void **state)
 	machine_deinit(&machine);
 }
 
+/* Three threads on two CPUs that pass phases from the start. Those that are short leave nothing to balance, once
+ * several were seen, and threads don't spin. */
+static void test_short_from_the_start(void **state)
+{
+	static const struct {
+		uint64_t phases, need_ns, slices; /* in an interval of 5 ms */
+		enum policy_regime regime;
+	} cases[] = {
+		{40, 40000, 100, POLICY_ASIDE},
+		{40, 40000, 5, POLICY_BALANCE},
+		{4, 800000, 100, POLICY_BALANCE},
+		{1, 40000, 100, POLICY_BALANCE},
+	};
+	(void)state;
+
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		const struct policy_params params = defaults(&policy_kind_juggle);
+		struct machine machine;
+
+		machine_init(&machine, &params, 2);
+		for (int i = 0; i < 3; i++)
+			add(&machine, POLICY_RULE_COMPUTE);
+		step(&machine, 0);
+		for (int k = 0; k < 2; k++) {
+			for (size_t i = 0; i < 3; i++) {
+				runs(&machine, i, 10 * MS / 3, 5 * MS / 3);
+				machine.sight[i].slices += cases[c].slices;
+				tells(&machine, i, cases[c].phases * cases[c].need_ns,
+					cases[c].phases, 0, false);
+			}
+			step(&machine, 5 * MS);
+		}
+		assert_int_equal(machine.policy.regime, cases[c].regime);
+		if (cases[c].regime == POLICY_ASIDE)
+			assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SHORT);
+		machine_deinit(&machine);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -391,6 +430,7 @@ int main(void)
 		cmocka_unit_test(test_begins_anew),
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_speeds),
+		cmocka_unit_test(test_short_from_the_start),
 		cmocka_unit_test(test_no_speeds_by_staying),
 		cmocka_unit_test(test_equal_speeds),
 	};
