@@ -31,6 +31,7 @@ struct instance_rank {
 	uint32_t rank;
 	uint32_t most; /* subdomains that it takes */
 	uint32_t random_ranks;
+	bool started; /* the state has the origin of what it learns */
 	struct policy_dplb_params params;
 	struct policy_dplb_state state;
 	int32_t (*halos_saved)(void *arg, uint32_t subdomain, uint32_t to); /* or NULL */

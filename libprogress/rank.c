@@ -108,13 +108,22 @@ void progress_rank_read(const struct progress *p, struct progress_rank *out)
 	*out = to_public(read_counters(p));
 }
 
+/* The first time there is only an origin: the clock may have run, and updates been made, long
+ * before. */
 static void learn(struct progress *p, uint64_t busy_ns)
 {
+	struct instance_rank *rank = &p->rank;
 	uint64_t updates = 0;
 
 	for (uint32_t w = 0; w < p->workers; w++)
 		updates += atomic_load_explicit(&p->worker[w].updates, memory_order_relaxed);
-	policy_dplb_learn(&p->rank.state, updates, busy_ns, p->rank.params.period_ns);
+	if (rank->started) {
+		policy_dplb_learn(&rank->state, updates, busy_ns, rank->params.period_ns);
+		return;
+	}
+	rank->started = true;
+	rank->state.updates = updates;
+	rank->state.busy_ns = busy_ns;
 }
 
 struct choice {

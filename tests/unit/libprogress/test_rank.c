@@ -162,6 +162,7 @@ static void test_bound(void **state)
 		struct progress *p = begin(8, 30);
 		if (paper)
 			set_threshold(p, PROGRESS_THRESHOLD_NONE);
+		assert_int_equal(progress_rank_balance(p, 0, NULL, 0, &move), 0);
 		for (uint32_t s = 0; s < 8; s++)
 			update(p, s, 200);
 		assert_int_equal(progress_rank_balance(p, 2 * PERIOD_NS, NULL, 0, &move), 0);
@@ -362,17 +363,24 @@ static void test_random(void **state)
 
 /* ---- Periods on end ---- */
 
-/* This rank beside another one, for 200 periods: it makes so many updates in each, and the other one
- * 8000. What it sends is gone, and comes from there. Returns how much it sent; *gap is how far it is
- * behind at the end, in periods of the other one. */
-static uint32_t run_beside(uint32_t speed, double *gap)
+#define PERIODS 200
+
+struct beside {
+	uint32_t moves; /* how much this rank sent */
+	uint32_t sent[PERIODS]; /* in each period; PROGRESS_NOBODY: nothing */
+	double gap; /* by which it is behind at the end, in periods of the other one */
+};
+
+/* This rank beside another one: it makes so many updates in each period, and the other one 8000. What
+ * it sends is gone, and comes from there. base_ns: when it starts, by its clock. */
+static void run_beside(uint32_t speed, uint64_t base_ns, struct beside *out)
 {
 	struct progress *p = begin(8, 0);
 	struct progress_rank other = {.rank = 0, .subdomains = 8, .room = 2}, own;
 	double updates = 0; /* of all that the other one has */
-	uint32_t moves = 0;
 
-	for (uint64_t period = 1; period <= 200; period++) {
+	out->moves = 0;
+	for (uint32_t period = 0; period < PERIODS; period++) {
 		struct progress_rank_move move;
 		const uint32_t *mine;
 		uint32_t n = progress_begin(p, 0, &mine);
@@ -382,42 +390,62 @@ static uint32_t run_beside(uint32_t speed, double *gap)
 		other.average = updates / other.subdomains;
 		other.rate = 8000.0 / other.subdomains;
 		other.doubt = other.rate / 100;
-		if (progress_rank_balance(p, period * PERIOD_NS, &other, 1, &move) == 0)
+		out->sent[period] = PROGRESS_NOBODY;
+		if (progress_rank_balance(
+			    p, base_ns + (period + 1) * PERIOD_NS, &other, 1, &move) == 0)
 			continue;
+		out->sent[period] = move.subdomain;
 		updates += (double)progress_updates(p, move.subdomain);
 		assert_int_equal(progress_remove(p, move.subdomain), 0);
 		other.subdomains++;
 		other.room--;
-		moves++;
+		out->moves++;
 	}
 	progress_rank_read(p, &own);
-	*gap = (other.average - own.average) / other.rate;
+	out->gap = (other.average - own.average) / other.rate;
 	progress_close(p);
-	return moves;
 }
 
 static void test_equal_ranks_are_left_alone(void **state)
 {
-	double gap;
+	struct beside run;
 	(void)state;
 
-	assert_int_equal(run_beside(8000, &gap), 0);
-	assert_float_equal(gap, 0, 1e-9);
+	run_beside(8000, 0, &run);
+	assert_int_equal(run.moves, 0);
+	assert_float_equal(run.gap, 0, 1e-9);
 	/* Nor a faster one. */
-	assert_int_equal(run_beside(12000, &gap), 0);
+	run_beside(12000, 0, &run);
+	assert_int_equal(run.moves, 0);
 }
 
 static void test_slow_rank_gets_rid_of_work(void **state)
 {
-	double gap;
+	struct beside run;
 	(void)state;
 
 	/* 6 and 10 would be even, but the other one takes no more than 2. */
-	assert_int_equal(run_beside(4800, &gap), 2);
-	assert_in_range((int)(gap * 100), 0, 500);
+	run_beside(4800, 0, &run);
+	assert_int_equal(run.moves, 2);
+	assert_in_range((int)(run.gap * 100), 0, 500);
 	/* Far too slow: all that there is room for. */
-	assert_int_equal(run_beside(800, &gap), 2);
-	assert_true(gap > 100);
+	run_beside(800, 0, &run);
+	assert_int_equal(run.moves, 2);
+	assert_true(run.gap > 100);
+}
+
+/* busy_ns counts since any moment, such as the machine's start, ten days ago. */
+static void test_clock_starts_anywhere(void **state)
+{
+	struct beside fresh, old;
+	(void)state;
+
+	for (uint32_t speed = 800; speed <= 12000; speed += 800) {
+		run_beside(speed, 0, &fresh);
+		run_beside(speed, UINT64_C(864000000000000), &old);
+		assert_memory_equal(old.sent, fresh.sent, sizeof old.sent);
+		assert_float_equal(old.gap, fresh.gap, 0);
+	}
 }
 
 int main(void)
@@ -434,6 +462,7 @@ int main(void)
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_equal_ranks_are_left_alone),
 		cmocka_unit_test(test_slow_rank_gets_rid_of_work),
+		cmocka_unit_test(test_clock_starts_anywhere),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
