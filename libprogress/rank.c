@@ -11,6 +11,19 @@
 
 #define PERIOD_MIN_NS 1000000
 
+/* 0 means the default of each. */
+static void set_options(struct instance_rank *rank, const struct progress_rank_options *o)
+{
+	rank->params.period_ns = o->period_ns != 0 ? o->period_ns : POLICY_DPLB_DEFAULT_PERIOD_NS;
+	/* The policy has none and the default the other way round. */
+	rank->params.threshold = o->threshold > 0 ? o->threshold : o->threshold < 0 ? 0 : -1;
+	rank->params.all_behind = o->all_behind != 0;
+	rank->random_ranks = o->random_ranks;
+	rank->state.random = o->seed != 0 ? o->seed : (uint64_t)rank->rank + 1;
+	rank->halos_saved = o->halos_saved;
+	rank->arg = o->arg;
+}
+
 void instance_rank_init(struct progress *p, const struct segment_header *header)
 {
 	uint64_t most = (uint64_t)header->high * p->workers;
@@ -18,12 +31,10 @@ void instance_rank_init(struct progress *p, const struct segment_header *header)
 	p->rank = (struct instance_rank){
 		.rank = (uint32_t)header->rank,
 		.most = most < p->subdomains ? (uint32_t)most : p->subdomains,
-		.params = {.threshold = -1,
-			.period_ns = POLICY_DPLB_DEFAULT_PERIOD_NS,
-			.bounded = header->bound > 0,
+		.params = {.bounded = header->bound > 0,
 			.keep = policy_dplb_keep(p->workers, header->low, header->pairs)},
-		.state = {.random = (uint64_t)(uint32_t)header->rank + 1},
 	};
+	set_options(&p->rank, &(struct progress_rank_options){0});
 }
 
 static bool in_range(const struct progress_rank_options *o)
@@ -38,21 +49,9 @@ static bool in_range(const struct progress_rank_options *o)
 
 int progress_rank_setup(struct progress *p, const struct progress_rank_options *options)
 {
-	struct instance_rank *rank = &p->rank;
-
 	if (!in_range(options))
 		return -EINVAL;
-	if (options->period_ns != 0)
-		rank->params.period_ns = options->period_ns;
-	/* The policy has it the other way round. */
-	if (options->threshold != 0)
-		rank->params.threshold = options->threshold > 0 ? options->threshold : 0;
-	rank->params.all_behind = options->all_behind != 0;
-	rank->random_ranks = options->random_ranks;
-	if (options->seed != 0)
-		rank->state.random = options->seed;
-	rank->halos_saved = options->halos_saved;
-	rank->arg = options->arg;
+	set_options(&p->rank, options);
 	return 0;
 }
 

@@ -119,6 +119,36 @@ static void test_setup(void **state)
 	progress_close(p);
 }
 
+/* Zeros stand for the defaults in a second call, too. */
+static void test_second_setup(void **state)
+{
+	const struct progress_rank other = {.average = 100, .rank = 3, .subdomains = 1, .room = 1};
+	struct progress_rank_move move;
+	uint32_t first[8];
+	(void)state;
+
+	for (int again = 0; again <= 1; again++) {
+		struct progress *p = begin(8, 0);
+		if (again)
+			assert_int_equal(
+				progress_rank_setup(p, &(struct progress_rank_options){.seed = 77,
+							       .random_ranks = RANKS,
+							       .period_ns = 1000000}),
+				0);
+		set_threshold(p, 1);
+		for (size_t i = 0; i < 8; i++) { /* which one goes is random */
+			assert_int_equal(progress_rank_balance(p, 0, &other, 1, &move), 1);
+			assert_int_equal(move.to, 3);
+			assert_true(again == 0 || move.subdomain == first[i]);
+			first[i] = move.subdomain;
+		}
+		/* It does not know how fast it is: nothing moves. */
+		set_threshold(p, 0);
+		assert_int_equal(progress_rank_balance(p, 0, &other, 1, &move), 0);
+		progress_close(p);
+	}
+}
+
 /* The other rank is far ahead. Nothing moves before this one knows how fast it is itself. */
 static void test_rates_are_learnt(void **state)
 {
@@ -454,6 +484,7 @@ int main(void)
 		cmocka_unit_test(test_record),
 		cmocka_unit_test(test_room),
 		cmocka_unit_test(test_setup),
+		cmocka_unit_test(test_second_setup),
 		cmocka_unit_test(test_rates_are_learnt),
 		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_decision),
