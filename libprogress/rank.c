@@ -55,14 +55,23 @@ int progress_rank_setup(struct progress *p, const struct progress_rank_options *
 	return 0;
 }
 
+static double sane(double value)
+{
+	return isfinite(value) && value >= 0 ? value : 0;
+}
+
+/* Comparisons with NAN would depend on the order of the ranks: without an average it is a rank that
+ * has nothing. */
 static struct policy_dplb_rank from_public(const struct progress_rank *rank)
 {
+	bool known = isfinite(rank->average);
+
 	return (struct policy_dplb_rank){
-		.average = rank->average,
-		.rate = rank->rate,
-		.doubt = rank->doubt,
+		.average = known ? rank->average : 0,
+		.rate = sane(rank->rate),
+		.doubt = sane(rank->doubt),
 		.rank = rank->rank,
-		.subdomains = rank->subdomains,
+		.subdomains = known ? rank->subdomains : 0,
 		.room = rank->room,
 	};
 }

@@ -325,6 +325,95 @@ static void test_garbage(void **state)
 	progress_close(p);
 }
 
+/* Reduce records that come in that order: each to those before it; or halves, each by itself. */
+static void reduce(const struct progress_rank *known, const uint32_t *order, bool halves,
+	struct progress_rank ends[2])
+{
+	struct progress_rank right[2];
+
+	ends[0] = ends[1] = known[order[0]];
+	for (uint32_t i = 1; i < (halves ? 2 : RANKS); i++)
+		progress_rank_reduce(
+			ends, (struct progress_rank[2]){known[order[i]], known[order[i]]});
+	if (!halves)
+		return;
+	right[0] = right[1] = known[order[2]];
+	for (uint32_t i = 3; i < RANKS; i++)
+		progress_rank_reduce(
+			right, (struct progress_rank[2]){known[order[i]], known[order[i]]});
+	progress_rank_reduce(ends, right);
+}
+
+static void shuffle(uint64_t *seed, uint32_t *order)
+{
+	for (uint32_t i = RANKS - 1; i > 0; i--) {
+		uint32_t k = (uint32_t)random_int(seed, 0, i), was = order[i];
+		order[i] = order[k];
+		order[k] = was;
+	}
+}
+
+/* A record without a number is one of a rank that has nothing: it wins nowhere, and the others are
+ * reduced as ever. */
+static void test_reduce_without_numbers(void **state)
+{
+	const double odd[] = {NAN, -NAN, INFINITY, -INFINITY};
+	uint32_t order[RANKS] = {0, 1, 2, 3, 4};
+	uint64_t seed = 3;
+	(void)state;
+
+	for (int i = 0; i < 2000; i++) {
+		struct progress_rank known[RANKS], ends[2], again[2];
+		for (uint32_t r = 0; r < RANKS; r++) {
+			known[r] = any_rank(&seed, r);
+			known[r].rate = random_int(&seed, 0, 1) ? NAN : 5;
+			known[r].doubt = random_int(&seed, 0, 1) ? -1 : 5;
+			if (random_int(&seed, 0, 2) == 0)
+				known[r].average = odd[random_int(&seed, 0, 3)];
+		}
+		reduce(known, order, false, ends);
+		for (int end = 0; end <= 1; end++) {
+			assert_true(isfinite(ends[end].average));
+			assert_true(ends[end].rate == 0 || ends[end].rate == 5);
+			assert_true(ends[end].doubt == 0 || ends[end].doubt == 5);
+		}
+		for (int k = 0; k < 4; k++) {
+			shuffle(&seed, order);
+			reduce(known, order, k % 2, again);
+			assert_memory_equal(again, ends, sizeof ends);
+		}
+	}
+}
+
+static void test_moves_beside_one_without_numbers(void **state)
+{
+	const double odd[] = {NAN, INFINITY, -INFINITY};
+	struct progress *p = begin(8, 0);
+	struct progress_rank_move move;
+	(void)state;
+
+	set_threshold(p, 1);
+	for (uint32_t bad = 0; bad < RANKS; bad++) {
+		struct progress_rank known[RANKS], ends[2];
+		const uint32_t order[RANKS] = {0, 1, 2, 3, 4};
+		uint32_t to = bad == 4 ? 3 : 4;
+		for (uint32_t r = 0; r < RANKS; r++)
+			known[r] = (struct progress_rank){.average = r == MINE ? 0 : 10 * (r + 1),
+				.rank = r,
+				.subdomains = 8,
+				.room = 2};
+		for (int i = 0; i < 3; i++) {
+			known[bad].average = odd[i];
+			assert_int_equal(progress_rank_balance(p, 0, known, RANKS, &move), 1);
+			assert_int_equal(move.to, to);
+			reduce(known, order, false, ends);
+			assert_int_equal(progress_rank_balance(p, 0, ends, 2, &move), 1);
+			assert_int_equal(move.to, to);
+		}
+	}
+	progress_close(p);
+}
+
 /* ---- Which one goes ---- */
 
 static int32_t saved(void *arg, uint32_t subdomain, uint32_t to)
@@ -489,6 +578,8 @@ int main(void)
 		cmocka_unit_test(test_bound),
 		cmocka_unit_test(test_decision),
 		cmocka_unit_test(test_garbage),
+		cmocka_unit_test(test_reduce_without_numbers),
+		cmocka_unit_test(test_moves_beside_one_without_numbers),
 		cmocka_unit_test(test_which),
 		cmocka_unit_test(test_random),
 		cmocka_unit_test(test_equal_ranks_are_left_alone),
