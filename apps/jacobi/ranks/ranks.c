@@ -109,7 +109,7 @@ static int set_up_balancing(struct ranks *ranks)
 							   : 0,
 		.all_behind = options->dplb.kind == DPLB_NEIGHBOURS,
 		.random_ranks = options->dplb.kind == DPLB_RANDOM ? ranks->site.ranks : 0,
-		.seed = options->seed * ranks->site.ranks + ranks->site.rank,
+		.seed = options->seed * ranks->site.ranks + ranks->site.rank + 1,
 		.halos_saved = saved,
 		.arg = ranks,
 	};
