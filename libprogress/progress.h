@@ -69,7 +69,7 @@ struct progress_options {
 	uint32_t high; /* a worker with this many takes no more [6] */
 	uint32_t hybrid_every; /* balancing points between moves to another node [500] */
 	uint64_t period_ns; /* between balancing points, at least 100,000 [1,000,000] */
-	int32_t rank; /* MPI rank, to tell processes apart [0] */
+	int32_t rank; /* MPI rank, to tell processes apart: another one in each [0] */
 	/* Gaps of no more updates than a subdomain gets in that many periods move nothing;
 	 * PROGRESS_DEAD_BAND_NONE: Algorithm 1 to the letter [4] */
 	uint32_t dead_band;
@@ -159,7 +159,10 @@ int progress_insert(struct progress *p, uint32_t subdomain, uint32_t worker, uin
  *
  * Processes that each have a segment, such as MPI ranks, send subdomains to each other. The library
  * tells which ones, and to whom. The program exchanges the ranks' records, sends the subdomains, and
- * empties and fills places. options.rank of progress_create() tells the ranks apart. */
+ * empties and fills places. options.rank of progress_create() tells the ranks apart: it must differ
+ * between them. The same on all must be period_ns, whether the threshold is
+ * PROGRESS_THRESHOLD_NONE, and whether options.bound is 0: rates are updates in a period, and ranks
+ * compare what the others show. */
 struct progress_rank_options {
 	uint64_t period_ns; /* between points of a rank, at least 1,000,000 [500,000,000] */
 	/* Step 2 of Section 3.1: a gap of no more updates moves nothing; PROGRESS_THRESHOLD_NONE: any
@@ -175,7 +178,8 @@ struct progress_rank_options {
 	uint32_t random_ranks;
 	uint64_t seed; /* of random choices [by rank] */
 	/* How many messages fewer would pass between ranks if that subdomain moved there? One with the
-	 * most goes. Called within progress_rank_balance() [a random one goes: step 3] */
+	 * most goes. Called within progress_rank_balance(); it must not call the library except to look
+	 * [a random one goes: step 3] */
 	int32_t (*halos_saved)(void *arg, uint32_t subdomain, uint32_t to);
 	void *arg;
 	uint32_t reserved[4]; /* 0 */
@@ -183,7 +187,9 @@ struct progress_rank_options {
 
 /* What a rank shows the others: step 1. Plain numbers, to be sent as they are. */
 struct progress_rank {
-	double average; /* updates of its subdomains; or its rate, where rates are compared */
+	/* Updates of its subdomains; or its rate, where rates are compared. A record with one that is
+	 * not finite counts for nothing */
+	double average;
 	/* Updates that each of its subdomains would get in a period if the rank never waited for
 	 * others; 0: not known yet */
 	double rate;
@@ -196,11 +202,11 @@ struct progress_rank {
 
 struct progress_rank_move {
 	uint32_t subdomain; /* a place of this rank */
-	uint32_t to; /* a rank */
+	uint32_t to; /* a rank, as a record said: check it before you use it as an index */
 };
 
-/* Set what is not to have its default. Only before the other functions for ranks. Returns 0 or
- * -EINVAL (an option is out of range). */
+/* Set what is not to have its default, whatever an earlier call has set. Only before the other
+ * functions for ranks. Returns 0 or -EINVAL (an option is out of range). */
 int progress_rank_setup(struct progress *p, const struct progress_rank_options *options);
 
 /* Set *out to the record of this rank as it is now. The program may lower its room, by subdomains
@@ -215,13 +221,16 @@ void progress_rank_reduce(struct progress_rank ends[2], const struct progress_ra
 
 /* A balancing point of this rank, once in each period: steps 2 and 3. Should it send a subdomain to
  * another rank? busy_ns: for how long, since any moment and on average, its workers have not waited
- * for other ranks; any clock, if they never do. From this and from its counters it learns its rate.
- * known: n records of ranks, as new as they are: all, or the two of progress_rank_reduce(), or a
- * neighbourhood. If this rank is among them, the others are compared with its record there, which is
- * as old as theirs.
+ * for other ranks; any clock, if they never do. From this and from its counters it learns its rate;
+ * the first call only notes where they stand. known: n records of ranks, as new as they are: all,
+ * or the two of progress_rank_reduce(), or a neighbourhood. If this rank is among them, the others
+ * are compared with its record there, which is as old as theirs. With all_behind, give that
+ * together with the two: else its average as it is now would be compared with old ones.
  *
- * Returns 1 and sets *move; or 0: nothing is to be sent. Nothing has changed then: if the other rank
- * refuses, do nothing. A rank keeps options.low subdomains for each worker, and some to spare. */
+ * Returns 1 and sets *move; or 0: nothing is to be sent. In both cases nothing has changed yet: if
+ * the other rank refuses, do nothing. With several workers, progress_holder() tells whose thread
+ * must remove the subdomain. A rank keeps options.low subdomains for each worker, and some to
+ * spare. */
 int progress_rank_balance(struct progress *p, uint64_t busy_ns, const struct progress_rank *known,
 	uint32_t n, struct progress_rank_move *move);
 

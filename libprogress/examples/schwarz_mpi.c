@@ -320,9 +320,9 @@ static void balance(struct rank *r)
 		fail("not enough memory");
 	for (uint32_t i = 0; i < r->ranks; i++)
 		known[i] = r->all[i].rank;
-	/* It never waits. */
+	/* It never waits. Where to is what a record said. */
 	if (progress_rank_balance(r->progress, now_ns() - r->begin_ns, known, r->ranks, &move) &&
-		is_sent(&r->leaving))
+		move.to < r->ranks && is_sent(&r->leaving))
 		send_strip(r, move.subdomain, move.to);
 	free(known);
 }
