@@ -14,8 +14,8 @@
  * themselves, and whoever gets one for a strip that has left forwards it. So no table of places is
  * needed (Zarins & Weiland 2020, Section 3.2). A strip travels with its rows; the factors stay.
  *
- * Records of ranks are exchanged by a sum that never stops, MPI_Iallgather. They also tell when the
- * problem seems to be solved. Since all get the same records, all stop at the same time.
+ * Records of ranks are exchanged all the time, by one MPI_Iallgather() after another. They also tell
+ * when the problem seems to be solved. Since all get the same records, all stop at the same time.
  */
 #include "libprogress/examples/strips.h"
 
@@ -34,6 +34,7 @@
 #define RECEIVES 4u /* messages that may come at a time */
 #define FORWARDS 8u /* that may be under way; further halos are lost, which others make up for */
 #define RECORDS_NS UINT64_C(5000000) /* between exchanges of records */
+#define PERIOD_MIN_MS 5u /* balancing points come after those */
 #define HALO_ROWS (STRIPS_OVERLAP + 1)
 
 enum { BALANCE_NONE, BALANCE_RANKS, BALANCE_RANDOM };
@@ -84,8 +85,8 @@ struct rank {
 	struct progress *progress; /* the places are the strips */
 	uint32_t number, ranks;
 	struct place *place; /* of each strip */
-	uint64_t *
-		halo; /* for each strip, the iterations of the rows next to those below and above */
+	/* For each strip, the iterations of the rows next to those below and above: */
+	uint64_t *halo;
 	size_t message_bytes; /* of the largest */
 	struct message receive[RECEIVES], forward[FORWARDS];
 	struct message *show; /* for each strip, to the one below and to the one above */
@@ -415,7 +416,8 @@ static void update(struct rank *r, uint32_t strip)
 	double residual2 = strip_update(&r->strips, s);
 
 	for (uint32_t i = 1; r->number == r->options.slow_rank && i < r->options.slow_times; i++)
-		residual2 = strip_update(&r->strips, s);
+		strip_update(&r->strips, s);
+	s->residual2 = residual2; /* what a slow CPU would have found */
 	progress_update(r->progress, 0, strip, ++s->iteration, sqrt(residual2));
 }
 
@@ -669,12 +671,11 @@ static void tear_down(struct rank *r)
 
 static const struct argp_option table[] = {
 	{"balance", 'b', "NAME", 0,
-		"Move strips between ranks: none; ranks, from those that fall behind; or random, "
-		"to "
-		"test it (default: ranks)",
+		"Move strips between ranks: none; ranks, from those that fall behind; "
+		"or random, to test it (default: ranks)",
 		0},
 	{"period", 'i', "MS", 0,
-		"Milliseconds between balancing points of a rank, 1 to 60000 (default: 500)", 0},
+		"Milliseconds between balancing points of a rank, 5 to 60000 (default: 500)", 0},
 	{"slow", 'S', "RANK:N", 0,
 		"That rank does each update N times, 1 to 100, as if its CPU were that slow", 0},
 	{0},
@@ -684,9 +685,8 @@ static const char doc[] =
 	"Solve Poisson's equation on strips of unequal work, without ever waiting, and move strips "
 	"between the ranks of an MPI program as libprogress says.\v"
 	"Rank 0 prints a JSON object: elapsed_s is the time to solution, after all preparations; "
-	"held is how many strips each rank has at the end; verified says whether residual and "
-	"error "
-	"are what they must be.\n\n"
+	"held is how many strips each rank has at the end; verified says whether residual "
+	"and error are what they must be.\n\n"
 	"Exit status: 0, 1 when the run failed or its result is wrong, 2 when the command line is "
 	"wrong.";
 
@@ -704,7 +704,7 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 			state, arg, balances, sizeof(balances) / sizeof(*balances));
 		return 0;
 	case 'i':
-		o->period_ms = strips_read_count(state, arg, 1, 60000);
+		o->period_ms = strips_read_count(state, arg, PERIOD_MIN_MS, 60000);
 		return 0;
 	case 'S':
 		times = strchr(arg, ':');
@@ -731,6 +731,21 @@ static void read_command_line(int argc, char **argv, struct options *options)
 	argp_parse(&argp, argc, argv, 0, NULL, options);
 }
 
+/* What can be checked only when it is known how many ranks there are; rank 0 tells what is wrong. */
+static bool fits(const struct rank *r)
+{
+	const struct options *o = &r->options;
+	bool strips = strips_fit(&o->problem, r->ranks * o->problem.strips, HALO_ROWS);
+	bool slow = o->slow_times == 0 || o->slow_rank < r->ranks;
+
+	if (r->number == 0 && !strips)
+		fputs("schwarz_mpi: too many strips: give more --points, or a smaller --ratio\n",
+			stderr);
+	else if (r->number == 0 && !slow)
+		fprintf(stderr, "schwarz_mpi: --slow: there is no rank %u\n", o->slow_rank);
+	return strips && slow;
+}
+
 int main(int argc, char **argv)
 {
 	struct rank r = {0};
@@ -742,11 +757,7 @@ int main(int argc, char **argv)
 	MPI_Comm_size(MPI_COMM_WORLD, &ranks);
 	r.number = (uint32_t)number;
 	r.ranks = (uint32_t)ranks;
-	if (!strips_fit(&r.options.problem, r.ranks * r.options.problem.strips, HALO_ROWS)) {
-		if (number == 0)
-			fputs("schwarz_mpi: too many strips: give more --points, or a smaller "
-			      "--ratio\n",
-				stderr);
+	if (!fits(&r)) {
 		MPI_Finalize();
 		return 2;
 	}

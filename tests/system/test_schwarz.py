@@ -86,7 +86,7 @@ def test_ranks_solve(library, ranks, tcp):
 def test_strips_that_move_all_the_time(library, ranks, tcp):
     """Each is on one rank at the end, which the program checks, and the result is right."""
     found = solved_by_ranks(library, ranks, "-n", "95", "-s", "3", "-r", "2", "-e", "1e-11", "-b", "random",
-                            "-i", "1", tcp=tcp)
+                            "-i", "5", tcp=tcp)
     assert found["moves"] > 5
 
 
@@ -116,9 +116,10 @@ def test_ranks_tell_when_it_is_not_solved(library):
 
 
 @pytest.mark.parametrize("options, said", [
-    (["-i", "0"], "'0' is not a whole number from 1 to 60000"),
+    (["-i", "4"], "'4' is not a whole number from 5 to 60000"),
     (["-b", "no"], "unknown name 'no'"),
     (["--slow", "1"], "'1' is not RANK:N"),
+    (["--slow", "1:8"], "schwarz_mpi: --slow: there is no rank 1"),
     (["-n", "63", "-s", "64"], "too many strips")])
 def test_ranks_refuse(options, said):
     done = helpers.run([mpi.program("openmpi", "libprogress/examples", "schwarz_mpi"), *options],
