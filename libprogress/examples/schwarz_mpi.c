@@ -96,7 +96,7 @@ struct rank {
 	MPI_Request exchange;
 	uint64_t begin_ns, records_due_ns, balance_due_ns;
 	int64_t under_way; /* messages: sent, less received */
-	uint64_t departures;
+	uint64_t decisions, departures;
 	bool stops;
 };
 
@@ -319,6 +319,7 @@ static void balance(struct rank *r)
 
 	if (known == NULL)
 		fail("not enough memory");
+	r->decisions++;
 	for (uint32_t i = 0; i < r->ranks; i++)
 		known[i] = r->all[i].rank;
 	/* It never waits. Where to is what a record said. */
@@ -525,7 +526,7 @@ static bool report(const struct rank *r, double elapsed_s, uint32_t rounds)
 	double e = strips_error(all), residual = strips_residual(all);
 	/* Rounding, beside what the residual explains. */
 	bool verified = residual <= r->options.problem.tolerance && e <= residual + 1e-10;
-	uint64_t sums[2] = {r->departures, 0}, ends[2] = {0, 0};
+	uint64_t sums[3] = {r->departures, 0, r->decisions}, ends[2] = {0, 0};
 	uint32_t held = 0, *each = calloc(r->ranks, sizeof(*each));
 
 	if (each == NULL)
@@ -539,18 +540,19 @@ static bool report(const struct rank *r, double elapsed_s, uint32_t rounds)
 		ends[0] = updates > ends[0] ? updates : ends[0];
 		ends[1] = UINT64_MAX - updates > ends[1] ? UINT64_MAX - updates : ends[1];
 	}
-	MPI_Allreduce(MPI_IN_PLACE, sums, 2, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
+	MPI_Allreduce(MPI_IN_PLACE, sums, 3, MPI_UINT64_T, MPI_SUM, MPI_COMM_WORLD);
 	MPI_Allreduce(MPI_IN_PLACE, ends, 2, MPI_UINT64_T, MPI_MAX, MPI_COMM_WORLD);
 	MPI_Allgather(&held, 1, MPI_UINT32_T, each, 1, MPI_UINT32_T, MPI_COMM_WORLD);
 	if (r->number == 0) {
 		printf("{\"ranks\": %u, \"strips\": %u, \"points\": %u, \"lowest\": %u, "
 		       "\"highest\": %u, \"balance\": \"%s\", \"elapsed_s\": %.6f, "
-		       "\"updates\": %llu, \"spread\": %llu, \"moves\": %llu, \"held\": [",
+		       "\"updates\": %llu, \"spread\": %llu, \"decisions\": %llu, "
+		       "\"moves\": %llu, \"held\": [",
 			r->ranks, all->count, all->options.points, all->strip[0].rows,
 			all->strip[all->count - 1].rows, balances[r->options.balance], elapsed_s,
 			(unsigned long long)sums[1],
 			(unsigned long long)(ends[0] - (UINT64_MAX - ends[1])),
-			(unsigned long long)sums[0]);
+			(unsigned long long)sums[2], (unsigned long long)sums[0]);
 		for (uint32_t i = 0; i < r->ranks; i++)
 			printf("%s%u", i > 0 ? ", " : "", each[i]);
 		printf("], \"rounds\": %u, \"residual\": %.3e, \"error\": %.3e, "
@@ -685,6 +687,7 @@ static const char doc[] =
 	"Solve Poisson's equation on strips of unequal work, without ever waiting, and move strips "
 	"between the ranks of an MPI program as libprogress says.\v"
 	"Rank 0 prints a JSON object: elapsed_s is the time to solution, after all preparations; "
+	"decisions is how many balancing points there were, of all ranks; "
 	"held is how many strips each rank has at the end; verified says whether residual "
 	"and error are what they must be.\n\n"
 	"Exit status: 0, 1 when the run failed or its result is wrong, 2 when the command line is "

