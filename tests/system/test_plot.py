@@ -329,6 +329,11 @@ def test_link_stays_a_link(plot, tmp_path):
     assert (tmp_path / "link").is_symlink() and json.loads((tmp_path / "real").read_text())
 
 
+def test_name_that_is_no_text(plot, tmp_path):
+    path = os.fsencode(tmp_path) + b"/caf\xc3\xa9 \xff"
+    assert plot(TRACES / "observe", "--perfetto", "-o", os.fsdecode(path))["output"] == "%s/caf\u00e9 ?" % tmp_path
+
+
 def test_damage(run_jugglectl, plot, tmp_path):
     text, file = (TRACES / "braid").read_text(), tmp_path / "file"
     refused(run_jugglectl("plot", file), 1, str(file), "No such file or directory")

@@ -3,8 +3,9 @@
  * jugglectl plot: draws a traced run with gnuplot, or writes it as a web page or for Perfetto. This
  * file has the order of steps; picture.h, page.h and perfetto.h say what is in the pictures.
  */
-#include "tools/command/output.h"
+#include "daemon/base/json_text.h"
 #include "daemon/base/text.h"
+#include "tools/command/output.h"
 #include "tools/command/print.h"
 #include "tools/command/progress_line.h"
 #include "tools/command/subcommands.h"
@@ -266,8 +267,7 @@ static int report_output(const struct plot *plot)
 	if (path == NULL)
 		return 0;
 	if (plot->options->common.json) {
-		json_t *output = json_string(path); /* any bytes */
-		output = output != NULL ? output : json_null();
+		json_t *output = json_text(path);
 		return plot->options->compare ? report_comparison(plot, output)
 					      : report_run(plot, output);
 	}

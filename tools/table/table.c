@@ -2,6 +2,8 @@
 /* Tables as text and as JSON; see table.h. */
 #include "tools/table/table.h"
 
+#include "daemon/base/json_text.h"
+
 #include <string.h>
 
 enum { COLUMNS_MAX = 64, LAST_COLUMNS = 8 /* of words at the ends of lines, at least */ };
@@ -218,11 +220,9 @@ void table_print(FILE *to, const struct table *table, const struct table_rows *r
 
 /* ---- JSON ---- */
 
-/* NULL only when out of memory: text that is not UTF-8 becomes null. */
+/* NULL only when out of memory. */
 static json_t *value_json(struct value value)
 {
-	json_t *json = NULL;
-
 	switch (value.kind) {
 	case VALUE_UNKNOWN:
 		break;
@@ -233,10 +233,9 @@ static json_t *value_json(struct value value)
 	case VALUE_REAL:
 		return json_real(value.real);
 	case VALUE_TEXT:
-		json = json_string(value.text); /* NULL for what is not UTF-8 */
-		break;
+		return json_text(value.text);
 	}
-	return json != NULL ? json : json_null();
+	return json_null();
 }
 
 int table_add_cells(json_t *object, const struct table *table, const void *row)

@@ -69,8 +69,8 @@ void table_print_text(FILE *to, const char *text, int columns, int width, bool l
 void table_print(FILE *to, const struct table *table, const struct table_rows *rows, int columns,
 	bool titles);
 
-/* Add the cells of a row to an object, by their keys. Unknown values, and text that is not UTF-8,
- * are null. Returns 0, or -1 as jansson does, also when object is NULL. */
+/* Add the cells of a row to an object, by their keys. Unknown values are null; text that is not UTF-8
+ * is made fit to print. Returns 0, or -1 as jansson does, also when object is NULL. */
 int table_add_cells(json_t *object, const struct table *table, const void *row);
 
 #endif
