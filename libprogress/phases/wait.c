@@ -5,7 +5,7 @@
  * Each turn is seen at once, but its times may be late: clocks are dear beside phases of microseconds. So
  * turns are timed in ticks, which cost nanoseconds, and the clocks are read and the times brought up to
  * date at a turn only if that was last done more than FULL_TICKS before; at one that soon follows another,
- * LONG_NS (else phases of 0.04 ms that yield, three threads on two CPUs, take 4 % longer). What has passed
+ * LONG_NS (else phases of 0.04 ms that yield, three threads on two CPUs, take 2 % longer). What has passed
  * since then is divided in proportion to the ticks.
  *
  * The clock of a thread's CPU time is a system call. It also has the kernel check whether the thread's slice
