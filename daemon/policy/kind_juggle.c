@@ -32,7 +32,7 @@ static bool are_short(const struct policy *policy, double phase_ns)
 		       (uint32_t)policy->m, policy->chooser.turns_gain);
 }
 
-/* So short that not even bells help. Threads that spin switch less often than that. */
+/* Are phases told that are so short that not even bells help, by threads that switch too often to be spinning? */
 static bool are_told_short(const struct policy *policy)
 {
 	return policy->needs.sure && policy->needs.mean_ns < POLICY_BELL_LEAST_NS &&

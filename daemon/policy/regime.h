@@ -75,7 +75,8 @@ struct policy_chooser {
 	/* Set by the caller, where phases are told: what turns gain by the needs of threads; 0: these
 	 * are equal. */
 	double needs_gain;
-	bool told_short; /* set by the caller: phases too short for turns are told, and threads don't spin in them */
+	/* Set by the caller: phases are told, too short for turns, and threads don't spin in them. */
+	bool told_short;
 	/* Set by the caller: no thread has begun to compute lately that never had before; and while threads are placed,
 	 * their work shows how fast the CPUs are. */
 	bool steady, learns;
