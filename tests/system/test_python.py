@@ -131,6 +131,8 @@ def test_watch_is_interrupted(juggle, jugglectl, background):
         watch = background([sys.executable, "-B", "-c", script, process.pid, jugglectl], stderr=subprocess.PIPE,
                            env={"PYTHONPATH": str(helpers.REPO / "tools/python")})
         child = helpers.wait_for_below(watch, "jugglectl")
+        # While Popen starts it, Python would leave it behind.
+        helpers.wait_for(lambda: helpers.status(watch.pid)["State"][0] == "S", "waiting for a sample", watch)
         watch.send_signal(signal.SIGINT)
         _, err = watch.communicate(timeout=helpers.TIMEOUT_S)
         assert "KeyboardInterrupt" in err and not helpers.alive(child)
