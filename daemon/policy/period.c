@@ -152,7 +152,9 @@ static double phases_period_ns(struct policy *policy, double phase_ns)
 	if (policy->needs.told &&
 		!policy_turns_pay(phase_ns, point_ns, n, m, policy->chooser.turns_gain)) {
 		policy->decision.pace = POLICY_PACE_SHORT;
-		return POLICY_PERIOD_MOST_NS;
+		/* Soon it will be seen whether threads spin, and are better left alone if not. */
+		return policy->chooser.reason == POLICY_REASON_START ? EAGER_NS
+								     : POLICY_PERIOD_MOST_NS;
 	}
 	if (!policy->chooser.speeds_differ ||
 		time_for_turns(wall_ns, period_ns, point_ns, policy->chooser.turns_gain))

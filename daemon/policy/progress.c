@@ -103,7 +103,7 @@ static void take_updates(struct policy_thread *thread, const struct policy_sight
 }
 
 /* Signs of phases that are seen in all intervals; for sleeps see window.c. */
-static void look_for_yields(struct policy *policy, uint64_t now_ns)
+void policy_look_for_yields(struct policy *policy, uint64_t now_ns)
 {
 	uint64_t switches = 0;
 	double run_ns = 0;
@@ -212,7 +212,6 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 			policy->window.wait_ns += thread->wait_ns;
 		}
 	}
-	look_for_yields(policy, now_ns);
 	if (policy->params.by_work)
 		scale_work(policy);
 	measure_updates(policy);

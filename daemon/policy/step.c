@@ -306,6 +306,7 @@ const struct policy_decision *policy_step(
 		policy_take_members(policy, observation);
 		policy->members_ns = now_ns;
 	}
+	policy_look_for_yields(policy, now_ns);
 	policy_sum_up_told(policy);
 	if (policy->decision.members)
 		kind->choose(policy, observation);

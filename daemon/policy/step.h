@@ -20,6 +20,10 @@ int64_t policy_mean_progress_ns(const struct policy *policy);
  * Threads that have ended no longer compute. Returns whether a compute thread has ended. */
 bool policy_take_in(struct policy *policy, const struct policy_observation *observation);
 
+/* See by their context switches whether compute threads yield. Those that have only just begun to
+ * compute are included, as the first decision on them follows. */
+void policy_look_for_yields(struct policy *policy, uint64_t now_ns);
+
 /* ---- members.c ---- */
 
 /* Find out which threads compute. While balancing, those that begin to compute are placed, and

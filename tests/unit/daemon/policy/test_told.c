@@ -416,6 +416,56 @@ static void test_short_from_the_start(void **state)
 	}
 }
 
+/* The same with threads that were idle: the interval by which they become compute threads shows it. */
+static void test_short_after_idle(void **state)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)state;
+
+	machine_init(&machine, &params, 2);
+	for (int i = 0; i < 3; i++)
+		add(&machine, POLICY_RULE_NONE);
+	step(&machine, 0);
+	for (int k = 0; k < 8; k++) {
+		for (size_t i = 0; i < 3; i++) {
+			runs(&machine, i, 10 * MS / 3, 5 * MS / 3);
+			machine.sight[i].slices += 100;
+			tells(&machine, i, 40 * 40000, 40, 0, false);
+		}
+		step(&machine, 5 * MS);
+		assert_int_equal(machine.policy.regime, POLICY_ASIDE);
+	}
+	assert_int_equal(machine.policy.decision.computing, 3);
+	assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SHORT);
+	machine_deinit(&machine);
+}
+
+/* Until it is known whether threads spin, intervals are short, although turns don't pay. */
+static void test_short_is_soon_known(void **state)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)state;
+
+	machine_init(&machine, &params, 2);
+	for (int i = 0; i < 3; i++)
+		add(&machine, POLICY_RULE_COMPUTE);
+	step(&machine, 0);
+	for (int k = 0; k < 3; k++) {
+		for (size_t i = 0; i < 3; i++) {
+			runs(&machine, i, 10 * MS / 3, 5 * MS / 3);
+			tells(&machine, i, 40 * 40000, 40, 0, false);
+		}
+		step(&machine, 5 * MS);
+	}
+	assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_START);
+	assert_int_equal(machine.policy.regime, POLICY_BALANCE);
+	assert_int_equal(machine.policy.decision.pace, POLICY_PACE_SHORT);
+	assert_true(machine.policy.decision.period_ns <= 5 * MS);
+	machine_deinit(&machine);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -431,6 +481,8 @@ int main(void)
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_speeds),
 		cmocka_unit_test(test_short_from_the_start),
+		cmocka_unit_test(test_short_after_idle),
+		cmocka_unit_test(test_short_is_soon_known),
 		cmocka_unit_test(test_no_speeds_by_staying),
 		cmocka_unit_test(test_equal_speeds),
 	};
