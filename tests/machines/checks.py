@@ -213,7 +213,11 @@ def subdomains(seen):
         gives = [(int(record[3]), int(record[4])) for record in seen.records(f"trace.{mode}", "give")]
         known = [give for give in gives if set(give) <= set(domain)]
         between = sum(domain[source] != domain[target] for source, target in known)
-        assert gives, f"{mode}: nothing moved"
+        if not gives:  # juggle got no CPU for so long that the program has taken over
+            found = seen.json(f"stat.{mode}")["progress"][0]
+            assert found["balancer"] == "itself" and result["moves"] > 0, f"{mode}: nothing moved"
+            facts.append(f"{mode} {result['moves']} moves by the program itself")
+            continue
         strayed += between if mode == "split" else 0
         facts.append(f"{mode} {len(gives)} moves, {between} of {len(known)} between domains")
     pages = collections.Counter()
