@@ -47,6 +47,15 @@ def guard_killed(attempt):
 
 
 @attack
+def killed_under_load(attempt):
+    """The keeper, the balancer or both are killed beside twenty busy processes on each CPU"""
+    attempt.start([helpers.app("noise"), "--pattern", "duty", "--period", "1s", "--busy", "1s", "--with-parent",
+                   "-n", "40", "--cpu", ",".join(map(str, helpers.cpus()[:2]))], stdout=subprocess.DEVNULL)
+    killed(attempt, False, lambda job: attempt.random.choice(
+        ([job.process.pid], [job.balancer], [job.process.pid, job.balancer])))
+
+
+@attack
 def attached_killed(attempt):
     """juggle -p is killed: its keeper, its balancer, or both"""
     killed(attempt, True, lambda job: attempt.random.choice(
