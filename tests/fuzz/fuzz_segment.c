@@ -113,7 +113,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	else
 		total = write_segment(fd, &input, accepted);
 	memory_file_resize(fd, total);
-	int error = progress_reader_open_fd(memory_file_dup(fd), PID, geteuid(), true, &reader, &version);
+	int error = progress_reader_open_fd(
+		memory_file_dup(fd), PID, geteuid(), true, &reader, &version);
 	assert((error == 0) == (reader != NULL));
 	assert(error == 0 || (!accepted && (error == -EAGAIN || error == -EPROTO ||
 						   error == -EBADMSG || error == -EPERM)));

@@ -109,7 +109,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 	else
 		total = write_telemetry(fd, &input, accepted);
 	memory_file_resize(fd, total);
-	int error = telemetry_reader_open_fd(memory_file_dup(fd), PID, geteuid(), &reader, &version);
+	int error =
+		telemetry_reader_open_fd(memory_file_dup(fd), PID, geteuid(), &reader, &version);
 	assert((error == 0) == (reader != NULL));
 	assert(error == 0 || (!accepted && (error == -EAGAIN || error == -EPROTO ||
 						   error == -EBADMSG || error == -EPERM)));
