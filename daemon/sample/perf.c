@@ -115,8 +115,9 @@ static int probe(struct perf_state *state)
 	if (error == 0)
 		error = read_events(state, fd, &value);
 	close_events(fd);
-	/* Virtual machines may offer a counter that stands still. */
-	return error == 0 && value.count == 0 ? -ENOENT : error;
+	/* Virtual machines may offer a counter that stands still. A clock may not have ticked yet. */
+	bool still = error == 0 && value.count == 0 && state->type != PERF_TYPE_SOFTWARE;
+	return still ? -ENOENT : error;
 }
 
 static int probe_instructions(struct perf_state *state)

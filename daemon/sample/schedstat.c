@@ -41,7 +41,8 @@ static int read_counts(int fd, struct sample_counts *out)
 }
 
 /* A kernel may have the file but always show zero. The calling thread has run, and reading the
- * clock updates its time, so zero means that the kernel keeps no times. */
+ * clock updates its time, so zero means that the kernel keeps no times; unless the clock has not
+ * ticked yet either, as on a machine whose scheduler has no better one than the timer. */
 int sample_schedstat_probe(void)
 {
 	struct timespec cpu_time;
@@ -56,7 +57,8 @@ int sample_schedstat_probe(void)
 	if (fd < 0)
 		return fd;
 	int error = read_counts(fd, &counts);
-	if (error == 0 && counts.run_ns == 0)
+	bool has_run = cpu_time.tv_sec > 0 || cpu_time.tv_nsec > 0;
+	if (error == 0 && counts.run_ns == 0 && has_run)
 		error = -ENOSYS;
 	return error;
 }

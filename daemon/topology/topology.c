@@ -28,10 +28,17 @@ const char *const topology_domains_names[] = {
 	NULL,
 };
 
+/* What hwloc knows. */
+struct machine {
+	hwloc_topology_t hwloc; /* NULL: nothing */
+	/* By the number of the CPU, since hwloc would look through all of them each time. NULL: not known. */
+	hwloc_obj_t pu[CPUSET_CPUS_MAX];
+};
+
 /* The first NUMA node of a CPU. Memory-only nodes beside it don't matter. */
-static int32_t node_of(hwloc_topology_t machine, int os_cpu)
+static int32_t node_of(const struct machine *machine, int os_cpu)
 {
-	hwloc_obj_t pu = hwloc_get_pu_obj_by_os_index(machine, (unsigned)os_cpu);
+	hwloc_obj_t pu = machine->pu[os_cpu];
 
 	if (pu == NULL || pu->nodeset == NULL)
 		return UNKNOWN;
@@ -40,12 +47,11 @@ static int32_t node_of(hwloc_topology_t machine, int os_cpu)
 }
 
 /* L3, or L2 on machines, or for cores, that have no L3. */
-static int32_t last_cache_of(hwloc_topology_t machine, int os_cpu)
+static int32_t last_cache_of(const struct machine *machine, int os_cpu)
 {
 	int32_t found = UNKNOWN;
 
-	for (hwloc_obj_t at = hwloc_get_pu_obj_by_os_index(machine, (unsigned)os_cpu); at != NULL;
-		at = at->parent)
+	for (hwloc_obj_t at = machine->pu[os_cpu]; at != NULL; at = at->parent)
 		if (hwloc_obj_type_is_dcache(at->type) && at->attr->cache.depth > 1)
 			found = hwloc_bitmap_first(at->cpuset);
 	if (found != UNKNOWN)
@@ -54,19 +60,17 @@ static int32_t last_cache_of(hwloc_topology_t machine, int os_cpu)
 	return node == UNKNOWN ? UNKNOWN : NODES + node;
 }
 
-static int32_t domain_of(hwloc_topology_t machine, int os_cpu, enum topology_domains domains)
+static int32_t domain_of(const struct machine *machine, int os_cpu, enum topology_domains domains)
 {
-	if (machine == NULL || domains == TOPOLOGY_JOINT)
+	if (machine->hwloc == NULL || domains == TOPOLOGY_JOINT)
 		return 0;
 	return domains == TOPOLOGY_LLC ? last_cache_of(machine, os_cpu) : node_of(machine, os_cpu);
 }
 
-static int32_t core_of(hwloc_topology_t machine, int os_cpu)
+static int32_t core_of(const struct machine *machine, int os_cpu)
 {
-	hwloc_obj_t core = NULL;
+	hwloc_obj_t core = machine->pu[os_cpu];
 
-	if (machine != NULL)
-		core = hwloc_get_pu_obj_by_os_index(machine, (unsigned)os_cpu);
 	while (core != NULL && core->type != HWLOC_OBJ_CORE)
 		core = core->parent;
 	return core != NULL && core->logical_index < CORES ? (int32_t)core->logical_index
@@ -124,28 +128,42 @@ static void number_parts(struct topology *topology)
 	}
 }
 
-/* hwloc's view of the machine; NULL when it has none. */
-static hwloc_topology_t load(void)
+/* Forget all. Accepts a zeroed object. */
+static void unload(struct machine *machine)
 {
-	hwloc_topology_t machine;
+	if (machine->hwloc != NULL)
+		hwloc_topology_destroy(machine->hwloc);
+	*machine = (struct machine){0};
+}
 
+/* Ask hwloc. Call unload() afterwards. */
+static void load(struct machine *machine)
+{
+	hwloc_obj_t pu = NULL;
+
+	*machine = (struct machine){0};
 	/* Without plugins: they look at I/O devices, and loading them takes as long as all the
 	 * rest. */
 	(void)setenv("HWLOC_PLUGINS_PATH", "/nonexistent", 0);
-	if (hwloc_topology_init(&machine) < 0)
-		return NULL;
+	if (hwloc_topology_init(&machine->hwloc) < 0) {
+		machine->hwloc = NULL;
+		return;
+	}
 #if HWLOC_API_VERSION >= 0x00020500
 	/* Otherwise hwloc binds this thread to each CPU in turn, where it waits behind busy
 	 * threads, sometimes for seconds. We don't need what it learns there. */
-	(void)hwloc_topology_set_flags(machine, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
+	(void)hwloc_topology_set_flags(machine->hwloc, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif
-	if (hwloc_topology_load(machine) == 0)
-		return machine;
-	hwloc_topology_destroy(machine);
-	return NULL;
+	if (hwloc_topology_load(machine->hwloc) < 0) {
+		unload(machine);
+		return;
+	}
+	while ((pu = hwloc_get_next_obj_by_type(machine->hwloc, HWLOC_OBJ_PU, pu)) != NULL)
+		if (pu->os_index < CPUSET_CPUS_MAX)
+			machine->pu[pu->os_index] = pu;
 }
 
-static bool knows_all(hwloc_topology_t machine, const struct cpuset *cpus)
+static bool knows_all(const struct machine *machine, const struct cpuset *cpus)
 {
 	for (int os_cpu = 0; os_cpu < CPUSET_CPUS_MAX; os_cpu++)
 		if (cpuset_has(cpus, os_cpu) && node_of(machine, os_cpu) == UNKNOWN)
@@ -154,17 +172,16 @@ static bool knows_all(hwloc_topology_t machine, const struct cpuset *cpus)
 }
 
 /* A CPU that comes online is in affinity masks a moment before sysfs, where hwloc looks, has it. */
-static hwloc_topology_t load_with(const struct cpuset *cpus)
+static void load_with(struct machine *machine, const struct cpuset *cpus)
 {
 	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	hwloc_topology_t machine = load();
 
-	for (int i = 0; i < PAUSES && machine != NULL && !knows_all(machine, cpus); i++) {
-		hwloc_topology_destroy(machine);
+	load(machine);
+	for (int i = 0; i < PAUSES && machine->hwloc != NULL && !knows_all(machine, cpus); i++) {
+		unload(machine);
 		nanosleep(&pause, NULL);
-		machine = load();
+		load(machine);
 	}
-	return machine;
 }
 
 /* Tell what hwloc knows of kinds of CPUs: cpu[].kind and query->ranked. */
@@ -205,8 +222,8 @@ static int open_cpus(const char *sysfs)
 }
 
 /* Returns 0 or -ENOMEM. */
-static int find_speeds(
-	struct topology *topology, hwloc_topology_t machine, const struct topology_setup *setup)
+static int find_speeds(struct topology *topology, const struct machine *machine,
+	const struct topology_setup *setup)
 {
 	struct speed_cpu *cpu = calloc(topology->cpus, sizeof *cpu);
 	double *speed = calloc(topology->cpus, sizeof *speed);
@@ -222,7 +239,7 @@ static int find_speeds(
 			cpu[i].os_cpu = topology->cpu[i].os_cpu;
 			cpu[i].core = topology->cpu[i].core;
 		}
-		find_kinds(machine, &query, cpu);
+		find_kinds(machine->hwloc, &query, cpu);
 		topology->speeds_from = speeds_read(&query, speed);
 		for (size_t i = 0; i < topology->cpus; i++)
 			topology->cpu[i].speed = speed[i];
@@ -238,6 +255,7 @@ int topology_init(
 	struct topology *topology, const struct cpuset *cpus, const struct topology_setup *setup)
 {
 	int count = cpuset_count(cpus);
+	struct machine machine;
 
 	*topology = (struct topology){.speeds_from = "equal"};
 	if (count == 0)
@@ -246,18 +264,18 @@ int topology_init(
 	if (topology->cpu == NULL)
 		return -ENOMEM;
 	/* Without an answer of hwloc, all CPUs are one domain, and balancing goes on. */
-	hwloc_topology_t machine = load_with(cpus);
+	load_with(&machine, cpus);
 	for (int os_cpu = 0; os_cpu < CPUSET_CPUS_MAX; os_cpu++)
 		if (cpuset_has(cpus, os_cpu))
 			topology->cpu[topology->cpus++] = (struct topology_cpu){.os_cpu = os_cpu,
-				.domain = domain_of(machine, os_cpu, setup->domains),
-				.core = core_of(machine, os_cpu),
-				.cache = machine != NULL ? last_cache_of(machine, os_cpu) : 0};
+				.domain = domain_of(&machine, os_cpu, setup->domains),
+				.core = core_of(&machine, os_cpu),
+				.cache = machine.hwloc != NULL ? last_cache_of(&machine, os_cpu)
+							       : 0};
 	number_domains(topology);
 	number_parts(topology);
-	int r = find_speeds(topology, machine, setup);
-	if (machine != NULL)
-		hwloc_topology_destroy(machine);
+	int r = find_speeds(topology, &machine, setup);
+	unload(&machine);
 	if (r < 0)
 		topology_deinit(topology);
 	return r;

@@ -112,15 +112,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		segment_file_write(fd, input.at, input.left, 0);
 	else
 		total = write_segment(fd, &input, accepted);
-	segment_file_resize(fd, total);
-	int error = progress_reader_open_fd(dup(fd), PID, geteuid(), true, &reader, &version);
+	memory_file_resize(fd, total);
+	int error = progress_reader_open_fd(
+		memory_file_dup(fd), PID, geteuid(), true, &reader, &version);
 	assert((error == 0) == (reader != NULL));
 	assert(error == 0 || (!accepted && (error == -EAGAIN || error == -EPROTO ||
 						   error == -EBADMSG || error == -EPERM)));
 	if (error == 0) {
 		use(reader);
 		if (cut > 0) {
-			segment_file_resize(fd, total / 256 * cut);
+			memory_file_resize(fd, total / 256 * cut);
 			use(reader);
 		}
 		assert(progress_reader_closed(reader)); /* it has no name */

@@ -108,8 +108,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		segment_file_write(fd, input.at, input.left, 0);
 	else
 		total = write_telemetry(fd, &input, accepted);
-	segment_file_resize(fd, total);
-	int error = telemetry_reader_open_fd(dup(fd), PID, geteuid(), &reader, &version);
+	memory_file_resize(fd, total);
+	int error =
+		telemetry_reader_open_fd(memory_file_dup(fd), PID, geteuid(), &reader, &version);
 	assert((error == 0) == (reader != NULL));
 	assert(error == 0 || (!accepted && (error == -EAGAIN || error == -EPROTO ||
 						   error == -EBADMSG || error == -EPERM)));
@@ -117,7 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		read_all(reader);
 		count(reader);
 		if (cut > 0) {
-			segment_file_resize(fd, total / 256 * cut);
+			memory_file_resize(fd, total / 256 * cut);
 			read_all(reader);
 		}
 		assert(telemetry_reader_closed(reader)); /* it has no name */

@@ -32,12 +32,10 @@ static inline void job_files_init(struct job_files *files, uint8_t age_ns)
 	static int job_fd = -1, progress_fd = -1;
 
 	if (job_fd < 0) {
-		job_fd = mkstemp(job_path);
-		progress_fd = mkstemp(progress_path);
+		job_fd = memory_file_init(mkstemp(job_path));
+		progress_fd = memory_file_init(mkstemp(progress_path));
 		atexit(job_files_remove);
 	}
-	if (job_fd < 0 || progress_fd < 0)
-		abort();
 	*files = (struct job_files){.job_fd = job_fd,
 		.progress_fd = progress_fd,
 		.progress = segment_new(getpid(), JOB_WORKERS, JOB_SUBDOMAINS)};
@@ -79,12 +77,12 @@ static inline struct live_job *job_files_open(const struct job_files *files, boo
 	live->members = 1;
 	live->member[0].pid = getpid();
 	live->member[0].rank = -1;
-	int error = progress_reader_open_fd(
-		dup(files->progress_fd), getpid(), geteuid(), false, &live->member[0].reader, NULL);
+	int error = progress_reader_open_fd(memory_file_dup(files->progress_fd), getpid(),
+		geteuid(), false, &live->member[0].reader, NULL);
 	if (error == 0 && wrapped) {
 		live->pid = getpid();
 		error = telemetry_reader_open_fd(
-			dup(files->job_fd), getpid(), geteuid(), &live->reader, NULL);
+			memory_file_dup(files->job_fd), getpid(), geteuid(), &live->reader, NULL);
 	}
 	if (error != 0)
 		abort();

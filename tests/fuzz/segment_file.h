@@ -7,31 +7,22 @@
 #include "libprogress/progress.h"
 #include "libprogress/segment.h"
 #include "tests/fuzz/input.h"
-
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include "tests/fuzz/memory_file.h"
 
 /* A file without a name, which belongs to its user alone, like a segment. It is kept from input to
- * input, because it takes long to create. */
+ * input, because it takes long to create. Readers get memory_file_dup() of it. */
 static inline int segment_file_new(void)
 {
 	int fd = memfd_create("segment", MFD_CLOEXEC);
 
 	if (fd < 0 || fchmod(fd, 0600) < 0)
 		abort();
-	return fd;
+	return memory_file_init(fd);
 }
 
 static inline void segment_file_write(int fd, const void *data, size_t bytes, size_t offset)
 {
 	if (pwrite(fd, data, bytes, (off_t)offset) != (ssize_t)bytes)
-		abort();
-}
-
-static inline void segment_file_resize(int fd, size_t bytes)
-{
-	if (ftruncate(fd, (off_t)bytes) < 0)
 		abort();
 }
 

@@ -125,7 +125,7 @@ static inline void telemetry_file_write(int fd, const struct telemetry_file *fil
 	segment_file_write(fd, file->cpu, sizeof file->cpu, sizeof file->t);
 	segment_file_write(fd, file->thread, sizeof file->thread, threads);
 	segment_file_write(fd, file->segment, sizeof file->segment, segments);
-	segment_file_resize(fd, TELEMETRY_FILE_BYTES);
+	memory_file_resize(fd, TELEMETRY_FILE_BYTES);
 }
 
 #endif

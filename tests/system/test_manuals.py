@@ -157,6 +157,22 @@ def test_limits_of_the_period_are_as_said(program):
         assert done.returncode != 0 and "%d%s" % (refused, unit) in done.stderr
 
 
+LIMITS = [("daemon/job/ledger.c", "ENTRIES"), ("daemon/telemetry/telemetry.h", "TELEMETRY_THREADS"),
+          ("daemon/telemetry/telemetry.h", "TELEMETRY_CPUS"), ("daemon/telemetry/telemetry.h", "TELEMETRY_PROGRESS"),
+          ("daemon/base/cpuset.h", "CPUSET_CPUS_MAX"), ("daemon/progress/traced.h", "PROGRESS_TRACE_SUBDOMAINS_MAX"),
+          ("libprogress/phases/phases.h", "PHASES_ROWS"), ("daemon/policy/dry.h", "POLICY_BELL_THREADS"),
+          ("daemon/team/neighbours.c", "ENTRIES_MOST")]
+
+
+def test_limits_are_as_in_the_sources():
+    """LIMITS of juggle(1) has each of these numbers, and no other large one."""
+    text = source("juggle.1").partition("\n.Sh LIMITS\n")[2].partition("\n.El\n")[0]
+    defined = {}
+    for path, name in LIMITS:
+        defined[name] = re.search(r"^#define %s (\d+)" % name, (PAGES.parent / path).read_text(), re.MULTILINE).group(1)
+    assert set(re.findall(r"\b\d{2,}\b", text)) == {*defined.values(), "20"}, defined
+
+
 @pytest.mark.parametrize("page", ALL_PAGES)
 def test_text_names_no_other_option(page):
     known = {"-help", "-version"} if page == "jugglectl.1" else set()

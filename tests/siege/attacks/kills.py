@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Juggle's processes are killed."""
 
+import contextlib
+import os
 import signal
 import subprocess
 
@@ -44,6 +46,23 @@ def guard_killed(attempt):
     """The guard of the masks is killed, and sometimes the keeper or the balancer, too"""
     killed(attempt, False, lambda job: job.guards + attempt.random.choice(
         ([], [job.process.pid], [job.balancer])))
+
+
+@attack
+def killed_under_load(attempt):
+    """The keeper, the balancer or both are killed beside twenty busy processes on each CPU"""
+    def choose(job):
+        with contextlib.suppress(PermissionError):  # looking at masks must not take longer than giving them back
+            os.setpriority(os.PRIO_PROCESS, 0, -15)
+        return attempt.random.choice(([job.process.pid], [job.balancer], [job.process.pid, job.balancer]))
+
+    attempt.start([helpers.app("noise"), "--pattern", "duty", "--period", "1s", "--busy", "1s", "--with-parent",
+                   "-n", "40", "--cpu", ",".join(map(str, helpers.cpus()[:2]))], stdout=subprocess.DEVNULL)
+    usual = os.getpriority(os.PRIO_PROCESS, 0)
+    try:
+        killed(attempt, False, choose)
+    finally:
+        os.setpriority(os.PRIO_PROCESS, 0, usual)
 
 
 @attack

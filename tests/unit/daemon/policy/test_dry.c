@@ -110,6 +110,22 @@ static void test_nobody_goes(void **state)
 	}
 }
 
+/* More threads than a bell has room for. */
+static void test_too_many(void **state)
+{
+	(void)state;
+
+	for (size_t n = POLICY_BELL_THREADS; n <= POLICY_BELL_THREADS + 1; n++) {
+		struct machine machine;
+		make(&machine, 2);
+		for (size_t i = 0; i < n; i++)
+			put(&machine, i < n / 2, i < n / 2);
+		policy_count(machine.policy.thread, n, machine.policy.cpu, machine.policy.m);
+		assert_int_equal(fill(&machine) > 0, n == POLICY_BELL_THREADS);
+		machine_deinit(&machine);
+	}
+}
+
 /* Two at once, from the most crowded CPUs. */
 static void test_several(void **state)
 {
@@ -288,6 +304,7 @@ int main(void)
 		cmocka_unit_test(test_one_goes),
 		cmocka_unit_test(test_one_comes),
 		cmocka_unit_test(test_nobody_goes),
+		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_shared),
 		cmocka_unit_test(test_turns),

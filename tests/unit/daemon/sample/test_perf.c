@@ -27,6 +27,7 @@ static int kinds; /* what pmus_find() returns; the types are 4, 10, ... */
 static uint64_t refused; /* a config that can't be opened */
 static uint64_t opened[16]; /* configs of hardware events */
 static size_t opens;
+static bool still; /* nothing counts */
 
 int __wrap_pmus_find(const char *devices, uint32_t type[PMUS_MAX]);
 long __wrap_syscall(long number, ...);
@@ -64,6 +65,7 @@ long __wrap_syscall(long number, ...)
 		attr.type = PERF_TYPE_SOFTWARE;
 		attr.config = PERF_COUNT_SW_TASK_CLOCK;
 	}
+	attr.disabled = still;
 	return __real_syscall(number, (long)&attr, word[1], word[2], word[3], word[4]);
 }
 
@@ -153,12 +155,29 @@ static void test_task_clock(void **state)
 	}
 }
 
+/* Instructions that stand still do not count, but a clock that has not ticked yet does. */
+static void test_still(void **state)
+{
+	struct sampler *sampler = open_sampler(0, 0);
+	(void)state;
+
+	sampler_free(sampler);
+	still = true;
+	int r = sampler_new(&sampler, SAMPLER_PERF);
+	still = false;
+	assert_int_equal(r, 0);
+	assert_string_equal(sampler_progress_unit(sampler), "ns");
+	assert_true(growth(sampler) > 0.9);
+	sampler_free(sampler);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_two_kinds),
 		cmocka_unit_test(test_one_kind),
 		cmocka_unit_test(test_task_clock),
+		cmocka_unit_test(test_still),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -206,6 +206,40 @@ static void test_cache_of_each(void **state)
 	assert_caches("node:1 core:2 pu:1", (int32_t[]){0, 0, 1, 1}, (int[]){0, 1, 100, 8191}, 4);
 }
 
+/* Of two hardware threads each, which have consecutive numbers. */
+static void assert_many(
+	const char *machine, enum topology_domains mode, size_t cpus, size_t domains)
+{
+	struct topology topology;
+	struct cpuset mask = {0};
+
+	for (size_t i = 0; i < cpus; i++)
+		cpuset_add(&mask, (int)i);
+	setenv("HWLOC_SYNTHETIC", machine, 1);
+	assert_int_equal(
+		topology_init(&topology, &mask, &(struct topology_setup){.domains = mode}), 0);
+	unsetenv("HWLOC_SYNTHETIC");
+	assert_int_equal(topology.cpus, cpus);
+	assert_int_equal(topology.domains, domains);
+	for (size_t i = 0; i < cpus; i++) {
+		assert_int_equal(topology.cpu[i].os_cpu, i);
+		assert_int_equal(topology.cpu[i].domain, i * domains / cpus);
+		assert_int_equal(topology.cpu[i].core, i / 2);
+	}
+	topology_deinit(&topology);
+}
+
+/* All that can be, too. */
+static void test_many(void **state)
+{
+	(void)state;
+	assert_many("node:8 l3:2 core:8 pu:2", TOPOLOGY_SPLIT, 256, 8);
+	assert_many("node:8 l3:2 core:8 pu:2", TOPOLOGY_LLC, 256, 16);
+	assert_many("node:8 l3:2 core:8 pu:2", TOPOLOGY_JOINT, 256, 1);
+	assert_many("node:64 l3:2 core:32 pu:2", TOPOLOGY_SPLIT, CPUSET_CPUS_MAX, 64);
+	assert_many("node:64 l3:2 core:32 pu:2", TOPOLOGY_LLC, CPUSET_CPUS_MAX, 128);
+}
+
 /* CPUs that hwloc does not know form the last domain. */
 static void test_unknown(void **state)
 {
@@ -325,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_caches),
 		cmocka_unit_test(test_cores),
 		cmocka_unit_test(test_cache_of_each),
+		cmocka_unit_test(test_many),
 		cmocka_unit_test(test_unknown),
 		cmocka_unit_test(test_no_answer),
 		cmocka_unit_test(test_this_machine),
