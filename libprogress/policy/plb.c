@@ -124,35 +124,26 @@ static void move(struct plan *plan, uint32_t s, uint32_t to)
 	plan->workers[to].subdomains++;
 }
 
-/* Line 1, with no more sorting than needed: the `pairs` most updated subdomains of a domain, the
- * most updated first, and the `pairs` least updated, the least updated first. Equal ones are in the
- * order of their numbers in `most`, and in reverse in `least`, as in a sorted list. Returns the
- * length of each. */
-static size_t select_ends(const struct plan *plan, uint32_t domain, uint32_t *most, uint32_t *least)
+/* Line 1, with no more sorting than needed: the `pairs` most, or least, updated subdomains of a
+ * domain, from the end. Equal ones are in the order of their numbers, or in reverse, as in a sorted
+ * list: so none that is found later displaces an equal one. Returns how many there are. */
+static size_t select_end(const struct plan *plan, uint32_t domain, bool most, uint32_t *list)
 {
 	const struct policy_subdomain *subdomains = plan->subdomains;
+	uint64_t flip = most ? 0 : UINT64_MAX, last = 0;
 	size_t pairs = plan->params->pairs, count = 0;
 
-	for (size_t s = 0; s < plan->n && pairs > 0; s++) {
-		if (!belongs(plan, s, domain))
-			continue;
-		uint64_t updates = subdomains[s].updates;
-		size_t at = count < pairs ? count : pairs;
-		while (at > 0 && subdomains[most[at - 1]].updates < updates)
-			at--;
-		for (size_t k = count < pairs ? count : pairs - 1; k > at; k--)
-			most[k] = most[k - 1];
-		if (at < pairs)
-			most[at] = (uint32_t)s;
+	for (size_t i = 0; i < plan->n && pairs > 0; i++) {
+		size_t s = most ? i : plan->n - 1 - i;
+		uint64_t key = subdomains[s].updates ^ flip;
 
-		at = count < pairs ? count : pairs;
-		while (at > 0 && subdomains[least[at - 1]].updates >= updates)
-			at--;
-		for (size_t k = count < pairs ? count : pairs - 1; k > at; k--)
-			least[k] = least[k - 1];
-		if (at < pairs)
-			least[at] = (uint32_t)s;
-		count += count < pairs;
+		if ((count == pairs && key <= last) || !belongs(plan, s, domain))
+			continue;
+		size_t at = count < pairs ? count++ : pairs - 1;
+		for (; at > 0 && (subdomains[list[at - 1]].updates ^ flip) < key; at--)
+			list[at] = list[at - 1];
+		list[at] = (uint32_t)s;
+		last = subdomains[list[count - 1]].updates ^ flip;
 	}
 	return count;
 }
@@ -202,9 +193,10 @@ static size_t most_updated(
 static void balance_pairs(struct plan *plan, uint32_t domain, uint32_t *scratch)
 {
 	uint32_t *most = scratch, *least = scratch + plan->params->pairs;
-	size_t pairs = select_ends(plan, domain, most, least);
+	size_t pairs = select_end(plan, domain, true, most);
 	double band = dead_band(plan, domain);
 
+	select_end(plan, domain, false, least);
 	for (size_t i = 0; i < pairs; i++) {
 		uint64_t high = plan->subdomains[most[i]].updates,
 			 low = plan->subdomains[least[i]].updates;

@@ -30,10 +30,11 @@ static bool may_update(struct cluster *cluster, uint32_t subdomain)
 {
 	if (!cluster->watches)
 		return true;
-	uint64_t lag = halo_fetch(cluster, subdomain);
-	if (cluster->params.mode == MODE_SSYNC && lag > cluster->params.bound)
+	/* Most of those that wait ask several times before they may: nothing is copied for that. */
+	if (cluster->params.mode == MODE_SSYNC &&
+		halo_lag(cluster, subdomain) > cluster->params.bound)
 		return false;
-	halo_note_lag(cluster, lag);
+	halo_note_lag(cluster, halo_fetch(cluster, subdomain));
 	return true;
 }
 

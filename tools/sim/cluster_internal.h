@@ -174,10 +174,16 @@ static inline void order_set(
 	uint32_t node = order_leaf(cluster, shard, worker);
 
 	tree[node].time_ns = time_ns;
-	for (node /= 2; node > 0; node /= 2)
-		tree[node] = tree[2 * node].time_ns <= tree[2 * node + 1].time_ns
-				     ? tree[2 * node]
-				     : tree[2 * node + 1];
+	for (; node > 1; node /= 2) {
+		/* Nobody can foretell who wins, so no branch depends on it. */
+		const struct match *other = &tree[node ^ 1];
+		bool first = other->time_ns < time_ns ||
+			     (other->time_ns == time_ns && (node & 1));
+
+		time_ns = first ? other->time_ns : time_ns;
+		worker = first ? other->worker : worker;
+		tree[node / 2] = (struct match){.time_ns = time_ns, .worker = worker};
+	}
 }
 
 /* Every worker begins, at time 0. */
