@@ -46,7 +46,7 @@ struct cluster_params {
 	double plb_point_ns; /* cost of a point for the worker whose turn it is, per subdomain */
 	/* DPLB. */
 	enum dplb dplb; /* DPLB_DEFAULT: none */
-	struct policy_dplb_params dplb_params; /* threshold in updates; negative: the policy's */
+	struct policy_dplb_params dplb_params; /* without period and bounded */
 	uint64_t dplb_period_ns;
 	uint32_t reach; /* DPLB_NEIGHBOURS */
 	uint32_t room; /* the most subdomains of a rank; 0: twice those at first */

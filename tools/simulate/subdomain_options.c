@@ -143,7 +143,6 @@ struct subdomain_options subdomain_defaults(void)
 				.plb_params = METHOD_PLB_DEFAULTS,
 				.plb_period_ns = POLICY_PLB_DEFAULT_PERIOD_NS,
 				.plb_point_ns = 20,
-				.dplb_params.threshold = -1, /* the policy's */
 				.seed = 1,
 			},
 		.variation = 0.01,

@@ -104,9 +104,7 @@ static int set_up_balancing(struct ranks *ranks)
 	const struct jacobi_options *options = ranks->setup.options;
 	const struct progress_rank_options how = {
 		.period_ns = options->dplb_period_ns,
-		.threshold = options->dplb_threshold == 0  ? PROGRESS_THRESHOLD_NONE
-			     : options->dplb_threshold > 0 ? options->dplb_threshold
-							   : 0,
+		.threshold = options->dplb_threshold,
 		.all_behind = options->dplb.kind == DPLB_NEIGHBOURS,
 		.random_ranks = options->dplb.kind == DPLB_RANDOM ? ranks->site.ranks : 0,
 		.seed = options->seed * ranks->site.ranks + ranks->site.rank + 1,

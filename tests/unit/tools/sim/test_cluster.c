@@ -53,7 +53,6 @@ static struct cluster_params nodes(uint32_t ranks)
 	params.plb_period_ns = 20 * MS;
 	params.dplb_period_ns = 500 * MS;
 	params.dplb_params.keep = 8;
-	params.dplb_params.threshold = -1;
 	params.room = 24;
 	params.look_ns = 20 * MS;
 	params.send_ns = 10 * MS;
