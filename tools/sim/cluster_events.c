@@ -18,7 +18,7 @@ static uint64_t cost_of(struct cluster *cluster, uint32_t rank, struct cluster_w
 	struct slot *at = &cluster->slots[(size_t)rank * cluster->room + slot];
 	double cost_ns = vary(&cluster->ranks[rank], worker->cost_ns, params->jitter);
 
-	if (params->foreign > 0 && at->home != socket_of(cluster, w))
+	if (params->foreign > 0 && at->home != worker->socket)
 		cost_ns *= 1 + params->foreign;
 	if (at->warm != w)
 		cost_ns += params->move_ns;
