@@ -27,6 +27,7 @@ static bool are_costs(const struct cluster_params *params)
 	return params->update_ns >= 1 && params->update_ns <= COST_MAX_NS &&
 	       is_share(params->jitter) && params->foreign >= 0 && params->foreign <= 1000 &&
 	       params->move_ns >= 0 && params->move_ns <= COST_MAX_NS &&
+	       params->edge_ns >= 0 && params->edge_ns <= COST_MAX_NS &&
 	       params->latency_ns < TIME_MAX_NS && params->send_ns < TIME_MAX_NS &&
 	       params->look_ns < TIME_MAX_NS && params->plb_point_ns >= 0 &&
 	       params->plb_point_ns <= COST_MAX_NS;
