@@ -15,8 +15,7 @@
 static void set_options(struct instance_rank *rank, const struct progress_rank_options *o)
 {
 	rank->params.period_ns = o->period_ns != 0 ? o->period_ns : POLICY_DPLB_DEFAULT_PERIOD_NS;
-	/* The policy has none and the default the other way round. */
-	rank->params.threshold = o->threshold > 0 ? o->threshold : o->threshold < 0 ? 0 : -1;
+	rank->params.threshold = o->threshold;
 	rank->params.all_behind = o->all_behind != 0;
 	rank->random_ranks = o->random_ranks;
 	rank->state.random = o->seed != 0 ? o->seed : (uint64_t)rank->rank + 1;

@@ -177,6 +177,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		if (parse_fraction(arg, (double)METHOD_ITERATIONS_MAX, &out->dplb_threshold) < 0)
 			return command_line_refuse(
 				state, "--dplb-threshold", arg, "a number from 0 to 1000000000000");
+		if (out->dplb_threshold == 0)
+			out->dplb_threshold = PROGRESS_THRESHOLD_NONE;
 		return 0;
 	case KEY_SEED:
 		return command_line_seed(state, "--seed", arg, &out->seed);
@@ -254,7 +256,6 @@ int jacobi_options_parse(int argc, char **argv, bool silent, struct jacobi_optio
 		.balance.hybrid_every = POLICY_PLB_DEFAULT_HYBRID_EVERY,
 		.dplb.reach = POLICY_DPLB_DEFAULT_REACH,
 		.dplb_period_ns = POLICY_DPLB_DEFAULT_PERIOD_NS,
-		.dplb_threshold = -1,
 		.seed = 1,
 	};
 	const struct argp_child children[] = {{.argp = &method_plb_argp}, {0}};

@@ -22,7 +22,7 @@ struct jacobi_options {
 	struct policy_plb_params plb; /* mode: as `balance` says */
 	struct method_dplb dplb; /* never the default */
 	uint64_t dplb_period_ns;
-	double dplb_threshold; /* updates; negative: not given */
+	double dplb_threshold; /* updates; 0: not given; PROGRESS_THRESHOLD_NONE: 0 was */
 	uint64_t seed;
 	bool check; /* check that each subdomain is on exactly one rank */
 	uint64_t iterations; /* UINT64_MAX: no limit */

@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 
 static double elapsed_s(const struct solve_outcome *outcome)
@@ -109,8 +110,9 @@ static json_t *pack_ranks(const struct solve_task *task, const struct solve_outc
 			list = NULL;
 		}
 	}
-	json_t *threshold = options->dplb_threshold < 0 ? json_null() /* each rank's own */
-							: json_real(options->dplb_threshold);
+	json_t *threshold = options->dplb_threshold == 0 /* each rank's own */
+				    ? json_null()
+				    : json_real(fmax(options->dplb_threshold, 0));
 	return json_pack("{s:I, s:s?, s:s, s:f, s:o, s:I, s:I, s:I, s:o}", "ranks",
 		(json_int_t)outcome->rank_count, "mpi",
 		task->transport ? transport_library(task->transport) : NULL, "dplb",

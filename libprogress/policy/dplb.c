@@ -16,8 +16,8 @@
 
 double policy_dplb_threshold(const struct policy_dplb_params *params, double rate)
 {
-	if (params->threshold >= 0)
-		return params->threshold;
+	if (params->threshold != 0)
+		return fmax(params->threshold, 0);
 	if (!(rate > 0))
 		return INFINITY;
 	return rate * (params->bounded ? BOUNDED_PART
@@ -105,7 +105,7 @@ static bool pays(const struct policy_dplb_params *params, const struct policy_dp
 	double now = to->rate - from->rate; /* by which the gap grows in a period */
 	struct policy_dplb_rank slow = *from, fast = *to;
 
-	if (params->threshold == 0 || !(from->rate > 0) || !(to->rate > 0))
+	if (params->threshold < 0 || !(from->rate > 0) || !(to->rate > 0))
 		return true;
 	if (now < unsure && gap < (unsure - now) * periods)
 		return false;

@@ -16,6 +16,8 @@
 #define POLICY_DPLB_DEFAULT_PERIOD_NS (POLICY_DPLB_DEFAULT_PERIOD_MS * UINT64_C(1000000))
 #define POLICY_DPLB_DEFAULT_REACH 4 /* of neighbourhoods */
 
+#define POLICY_DPLB_THRESHOLD_NONE (-1.0) /* below 0, as PROGRESS_THRESHOLD_NONE */
+
 /* What ranks know of each other: Section 3.1, step 1. */
 struct policy_dplb_rank {
 	double average; /* mean number of updates of its subdomains */
@@ -29,12 +31,12 @@ struct policy_dplb_rank {
 };
 
 struct policy_dplb_params {
-	/* Step 2: a gap up to this, in updates, moves nothing. 0: as in the paper, any gap moves,
-	 * and rates don't count. Negative: a good one for the rank's rate. */
+	/* Step 2: a gap up to this, in updates, moves nothing. 0: a good one for the rank's rate.
+	 * POLICY_DPLB_THRESHOLD_NONE: as in the paper, any gap moves, and rates don't count. */
 	double threshold;
 	uint64_t period_ns; /* between balancing points */
 	/* Not in the paper: the staleness is bounded, so all ranks are equally far, up to the bound,
-	 * and the faster ones wait. They are compared by their rates, unless the threshold is 0. */
+	 * and the faster ones wait. They are compared by their rates, unless there is no threshold. */
 	bool bounded;
 	/* A rank with this many subdomains gives none away: see policy_dplb_keep(). */
 	uint32_t keep;
@@ -49,10 +51,10 @@ struct policy_dplb_params {
  * the spread is 1.5 to 3.5 times as large. Equal ranks move nothing in any case. */
 #define POLICY_DPLB_THRESHOLD 0.5
 
-/* The threshold that counts for a rank of that rate: the given one; or that part of the rate, but at
- * least 30 ms of updates, because ranks that share CPUs get ahead by turns; or, where rates are
- * compared, one twentieth of the rate. While the rate is not known these two are infinite: nothing
- * moves. */
+/* The threshold that counts for a rank of that rate: the given one; 0 for none; or that part of the
+ * rate, but at least 30 ms of updates, because ranks that share CPUs get ahead by turns; or, where
+ * rates are compared, one twentieth of the rate. While the rate is not known these two are infinite:
+ * nothing moves. */
 double policy_dplb_threshold(const struct policy_dplb_params *params, double rate);
 
 /* A good `keep`: as many subdomains as PLB between the rank's workers needs (plb.h). A slow rank
@@ -91,7 +93,7 @@ static inline void policy_dplb_rate(const struct policy_dplb_params *params,
 {
 	rank->rate = rank->subdomains > 0 ? state->speed / rank->subdomains : 0;
 	rank->doubt = rank->subdomains > 0 ? state->error / rank->subdomains : 0;
-	if (params->bounded && params->threshold != 0)
+	if (params->bounded && params->threshold >= 0)
 		rank->average = rank->rate;
 }
 

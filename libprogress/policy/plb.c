@@ -54,6 +54,8 @@ static void take_stock(struct plan *plan, bool first)
 	for (size_t k = 0; k < plan->w; k++) {
 		plan->workers[k].subdomains = 0;
 		plan->workers[k].mean = 0;
+		plan->workers[k].least = UINT64_MAX;
+		plan->workers[k].most = 0;
 	}
 	for (size_t s = 0; s < plan->n; s++) {
 		struct policy_subdomain *subdomain = &plan->subdomains[s];
@@ -67,6 +69,10 @@ static void take_stock(struct plan *plan, bool first)
 		struct policy_worker *worker = &plan->workers[subdomain->worker];
 		worker->subdomains++;
 		worker->mean += ((double)subdomain->updates - worker->mean) / worker->subdomains;
+		if (subdomain->updates < worker->least)
+			worker->least = subdomain->updates;
+		if (subdomain->updates > worker->most)
+			worker->most = subdomain->updates;
 	}
 }
 
@@ -124,37 +130,46 @@ static void move(struct plan *plan, uint32_t s, uint32_t to)
 	plan->workers[to].subdomains++;
 }
 
-/* Line 1, with no more sorting than needed: the `pairs` most updated subdomains of a domain, the
- * most updated first, and the `pairs` least updated, the least updated first. Equal ones are in the
- * order of their numbers in `most`, and in reverse in `least`, as in a sorted list. Returns the
- * length of each. */
-static size_t select_ends(const struct plan *plan, uint32_t domain, uint32_t *most, uint32_t *least)
+/* Line 1, with no more sorting than needed: the `pairs` most, or least, updated subdomains of a
+ * domain, from the end, of those beyond a limit. Equal ones are in the order of their numbers, or in
+ * reverse, as in a sorted list: so none that is found later displaces an equal one. Returns how many
+ * there are. */
+static size_t select_end(
+	const struct plan *plan, uint32_t domain, bool most, uint64_t limit, uint32_t *list)
 {
 	const struct policy_subdomain *subdomains = plan->subdomains;
+	uint64_t flip = most ? 0 : UINT64_MAX, last = limit ^ flip;
 	size_t pairs = plan->params->pairs, count = 0;
 
-	for (size_t s = 0; s < plan->n && pairs > 0; s++) {
-		if (!belongs(plan, s, domain))
-			continue;
-		uint64_t updates = subdomains[s].updates;
-		size_t at = count < pairs ? count : pairs;
-		while (at > 0 && subdomains[most[at - 1]].updates < updates)
-			at--;
-		for (size_t k = count < pairs ? count : pairs - 1; k > at; k--)
-			most[k] = most[k - 1];
-		if (at < pairs)
-			most[at] = (uint32_t)s;
+	for (size_t i = 0; i < plan->n && pairs > 0; i++) {
+		size_t s = most ? i : plan->n - 1 - i;
+		uint64_t key = subdomains[s].updates ^ flip;
 
-		at = count < pairs ? count : pairs;
-		while (at > 0 && subdomains[least[at - 1]].updates >= updates)
-			at--;
-		for (size_t k = count < pairs ? count : pairs - 1; k > at; k--)
-			least[k] = least[k - 1];
-		if (at < pairs)
-			least[at] = (uint32_t)s;
-		count += count < pairs;
+		if (key <= last || !belongs(plan, s, domain))
+			continue;
+		size_t at = count < pairs ? count++ : pairs - 1;
+		for (; at > 0 && (subdomains[list[at - 1]].updates ^ flip) < key; at--)
+			list[at] = list[at - 1];
+		list[at] = (uint32_t)s;
+		if (count == pairs)
+			last = subdomains[list[pairs - 1]].updates ^ flip;
 	}
 	return count;
+}
+
+/* The least and the most updates of a subdomain of that domain. */
+static void find_range(const struct plan *plan, uint32_t domain, uint64_t *least, uint64_t *most)
+{
+	*least = UINT64_MAX;
+	*most = 0;
+	for (size_t k = 0; k < plan->w; k++) {
+		const struct policy_worker *worker = &plan->workers[k];
+
+		if (domain != ALL_DOMAINS && worker->domain != domain)
+			continue;
+		*least = worker->least < *least ? worker->least : *least;
+		*most = worker->most > *most ? worker->most : *most;
+	}
 }
 
 /* How many more neighbours have different workers if it moves. Subdomains whose numbers follow each
@@ -198,14 +213,21 @@ static size_t most_updated(
 }
 
 /* Lines 2 to 11. With fewer subdomains than twice the pairs the two ends meet: pairs beyond the
- * middle would undo earlier ones. */
+ * middle would undo earlier ones. Of the ends, only what is further than the band from the other end
+ * can be in a pair. */
 static void balance_pairs(struct plan *plan, uint32_t domain, uint32_t *scratch)
 {
 	uint32_t *most = scratch, *least = scratch + plan->params->pairs;
-	size_t pairs = select_ends(plan, domain, most, least);
 	double band = dead_band(plan, domain);
+	uint64_t lowest, highest;
 
-	for (size_t i = 0; i < pairs; i++) {
+	find_range(plan, domain, &lowest, &highest);
+	if (highest <= lowest || (double)(highest - lowest) <= band)
+		return;
+	uint64_t whole = (uint64_t)band;
+	size_t pairs = select_end(plan, domain, true, lowest + whole, most);
+	size_t others = select_end(plan, domain, false, highest - whole, least);
+	for (size_t i = 0; i < pairs && i < others; i++) {
 		uint64_t high = plan->subdomains[most[i]].updates,
 			 low = plan->subdomains[least[i]].updates;
 		if (high <= low || (double)(high - low) <= band)
@@ -227,8 +249,8 @@ static bool may_go_home(const struct plan *plan, size_t s, uint32_t domain)
 {
 	const struct policy_subdomain *subdomain = &plan->subdomains[s];
 
-	if (!belongs(plan, s, domain) || subdomain->home >= plan->w ||
-		subdomain->home == subdomain->worker)
+	if (subdomain->home == subdomain->worker || subdomain->home >= plan->w ||
+		!belongs(plan, s, domain))
 		return false;
 	const struct policy_worker *here = &plan->workers[subdomain->worker];
 	const struct policy_worker *home = &plan->workers[subdomain->home];

@@ -70,6 +70,7 @@ struct policy_worker {
 	/* Set by policy_plb(): */
 	uint32_t subdomains; /* how many it owns, after the moves */
 	double mean; /* updates of those that it owned before the moves */
+	uint64_t least, most; /* updates of one of them */
 	/* Kept from call to call; zeroed at first: */
 	uint64_t before; /* updates at the last point */
 	double speed; /* updates from point to point, smoothed */

@@ -30,6 +30,7 @@ def numbers_of(name, folder, output):
     found = json.loads((output / f"{name}.json").read_text())
     assert found["commands"][0].startswith(f"tools/reproduce/{name} --simulated ")
     assert "--output" not in found["commands"][0]
+    assert "commit" in found["settings"][0]
     return found["numbers"]
 
 
@@ -112,7 +113,7 @@ def test_plb_again_is_the_same(plb, tmp_path):
 
 def test_dplb(jugglectl, tmp_path):
     done = reproduce("dplb", tmp_path, "--quick", "--cells", "2", "--slow", "1", "--residual", "0.5",
-                     "--modes", "async-sockets,async-nodes")
+                     "--modes", "async-sockets,async-nodes,many-nodes")
     assert done.returncode == 0, done.stderr
     runs = runs_of(tmp_path)
     assert len(runs) == 2 * (2 * 3 * 2 + 2)  # with and without; counts, places, series; random ones
@@ -138,6 +139,19 @@ def test_dplb(jugglectl, tmp_path):
     assert numbers["async-nodes shorter"]["value"] == pytest.approx(
         100 * (1 - sorted(boxes[1])[1] / sorted(boxes[0])[1]), abs=0.01)
     assert numbers["async-nodes 1 s"]["runs"] == len(boxes[0]) == 3
+
+
+@pytest.mark.parametrize("mode, counted, many", [("ssync-sockets", 2 * 3, 0), ("many-nodes", 0, 2 * 2)])
+def test_dplb_alone(jugglectl, tmp_path, mode, counted, many):
+    """One figure, or Table 3: nothing else runs, and nothing else is reported."""
+    done = reproduce("dplb", tmp_path, "--quick", "--cells", "2", "--slow", "0", "--residual", "0.5", "--modes", mode)
+    assert done.returncode == 0, done.stderr
+    kinds = [run["kind"] for run in runs_of(tmp_path)]
+    assert (kinds.count("counted"), kinds.count("random")) == (counted, many)
+    paper = (tmp_path / "paper.txt").read_text()
+    assert ("Table 2, unbalanced" in paper, "Table 3, s" in paper, "Fig. 2, async" in paper) == (
+        counted > 0, many > 0, False)
+    assert ("random s" in numbers_of("dplb", tmp_path, tmp_path / "page")) == (many > 0)
 
 
 @pytest.mark.parametrize("script, arguments, what", [

@@ -7,14 +7,14 @@ import statistics
 
 from dplb_report import (LEVEL, PLACES, RANDOM_LEVELS, draw, place, summarise, values, write_figure, write_random,
                          write_rates, write_ratios)
-from experiment import command_line
+from experiment import command_line, commit
 from simulated import simulate_all
 
 WORKERS, SOCKETS, SUBDOMAINS = 36, 2, 4
 NODES = 15
 MANY_NODES = {"quick": 30, "whole": 100}  # Table 3
 SLOW_OF_MANY = 0.15
-RUN_S = 5  # of CPU time, for 15 nodes with 10 x 10 cells for each core; larger ones need more iterations, too
+RUN_S = 3  # of CPU time, for 15 nodes with 10 x 10 cells for each core; larger ones need more iterations, too
 # One of their nodes made 10,850 updates a second (Fig. 2): of subdomains, as 8,800 of each one in
 # 118 s show (Table 3).
 UPDATE_US = 3318
@@ -24,6 +24,8 @@ CHECK = 10  # iterations between looks at the residual
 HEIGHT = 100
 SERIES = {"ssync-sockets": ["--mode", "ssync:30"], "async-sockets": ["--mode", "async"],
           "async-nodes": ["--mode", "async"]}
+MANY = "many-nodes"  # Table 3, of async-nodes
+MODES = [*SERIES, MANY]
 
 # By slow sockets. Fig. 2: staleness and rate, async and async + DPLB.
 FIGURE_2 = [(1860, 10.85, 175, 10.86), (3122, 10.75, 2587, 10.78), (3339, 10.65, 2070, 10.75),
@@ -63,6 +65,8 @@ Table 3       As for the time. The standard deviations of the paper have the sca
 
 def complete(parser, args):
     args.ranks, args.units, args.parts = NODES, "nodes", "parts"
+    args.many = MANY in args.modes
+    args.modes = [mode for mode in args.modes if mode != MANY]
     args.slow = args.slow if args.slow is not None else 1 if args.quick else 8
     args.repeats = args.repeats or 1
     args.cells = args.cells or (10 if args.quick else 40)
@@ -107,7 +111,7 @@ def plan_of(args):
 
     for repeat in range(args.repeats):
         # The long runs first, and more than one: Table 3 has a deviation.
-        for _ in range(2 if args.quick else 5):
+        for _ in range((2 if args.quick else 5) * args.many):
             count = generator.randint(0, int(SLOW_OF_MANY * many))
             slow = [f"{node}:{generator.randint(*RANDOM_LEVELS)}" for node in
                     place("random", many, count, generator)]
@@ -142,11 +146,9 @@ def write_changes(args, runs):
     return lines
 
 
-def compare(args, runs):
-    counted = [run for run in runs if run["kind"] == "counted"]
-    lines = ["In each pair of columns: the paper, then simulated.", "",
-             f"{'Fig. 2, async, medians':24}" + "".join(f"{x:>22}" for x in (
-                 "staleness", "rate (1000/s)", "stale, DPLB", "rate, DPLB"))]
+def figure_2(args, runs):
+    lines = ["", f"{'Fig. 2, async, medians':24}" + "".join(f"{x:>22}" for x in (
+        "staleness", "rate (1000/s)", "stale, DPLB", "rate, DPLB"))]
     for count in range(args.slow + 1):
         cells = []
         for balanced in (False, True):
@@ -156,7 +158,12 @@ def compare(args, runs):
             rate = statistics.median(values(runs, "iteration_rate", **found)) * WORKERS * SUBDOMAINS / 1000
             cells.append(f"{paper_stale:>12}{stale:10.0f}{paper_rate:12.2f}{rate:10.2f}")
         lines.append(f"{f'{count} slow sockets':24}" + "".join(cells))
-    lines += ["", f"{'Table 2, unbalanced/DPLB':24}" + "".join(f"{series:>22}" for series in args.modes)]
+    return lines
+
+
+def table_2(args, runs):
+    counted = [run for run in runs if run["kind"] == "counted"]
+    lines = ["", f"{'Table 2, unbalanced/DPLB':24}" + "".join(f"{series:>22}" for series in args.modes)]
     for count in [*range(args.slow + 1), None]:
         row = f"{f'{count} slow' if count is not None else 'extremes':24}"
         for series in args.modes:
@@ -165,13 +172,30 @@ def compare(args, runs):
             ratio = length(found[0]) / max(length(found[1]), 1e-9)
             row += f"{TABLE_2[series][-1 if count is None else count]:12.2f}{ratio:10.2f}"
         lines.append(row)
-    lines += ["", f"{'Table 3, s':24}" + "".join(f"{x:>22}" for x in ("mean", "min", "max", "std. dev."))]
+    return lines
+
+
+def table_3(runs):
+    lines = ["", f"{'Table 3, s':24}" + "".join(f"{x:>22}" for x in ("mean", "min", "max", "std. dev."))]
     for balanced, paper in enumerate(TABLE_3):
         data = values(runs, "elapsed_s", kind="random", balanced=bool(balanced))
         ours = (statistics.fmean(data), min(data), max(data), statistics.pstdev(data))
         lines.append(f"{'async + DPLB' if balanced else 'async':24}"
                      + "".join(f"{a:12.1f}{b:10.1f}" for a, b in zip(paper, ours)))
-    lines += ["", *write_changes(args, runs), "", WHY]
+    return lines
+
+
+def compare(args, runs):
+    lines = ["In each pair of columns: the paper, then simulated."]
+    if "async-sockets" in args.modes:
+        lines += figure_2(args, runs)
+    if args.modes:
+        lines += table_2(args, runs)
+    if args.many:
+        lines += table_3(runs)
+    if args.modes:
+        lines += ["", *write_changes(args, runs)]
+    lines += ["", WHY]
     (args.output / "paper.txt").write_text("\n".join(lines) + "\n")
     return lines
 
@@ -186,11 +210,14 @@ def run(args):
     print(f"Simulated, {args.cells} x {args.cells} cells for each core (the paper: 1000 x 1000), which take as long "
           f"as there;\nto a residual of {args.residual}, source {args.height[0]:g} times as high as what is inside at "
           f"the start; slow by {LEVEL} %.\n{len(plan)} runs, about {minutes(args, plan)} min\n", flush=True)
+    setup = {"command": command_line(), "commit": commit(), "cells": args.cells, "residual": args.residual,
+             "update_us": UPDATE_US, "height": args.height[0], "dplb_period": args.dplb_period, "seed": args.seed, "repeats": args.repeats}
     runs = simulate_all(args, "dplb", plan)
-    setup = {"command": command_line(), "cells": args.cells, "residual": args.residual, "update_us": UPDATE_US,
-             "height": args.height[0], "dplb_period": args.dplb_period, "seed": args.seed, "repeats": args.repeats}
     (args.output / "runs.json").write_text(json.dumps({"simulated": setup, "runs": runs}, indent=1) + "\n")
-    for table in (write_rates(args, runs), write_ratios(args, runs), write_random(args, runs)):
+    tables = [write_rates(args, runs), write_ratios(args, runs)] if args.modes else []
+    if args.many:
+        tables.append(write_random(args, runs))
+    for table in tables:
         print("\n".join(table) + "\n")
     for series in args.modes:
         write_figure(args, runs, series)

@@ -307,7 +307,7 @@ ROWS = [
         "has the best place, the worst one and one at random, so unbalanced runs differ more. Where little varies, a "
         "ratio means little.", neutral=1)
       for series, papers in DPLB_TABLE_2.items()),
-    simulated_dplb("Table 3", "async-nodes", [
+    simulated_dplb("Table 3", "many-nodes", [
         ("100 nodes, random noise: mean time shorter with DPLB by, %", (-1, 1), "random shorter"),
         ("standard deviation of async, in % of the mean", 1.1, "random deviation"),
         ("with DPLB", 1.2, "random DPLB deviation"),

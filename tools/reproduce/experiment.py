@@ -35,6 +35,16 @@ def command_line():
     return shlex.join([f"tools/reproduce/{Path(sys.argv[0]).name}", *words])
 
 
+def commit():
+    """Of what this is run from, with + where it was changed since; None where that is unknown."""
+    try:
+        done = subprocess.run(["git", "-C", REPO, "describe", "--always", "--abbrev=12", "--exclude=*", "--dirty=+"],
+                              stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=False)
+    except OSError:
+        return None
+    return done.stdout.strip() or None
+
+
 def make_folder(path):
     try:
         path.mkdir(parents=True, exist_ok=True)

@@ -5,7 +5,7 @@ import argparse
 import json
 import statistics
 
-from experiment import command_line, make_folder
+from experiment import command_line, commit, make_folder
 from plb_report import (BRAIDS, LONGER, METHODS, draw, values, write_landscape, write_solution, write_spread)
 from simulated import height_name, simulate, simulate_all
 
@@ -160,9 +160,9 @@ def run(args):
     sizes(args)
     print(f"Simulated, {args.cells} x {args.cells} cells for each core (the paper: 300 x 300), medians of "
           f"{args.repeats}; one core 19 % slower\n", flush=True)
+    setup = {"command": command_line(), "commit": commit(), "cells": args.cells, "residual": args.residual,
+             "iterations": args.iterations, "repeats": args.repeats, "update_ns": UPDATE_NS}
     runs = simulate_all(args, "plb", plan_of(args))
-    setup = {"command": command_line(), "cells": args.cells, "residual": args.residual, "iterations": args.iterations,
-             "repeats": args.repeats, "update_ns": UPDATE_NS}
     (args.output / "runs.json").write_text(json.dumps({"simulated": setup, "runs": runs}, indent=1) + "\n")
     by_machine = {machine: [run for run in runs if run["machine"] == machine] for machine in MACHINES}
     for machine, found in by_machine.items():

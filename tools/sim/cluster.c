@@ -27,6 +27,7 @@ static bool are_costs(const struct cluster_params *params)
 	return params->update_ns >= 1 && params->update_ns <= COST_MAX_NS &&
 	       is_share(params->jitter) && params->foreign >= 0 && params->foreign <= 1000 &&
 	       params->move_ns >= 0 && params->move_ns <= COST_MAX_NS &&
+	       params->edge_ns >= 0 && params->edge_ns <= COST_MAX_NS &&
 	       params->latency_ns < TIME_MAX_NS && params->send_ns < TIME_MAX_NS &&
 	       params->look_ns < TIME_MAX_NS && params->plb_point_ns >= 0 &&
 	       params->plb_point_ns <= COST_MAX_NS;
@@ -145,6 +146,7 @@ static bool allocate(struct cluster *cluster)
 	cluster->shards = calloc(cluster->shard_count, sizeof(*cluster->shards));
 	cluster->trees = calloc((size_t)cluster->shard_count * 2 * leaves, sizeof(*cluster->trees));
 	cluster->where = calloc(cluster->n, sizeof(*cluster->where));
+	cluster->rank = calloc(cluster->n, sizeof(*cluster->rank));
 	cluster->neighbours = calloc((size_t)cluster->n * SIDES, sizeof(*cluster->neighbours));
 	cluster->plb_moves = calloc(policy_plb_moves_max(&params->plb_params, params->sockets),
 		sizeof(*cluster->plb_moves));
@@ -152,8 +154,9 @@ static bool allocate(struct cluster *cluster)
 	cluster->plb_scratch =
 		calloc((size_t)params->plb_params.pairs * 2 + 1, sizeof(*cluster->plb_scratch));
 	if (!cluster->ranks || !cluster->workers || !cluster->slots || !cluster->progress ||
-		!cluster->shards || !cluster->trees || !cluster->where || !cluster->neighbours ||
-		!cluster->plb_moves || !cluster->plb_workers || !cluster->plb_scratch)
+		!cluster->shards || !cluster->trees || !cluster->where || !cluster->rank ||
+		!cluster->neighbours || !cluster->plb_moves || !cluster->plb_workers ||
+		!cluster->plb_scratch)
 		return false;
 	for (uint32_t i = 0; i < cluster->shard_count; i++)
 		cluster->shards[i] = (struct shard){
@@ -201,6 +204,7 @@ static void begin_rank(struct cluster *cluster, uint32_t r, unsigned short seed[
 		};
 		cluster->progress[at].worker = w;
 		cluster->where[r * rank->slots + s] = (uint32_t)at;
+		cluster->rank[r * rank->slots + s] = r;
 	}
 }
 
@@ -220,6 +224,7 @@ static void begin(struct cluster *cluster)
 				.cost_ns =
 					params->update_ns / (params->speed ? params->speed[i] : 1),
 				.first = w * params->each,
+				.socket = socket_of(cluster, w),
 				.incoming = NOBODY,
 				.current = NOBODY,
 				.next = NOBODY,
@@ -288,6 +293,7 @@ void cluster_free(struct cluster *cluster)
 	free(cluster->shards);
 	free(cluster->trees);
 	free(cluster->where);
+	free(cluster->rank);
 	free(cluster->neighbours);
 	free(cluster->deliveries);
 	free(cluster->under_way);

@@ -35,6 +35,7 @@ struct cluster_params {
 	double jitter; /* random variation of each update's cost, a share */
 	double foreign; /* relative extra cost of updates away from the subdomain's first socket */
 	double move_ns; /* extra cost of a worker's first update of a subdomain, from another's cache */
+	double edge_ns; /* for each neighbour that another worker of the rank updated last */
 	/* speed[rank * workers + worker]; NULL: all 1. Not owned, copied. */
 	const double *speed;
 	uint64_t latency_ns; /* of a halo, a message or a view between ranks */
@@ -46,7 +47,7 @@ struct cluster_params {
 	double plb_point_ns; /* cost of a point for the worker whose turn it is, per subdomain */
 	/* DPLB. */
 	enum dplb dplb; /* DPLB_DEFAULT: none */
-	struct policy_dplb_params dplb_params; /* threshold in updates; negative: the policy's */
+	struct policy_dplb_params dplb_params; /* without period and bounded */
 	uint64_t dplb_period_ns;
 	uint32_t reach; /* DPLB_NEIGHBOURS */
 	uint32_t room; /* the most subdomains of a rank; 0: twice those at first */

@@ -116,6 +116,7 @@ static void transfer(
 	cluster->slots[target] = (struct slot){
 		.id = id, .next = NOBODY, .holder = NOBODY, .home = NOBODY, .moment_ns = ready_ns};
 	cluster->where[id] = (uint32_t)target;
+	cluster->rank[id] = to;
 	if (ready_ns < shard->arrival_ns)
 		shard->arrival_ns = ready_ns;
 	cluster->ranks[from].gone_ns = ready_ns + cluster->params.latency_ns;

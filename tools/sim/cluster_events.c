@@ -11,6 +11,19 @@ static double vary(struct cluster_rank *rank, double cost_ns, double jitter)
 	return jitter > 0 ? cost_ns * (1 + jitter * (2 * erand48(rank->random) - 1)) : cost_ns;
 }
 
+/* How many of a subdomain's neighbours are in the cache of another worker of its rank. */
+static unsigned edges_elsewhere(const struct cluster *cluster, uint32_t subdomain, uint32_t w)
+{
+	const uint32_t *neighbours = &cluster->neighbours[(size_t)subdomain * SIDES];
+	unsigned edges = 0;
+
+	for (unsigned side = 0; side < SIDES; side++)
+		if (neighbours[side] != NOBODY &&
+			rank_of(cluster, neighbours[side]) == rank_of(cluster, subdomain))
+			edges += cluster->slots[cluster->where[neighbours[side]]].warm != w;
+	return edges;
+}
+
 static uint64_t cost_of(struct cluster *cluster, uint32_t rank, struct cluster_worker *worker,
 	uint32_t w, uint32_t slot)
 {
@@ -18,10 +31,12 @@ static uint64_t cost_of(struct cluster *cluster, uint32_t rank, struct cluster_w
 	struct slot *at = &cluster->slots[(size_t)rank * cluster->room + slot];
 	double cost_ns = vary(&cluster->ranks[rank], worker->cost_ns, params->jitter);
 
-	if (params->foreign > 0 && at->home != socket_of(cluster, w))
+	if (params->foreign > 0 && at->home != worker->socket)
 		cost_ns *= 1 + params->foreign;
 	if (at->warm != w)
 		cost_ns += params->move_ns;
+	if (params->edge_ns > 0)
+		cost_ns += params->edge_ns * edges_elsewhere(cluster, at->id, w);
 	at->warm = w;
 	return whole_ns(cost_ns, &worker->fraction_ns);
 }
@@ -30,10 +45,11 @@ static bool may_update(struct cluster *cluster, uint32_t subdomain)
 {
 	if (!cluster->watches)
 		return true;
-	uint64_t lag = halo_fetch(cluster, subdomain);
-	if (cluster->params.mode == MODE_SSYNC && lag > cluster->params.bound)
+	/* Most of those that wait ask several times before they may: nothing is copied for that. */
+	if (cluster->params.mode == MODE_SSYNC &&
+		halo_lag(cluster, subdomain) > cluster->params.bound)
 		return false;
-	halo_note_lag(cluster, lag);
+	halo_note_lag(cluster, halo_fetch(cluster, subdomain));
 	return true;
 }
 

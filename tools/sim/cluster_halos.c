@@ -14,6 +14,8 @@ void halo_note_lag(struct cluster *cluster, uint64_t lag)
 
 uint64_t halo_lag(const struct cluster *cluster, uint32_t subdomain)
 {
+	if (cluster->field)
+		return field_lag(cluster->field, subdomain);
 	const uint32_t *neighbours = &cluster->neighbours[(size_t)subdomain * SIDES];
 	uint64_t own = updates_of(cluster, subdomain), lag = 0;
 	uint32_t rank = cluster->seen ? rank_of(cluster, subdomain) : 0;

@@ -35,6 +35,7 @@ struct cluster_worker {
 	double fraction_ns; /* rounding: the clock has whole ns */
 	uint32_t first, incoming; /* its working set; subdomains that others left to it */
 	uint32_t current, next; /* the subdomain being updated; the one after it */
+	uint32_t socket;
 	uint32_t flying; /* a subdomain that moves to another rank when this update of it ends */
 	bool parked; /* it has nothing to do until it is woken */
 	bool dirty; /* it must look at `incoming`, and for subdomains that it no longer owns */
@@ -90,6 +91,7 @@ struct cluster {
 	uint32_t shard_count;
 	struct match *trees;
 	uint32_t *where; /* slot of each subdomain, of all */
+	uint32_t *rank; /* of each subdomain: that of its slot */
 	uint32_t *neighbours; /* SIDES for each subdomain */
 
 	struct delivery *deliveries; /* a ring of SIDES * n; NULL with one rank or shards */
@@ -128,7 +130,7 @@ static inline uint32_t socket_of(const struct cluster *cluster, uint32_t worker)
 
 static inline uint32_t rank_of(const struct cluster *cluster, uint32_t subdomain)
 {
-	return cluster->where[subdomain] / cluster->room;
+	return cluster->rank[subdomain];
 }
 
 static inline uint64_t updates_of(const struct cluster *cluster, uint32_t subdomain)
@@ -174,10 +176,16 @@ static inline void order_set(
 	uint32_t node = order_leaf(cluster, shard, worker);
 
 	tree[node].time_ns = time_ns;
-	for (node /= 2; node > 0; node /= 2)
-		tree[node] = tree[2 * node].time_ns <= tree[2 * node + 1].time_ns
-				     ? tree[2 * node]
-				     : tree[2 * node + 1];
+	for (; node > 1; node /= 2) {
+		/* Nobody can foretell who wins, so no branch depends on it. */
+		const struct match *other = &tree[node ^ 1];
+		bool first = other->time_ns < time_ns ||
+			     (other->time_ns == time_ns && (node & 1));
+
+		time_ns = first ? other->time_ns : time_ns;
+		worker = first ? other->worker : worker;
+		tree[node / 2] = (struct match){.time_ns = time_ns, .worker = worker};
+	}
 }
 
 /* Every worker begins, at time 0. */

@@ -40,7 +40,7 @@ uint64_t ownership_balance(struct cluster *cluster, uint32_t rank, uint64_t now_
 	double fraction_ns = 0;
 
 	for (uint32_t w = 0; w < params->workers; w++)
-		workers[w].domain = socket_of(cluster, w);
+		workers[w].domain = workers_of(cluster, rank)[w].socket;
 	size_t moves = policy_plb(&params->plb_params, &state->plb, progress_of(cluster, rank),
 		state->slots, workers, params->workers, params->sockets, cluster->plb_scratch,
 		cluster->plb_moves);

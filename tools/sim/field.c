@@ -254,31 +254,58 @@ void field_neighbours(const struct field *field, uint32_t subdomain, uint32_t ne
 	memcpy(neighbours, field->members[subdomain].neighbours, GRID_SIDES * sizeof(*neighbours));
 }
 
-uint64_t field_fetch(struct field *field, uint32_t subdomain)
+/* In lockstep a neighbour that is ahead still has the iteration before. */
+static bool is_ahead(
+	const struct field *field, const struct member *member, const struct member *other)
 {
-	struct member *member = &field->members[subdomain];
+	return field->lockstep && other->iteration > member->iteration;
+}
+
+/* The iteration of the halo on that side, if it were taken now. */
+static uint64_t iteration_of(
+	const struct field *field, const struct member *member, enum grid_side side)
+{
+	if (!member->within[side])
+		return member->far_iteration[side];
+	const struct member *other = neighbour_of(field, member, side);
+
+	return other->iteration - is_ahead(field, member, other);
+}
+
+static struct strip source_of(
+	const struct field *field, const struct member *member, enum grid_side side)
+{
+	if (!member->within[side])
+		return far_of(member, side);
+	const struct member *other = neighbour_of(field, member, side);
+	double *cells = is_ahead(field, member, other) ? other->next : other->now;
+
+	return edge_of(other, cells, grid_opposite(side));
+}
+
+uint64_t field_lag(const struct field *field, uint32_t subdomain)
+{
+	const struct member *member = &field->members[subdomain];
 	uint64_t lag = 0;
 
 	for (enum grid_side side = 0; side < GRID_SIDES; side++) {
-		uint64_t iteration = member->far_iteration[side];
-		struct strip from = far_of(member, side);
-
 		if (member->neighbours[side] == GRID_OUTSIDE)
 			continue;
-		if (member->within[side]) {
-			const struct member *other = neighbour_of(field, member, side);
-			/* In lockstep one that is ahead still has the iteration before. */
-			bool ahead = field->lockstep && other->iteration > member->iteration;
-
-			iteration = other->iteration - ahead;
-			from = edge_of(
-				other, ahead ? other->next : other->now, grid_opposite(side));
-		}
-		copy(halo_of(member, side), from);
+		uint64_t iteration = iteration_of(field, member, side);
 		if (iteration + lag < member->iteration)
 			lag = member->iteration - iteration;
 	}
 	return lag;
+}
+
+uint64_t field_fetch(struct field *field, uint32_t subdomain)
+{
+	const struct member *member = &field->members[subdomain];
+
+	for (enum grid_side side = 0; side < GRID_SIDES; side++)
+		if (member->neighbours[side] != GRID_OUTSIDE)
+			copy(halo_of(member, side), source_of(field, member, side));
+	return field_lag(field, subdomain);
 }
 
 static struct kernel_field kernel_of(const struct member *member, double *to)

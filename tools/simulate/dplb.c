@@ -106,6 +106,8 @@ static error_t read_option(int key, char *arg, struct argp_state *state)
 		if (parse_fraction(arg, THRESHOLD_MAX, &params->dplb_params.threshold) < 0)
 			return command_line_refuse(
 				state, "--dplb-threshold", arg, "a number from 0 to 1000000000000");
+		if (params->dplb_params.threshold == 0)
+			params->dplb_params.threshold = POLICY_DPLB_THRESHOLD_NONE;
 		return 0;
 	case KEY_SLOW_SOCKETS:
 		return subdomain_read_slow(state, "--slow-sockets", arg, SUBDOMAIN_SOCKETS, out);

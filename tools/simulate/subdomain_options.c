@@ -35,6 +35,7 @@ enum {
 	KEY_JITTER,
 	KEY_POINT_COST,
 	KEY_MOVE_COST,
+	KEY_EDGE_COST,
 	KEY_FOREIGN,
 	KEY_TIME,
 	KEY_GRID,
@@ -90,6 +91,10 @@ static const struct argp_option table[] = {
 		"are in "
 		"another cache (default: 125us, with ranks 0)",
 		0},
+	{"edge-cost", KEY_EDGE_COST, "TIME", 0,
+		"An update takes this much longer for each neighbour that another worker updated "
+		"last (default: 0ns)",
+		0},
 	{"foreign", KEY_FOREIGN, "PCT", 0,
 		"An update takes this much longer if the memory is on another socket, 0 to 1000 "
 		"(default: 15)",
@@ -143,7 +148,6 @@ struct subdomain_options subdomain_defaults(void)
 				.plb_params = METHOD_PLB_DEFAULTS,
 				.plb_period_ns = POLICY_PLB_DEFAULT_PERIOD_NS,
 				.plb_point_ns = 20,
-				.dplb_params.threshold = -1, /* the policy's */
 				.seed = 1,
 			},
 		.variation = 0.01,
@@ -303,6 +307,8 @@ static error_t read_machine(int key, char *arg, struct argp_state *state)
 		return read_cost(state, "--point-cost", arg, 0, &params->plb_point_ns);
 	case KEY_MOVE_COST:
 		return read_cost(state, "--move-cost", arg, 0, &params->move_ns);
+	case KEY_EDGE_COST:
+		return read_cost(state, "--edge-cost", arg, 0, &params->edge_ns);
 	case KEY_FOREIGN:
 		return command_line_percent(state, "--foreign", arg, 1000, &params->foreign);
 	default:

@@ -104,9 +104,7 @@ static int set_up_balancing(struct ranks *ranks)
 	const struct jacobi_options *options = ranks->setup.options;
 	const struct progress_rank_options how = {
 		.period_ns = options->dplb_period_ns,
-		.threshold = options->dplb_threshold == 0  ? PROGRESS_THRESHOLD_NONE
-			     : options->dplb_threshold > 0 ? options->dplb_threshold
-							   : 0,
+		.threshold = options->dplb_threshold,
 		.all_behind = options->dplb.kind == DPLB_NEIGHBOURS,
 		.random_ranks = options->dplb.kind == DPLB_RANDOM ? ranks->site.ranks : 0,
 		.seed = options->seed * ranks->site.ranks + ranks->site.rank + 1,
@@ -406,7 +404,8 @@ int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 	for (uint64_t id = 0; id < grid_subdomains(setup->grid); id++)
 		ranks->hash += mix(id);
 	ranks->begin_ns = clock_monotonic_ns();
-	ranks->balance_due_ns = ranks->begin_ns + options->dplb_period_ns;
+	/* The first point is due at once: it only notes where the rank begins. */
+	ranks->balance_due_ns = ranks->begin_ns;
 	survey_init(&ranks->survey, &ranks->site, options->residual, options->check,
 		options->dplb.kind == DPLB_NEIGHBOURS ? options->dplb.reach : 0);
 	halos_connect_all(&ranks->halos);

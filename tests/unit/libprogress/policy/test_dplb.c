@@ -412,7 +412,7 @@ static struct model_params model_with_turns(
 	struct model_params model = model_begin(knowledge, ranks);
 
 	model.policy.period_ns = period_ms * 1000000;
-	model.policy.threshold = -1;
+	model.policy.threshold = 0;
 	model.policy.threshold = policy_dplb_threshold(&model.policy, model.work);
 	model.turn = (uint32_t)(60 * MODEL_TICKS / period_ms);
 	return model;
@@ -486,7 +486,7 @@ static void test_good_keep(void **unused)
 
 static void test_good_threshold(void **unused)
 {
-	struct policy_dplb_params own = {.threshold = -1, .period_ns = 500000000};
+	struct policy_dplb_params own = {.period_ns = 500000000};
 	(void)unused;
 
 	assert_float_equal(policy_dplb_threshold(&own, 100), 50, 1e-9);
@@ -502,8 +502,9 @@ static void test_good_threshold(void **unused)
 	assert_true(isinf(policy_dplb_threshold(&own, 0)));
 	own.threshold = 7;
 	assert_float_equal(policy_dplb_threshold(&own, 100), 7, 0);
-	own.threshold = 0;
+	own.threshold = POLICY_DPLB_THRESHOLD_NONE;
 	assert_float_equal(policy_dplb_threshold(&own, 0), 0, 0);
+	assert_float_equal(policy_dplb_threshold(&own, 100), 0, 0);
 }
 
 /* Speeds in updates of a period in which the rank doesn't wait. */
@@ -616,7 +617,7 @@ static void test_standard_error(void **unused)
 	assert_float_equal(uneven.speed, 1000, 60);
 	assert_float_equal(uneven.error, 200 / sqrt(3), 40);
 	const struct policy_dplb_state *state = &uneven;
-	struct policy_dplb_params how = {.threshold = -1};
+	struct policy_dplb_params how = {0};
 	struct policy_dplb_rank rank = {.subdomains = 4, .average = 9};
 	policy_dplb_rate(&how, state, &rank);
 	assert_float_equal(rank.rate, state->speed / 4, 1e-9);
@@ -626,7 +627,7 @@ static void test_standard_error(void **unused)
 	how.bounded = true;
 	policy_dplb_rate(&how, state, &rank);
 	assert_float_equal(rank.average, rank.rate, 0);
-	how.threshold = 0;
+	how.threshold = POLICY_DPLB_THRESHOLD_NONE;
 	rank = (struct policy_dplb_rank){.average = 9};
 	policy_dplb_rate(&how, state, &rank);
 	assert_float_equal(rank.average, 9, 0);

@@ -53,7 +53,6 @@ static struct cluster_params nodes(uint32_t ranks)
 	params.plb_period_ns = 20 * MS;
 	params.dplb_period_ns = 500 * MS;
 	params.dplb_params.keep = 8;
-	params.dplb_params.threshold = -1;
 	params.room = 24;
 	params.look_ns = 20 * MS;
 	params.send_ns = 10 * MS;
@@ -385,6 +384,14 @@ static void test_rates(void **unused)
 	assert_float_equal(moved.rate, 1e4 * 7.3 / 8 - lost, 0.05 * lost + 10);
 	params.move_ns = 0;
 	params.plb = false;
+	/* Of four strips a worker, two are beside another worker's, and one at the boundary. */
+	params.speed = NULL;
+	params.strips = true;
+	params.edge_ns = 50e3;
+	assert_float_equal(run(&params, 1000 * MS).rate, (6 * 4 / 5.0 + 2 * 4 / 4.5) / 8 * 1e4, 10);
+	params.edge_ns = 0;
+	params.strips = false;
+	params.speed = speed;
 	params.mode = MODE_SYNC;
 	struct cluster_result sync = run(&params, 1000 * MS);
 	assert_float_equal(sync.rate, 5e3, 10);

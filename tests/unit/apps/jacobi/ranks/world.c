@@ -8,6 +8,7 @@
 #include "apps/jacobi/ranks/ranks.h"
 #include "apps/jacobi/ranks/window.h"
 #include "apps/jacobi/subdomain.h"
+#include "daemon/base/clock.h"
 
 #include <assert.h>
 #include <math.h>
@@ -20,6 +21,7 @@
 #define HISTORY 1024 /* iterations */
 #define MEETINGS 3
 #define UPDATES_MAX 4000 /* of a rank */
+#define LOOK_NS 2000000 /* between looks at other ranks */
 #define CHECKED 20 /* up to this many subdomains all are checked each time; else now and then */
 
 /* What a subdomain showed on a side. */
@@ -42,6 +44,7 @@ struct node {
 	uint32_t *last; /* who was there, slot by slot */
 	uint64_t updates;
 	unsigned wishes;
+	uint64_t started_ns, updates_then, updates_in_time; /* see check_rate() */
 };
 
 struct world {
@@ -349,6 +352,30 @@ static unsigned meet(struct world *world, uint32_t rank)
 	return wishes;
 }
 
+/* Of turns that are not put off, the first comes with the first balancing point, and one that begins
+ * a period later, and a look, comes after the second: from then on the rank knows its rate. */
+static unsigned pump_and_check_rate(struct world *world, struct node *node)
+{
+	uint64_t period_ns = world->options.dplb_period_ns, now_ns = clock_monotonic_ns();
+	unsigned why = ranks_pump(node->ranks, true);
+	struct progress_rank own;
+
+	if (node->started_ns == 0) {
+		node->started_ns = clock_monotonic_ns();
+		node->updates_then = node->updates;
+	}
+	if (now_ns < node->started_ns + period_ns)
+		node->updates_in_time = node->updates;
+	progress_rank_read(node->progress, &own);
+	if (world->options.dplb.kind != DPLB_NONE && period_ns > 0 && own.subdomains > 0 &&
+		node->updates_in_time > node->updates_then &&
+		now_ns > node->started_ns + period_ns + LOOK_NS) {
+		expect(world, own.rate > 0, "the rate is not known after a period");
+		world->outcome->rates++;
+	}
+	return why;
+}
+
 static void run_async(struct world *world, uint32_t rank)
 {
 	struct node *node = &world->nodes[rank];
@@ -366,7 +393,7 @@ static void run_async(struct world *world, uint32_t rank)
 				check_places(world);
 		}
 		if (!why)
-			why = ranks_pump(node->ranks, true);
+			why = pump_and_check_rate(world, node);
 		if (node->wishes == 0 &&
 			(fake_any(world->fake, 250) == 0 || node->updates > UPDATES_MAX)) {
 			node->wishes = 1U << fake_any(world->fake, 7);

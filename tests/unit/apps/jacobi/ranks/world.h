@@ -23,6 +23,7 @@ struct world_outcome {
 	uint64_t reused; /* slots that held another subdomain before */
 	uint64_t returned; /* subdomains that returned to a rank where they had been */
 	uint64_t stale; /* updates with a halo that was not the neighbour's newest */
+	uint64_t rates; /* times that a rank had to know its rate */
 };
 
 /* One run, with a grid, options and network chosen at random from that seed. Any fault ends the
