@@ -152,7 +152,7 @@ static double phases_period_ns(struct policy *policy, double phase_ns)
 	if (policy->needs.told &&
 		!policy_turns_pay(phase_ns, point_ns, n, m, policy->chooser.turns_gain)) {
 		policy->decision.pace = POLICY_PACE_SHORT;
-		/* Soon it will be seen whether threads spin, and are better left alone if not. */
+		/* It is not known yet whether threads spin. If not, the kernel does better: look again soon. */
 		return policy->chooser.reason == POLICY_REASON_START ? EAGER_NS
 								     : POLICY_PERIOD_MOST_NS;
 	}

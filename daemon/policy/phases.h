@@ -29,7 +29,7 @@ struct policy_phases {
 /* An interval, in which a thread ran for that long (mean; 0: not known), and all threads of these
  * CPUs together were switched to that often. */
 void policy_phases_switches(struct policy_phases *phases, uint64_t now_ns, uint64_t elapsed_ns,
-	double run_ns, uint64_t switches, uint32_t cpus);
+	double run_ns, double switches, uint32_t cpus);
 
 /* A window, in which each of these threads ran for that long and went to sleep that often
  * (means). */

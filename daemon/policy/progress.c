@@ -105,16 +105,22 @@ static void take_updates(struct policy_thread *thread, const struct policy_sight
 /* Signs of phases that are seen in all intervals; for sleeps see window.c. */
 void policy_look_for_yields(struct policy *policy, uint64_t now_ns)
 {
-	uint64_t switches = 0;
-	double run_ns = 0;
+	uint64_t elapsed_ns = policy->decision.elapsed_ns;
+	double switches = 0, run_ns = 0;
 
-	for (size_t i = 0; i < policy->n; i++)
-		if (policy->thread[i].computes) {
-			switches += policy->thread[i].slices;
-			run_ns += (double)policy->thread[i].run_ns;
-		}
+	for (size_t i = 0; i < policy->n; i++) {
+		const struct policy_thread *thread = &policy->thread[i];
+		if (!thread->computes)
+			continue;
+		/* One that was idle was perhaps not sampled for several intervals. */
+		double part = thread->sampled_ns > elapsed_ns
+				      ? (double)elapsed_ns / (double)thread->sampled_ns
+				      : 1;
+		switches += (double)thread->slices * part;
+		run_ns += (double)thread->run_ns * part;
+	}
 	/* Aside, intervals are too long to tell phases apart. */
-	policy_phases_switches(&policy->phases, now_ns, policy->decision.elapsed_ns,
+	policy_phases_switches(&policy->phases, now_ns, elapsed_ns,
 		policy_swaps(policy) ? run_ns / fmax(1, policy_computing(policy)) : 0, switches,
 		(uint32_t)policy->m);
 }
@@ -197,6 +203,7 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 		}
 		if (sight->news & POLICY_TIMES)
 			elapsed_ns = take_times(policy, thread, sight, now_ns);
+		thread->sampled_ns = elapsed_ns;
 		policy_take_told(policy, thread, sight);
 		take_updates(thread, sight);
 		/* A compute thread that waits for a CPU does not sleep, and one that may have

@@ -441,6 +441,33 @@ static void test_short_after_idle(void **state)
 	machine_deinit(&machine);
 }
 
+/* A thread that is idle is not sampled in each interval. What it did in those before is no sign of yields in
+ * the one by which it begins to compute. */
+static void test_joins_after_long(void **state)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)state;
+
+	machine_init(&machine, &params, 2);
+	for (int i = 0; i < 3; i++)
+		add(&machine, POLICY_RULE_COMPUTE);
+	size_t late = add(&machine, POLICY_RULE_NONE);
+	runs(&machine, late, 0, 0);
+	step(&machine, 0);
+	for (int k = 1; k <= 10; k++) {
+		for (size_t i = 0; i < 3; i++)
+			runs(&machine, i, 5 * MS / 3, 5 * MS / 6);
+		if (k == 10)
+			runs(&machine, late, 24 * MS, 0);
+		machine.sight[late].slices += 10;
+		step(&machine, 5 * MS / 2);
+	}
+	assert_int_equal(machine.policy.decision.computing, 4);
+	assert_int_equal(machine.policy.phases.loud, 0);
+	machine_deinit(&machine);
+}
+
 /* Until it is known whether threads spin, intervals are short, although turns don't pay. */
 static void test_short_is_soon_known(void **state)
 {
@@ -482,6 +509,7 @@ int main(void)
 		cmocka_unit_test(test_speeds),
 		cmocka_unit_test(test_short_from_the_start),
 		cmocka_unit_test(test_short_after_idle),
+		cmocka_unit_test(test_joins_after_long),
 		cmocka_unit_test(test_short_is_soon_known),
 		cmocka_unit_test(test_no_speeds_by_staying),
 		cmocka_unit_test(test_equal_speeds),
