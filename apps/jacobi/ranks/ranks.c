@@ -404,7 +404,7 @@ int ranks_create(const struct ranks_setup *setup, struct ranks **out)
 	for (uint64_t id = 0; id < grid_subdomains(setup->grid); id++)
 		ranks->hash += mix(id);
 	ranks->begin_ns = clock_monotonic_ns();
-	/* The first point is due at once: it only notes where the rank begins. */
+	/* The first point is due at once: rates count from there. */
 	ranks->balance_due_ns = ranks->begin_ns;
 	survey_init(&ranks->survey, &ranks->site, options->residual, options->check,
 		options->dplb.kind == DPLB_NEIGHBOURS ? options->dplb.reach : 0);

@@ -21,7 +21,7 @@
 #define HISTORY 1024 /* iterations */
 #define MEETINGS 3
 #define UPDATES_MAX 4000 /* of a rank */
-#define LOOK_NS 2000000 /* between looks at other ranks */
+#define LOOK_NS 2000000 /* between looks at other ranks: SURVEY_NS of ranks.c */
 #define CHECKED 20 /* up to this many subdomains all are checked each time; else now and then */
 
 /* What a subdomain showed on a side. */
@@ -44,7 +44,7 @@ struct node {
 	uint32_t *last; /* who was there, slot by slot */
 	uint64_t updates;
 	unsigned wishes;
-	uint64_t started_ns, updates_then, updates_in_time; /* see check_rate() */
+	uint64_t started_ns, updates_then, updates_in_time; /* see pump_and_check_rate() */
 };
 
 struct world {
@@ -532,6 +532,7 @@ static void choose(struct world *world, uint64_t seed)
 			DPLB_NEIGHBOURS}[fake_any(chance, 3)],
 		.dplb.reach = 1 + fake_any(chance, 2),
 		.dplb_period_ns = fake_any(chance, 1) ? 0 : 10000000,
+		.dplb_threshold = PROGRESS_THRESHOLD_NONE,
 		.seed = seed,
 		.check = fake_any(chance, 5) == 0,
 	};
