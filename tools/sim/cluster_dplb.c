@@ -114,7 +114,12 @@ static void transfer(
 	cluster->progress[target] = (struct policy_subdomain){
 		.updates = updates + busy, .worker = POLICY_PLB_NOBODY, .home = POLICY_PLB_NOBODY};
 	cluster->slots[target] = (struct slot){
-		.id = id, .next = NOBODY, .holder = NOBODY, .home = NOBODY, .moment_ns = ready_ns};
+		.id = id,
+		.next = NOBODY,
+		.holder = NOBODY,
+		.home = NOBODY,
+		.warm = NOBODY,
+		.moment_ns = ready_ns};
 	cluster->where[id] = (uint32_t)target;
 	cluster->rank[id] = to;
 	if (ready_ns < shard->arrival_ns)

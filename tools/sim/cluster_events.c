@@ -17,10 +17,13 @@ static unsigned edges_elsewhere(const struct cluster *cluster, uint32_t subdomai
 	const uint32_t *neighbours = &cluster->neighbours[(size_t)subdomain * SIDES];
 	unsigned edges = 0;
 
-	for (unsigned side = 0; side < SIDES; side++)
-		if (neighbours[side] != NOBODY &&
-			rank_of(cluster, neighbours[side]) == rank_of(cluster, subdomain))
-			edges += cluster->slots[cluster->where[neighbours[side]]].warm != w;
+	for (unsigned side = 0; side < SIDES; side++) {
+		if (neighbours[side] == NOBODY ||
+			rank_of(cluster, neighbours[side]) != rank_of(cluster, subdomain))
+			continue;
+		uint32_t warm = cluster->slots[cluster->where[neighbours[side]]].warm;
+		edges += warm != w && warm != NOBODY;
+	}
 	return edges;
 }
 
@@ -45,11 +48,14 @@ static bool may_update(struct cluster *cluster, uint32_t subdomain)
 {
 	if (!cluster->watches)
 		return true;
+	uint64_t lag = halo_lag(cluster, subdomain);
+
 	/* Most of those that wait ask several times before they may: nothing is copied for that. */
-	if (cluster->params.mode == MODE_SSYNC &&
-		halo_lag(cluster, subdomain) > cluster->params.bound)
+	if (cluster->params.mode == MODE_SSYNC && lag > cluster->params.bound)
 		return false;
-	halo_note_lag(cluster, halo_fetch(cluster, subdomain));
+	if (cluster->field)
+		field_fetch(cluster->field, subdomain);
+	halo_note_lag(cluster, lag);
 	return true;
 }
 

@@ -32,13 +32,6 @@ uint64_t halo_lag(const struct cluster *cluster, uint32_t subdomain)
 	return lag;
 }
 
-/* It takes the halos that it is about to compute with. */
-uint64_t halo_fetch(const struct cluster *cluster, uint32_t subdomain)
-{
-	return cluster->field ? field_fetch(cluster->field, subdomain)
-			      : halo_lag(cluster, subdomain);
-}
-
 static void wake_holder(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns)
 {
 	uint32_t holder = cluster->slots[cluster->where[subdomain]].holder;

@@ -199,8 +199,6 @@ uint64_t order_ends(const struct cluster *cluster, uint32_t rank, uint32_t worke
 
 /* The number of updates that the oldest halo of a subdomain is behind. */
 uint64_t halo_lag(const struct cluster *cluster, uint32_t subdomain);
-/* The same for the halos with which it is about to be updated; takes them. */
-uint64_t halo_fetch(const struct cluster *cluster, uint32_t subdomain);
 void halo_note_lag(struct cluster *cluster, uint64_t lag);
 /* An update is complete: its neighbours can see it, those of other ranks later. */
 void halo_show(struct cluster *cluster, uint32_t subdomain, uint64_t now_ns);

@@ -384,7 +384,7 @@ static void test_rates(void **unused)
 	assert_float_equal(moved.rate, 1e4 * 7.3 / 8 - lost, 0.05 * lost + 10);
 	params.move_ns = 0;
 	params.plb = false;
-	/* Of four strips a worker, two are beside another worker's, and one at the boundary. */
+	/* Of the four strips of a worker two have a neighbour elsewhere; of the first and the last worker's, one. */
 	params.speed = NULL;
 	params.strips = true;
 	params.edge_ns = 50e3;
