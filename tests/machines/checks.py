@@ -221,7 +221,9 @@ def subdomains(seen):
             assert found["balancer"] == "itself" and result["moves"] > 0, f"{mode}: nothing moved"
             facts.append(f"{mode} {result['moves']} moves by the program itself")
             continue
-        strayed += between if mode == "split" else 0
+        if mode == "split":
+            assert known, "split: nothing moved between workers whose node is known"
+            strayed += between
         facts.append(f"{mode} {len(gives)} moves, {between} of {len(known)} between domains")
     pages = collections.Counter()
     for line in seen.files["maps.split"].splitlines():

@@ -50,7 +50,7 @@ def guard_killed(attempt):
 
 @attack
 def killed_under_load(attempt):
-    """The keeper, the balancer or both are killed beside twenty busy processes on each CPU"""
+    """The keeper, the balancer or both are killed beside twenty busy threads on each CPU"""
     def choose(job):
         with contextlib.suppress(PermissionError):  # looking at masks must not take longer than giving them back
             os.setpriority(os.PRIO_PROCESS, 0, -15)
