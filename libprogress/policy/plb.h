@@ -70,7 +70,8 @@ struct policy_worker {
 	/* Set by policy_plb(): */
 	uint32_t subdomains; /* how many it owns, after the moves */
 	double mean; /* updates of those that it owned before the moves */
-	uint64_t least, most; /* updates of one of them */
+	/* Likewise, of one of those: UINT64_MAX and 0 where there were none. */
+	uint64_t least, most;
 	/* Kept from call to call; zeroed at first: */
 	uint64_t before; /* updates at the last point */
 	double speed; /* updates from point to point, smoothed */

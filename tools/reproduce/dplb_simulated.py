@@ -211,7 +211,8 @@ def run(args):
           f"as there;\nto a residual of {args.residual}, source {args.height[0]:g} times as high as what is inside at "
           f"the start; slow by {LEVEL} %.\n{len(plan)} runs, about {minutes(args, plan)} min\n", flush=True)
     setup = {"command": command_line(), "commit": commit(), "cells": args.cells, "residual": args.residual,
-             "update_us": UPDATE_US, "height": args.height[0], "dplb_period": args.dplb_period, "seed": args.seed, "repeats": args.repeats}
+             "update_us": UPDATE_US, "height": args.height[0], "dplb_period": args.dplb_period, "seed": args.seed,
+             "repeats": args.repeats}
     runs = simulate_all(args, "dplb", plan)
     (args.output / "runs.json").write_text(json.dumps({"simulated": setup, "runs": runs}, indent=1) + "\n")
     tables = [write_rates(args, runs), write_ratios(args, runs)] if args.modes else []
