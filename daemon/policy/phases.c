@@ -37,8 +37,7 @@ static void take_in(struct policy_signs *signs, double run_ns, double barriers)
 void policy_phases_switches(struct policy_phases *phases, uint64_t now_ns, uint64_t elapsed_ns,
 	double run_ns, double switches, uint32_t cpus)
 {
-	bool loud =
-		switches > YIELDING_LEAST + YIELDING_HZ * 1e-9 * (double)elapsed_ns * cpus;
+	bool loud = switches > YIELDING_LEAST + YIELDING_HZ * 1e-9 * (double)elapsed_ns * cpus;
 
 	/* After a loud interval nobody can tell a new barrier from the last one. */
 	bool clear = phases->loud == 0 || phases->loud >= LOUD_LONG - 1;
