@@ -240,7 +240,7 @@ struct policy_thread {
 	int32_t next; /* the row of another thread on its CPU, or POLICY_NO_ROW; see policy_count() */
 	/* Of the interval that ended: */
 	uint64_t run_ns, wait_ns, slices, work;
-	uint64_t sampled_ns; /* in so much time, longer if it was idle; 0: unknown */
+	uint64_t sampled_ns; /* since the sample before, perhaps intervals ago; 0: none */
 	uint64_t gain_ns; /* progress: Delta P of the paper; often the same as run_ns */
 	uint64_t left_ns; /* the part of run_ns before its last move */
 	int32_t left_cpu; /* the CPU where that was */

@@ -377,6 +377,28 @@ static void test_equal_speeds(void **state)
 	machine_deinit(&machine);
 }
 
+/* Two CPUs, and three threads of that rule that have done nothing yet. */
+static void make_three(struct machine *machine, enum policy_rule rule)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+
+	machine_init(machine, &params, 2);
+	for (int i = 0; i < 3; i++)
+		add(machine, rule);
+	step(machine, 0);
+}
+
+/* Each of the three passes so many phases in 5 ms. */
+static void pass(struct machine *machine, uint64_t phases, uint64_t need_ns, uint64_t slices)
+{
+	for (size_t i = 0; i < 3; i++) {
+		runs(machine, i, 10 * MS / 3, 5 * MS / 3);
+		machine->sight[i].slices += slices;
+		tells(machine, i, phases * need_ns, phases, 0, false);
+	}
+	step(machine, 5 * MS);
+}
+
 /* Three threads on two CPUs that pass phases from the start. Those that are short leave nothing to balance, once
  * several were seen, and threads don't spin. */
 static void test_short_from_the_start(void **state)
@@ -393,22 +415,11 @@ static void test_short_from_the_start(void **state)
 	(void)state;
 
 	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-		const struct policy_params params = defaults(&policy_kind_juggle);
 		struct machine machine;
 
-		machine_init(&machine, &params, 2);
-		for (int i = 0; i < 3; i++)
-			add(&machine, POLICY_RULE_COMPUTE);
-		step(&machine, 0);
-		for (int k = 0; k < 2; k++) {
-			for (size_t i = 0; i < 3; i++) {
-				runs(&machine, i, 10 * MS / 3, 5 * MS / 3);
-				machine.sight[i].slices += cases[c].slices;
-				tells(&machine, i, cases[c].phases * cases[c].need_ns,
-					cases[c].phases, 0, false);
-			}
-			step(&machine, 5 * MS);
-		}
+		make_three(&machine, POLICY_RULE_COMPUTE);
+		for (int k = 0; k < 2; k++)
+			pass(&machine, cases[c].phases, cases[c].need_ns, cases[c].slices);
 		assert_int_equal(machine.policy.regime, cases[c].regime);
 		if (cases[c].regime == POLICY_ASIDE)
 			assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SHORT);
@@ -419,21 +430,12 @@ static void test_short_from_the_start(void **state)
 /* The same with threads that were idle: the interval by which they become compute threads shows it. */
 static void test_short_after_idle(void **state)
 {
-	const struct policy_params params = defaults(&policy_kind_juggle);
 	struct machine machine;
 	(void)state;
 
-	machine_init(&machine, &params, 2);
-	for (int i = 0; i < 3; i++)
-		add(&machine, POLICY_RULE_NONE);
-	step(&machine, 0);
+	make_three(&machine, POLICY_RULE_NONE);
 	for (int k = 0; k < 8; k++) {
-		for (size_t i = 0; i < 3; i++) {
-			runs(&machine, i, 10 * MS / 3, 5 * MS / 3);
-			machine.sight[i].slices += 100;
-			tells(&machine, i, 40 * 40000, 40, 0, false);
-		}
-		step(&machine, 5 * MS);
+		pass(&machine, 40, 40000, 100);
 		assert_int_equal(machine.policy.regime, POLICY_ASIDE);
 	}
 	assert_int_equal(machine.policy.decision.computing, 3);
@@ -445,13 +447,10 @@ static void test_short_after_idle(void **state)
  * the one by which it begins to compute. */
 static void test_joins_after_long(void **state)
 {
-	const struct policy_params params = defaults(&policy_kind_juggle);
 	struct machine machine;
 	(void)state;
 
-	machine_init(&machine, &params, 2);
-	for (int i = 0; i < 3; i++)
-		add(&machine, POLICY_RULE_COMPUTE);
+	make_three(&machine, POLICY_RULE_COMPUTE);
 	size_t late = add(&machine, POLICY_RULE_NONE);
 	runs(&machine, late, 0, 0);
 	step(&machine, 0);
@@ -471,21 +470,12 @@ static void test_joins_after_long(void **state)
 /* Until it is known whether threads spin, intervals are short, although turns don't pay. */
 static void test_short_is_soon_known(void **state)
 {
-	const struct policy_params params = defaults(&policy_kind_juggle);
 	struct machine machine;
 	(void)state;
 
-	machine_init(&machine, &params, 2);
-	for (int i = 0; i < 3; i++)
-		add(&machine, POLICY_RULE_COMPUTE);
-	step(&machine, 0);
-	for (int k = 0; k < 3; k++) {
-		for (size_t i = 0; i < 3; i++) {
-			runs(&machine, i, 10 * MS / 3, 5 * MS / 3);
-			tells(&machine, i, 40 * 40000, 40, 0, false);
-		}
-		step(&machine, 5 * MS);
-	}
+	make_three(&machine, POLICY_RULE_COMPUTE);
+	for (int k = 0; k < 3; k++)
+		pass(&machine, 40, 40000, 0);
 	assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_START);
 	assert_int_equal(machine.policy.regime, POLICY_BALANCE);
 	assert_int_equal(machine.policy.decision.pace, POLICY_PACE_SHORT);
