@@ -298,14 +298,13 @@ uint64_t field_lag(const struct field *field, uint32_t subdomain)
 	return lag;
 }
 
-uint64_t field_fetch(struct field *field, uint32_t subdomain)
+void field_fetch(struct field *field, uint32_t subdomain)
 {
 	const struct member *member = &field->members[subdomain];
 
 	for (enum grid_side side = 0; side < GRID_SIDES; side++)
 		if (member->neighbours[side] != GRID_OUTSIDE)
 			copy(halo_of(member, side), source_of(field, member, side));
-	return field_lag(field, subdomain);
 }
 
 static struct kernel_field kernel_of(const struct member *member, double *to)

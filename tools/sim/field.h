@@ -39,8 +39,8 @@ void field_neighbours(const struct field *field, uint32_t subdomain, uint32_t ne
 
 /* By how many iterations the oldest of the newest halos is behind. */
 uint64_t field_lag(const struct field *field, uint32_t subdomain);
-/* Take the newest halos, at the beginning of an update. Returns the lag. */
-uint64_t field_fetch(struct field *field, uint32_t subdomain);
+/* Take these halos, at the beginning of an update. */
+void field_fetch(struct field *field, uint32_t subdomain);
 /* One iteration with them, shown to the neighbours, at the end of the update. */
 void field_step(struct field *field, uint32_t subdomain);
 

@@ -290,7 +290,7 @@ static void check_cells(const struct cluster *cluster, struct field *field, cons
 				updates[s] - updates[other] > lag)
 				lag = updates[s] - updates[other];
 		}
-		assert_int_equal(field_fetch(field, s), lag);
+		assert_int_equal(field_lag(field, s), lag);
 	}
 }
 
