@@ -120,6 +120,8 @@ int __wrap_close(int fd)
 
 static inline int memory_file_init(int fd)
 {
+	if (fd < 0)
+		abort();
 	return fd;
 }
 
