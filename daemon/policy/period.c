@@ -18,7 +18,7 @@
 #define ASIDE_WINDOW_MOST_NS UINT64_C(200000000)
 #define ASIDE_WINDOW_SHARE 20
 #define EAGER_NS UINT64_C(5000000) /* both are shorter in a young job: this, ... */
-#define EAGER_SHARE 20 /* ... or this part of its age */
+#define EAGER_SHARE 20 /* ... or this part of its age; unless it was left alone */
 /* --period auto: after this many points without a move, the period grows. */
 #define QUIET_POINTS 32
 #define QUIET_DOUBLINGS 2
@@ -112,12 +112,21 @@ uint64_t policy_window_ns(const struct policy *policy, uint64_t now_ns)
 	return is_aside(policy) ? longer(window_ns, aside_window_ns(policy, now_ns)) : window_ns;
 }
 
+/* Was it decided to leave more threads than CPUs to the kernel? Then a look costs the job time. */
+static bool is_left_alone(const struct policy *policy)
+{
+	return is_aside(policy) && policy->reason != POLICY_REASON_START &&
+	       policy_computing(policy) > policy->m;
+}
+
 uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns)
 {
 	uint64_t slow_ns =
 		is_aside(policy) ? longer(ASIDE_NS, aside_window_ns(policy, now_ns) / 2) : SLOW_NS;
 	uint64_t young_ns = (now_ns - policy->params.start_ns) / EAGER_SHARE;
 
+	if (is_left_alone(policy))
+		return slow_ns;
 	if (young_ns < EAGER_NS)
 		return EAGER_NS;
 	return young_ns < slow_ns ? young_ns : slow_ns;

@@ -421,8 +421,11 @@ static void test_short_from_the_start(void **state)
 		for (int k = 0; k < 2; k++)
 			pass(&machine, cases[c].phases, cases[c].need_ns, cases[c].slices);
 		assert_int_equal(machine.policy.regime, cases[c].regime);
-		if (cases[c].regime == POLICY_ASIDE)
+		if (cases[c].regime == POLICY_ASIDE) {
 			assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SHORT);
+			/* Each look would cost it time, however young it is. */
+			assert_int_equal(machine.policy.decision.period_ns, 50 * MS);
+		}
 		machine_deinit(&machine);
 	}
 }
