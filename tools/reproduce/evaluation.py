@@ -283,7 +283,7 @@ ROWS = [
         ("ssync, slow sockets: time to solution shorter with DPLB by", (3, 10), "ssync-sockets shorter"),
         ("none slow", -5, "ssync-sockets shorter, none slow")],
         "Balancing itself cost the paper 5 %; here gaps that close by themselves move nothing. Unbalanced, all wait for "
-        "the slowest socket here; the paper's time to solution grew gradually.", unit=" %"),
+        "the slowest socket here, unless it is at an end of the domain; the paper's time to solution grew gradually.", unit=" %"),
     simulated_dplb("Fig. 2", "async-sockets", [
         ("async, slow sockets: time to solution shorter by", (0, 6), "async-sockets shorter"),
         ("staleness, over that with DPLB", (1.08, 1.61), "async-sockets staleness"),
