@@ -38,6 +38,34 @@ def runs_of(folder):
     return json.loads((folder / "runs.json").read_text())["runs"]
 
 
+@pytest.mark.parametrize("torn", ["", '["0123'])
+def test_goes_on(jugglectl, tmp_path, torn):
+    arguments = ["--cells", "3", "--slow", "0", "--modes", "async-nodes", "--residual", "1e-1"]
+    assert reproduce("dplb", tmp_path, *arguments).returncode == 0
+    runs, kept = runs_of(tmp_path), tmp_path / "simulated.jsonl"
+    first, *others = kept.read_text().splitlines()
+    assert len(runs) == 1 + len(others) == 6
+    # As if ended after the first run; that its result is taken shows where it is another one.
+    simulator, machine, options, result = json.loads(first)
+    kept.write_text(json.dumps([simulator, machine, options, {**result, "spread": -1}]) + "\n" + torn)
+    done = reproduce("dplb", tmp_path, *arguments)
+    assert done.returncode == 0, done.stderr
+    again = runs_of(tmp_path)
+    assert [run["result"]["spread"] for run in again if run["options"] == options] == [-1]
+    assert [run for run in again if run["options"] != options] == [run for run in runs if run["options"] != options]
+
+
+def test_other_simulator(jugglectl, tmp_path):
+    """Results of another one are not taken."""
+    arguments = ["--cells", "3", "--slow", "0", "--modes", "async-nodes", "--residual", "1e-1"]
+    assert reproduce("dplb", tmp_path, *arguments).returncode == 0
+    runs, kept = runs_of(tmp_path), tmp_path / "simulated.jsonl"
+    found = [json.loads(line) for line in kept.read_text().splitlines()]
+    kept.write_text("".join(json.dumps(["0" * 64, *key, {**result, "spread": -1}]) + "\n" for _, *key, result in found))
+    assert reproduce("dplb", tmp_path, *arguments).returncode == 0
+    assert runs_of(tmp_path) == runs
+
+
 METHODS = ["sync", "async(1)", "async(4) + joint(0.001)"]
 
 

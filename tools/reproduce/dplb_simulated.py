@@ -45,7 +45,7 @@ rate          A socket that is 40 % slower is 1.3 % of 15 nodes, and so much is 
 staleness     Unbalanced, and with noise, both have 40 % of the iterations that a run takes. Without noise the paper's
               nodes differed by 20 % between themselves; here cores differ by 1 %.
 cells         What is stale counts the more the smaller a subdomain is, and so does in which order a worker goes
-              through its own: see async without slow parts above. With the paper's 1000 x 1000 it is next to nothing.
+              through its own. With the paper's 1000 x 1000 it is next to nothing.
 source        With it 100 times as high as what is inside at the start, the middle of the domain matters most, as in the
               paper. With jacobi's (--height 1) it is the edges.
 DPLB          It lowers the staleness more than there: nodes are compared by their mean, and split, as in the paper,

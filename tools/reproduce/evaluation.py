@@ -283,7 +283,7 @@ ROWS = [
         ("ssync, slow sockets: time to solution shorter with DPLB by", (3, 10), "ssync-sockets shorter"),
         ("none slow", -5, "ssync-sockets shorter, none slow")],
         "Balancing itself cost the paper 5 %; here gaps that close by themselves move nothing. Unbalanced, all wait for "
-        "the slowest socket here; the paper's time to solution grew gradually.", unit=" %"),
+        "the slowest socket here, unless it is at an end of the domain; the paper's time to solution grew gradually.", unit=" %"),
     simulated_dplb("Fig. 2", "async-sockets", [
         ("async, slow sockets: time to solution shorter by", (0, 6), "async-sockets shorter"),
         ("staleness, over that with DPLB", (1.08, 1.61), "async-sockets staleness"),
@@ -297,15 +297,16 @@ ROWS = [
         ("async, slow nodes: time to solution shorter by", (0, 6), "async-nodes shorter"),
         ("the longest, over that with DPLB", None, "async-nodes longest"),
         ("staleness, over that with DPLB", (1.24, 4.05), "async-nodes staleness")],
-        "As for Fig. 2. A box has three places: the ends of the domain, where slow nodes cost nothing and balancing a few "
-        "percent; the middle, where they cost most and balancing gains most; and one at random, often the median."),
+        "As for Fig. 2. A third of a box are the ends of the domain, where slow nodes cost nothing and balancing a few "
+        "percent; a third its middle, where they cost most and balancing gains most; the others are places at random, "
+        "often the median."),
     *(simulated_dplb("Table 2", series, [
         (f"{series}: spread of the time to solution over that with DPLB, "
          f"{'0 to 8' if count == 'extremes' else count} slow",
          paper, f"{series} {count} variability") for count, paper in zip([*range(9), "extremes"], papers)],
         "The runs of a box differ by the place of the noise and the seed; in the paper by the nodes as well. Here a box "
-        "has the best place, the worst one and one at random, so unbalanced runs differ more. Where little varies, a "
-        "ratio means little.", neutral=1)
+        "has the best place, the worst one and places at random, a third of it each, so unbalanced runs differ more. "
+        "Where little varies, a ratio means little.", neutral=1)
       for series, papers in DPLB_TABLE_2.items()),
     simulated_dplb("Table 3", "many-nodes", [
         ("100 nodes, random noise: mean time shorter with DPLB by, %", (-1, 1), "random shorter"),

@@ -114,12 +114,13 @@ def speedups(args, runs, name, title, label, columns):
         rows.append([group, *(x for own in data[1:] for x in interval(own, data[0]))])
     path = args.output / f"{name}.tsv"
     write_tsv(path, ["program", *(f"{title}{end}" for title in titles for end in ("", " low", " high"))], rows)
-    parts = [f"{file_of(path)} using {2 + 3 * i}:{3 + 3 * i}:{4 + 3 * i}:xtic(1) ls {i + 1} title {quoted(title)}"
-             for i, title in enumerate(titles)]
+    # From dark to light, so that they are told apart without colours, too.
+    parts = [f"{file_of(path)} using {2 + 3 * i}:{3 + 3 * i}:{4 + 3 * i}:xtic(1) ls {i + 1} fs solid {0.9 - 0.25 * i:.2f} "
+             f"title {quoted(title)}" for i, title in enumerate(titles)]
     return {name: script(f"{title}", "", "speedup over pinned threads",
                          ["1 lc rgb '#777777' lw 2 dt 2 with lines title 'pinned'", *parts],
                          "set style data histograms", "set style histogram errorbars gap 2 lw 1.5",
-                         "set style fill solid 0.6", "set datafile separator tab", "set grid noxtics", "set yrange [0:*]",
+                         "set datafile separator tab", "set grid noxtics", "set yrange [0:*]",
                          *key_below(2, "maxrows 2"))}
 
 
@@ -205,8 +206,8 @@ def figure_17(args, runs):
     heads = ["program", "period/phase", "juggle2012", "approximation", "bound"]
     write_tsv(path, heads, rows)
     picture = script("Fig. 17: a period of 100 ms over the phase", "period over phase (log)", "speedup over pinned threads",
-                     [f"{file_of(path)} using 2:4 with linespoints ls 1 dt 2 title 'theory: approximation'",
-                      f"{file_of(path)} using 2:5 with linespoints ls 3 dt 3 title 'theory: upper bound'",
+                     [f"{file_of(path)} using 2:4 with linespoints ls 1 lw 4 dt 2 ps 2.4*dot title 'theory: approximation'",
+                      f"{file_of(path)} using 2:5 with linespoints ls 3 lw 1 title 'theory: upper bound'",
                       f"{file_of(path)} using 2:3 with points ls {CLOSED_LS + 2} ps 1.5*dot title 'measured'",
                       f"{file_of(path)} using 2:3:1 with labels offset 0,-1 notitle"],
                      "set datafile separator tab", "set logscale x", "set yrange [0:*]",

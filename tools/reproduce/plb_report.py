@@ -115,10 +115,12 @@ def write_braid(args, method, samples):
 def draw_landscape(gnuplot, path, methods):
     """A row of landscape.tsv for each method without noise, then one with it."""
     points = "points ps 1.8*dot lc rgb '#000000' pt"
-    parts = [key(f"{points} 6", "open: without noise"), key(f"{points} 7", "closed: with a noisy core")]
+    line = "lw 1 dt 3"
+    parts = [key(f"{points} 6", "open: without noise"), key(f"{points} 7", "closed: with a noisy core"),
+             key(f"lines {line} lc rgb '#000000'", "from one to the other")]
     for i, method in enumerate(methods):
         rows = [2 * i, 2 * i + 1]
-        parts += [f"{data(path)} every ::{rows[0]}::{rows[1]} using 4:($7+1) with lines ls {i + 1} lw 1 dt 3 notitle"]
+        parts += [f"{data(path)} every ::{rows[0]}::{rows[1]} using 4:($7+1) with lines ls {i + 1} {line} notitle"]
         # Where they agree, the small ones lie on the large ones.
         parts += [f"{data(path)} every ::{row}::{row} using 4:($7+1):3:5:($6+1):($8+1) with xyerrorbars "
                   f"ls {noisy * CLOSED_LS + i + 1} ps {3.4 - 0.3 * i:.1f}*dot "
@@ -126,7 +128,7 @@ def draw_landscape(gnuplot, path, methods):
                   for noisy, row in enumerate(rows)]
     rates = [float(x) for line in path.read_text().splitlines()[1:] for x in line.split()[-6:-3]]
     label, extent = axis("iteration rate (1/s)", rates)
-    rows = (len(methods) + 3) // 2
+    rows = (len(methods) + 4) // 2
     plot(gnuplot, path.with_suffix(""), script(
         "Medians, with bars for the middle half of the runs; best: right and low", label,
         "spread + 1 (updates, log)", parts, "set logscale y", f"set xrange {extent}",
@@ -148,11 +150,12 @@ def draw_braid(gnuplot, path, method, columns, subdomains):
     shown = min(columns, 8)
     # With more moments a line of whole updates would look thick wherever its lead hardly changes.
     step = 1 + len(path.read_text().splitlines()) // 500
-    parts = [f"{data(path)} every {step} using 1:{2 + i * columns // shown} with lines ls {i + 1} lw 1.5 notitle"
-             for i in range(shown)]
+    parts = [f"{data(path)} every {step} using 1:{2 + i * columns // shown} with lines ls {i + 1} lw {1.5 if i else 4} "
+             + ("title 'begins on the noisy core'" if i == 0 else "notitle") for i in range(shown)]
+    parts.insert(1, key("lines lw 1.5 lc rgb '#000000'", "each of the others"))
     plot(gnuplot, path.with_suffix(""), script(
         f"{method}, one noisy core: {shown} of {subdomains} subdomains, a line for each", "time (s)",
-        "lead over the mean of all (updates)", parts, "unset key"))
+        "lead over the mean of all (updates)", parts, *key_below(1, "horizontal")))
 
 
 def draw(args, braids, suffixes=("",)):

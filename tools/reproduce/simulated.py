@@ -5,6 +5,8 @@ The balancers and the solver's cells are the real ones, in virtual time; a model
 noise. So a run is exact and repeatable, whatever else this machine does.
 """
 
+import hashlib
+import json
 import os
 from concurrent.futures import ThreadPoolExecutor, as_completed
 
@@ -57,20 +59,46 @@ def simulate(args, machine, options):
     }
 
 
+class Kept:
+    """The results of an experiment as they come, in a file of its folder: begun again, it goes on from there. They
+    are of one simulator: of another one, a run is made again."""
+
+    def __init__(self, args):
+        self.simulator = hashlib.sha256(args.jugglectl.read_bytes()).hexdigest()
+        self.file = (args.output / "simulated.jsonl").open("a+", buffering=1)
+        self.file.seek(0)
+        self.results = {}
+        for line in self.file:
+            try:
+                simulator, *key, result = json.loads(line)
+            except ValueError:  # of a line that was being written as all ended
+                continue
+            if simulator == self.simulator:
+                self.results[tuple(key)] = result
+
+    def add(self, key, result):
+        self.file.write(json.dumps([self.simulator, *key, result]) + "\n")
+
+
 def simulate_all(args, machine, plan):
     """Adds its results to each run of the plan, a dict with its options."""
-    progress = Progress(len(plan))
-    with ThreadPoolExecutor(args.jobs) as pool:
-        futures = {pool.submit(simulate, args, machine, run["options"]): run for run in plan}
+    kept = Kept(args)
+    for run in plan:
+        run["options"] = " ".join(map(str, run["options"]))
+        run["result"] = kept.results.get((machine, run["options"]))
+    missing = [run for run in plan if run["result"] is None]
+    progress = Progress(len(missing))
+    with kept.file, ThreadPoolExecutor(args.jobs) as pool:
+        futures = {pool.submit(simulate, args, machine, run["options"].split()): run for run in missing}
         try:
             for future in as_completed(futures):
-                futures[future]["result"] = future.result()
+                run = futures[future]
+                run["result"] = future.result()
+                kept.add((machine, run["options"]), run["result"])
                 progress.step()
         except BaseException:
             pool.shutdown(cancel_futures=True)
             raise
-    for run in plan:
-        run["options"] = " ".join(map(str, run["options"]))
     return plan
 
 
