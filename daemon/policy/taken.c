@@ -28,6 +28,7 @@
 #define STARVES_NS UINT64_C(10000000)
 #define STARVED_AGAIN_NS UINT64_C(1000000000)
 #define STARVES_THREADS 2 /* for each CPU */
+#define LATELY_NS UINT64_C(200000000) /* of idle threads: until all were sampled */
 
 /* When threads last ran on each CPU, and on which one stands still that could run. A CPU without
  * threads has nothing to run. */
@@ -216,11 +217,22 @@ void policy_forget_taken(struct policy *policy, uint64_t now_ns)
 
 /* ---- Threads that the kernel placed ---- */
 
+/* A crowd that runs a little each is idle, too, and the CPUs are busy with it. */
+static uint32_t ran_lately(const struct policy *policy, uint64_t now_ns)
+{
+	uint32_t count = 0;
+
+	for (size_t i = 0; i < policy->n; i++)
+		count += !policy->thread[i].computes &&
+			 now_ns - policy->thread[i].ran_ns < LATELY_NS;
+	return count;
+}
+
 /* With fewer threads, there are idle CPUs, which fetch them; with many, also of others, it is nothing
  * unusual for one to wait. */
-static bool could_starve_aside(const struct policy *policy)
+static bool could_starve_aside(const struct policy *policy, uint64_t now_ns)
 {
-	uint32_t threads = policy_computing(policy), all = threads;
+	uint32_t threads = policy_computing(policy), all = threads + ran_lately(policy, now_ns);
 
 	for (size_t j = 0; j < policy->m; j++)
 		all += policy->cpu[j].neighbours;
@@ -247,8 +259,9 @@ bool policy_may_starve(const struct policy *policy)
 
 bool policy_starves_aside(const struct policy *policy, uint64_t now_ns)
 {
-	if (!could_starve_aside(policy) || (!policy->chooser.trial && policy->starved_ns > 0 &&
-						   now_ns - policy->starved_ns < STARVED_AGAIN_NS))
+	if (!could_starve_aside(policy, now_ns) ||
+		(!policy->chooser.trial && policy->starved_ns > 0 &&
+			now_ns - policy->starved_ns < STARVED_AGAIN_NS))
 		return false;
 	for (size_t i = 0; i < policy->n; i++)
 		if (policy->thread[i].computes && policy->thread[i].ready &&
@@ -259,7 +272,7 @@ bool policy_starves_aside(const struct policy *policy, uint64_t now_ns)
 
 void policy_ask_states(struct policy *policy, uint64_t now_ns)
 {
-	if (could_starve_aside(policy))
+	if (could_starve_aside(policy, now_ns))
 		ask_states_aside(policy);
 	if (!policy_swaps(policy))
 		return;

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The suites that tests/foreign/foreign runs: where each is from, its cases, and how a case's verdict is taken.
 
-stress-ng, hackbench, rt-app and MPICH's tests come from Debian. The others are looked for in the folder
-of the suites, built as their own documentation says: ltp (an installation), OpenMP_VV (its binaries in
-bin), and epcc (with syncbench); links to such folders will do.
+stress-ng, hackbench, rt-app and MPICH's tests come from Debian. LTP is fetched at a stated commit, and built.
+The others are looked for in the folder of the suites, built as their own documentation says: OpenMP_VV (its
+binaries in bin), and epcc (with syncbench). Links to such folders will do, and to an installation of LTP, too.
 """
 
 import os
@@ -91,13 +91,29 @@ def _folder(args, name, how):
     return folder
 
 
+def _builder(folder):
+    """Makes the folder. Returns a function that runs a command there, and writes to its log."""
+    folder.mkdir(parents=True, exist_ok=True)
+    log = folder / "log"
+
+    def run(*command, cwd=folder, check=True):
+        with open(log, "a") as file:
+            try:
+                subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=file, stderr=file, check=check)
+            except (OSError, subprocess.CalledProcessError):
+                raise Missing(f"{' '.join(command)} failed; see {log}") from None
+    return run
+
+
 LTP_SYSCALLS = re.compile(r"(sched_|getcpu|nice|futex_|clone|fork|vfork|[gs]etpriority)")
+# Cases that last for longer than the limit, and for how much of that they are run.
+LTP_SHORTER = {"fork13": {"LTP_RUNTIME_MUL": "0.05"}}  # of ten minutes
 # Exit statuses of LTP: 32 is TCONF alone; the conformance tests have 4 and 5 for unsupported and untested.
 TCONF, PTS_UNSUPPORTED, PTS_UNTESTED = 32, 4, 5
 
 
 def ltp(args):
-    root = _folder(args, "ltp", "an installation of LTP")
+    root = _build_ltp(args.folder)
     programs = root / "testcases" / "bin"
     env = {"PATH": f"{programs}:{os.environ['PATH']}", "LTPROOT": str(root), "LTP_COLORIZE_OUTPUT": "n"}
     cases = []
@@ -108,15 +124,47 @@ def ltp(args):
             if not words or name.startswith("#") or part == "syscalls" and not LTP_SYSCALLS.match(name):
                 continue
             if (programs / words[0]).exists() and words[0] != "hackbench":  # a suite of its own
-                cases.append(Case(f"{part}/{name}", words, 300, env, skips=(TCONF,)))
+                cases.append(Case(f"{part}/{name}", words, 300, env | LTP_SHORTER.get(name, {}), skips=(TCONF,)))
     return cases
 
 
+LTP_SOURCE = ("https://github.com/linux-test-project/ltp.git", "695827725f4fc14fe583043127e0335c29bbd52d")
+LTP_POSIX = ("pthread_*", "sched_*", "sem_*")
+
+
+def _build_ltp(folder):
+    """The folder of an installation with what the cases need."""
+    root, source = folder / "ltp", folder / "ltp-source"
+    if (root / "runtest").is_dir():
+        return root
+    run = _builder(source)
+    run("git", "init", "-q")
+    run("git", "fetch", "-q", "--depth", "1", *LTP_SOURCE)
+    run("git", "checkout", "-q", "-f", "FETCH_HEAD")
+    run("make", "autotools")
+    run("./configure", f"--prefix={root}")
+    kernel, posix_suite = source / "testcases" / "kernel", source / "testcases" / "open_posix_testsuite"
+    calls = [path for path in sorted((kernel / "syscalls").iterdir()) if LTP_SYSCALLS.match(path.name + "_")]
+    for path in (source / "lib", source / "libs"):
+        run("make", cwd=path)
+    for path in (source / "testcases" / "lib", kernel / "lib", kernel / "sched", *calls):
+        run("make", "-k", "all", "install", cwd=path, check=False)  # some cases cannot be built everywhere
+    run("./configure", cwd=posix_suite)
+    run("make", "generate-makefiles", cwd=posix_suite)
+    interfaces = posix_suite / "conformance" / "interfaces"
+    for path in (path for kind in LTP_POSIX for path in sorted(interfaces.glob(kind))):
+        run("make", "-k", cwd=path, check=False)
+    (root / "conformance").mkdir(parents=True, exist_ok=True)
+    (root / "conformance" / "interfaces").symlink_to(interfaces)
+    run("make", "install", cwd=source / "runtest")
+    return root
+
+
 def posix(args):
-    root = _folder(args, "ltp", "an installation of LTP") / "conformance" / "interfaces"
+    root = _build_ltp(args.folder) / "conformance" / "interfaces"
     return [Case(f"{path.parent.name}/{path.name.removesuffix('.run-test')}", [str(path)], 120,
                  skips=(PTS_UNSUPPORTED, PTS_UNTESTED))
-            for kind in ("pthread_*", "sched_*", "sem_*") for path in sorted(root.glob(f"{kind}/*.run-test"))]
+            for kind in LTP_POSIX for path in sorted(root.glob(f"{kind}/*.run-test"))]
 
 
 # A test of OpenMP_VV is over before juggle has looked at its threads: ten in one job are not.
@@ -160,22 +208,16 @@ def mpich(args):
 def _build_mpich(folder):
     """The folder of the tests, built in their source tree."""
     need("mpicc.mpich")
-    folder.mkdir(parents=True, exist_ok=True)
-    with open(folder / "log", "a") as log:
-        def run(*command, cwd=folder, check=True):
-            try:
-                subprocess.run(command, cwd=cwd, stdin=subprocess.DEVNULL, stdout=log, stderr=log, check=check)
-            except (OSError, subprocess.CalledProcessError):
-                raise Missing(f"{' '.join(command)} failed; see {log.name}") from None
-        if not list(folder.glob("mpich-*/test/mpi")):
-            run("apt-get", "source", "mpich")  # needs a deb-src line
-        tests, = folder.glob("mpich-*/test/mpi")
-        if not (tests / "built").exists():
-            run("./configure", "MPICC=mpicc.mpich", "--disable-cxx", "--disable-fortran",
-                "--disable-rma", "--disable-spawn", cwd=tests)
-            for part in ("util", *MPICH_PARTS):  # those that want another MPICH cannot be built
-                run("make", "-k", cwd=tests / part, check=False)
-            (tests / "built").touch()
+    run = _builder(folder)
+    if not list(folder.glob("mpich-*/test/mpi")):
+        run("apt-get", "source", "mpich")  # needs a deb-src line
+    tests, = folder.glob("mpich-*/test/mpi")
+    if not (tests / "built").exists():
+        run("./configure", "MPICC=mpicc.mpich", "--disable-cxx", "--disable-fortran",
+            "--disable-rma", "--disable-spawn", cwd=tests)
+        for part in ("util", *MPICH_PARTS):  # those that want another MPICH cannot be built
+            run("make", "-k", cwd=tests / part, check=False)
+        (tests / "built").touch()
     return tests
 
 
@@ -184,8 +226,8 @@ SUITES = {
     "hackbench": Suite("hackbench", "Debian (rt-tests)", hackbench),
     "rt-app": Suite("rt-app's examples", "Debian", rt_app),
     "mpich": Suite("MPICH's tests: coll, pt2pt, threads", "Debian (source of mpich)", mpich),
-    "ltp": Suite("LTP: sched, nptl, and system calls of scheduling", "ltp", ltp),
-    "posix": Suite("LTP's POSIX conformance: pthread, sched, sem", "ltp", posix),
+    "ltp": Suite("LTP: sched, nptl, and system calls of scheduling", "LTP", ltp),
+    "posix": Suite("LTP's POSIX conformance: pthread, sched, sem", "LTP", posix),
     "openmp-vv": Suite("OpenMP_VV, the C part", "OpenMP_VV", openmp_vv),
 }
 
@@ -197,4 +239,6 @@ EXPECTED = [
      "binds itself to a CPU and asks at once whether it is there; juggle has moved it meanwhile"),
     ("ltp", "syscalls/nice05", BOTH,
      "binds two threads to one CPU and wants the nicer one to run less; juggle spreads bound threads, too"),
+    ("posix", "pthread_create/pthread_create_1-6", ("always",),
+     "binds threads to one CPU and wants the one of higher priority to run first; juggle spreads bound threads, too"),
 ]

@@ -197,7 +197,7 @@ for balance in split joint hybrid:2; do
 	settled() { jugglectl stat --json $job | grep -q '"updates_least": [2-9][0-9][0-9]\|"updates_least": [0-9]\{4\}'; }
 	patiently 60 settled; grep -c '^give ' whole >early.$mode
 	jugglectl stat --json $job >stat.$mode; cp /proc/$job/numa_maps maps.$mode
-	patiently 20 moved $(($(cat early.$mode) + 10))
+	patiently 40 moved $(($(cat early.$mode) + 5))
 	kill $app; wait $app; echo "status $?"
 	grep '^give ' whole >trace.$mode; rm whole
 done

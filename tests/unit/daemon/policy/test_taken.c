@@ -238,7 +238,7 @@ static void test_births_and_ends(void **unused)
 	machine_deinit(&machine);
 }
 
-/* Two threads that the kernel placed, and one of them does not run. */
+/* Two threads that the kernel placed, and one of them does not run; others, if there are any, run a little. */
 static void one_stands_still(struct machine *machine, bool runnable, uint64_t for_ns)
 {
 	const struct policy *policy = &machine->policy;
@@ -248,6 +248,8 @@ static void one_stands_still(struct machine *machine, bool runnable, uint64_t fo
 		uint64_t wait_ns = policy->decision.wait_ns;
 		runs(machine, 0, wait_ns, 0);
 		runs(machine, 1, 0, 0);
+		for (size_t row = 2; row < machine->n; row++)
+			runs(machine, row, wait_ns / 200, wait_ns / 2);
 		if (policy->thread[1].look & POLICY_STATE)
 			machine->sight[1].news |= POLICY_STATE;
 		machine->sight[1].runnable = runnable;
@@ -277,6 +279,20 @@ static void test_starves_aside(void **unused)
 	assert_int_equal(machine.policy.regime, POLICY_BALANCE);
 	assert_int_equal(machine.policy.decision.reason, POLICY_REASON_STARVED);
 	assert_int_equal(apart(&machine), 0);
+	machine_deinit(&machine);
+}
+
+/* Others keep the CPUs busy, none of them for long enough to count as computing. */
+static void test_waits_in_a_crowd(void **unused)
+{
+	struct machine machine;
+	(void)unused;
+
+	begin_aside(&machine);
+	for (int k = 0; k < 6; k++)
+		add(&machine, POLICY_RULE_IDLE);
+	one_stands_still(&machine, true, 1000 * MS);
+	assert_int_equal(machine.policy.regime, POLICY_ASIDE);
 	machine_deinit(&machine);
 }
 
@@ -345,6 +361,7 @@ int main(void)
 		cmocka_unit_test(test_one_is_left),
 		cmocka_unit_test(test_births_and_ends),
 		cmocka_unit_test(test_starves_aside),
+		cmocka_unit_test(test_waits_in_a_crowd),
 		cmocka_unit_test(test_sleeps_aside),
 		cmocka_unit_test(test_wakes_aside),
 		cmocka_unit_test(test_no_trial_meanwhile),
