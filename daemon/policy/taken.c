@@ -29,6 +29,8 @@
 #define STARVED_AGAIN_NS UINT64_C(1000000000)
 #define STARVES_THREADS 2 /* for each CPU */
 #define LATELY_NS UINT64_C(200000000) /* of idle threads: until all were sampled */
+/* Idle threads that ran lately count as one that computes: programs have some that help. */
+#define CROWD 8
 
 /* When threads last ran on each CPU, and on which one stands still that could run. A CPU without
  * threads has nothing to run. */
@@ -218,21 +220,21 @@ void policy_forget_taken(struct policy *policy, uint64_t now_ns)
 /* ---- Threads that the kernel placed ---- */
 
 /* A crowd that runs a little each is idle, too, and the CPUs are busy with it. */
-static uint32_t ran_lately(const struct policy *policy, uint64_t now_ns)
+static uint32_t crowd(const struct policy *policy, uint64_t now_ns)
 {
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < policy->n; i++)
 		count += !policy->thread[i].computes &&
 			 now_ns - policy->thread[i].ran_ns < LATELY_NS;
-	return count;
+	return count / CROWD;
 }
 
 /* With fewer threads, there are idle CPUs, which fetch them; with many, also of others, it is nothing
  * unusual for one to wait. */
 static bool could_starve_aside(const struct policy *policy, uint64_t now_ns)
 {
-	uint32_t threads = policy_computing(policy), all = threads + ran_lately(policy, now_ns);
+	uint32_t threads = policy_computing(policy), all = threads + crowd(policy, now_ns);
 
 	for (size_t j = 0; j < policy->m; j++)
 		all += policy->cpu[j].neighbours;
