@@ -315,8 +315,9 @@ def test_mpi_says_an_error_once(mpirun):
 # ---- noise
 
 @pytest.mark.parametrize("args, most", [
-    # 46 of 246 us is 0.187, however fast the CPU and late the timers; less where others want the CPU.
-    (["--pattern", "plb"], 0.21),
+    # 46 of 246 us is 0.187, however fast the CPU and late the timers, and what it costs to wake and to sleep: up to
+    # 6 us were seen. Less where others want the CPU.
+    (["--pattern", "plb"], 0.24),
     (["--pattern", "duty", "--busy", "2ms", "--period", "20ms"], 0.2),
     (["--pattern", "hogs", "--scale", "0.01"], 1.01),
 ])
