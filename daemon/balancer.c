@@ -24,8 +24,8 @@
  * programs start threads and publish their progress soon after they begin. While the job has a thread for
  * each CPU, a look costs it time, and the teams look for births, too. */
 #define PAUSE_SHARE 16
+#define PAUSE_FULL_SHARE 4
 #define PAUSE_LEAST_MS 4
-#define PAUSE_FULL_MS 50
 #define PAUSE_MOST_MS 250
 #define EAGER_FOR_NS UINT64_C(1000000000) /* the job is starting */
 #define CPUS_CHECK_NS UINT64_C(500000000)
@@ -326,11 +326,11 @@ static bool is_full(const struct balancer *b)
 /* How long to sleep; a scan that is wanted may come from next_scan_ns on. */
 static int pause_ms(const struct balancer *b, uint64_t now_ns, bool wanted, uint64_t next_scan_ns)
 {
-	uint64_t pause_ms = (now_ns - b->youngest_ns) / PAUSE_SHARE / 1000000;
-	uint64_t least_ms = is_full(b) ? PAUSE_FULL_MS : PAUSE_LEAST_MS;
+	uint64_t age_ms = (now_ns - b->youngest_ns) / 1000000;
+	uint64_t pause_ms = age_ms / (is_full(b) ? PAUSE_FULL_SHARE : PAUSE_SHARE);
 
-	if (pause_ms < least_ms)
-		pause_ms = least_ms;
+	if (pause_ms < PAUSE_LEAST_MS)
+		pause_ms = PAUSE_LEAST_MS;
 	if (pause_ms > PAUSE_MOST_MS)
 		pause_ms = PAUSE_MOST_MS;
 	if (wanted && next_scan_ns > now_ns && (next_scan_ns - now_ns) / 1000000 < pause_ms)

@@ -280,7 +280,8 @@ def test_more_workers_than_cpus(held, tmp_path, balancing):
     helpers.wait_for_stat(job.juggle, lambda found: found["cycles"] > seen + 300, "300 points")
     job.wait_for(lambda: balancing == NONE or balancer_of(job.job)[2] > 0, "something has moved")
     _, _, report = job.end()
-    assert (report["progress"][0]["moves"] > 0) == (balancing == SPLIT)
+    # Until juggle has the claim, the program moves subdomains itself, and may have moved all that had to be.
+    assert balancing == SPLIT or report["progress"][0]["moves"] == 0
     trace = traces.Trace(tmp_path / "trace")
     assert trace.placements(3)
     last = [min(point, key=point.get) for point in trace.points.values() if set(point) == set(tids)]
