@@ -234,12 +234,12 @@ static uint32_t crowd(const struct policy *policy, uint64_t now_ns)
  * unusual for one to wait. */
 static bool could_starve_aside(const struct policy *policy, uint64_t now_ns)
 {
+	if (policy->regime != POLICY_ASIDE || !policy->params.tickers || policy->m < 2)
+		return false;
 	uint32_t threads = policy_computing(policy), all = threads + crowd(policy, now_ns);
-
 	for (size_t j = 0; j < policy->m; j++)
 		all += policy->cpu[j].neighbours;
-	return policy->regime == POLICY_ASIDE && policy->params.tickers && policy->m > 1 &&
-	       threads >= policy->m && all <= STARVES_THREADS * policy->m;
+	return threads >= policy->m && all <= STARVES_THREADS * policy->m;
 }
 
 /* Intervals are long: the first in which a thread does not run has to tell. */
