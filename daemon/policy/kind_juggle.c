@@ -32,11 +32,12 @@ static bool are_short(const struct policy *policy, double phase_ns)
 		       (uint32_t)policy->m, policy->chooser.turns_gain);
 }
 
-/* Are phases told that are so short that not even bells help, by threads that switch too often to be spinning? */
+/* Are phases told that are so short that not even bells help, by threads that yield or switch too often to be
+ * spinning? */
 static bool are_told_short(const struct policy *policy)
 {
 	return policy->needs.sure && policy->needs.mean_ns < POLICY_BELL_LEAST_NS &&
-	       policy->phases.loud > 0;
+	       (policy->phases.loud > 0 || policy->needs.yields);
 }
 
 /* What turns gain by what is known of the CPUs. It changes with the number of threads. */

@@ -104,6 +104,7 @@ struct policy_sight {
 	uint64_t useful_ns; /* time on a CPU outside waits */
 	uint64_t done_ns; /* the part of it in the phase under way */
 	bool waits; /* now */
+	bool yields; /* to others on its CPU while it waits */
 };
 
 /* A domain's compute threads (those handed over to it included) and CPUs. */
@@ -268,7 +269,8 @@ struct policy_thread {
 	/* Where runtimes tell phases: */
 	bool tells; /* they do ... */
 	bool told; /* ... and that can be trusted */
-	bool waits; /* for others, now */
+	bool waits; /* for others, now ... */
+	bool yields; /* ... and gives way meanwhile */
 	double position; /* phases that it has passed, with the part of the one under way */
 	double passed; /* of these, in the interval that ended */
 	uint64_t arrivals, useful_ns; /* of the interval that ended */
@@ -328,6 +330,7 @@ struct policy {
 		bool told; /* those of all compute threads are */
 		bool sure; /* and each has passed several */
 		bool regular; /* and are alike from phase to phase */
+		bool yields; /* most of those threads yield in waits */
 		bool differ; /* but not from thread to thread */
 		bool brief; /* equal, and so short that only what waiting threads take matters */
 		double mean_ns, most_ns; /* CPU time of a thread in a phase */

@@ -403,9 +403,11 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 {
 	double wall_ns = window->need_ns * fmax(1, (double)window->threads / window->cpus);
 	bool sleeps = policy_regime_sleeps(chooser);
-	bool yields = !sleeps && window->since_yield_ns < YIELD_MEMORY_NS;
+	bool yields = !sleeps && (window->yields || window->since_yield_ns < YIELD_MEMORY_NS);
 	bool spins = !sleeps && !yields, changed;
-	double short_ns = chooser->bells ? POLICY_BELL_LEAST_NS : SHORT_TOLD_NS;
+	/* With a CPU for each thread, one that runs dry has only the place beside other work to offer in exchange. */
+	bool bells = chooser->bells && window->threads > window->cpus;
+	double short_ns = bells ? POLICY_BELL_LEAST_NS : SHORT_TOLD_NS;
 	enum policy_regime first = told_begins_with(chooser, window, sleeps, spins);
 
 	chooser->told_ns = wall_ns;

@@ -49,6 +49,7 @@ struct policy_window {
 	/* Where the program's runtime tells phases: */
 	bool told; /* it does */
 	bool regular; /* they take as long from time to time */
+	bool yields; /* threads yield in waits */
 	uint64_t useful_ns; /* the part of run_ns outside waits at barriers */
 	double passed; /* phases, by all compute threads */
 	double need_ns; /* CPU time of a thread in a phase */

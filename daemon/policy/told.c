@@ -182,6 +182,7 @@ void policy_take_told(
 		thread->total_useful = sight->useful_ns;
 	thread->total_arrivals = sight->arrivals;
 	thread->waits = sight->waits;
+	thread->yields = sight->yields;
 	if (thread->useful_ns < thread->run_ns)
 		gain_ns *= (double)thread->useful_ns / (double)thread->run_ns;
 	if (thread->arrivals > 0) {
@@ -224,7 +225,7 @@ bool policy_told_speeds(struct policy *policy)
 
 void policy_sum_up_told(struct policy *policy)
 {
-	double count = 0, need = 0, off = 0, least = HUGE_VAL, most = 0;
+	double count = 0, need = 0, off = 0, least = HUGE_VAL, most = 0, yields = 0;
 	bool all = true, sure = true;
 
 	for (size_t i = 0; i < policy->n; i++) {
@@ -234,12 +235,14 @@ void policy_sum_up_told(struct policy *policy)
 		all &= thread->told;
 		sure &= thread->phases >= SMOOTHING;
 		count++;
+		yields += thread->yields;
 		need += thread->need_ns;
 		off += thread->need_off_ns;
 		least = fmin(least, thread->need_ns);
 		most = fmax(most, thread->need_ns);
 	}
 	policy->needs.told = all && count > 0 && need > 0;
+	policy->needs.yields = policy->needs.told && 2 * yields > count;
 	policy->needs.sure = policy->needs.told && sure;
 	policy->needs.regular = policy->needs.told && off < REGULAR * need;
 	policy->needs.mean_ns = count > 0 ? need / count : 0;

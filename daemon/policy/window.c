@@ -64,6 +64,7 @@ struct policy_window policy_window_close(
 		.told = policy->window.told && policy->needs.told,
 		.passed = policy->window.passed,
 		.regular = policy->needs.regular,
+		.yields = policy->needs.yields,
 		.need_ns = policy->needs.mean_ns,
 		.since_yield_ns = policy->phases.yielded_ns > 0 ? now_ns - policy->phases.yielded_ns
 								: UINT64_MAX,

@@ -87,6 +87,7 @@ struct told_sight {
 	uint64_t done_ns; /* the part of it in the phase under way */
 	uint64_t waited_ns; /* elapsed in waits, including one that has not ended */
 	bool waits; /* now */
+	bool yields; /* in waits, lately */
 	bool trusted; /* false: it may have worked while it waited */
 };
 

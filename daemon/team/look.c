@@ -177,6 +177,7 @@ static void look_at_told(struct team *team, uint64_t now_ns)
 		sight->useful_ns = told.useful_ns;
 		sight->done_ns = told.done_ns;
 		sight->waits = told.waits;
+		sight->yields = told.yields;
 	}
 }
 

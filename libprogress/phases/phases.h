@@ -41,6 +41,8 @@ enum { /* what has been seen in the job: struct phases_header, sources */
 enum { /* struct phases_row, flags */
 	/* Its process has run explicit tasks, perhaps while it waited: waits don't show progress. */
 	PHASES_TASKS = 1,
+	/* It gave way in its last wait that was not short, by sched_yield(). */
+	PHASES_YIELDS = 2,
 };
 
 /* A thread. It works, arrives somewhere and waits, departs and works again. What it works between two

@@ -74,6 +74,7 @@ struct thread {
 	uint32_t site; /* of the wait */
 	enum wait_kind kind;
 	bool spins; /* in waits */
+	bool yielded; /* in this wait */
 	bool ended; /* by the last arrival: a phase */
 	struct {
 		uint32_t site;
@@ -244,6 +245,17 @@ static uint64_t correct_guess(uint64_t used_ns, uint64_t waited_ns, bool always_
 	return useful_ns;
 }
 
+/* A thread that yielded may spin from now on, as runtimes yield only while there are more threads than CPUs. */
+static void show_yields(bool yields)
+{
+	bool shown = atomic_load_explicit(&me.row->flags, memory_order_relaxed) & PHASES_YIELDS;
+
+	if (yields && !shown)
+		atomic_fetch_or(&me.row->flags, PHASES_YIELDS);
+	else if (!yields && shown)
+		atomic_fetch_and(&me.row->flags, (uint16_t)~PHASES_YIELDS);
+}
+
 static void measure_departure(void)
 {
 	if (!is_due() && me.guess_ns == 0 && me.turn_ticks - me.cpu_ticks <= RESYNC_TICKS)
@@ -267,6 +279,7 @@ static void measure_departure(void)
 	if (span.waited_ns >= TELLING_NS) {
 		uint64_t spun_ns = used_ns - useful_ns;
 		me.spins = me.spins ? spun_ns > span.waited_ns / 64 : spun_ns > span.waited_ns / 8;
+		show_yields(me.yielded);
 	}
 }
 
@@ -358,6 +371,7 @@ static bool ends_phase(void)
 static void begin_wait(struct site *site, bool may_end_phase)
 {
 	me.worked_ticks += turn();
+	me.yielded = false;
 	me.site = site_index(site);
 	uint32_t turns = ((turns_of(me.row) + 3) & ~3U) + 1;
 	begin_change(turns);
@@ -416,6 +430,15 @@ void wait_depart(enum wait_kind kind)
 			return;
 	}
 	end_wait(1);
+}
+
+void wait_yield(void)
+{
+	if (me.kind == WAIT_NONE || me.yielded)
+		return;
+	me.yielded = true;
+	if (has_row())
+		show_yields(true);
 }
 
 void wait_fork(struct site *site)

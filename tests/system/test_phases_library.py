@@ -36,7 +36,8 @@ def test_exports():
                            check=True).stdout
     names = {line.split()[-1] for line in shown.splitlines()}
     rest = {name for name in names if not name.startswith(("GOMP_", "MPI_", "mpi_"))}
-    assert rest == {"ompt_start_tool", "phases_arrive", "phases_depart", "pthread_barrier_wait"}
+    assert rest == {"ompt_start_tool", "phases_arrive", "phases_depart", "pthread_barrier_wait",
+                    "sched_yield"}
     assert {"GOMP_parallel", "GOMP_barrier", "MPI_Allreduce", "mpi_allreduce_", "mpi_allreduce_f08_"} < names
     needed = helpers.run(["readelf", "-d", phases_table.library()]).stdout
     assert [line.split("[")[1] for line in needed.splitlines() if "NEEDED" in line] == ["libc.so.6]"]
@@ -77,6 +78,43 @@ def test_waits_after_little_work(table, tmp_path):
     row, = table.rows()
     assert row.waits == 340
     assert 280 < row.arrivals < 325
+
+
+YIELDS = r"""
+#include <sched.h>
+#include <stdbool.h>
+#include <time.h>
+#include "libprogress/phases/waits.h"
+static void pass(bool yields)
+{
+	struct timespec now, begun;
+	clock_gettime(CLOCK_MONOTONIC, &begun);
+	do {
+		if (yields)
+			sched_yield();
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	} while (now.tv_sec - begun.tv_sec + (now.tv_nsec - begun.tv_nsec) / 1e9 < 0.003);
+}
+int main(int argc, char **argv)
+{
+	for (char *c = argv[argc - 1]; *c; c++) {
+		pass(*c == 'w');
+		phases_arrive();
+		pass(*c == 'y');
+		phases_depart();
+	}
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("waits, flags", [("sss", 0), ("www", 0), ("syy", phases_table.YIELDS),
+                                          ("yss", 0), ("yww", 0)])
+def test_yields(table, tmp_path, waits, flags):
+    """Those in waits count, until there are none any more."""
+    run(table, [helpers.compile_c(tmp_path, YIELDS, "-I%s" % helpers.REPO), waits])
+    row, = table.rows()
+    assert row.flags == flags
 
 
 def test_barriers_of_pthreads(table, pthreads):

@@ -179,6 +179,7 @@ static void take_thread(
 	sight->useful_ns = thread->useful_ns;
 	sight->done_ns = thread->done_ns;
 	sight->waits = thread->waits;
+	sight->yields = thread->yields;
 }
 
 static void take_threads(

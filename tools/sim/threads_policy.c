@@ -105,6 +105,7 @@ static void look(const struct threads_sim *sim, struct sim_pool *pool, uint32_t 
 		sight->news |= POLICY_PHASES;
 		sight->arrivals = thread->arrivals;
 		sight->waits = thread->waiting;
+		sight->yields = sim->params.barrier == THREADS_YIELD;
 		sight->done_ns = (uint64_t)fmax(thread->useful - thread->begun - hidden, 0);
 		take(&sight->useful_ns, fmax(thread->useful - hidden, thread->begun));
 	}

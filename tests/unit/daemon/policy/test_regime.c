@@ -659,6 +659,55 @@ static void test_told_without_trials(void **state)
 	}
 }
 
+/* The outcome of a first window of two threads on two CPUs, one of which others have part of. */
+static struct policy_chooser beside_others(bool yields, double need_ns, double sleeps, bool bells)
+{
+	struct policy_chooser chooser;
+	struct policy_window window = {.elapsed_ns = 50000000,
+		.run_ns = 75000000,
+		.wait_ns = 25000000,
+		.since_yield_ns = UINT64_MAX,
+		.sleeps = sleeps,
+		.threads = 2,
+		.cpus = 2,
+		.taken = true,
+		.told = true,
+		.regular = true,
+		.yields = yields,
+		.useful_ns = 50000000,
+		.passed = 50e6 / need_ns,
+		.need_ns = need_ns};
+
+	policy_regime_init(&chooser, false);
+	chooser.bells = bells;
+	(void)policy_regime_update(&chooser, &window);
+	return chooser;
+}
+
+/* Where threads yield, turns are in vain in short phases. Where they spin, they gain. From outside, both look
+ * alike. */
+static void test_told_yields(void **state)
+{
+	(void)state;
+
+	assert_int_equal(beside_others(true, 5e5, 0, false).reason, POLICY_REASON_SHORT);
+	assert_int_equal(beside_others(false, 5e5, 0, false).regime, POLICY_BALANCE);
+	assert_int_not_equal(beside_others(true, 5e6, 0, false).reason, POLICY_REASON_SHORT);
+}
+
+/* Bells are for CPUs of several threads. */
+static void test_told_bells(void **state)
+{
+	struct telling job = {.need_ns = 1e6, .passed_hz = {3000, 3000}, .sleeps_hz = 500};
+	struct run run = start(1);
+	(void)state;
+
+	assert_int_equal(beside_others(false, 1e6, 50, true).reason, POLICY_REASON_SHORT);
+	run.chooser.bells = true;
+	tell(&run, &job);
+	assert_int_not_equal(run.chooser.reason, POLICY_REASON_SHORT);
+}
+
 /* No window is needed to see that, neither before nor after the first threads were balanced. */
 static void test_told_short_at_once(void **state)
 {
@@ -697,6 +746,8 @@ int main(void)
 		cmocka_unit_test(test_told_trials),
 		cmocka_unit_test(test_told_anew),
 		cmocka_unit_test(test_told_without_trials),
+		cmocka_unit_test(test_told_yields),
+		cmocka_unit_test(test_told_bells),
 		cmocka_unit_test(test_told_short_at_once),
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_reason_texts),
