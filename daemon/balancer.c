@@ -34,9 +34,6 @@
 #define PATIENCE_NS UINT64_C(5000000000) /* until threads that -n expects are missed */
 #define TABLES_NS UINT64_C(1000000000) /* between looks for tables of phases, with -p */
 #define TABLES_SHARE 100 /* the same in multiples of what the last look took */
-#define SCAN_SHARE 50 /* pause between scans, in multiples of what the last one took */
-#define EAGER_SHARE 4 /* the same while the job is starting */
-#define SCAN_ANYWAY_NS UINT64_C(1000000000) /* the longest pause, as births can be missed */
 
 struct balancer {
 	const struct balancer_setup *setup;
@@ -323,9 +320,10 @@ static bool is_full(const struct balancer *b)
 	return telemetry_get32(&t->threads) >= telemetry_get32(&t->cpus);
 }
 
-/* How long to sleep; a scan that is wanted may come from next_scan_ns on. */
-static int pause_ms(const struct balancer *b, uint64_t now_ns, bool wanted, uint64_t next_scan_ns)
+/* How long to sleep; is a scan wanted? */
+static int pause_ms(const struct balancer *b, uint64_t now_ns, bool wanted)
 {
+	uint64_t next_scan_ns = job_next_scan_ns(&b->job, JOB_SCAN_WANTED);
 	uint64_t age_ms = (now_ns - b->youngest_ns) / 1000000;
 	uint64_t pause_ms = age_ms / (is_full(b) ? PAUSE_FULL_SHARE : PAUSE_SHARE);
 
@@ -349,18 +347,17 @@ static int run(struct balancer *b)
 
 	for (;;) {
 		uint64_t now_ns = clock_monotonic_ns();
-		bool eager = now_ns - b->started_ns < EAGER_FOR_NS;
-		uint64_t next_scan_ns = b->job.scanned_ns + b->job.scan_ns * SCAN_SHARE;
-		uint64_t next_eager_ns = b->job.scanned_ns + b->job.scan_ns * EAGER_SHARE;
-		if (proc_watch_changed(&b->watch) || now_ns >= next_scan_ns + SCAN_ANYWAY_NS)
+		enum job_scan_reason reason =
+			now_ns - b->started_ns < EAGER_FOR_NS ? JOB_SCAN_EAGER : JOB_SCAN_WANTED;
+		if (proc_watch_changed(&b->watch) ||
+			now_ns >= job_next_scan_ns(&b->job, JOB_SCAN_ANYWAY))
 			wanted = true;
-		if (wanted && now_ns >= (eager ? next_eager_ns : next_scan_ns)) {
+		if (wanted && now_ns >= job_next_scan_ns(&b->job, reason)) {
 			scan(b);
 			if (b->job.gone)
 				return 0;
 			wanted = !proc_scan_settled(b->job.scan);
 			now_ns = clock_monotonic_ns();
-			next_scan_ns = b->job.scanned_ns + b->job.scan_ns * SCAN_SHARE;
 		}
 		look_for_progress(b, now_ns);
 		look_for_tables(b, now_ns);
@@ -384,7 +381,7 @@ static int run(struct balancer *b)
 		int r = trace_flush(b->trace);
 		if (r < 0)
 			warn(b, "the trace ends early", r);
-		if (poll(fds, 2, pause_ms(b, now_ns, wanted, next_scan_ns)) < 0 && errno != EINTR)
+		if (poll(fds, 2, pause_ms(b, now_ns, wanted)) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents != 0)
 			return 0;

@@ -11,6 +11,8 @@
 #include "daemon/job/reach.h"
 #include "daemon/telemetry/writer.h"
 
+#define SCAN_ANYWAY_NS UINT64_C(1000000000) /* at least until a scan that nothing calls for */
+
 static bool is_known(const void *context, pid_t pid, pid_t tid)
 {
 	const struct job_thread *thread = roster_find(context, tid);
@@ -193,6 +195,18 @@ static void trace_birth(
 void job_find_usable(struct job *job, const struct cpuset *own, struct cpuset *usable)
 {
 	reach_find(&job->roster, job->ledger, own, within(job), usable);
+}
+
+uint64_t job_next_scan_ns(const struct job *job, enum job_scan_reason reason)
+{
+	/* The pause in multiples of what a scan takes. */
+	static const uint64_t shares[] = {
+		[JOB_SCAN_EAGER] = 4, [JOB_SCAN_WANTED] = 50, [JOB_SCAN_ANYWAY] = 500};
+	uint64_t pause_ns = job->scan_ns * shares[reason];
+
+	if (reason == JOB_SCAN_ANYWAY && pause_ns < SCAN_ANYWAY_NS)
+		pause_ns = SCAN_ANYWAY_NS;
+	return job->scanned_ns + pause_ns;
 }
 
 struct job_thread *job_scan_threads(struct job *job)

@@ -48,6 +48,15 @@ int job_init(struct job *job, const struct options *options, struct telemetry *t
  * job. */
 void job_deinit(struct job *job);
 
+enum job_scan_reason {
+	JOB_SCAN_EAGER, /* there may be new threads, and the job is starting */
+	JOB_SCAN_WANTED, /* there may be new threads */
+	JOB_SCAN_ANYWAY, /* nothing tells of any, but births can be missed */
+};
+
+/* When is the next scan due? The more it takes, the later. */
+uint64_t job_next_scan_ns(const struct job *job, enum job_scan_reason reason);
+
 /* Look for new threads. Returns the list of
  * new threads, for a team; NULL: none. */
 struct job_thread *job_scan_threads(struct job *job);

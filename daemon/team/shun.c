@@ -180,6 +180,8 @@ void shun_sleep(struct shun *shun, uint64_t due_ns)
 
 void shun_wake(struct shun *shun, uint64_t late_ns, uint64_t now_ns)
 {
+	if (shun->timer >= 0 && shun->due_ns > 0) /* until the next sleep */
+		set_timer(shun, 0, 0);
 	pthread_mutex_lock(&shun->lock);
 	shun->due_ns = 0;
 	/* Without watchers, or if they were held up as well. A thread that woke up elsewhere may have waited here

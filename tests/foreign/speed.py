@@ -34,9 +34,7 @@ def hackbench(args):
 
 
 def syncbench(args):
-    program = args.folder / "epcc" / "syncbench"
-    if not program.exists():
-        raise suites.Missing(f"no {program} (EPCC's OpenMP microbenchmarks)")
+    program = suites.find_built(args, "epcc", "syncbench")
 
     def run(threads, column):
         said = _output(args, column, [str(program), "--outer-repetitions", "10" if args.quick else "50"],

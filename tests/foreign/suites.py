@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The suites that tests/foreign/foreign runs: where each is from, its cases, and how a case's verdict is taken.
 
-stress-ng, hackbench, rt-app and MPICH's tests come from Debian. LTP is fetched at a stated commit, and built.
-The others are looked for in the folder of the suites, built as their own documentation says: OpenMP_VV (its
-binaries in bin), and epcc (with syncbench). Links to such folders will do, and to an installation of LTP, too.
+stress-ng, hackbench, rt-app and MPICH's tests come from Debian. The others are fetched at a stated commit. LTP is
+built, too; OpenMP_VV and EPCC's microbenchmarks are built by hand, as their own documentation says, and looked for
+in the folder of the suites: OpenMP_VV (its binaries in bin), and epcc (with syncbench). Links to such folders will
+do, and to an installation of LTP, too.
 """
 
 import os
@@ -84,13 +85,6 @@ def rt_app(args):
     return cases
 
 
-def _folder(args, name, how):
-    folder = args.folder / name
-    if not folder.is_dir():
-        raise Missing(f"no {folder} ({how})")
-    return folder
-
-
 def _builder(folder):
     """Makes the folder. Returns a function that runs a command there, and writes to its log."""
     folder.mkdir(parents=True, exist_ok=True)
@@ -103,6 +97,33 @@ def _builder(folder):
             except (OSError, subprocess.CalledProcessError):
                 raise Missing(f"{' '.join(command)} failed; see {log}") from None
     return run
+
+
+SOURCES = {  # of what Debian has not: repository and commit
+    "ltp": ("https://github.com/linux-test-project/ltp.git", "695827725f4fc14fe583043127e0335c29bbd52d"),
+    "OpenMP_VV": ("https://github.com/OpenMP-Validation-and-Verification/OpenMP_VV.git",
+                  "0c4118d18054c8164b70e78c2f1d5a2333f001d2"),
+    "epcc": ("https://github.com/EPCCed/epcc-openmp-microbenchmarks.git", "d4a904cbfc95c104bf052b097a07d256548866f7"),
+}
+
+
+def _fetch(folder, name):
+    """Fetches the sources of a suite. Returns their folder, and a function that runs a command there."""
+    source = folder / f"{name}-source"
+    run = _builder(source)
+    run("git", "init", "-q")
+    run("git", "fetch", "-q", "--depth", "1", *SOURCES[name])
+    run("git", "checkout", "-q", "-f", "FETCH_HEAD")
+    return source, run
+
+
+def find_built(args, name, program):
+    """A program, or folder, of a suite that is built by hand. Without it the sources are fetched."""
+    path = args.folder / name / program
+    if not path.exists():
+        source, _ = _fetch(args.folder, name)
+        raise Missing(f"no {path} (its sources are in {source}: build them as they say)")
+    return path
 
 
 LTP_SYSCALLS = re.compile(r"(sched_|getcpu|nice|futex_|clone|fork|vfork|[gs]etpriority)")
@@ -128,19 +149,15 @@ def ltp(args):
     return cases
 
 
-LTP_SOURCE = ("https://github.com/linux-test-project/ltp.git", "695827725f4fc14fe583043127e0335c29bbd52d")
 LTP_POSIX = ("pthread_*", "sched_*", "sem_*")
 
 
 def _build_ltp(folder):
     """The folder of an installation with what the cases need."""
-    root, source = folder / "ltp", folder / "ltp-source"
+    root = folder / "ltp"
     if (root / "runtest").is_dir():
         return root
-    run = _builder(source)
-    run("git", "init", "-q")
-    run("git", "fetch", "-q", "--depth", "1", *LTP_SOURCE)
-    run("git", "checkout", "-q", "-f", "FETCH_HEAD")
+    source, run = _fetch(folder, "ltp")
     run("make", "autotools")
     run("./configure", f"--prefix={root}")
     kernel, posix_suite = source / "testcases" / "kernel", source / "testcases" / "open_posix_testsuite"
@@ -172,12 +189,12 @@ TEN_TIMES = ["sh", "-c", 'for i in 1 2 3 4 5 6 7 8 9 10; do "$0" || exit; done']
 
 
 def openmp_vv(args):
-    root = _folder(args, "OpenMP_VV", "with binaries in bin, by its Makefile")
+    programs = find_built(args, "OpenMP_VV", "bin")
 
     def says(status, output):
         return "skip" if "Test skipped" in output else "pass" if status == 0 else "fail"
     return [Case(path.stem.removesuffix(".c"), [*TEN_TIMES, str(path.resolve())], says=says,
-                 env={"OMP_NUM_THREADS": str(args.threads)}) for path in sorted((root / "bin").glob("*.o"))]
+                 env={"OMP_NUM_THREADS": str(args.threads)}) for path in sorted(programs.glob("*.o"))]
 
 
 MPICH_PARTS = ("coll", "pt2pt", "threads/coll", "threads/comm", "threads/init", "threads/mpi_t", "threads/pt2pt")

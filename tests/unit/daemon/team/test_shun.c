@@ -5,8 +5,10 @@
 #include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -129,6 +131,29 @@ static int where(struct shun *shun)
 	return os_cpu;
 }
 
+static bool is_watched(const struct shun *shun)
+{
+	struct itimerspec when;
+
+	assert_int_equal(timerfd_gettime(shun->timer, &when), 0);
+	return when.it_interval.tv_nsec != 0;
+}
+
+/* A thread that is awake for long isn't disturbed by watchers again and again. */
+static void test_awake(void **state)
+{
+	struct shun *shun = *state;
+	int cpu[2];
+
+	two_cpus(shun, cpu);
+	for (int i = 0; i < 2; i++) {
+		shun_sleep(shun, clock_monotonic_ns());
+		assert_true(is_watched(shun));
+		shun_wake(shun, 0, clock_monotonic_ns());
+		assert_false(is_watched(shun));
+	}
+}
+
 /* The thread doesn't say that it is awake: a watcher takes it away from where it is. */
 static void test_taken_away(void **state)
 {
@@ -146,7 +171,7 @@ static void test_taken_away(void **state)
 	int kept = where(shun); /* the second CPU, if it was slow there as well */
 	assert_true(kept == cpu[0] || kept == cpu[1]);
 	assert_keeps_off(shun, kept);
-	/* When it is awake it is left alone; the timer goes on. */
+	/* When it is awake it is left alone. */
 	assert_int_equal(act_pin(0, cpu[1]), 0);
 	usleep(30000);
 	assert_int_equal(where(shun), kept);
@@ -160,6 +185,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_woke_elsewhere, begin, end),
 		cmocka_unit_test_setup_teardown(test_the_worse_one, begin, end),
 		cmocka_unit_test_setup_teardown(test_only_cpu, begin, end),
+		cmocka_unit_test_setup_teardown(test_awake, begin, end),
 		cmocka_unit_test_setup_teardown(test_taken_away, begin, end),
 	};
 
