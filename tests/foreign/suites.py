@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The suites that tests/foreign/foreign runs: where each is from, its cases, and how a case's verdict is taken.
 
-stress-ng, hackbench, rt-app and MPICH's tests come from Debian. The others are fetched at a stated commit. LTP is
-built, too; OpenMP_VV and EPCC's microbenchmarks are built by hand, as their own documentation says, and looked for
-in the folder of the suites: OpenMP_VV (its binaries in bin), and epcc (with syncbench). Links to such folders will
-do, and to an installation of LTP, too.
+stress-ng, hackbench, rt-app and MPICH's tests come from Debian. The sources of the others are fetched at a stated
+commit, built by hand, as their own documentation says, and looked for in the folder of the suites: ltp (an
+installation, with the conformance folder of its POSIX tests), OpenMP_VV (its binaries in bin), and epcc (with
+syncbench). Links to such folders will do.
 """
 
 import os
@@ -108,20 +108,20 @@ SOURCES = {  # of what Debian has not: repository and commit
 
 
 def _fetch(folder, name):
-    """Fetches the sources of a suite. Returns their folder, and a function that runs a command there."""
+    """Fetches the sources of a suite. Returns their folder."""
     source = folder / f"{name}-source"
     run = _builder(source)
     run("git", "init", "-q")
     run("git", "fetch", "-q", "--depth", "1", *SOURCES[name])
     run("git", "checkout", "-q", "-f", "FETCH_HEAD")
-    return source, run
+    return source
 
 
 def find_built(args, name, program):
     """A program, or folder, of a suite that is built by hand. Without it the sources are fetched."""
     path = args.folder / name / program
     if not path.exists():
-        source, _ = _fetch(args.folder, name)
+        source = _fetch(args.folder, name)
         raise Missing(f"no {path} (its sources are in {source}: build them as they say)")
     return path
 
@@ -134,7 +134,7 @@ TCONF, PTS_UNSUPPORTED, PTS_UNTESTED = 32, 4, 5
 
 
 def ltp(args):
-    root = _build_ltp(args.folder)
+    root = find_built(args, "ltp", "runtest").parent
     programs = root / "testcases" / "bin"
     env = {"PATH": f"{programs}:{os.environ['PATH']}", "LTPROOT": str(root), "LTP_COLORIZE_OUTPUT": "n"}
     cases = []
@@ -152,33 +152,8 @@ def ltp(args):
 LTP_POSIX = ("pthread_*", "sched_*", "sem_*")
 
 
-def _build_ltp(folder):
-    """The folder of an installation with what the cases need."""
-    root = folder / "ltp"
-    if (root / "runtest").is_dir():
-        return root
-    source, run = _fetch(folder, "ltp")
-    run("make", "autotools")
-    run("./configure", f"--prefix={root}")
-    kernel, posix_suite = source / "testcases" / "kernel", source / "testcases" / "open_posix_testsuite"
-    calls = [path for path in sorted((kernel / "syscalls").iterdir()) if LTP_SYSCALLS.match(path.name + "_")]
-    for path in (source / "lib", source / "libs"):
-        run("make", cwd=path)
-    for path in (source / "testcases" / "lib", kernel / "lib", kernel / "sched", *calls):
-        run("make", "-k", "all", "install", cwd=path, check=False)  # some cases cannot be built everywhere
-    run("./configure", cwd=posix_suite)
-    run("make", "generate-makefiles", cwd=posix_suite)
-    interfaces = posix_suite / "conformance" / "interfaces"
-    for path in (path for kind in LTP_POSIX for path in sorted(interfaces.glob(kind))):
-        run("make", "-k", cwd=path, check=False)
-    (root / "conformance").mkdir(parents=True, exist_ok=True)
-    (root / "conformance" / "interfaces").symlink_to(interfaces)
-    run("make", "install", cwd=source / "runtest")
-    return root
-
-
 def posix(args):
-    root = _build_ltp(args.folder) / "conformance" / "interfaces"
+    root = find_built(args, "ltp", "conformance") / "interfaces"
     return [Case(f"{path.parent.name}/{path.name.removesuffix('.run-test')}", [str(path)], 120,
                  skips=(PTS_UNSUPPORTED, PTS_UNTESTED))
             for kind in LTP_POSIX for path in sorted(root.glob(f"{kind}/*.run-test"))]
