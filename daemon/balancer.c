@@ -320,7 +320,7 @@ static bool is_full(const struct balancer *b)
 	return telemetry_get32(&t->threads) >= telemetry_get32(&t->cpus);
 }
 
-/* How long to sleep; is a scan wanted? */
+/* How long to sleep; `wanted`: a scan is due soon. */
 static int pause_ms(const struct balancer *b, uint64_t now_ns, bool wanted)
 {
 	uint64_t next_scan_ns = job_next_scan_ns(&b->job, JOB_SCAN_WANTED);

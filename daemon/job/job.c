@@ -11,7 +11,9 @@
 #include "daemon/job/reach.h"
 #include "daemon/telemetry/writer.h"
 
-#define SCAN_ANYWAY_NS UINT64_C(1000000000) /* at least until a scan that nothing calls for */
+/* Until a scan that nothing calls for, at least and at most. */
+#define SCAN_ANYWAY_NS UINT64_C(1000000000)
+#define SCAN_ANYWAY_MOST_NS UINT64_C(5000000000)
 
 static bool is_known(const void *context, pid_t pid, pid_t tid)
 {
@@ -206,6 +208,8 @@ uint64_t job_next_scan_ns(const struct job *job, enum job_scan_reason reason)
 
 	if (reason == JOB_SCAN_ANYWAY && pause_ns < SCAN_ANYWAY_NS)
 		pause_ns = SCAN_ANYWAY_NS;
+	if (reason == JOB_SCAN_ANYWAY && pause_ns > SCAN_ANYWAY_MOST_NS)
+		pause_ns = SCAN_ANYWAY_MOST_NS;
 	return job->scanned_ns + pause_ns;
 }
 

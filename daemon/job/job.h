@@ -51,7 +51,7 @@ void job_deinit(struct job *job);
 enum job_scan_reason {
 	JOB_SCAN_EAGER, /* there may be new threads, and the job is starting */
 	JOB_SCAN_WANTED, /* there may be new threads */
-	JOB_SCAN_ANYWAY, /* nothing tells of any, but births can be missed */
+	JOB_SCAN_ANYWAY, /* nothing tells of any, but births can be missed, and threads of others become ours */
 };
 
 /* When is the next scan due? The more it takes, the later. */

@@ -86,7 +86,8 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	}
 	know_turns(policy, now_ns);
 	chooser->needs_gain = policy_told_gain(policy);
-	chooser->bells = policy_bell_would_do(policy);
+	/* With a CPU for each thread, one that runs dry has only the place beside other work to give in exchange. */
+	chooser->bells = policy_computing(policy) > policy->m && policy_bell_would_do(policy);
 	chooser->told_short = are_told_short(policy);
 	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {
 		policy_enter(policy, chooser->regime, now_ns);

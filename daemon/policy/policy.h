@@ -104,7 +104,7 @@ struct policy_sight {
 	uint64_t useful_ns; /* time on a CPU outside waits */
 	uint64_t done_ns; /* the part of it in the phase under way */
 	bool waits; /* now */
-	bool yields; /* to others on its CPU while it waits */
+	bool yields; /* while it waits */
 };
 
 /* A domain's compute threads (those handed over to it included) and CPUs. */
@@ -270,7 +270,7 @@ struct policy_thread {
 	bool tells; /* they do ... */
 	bool told; /* ... and that can be trusted */
 	bool waits; /* for others, now ... */
-	bool yields; /* ... and gives way meanwhile */
+	bool yields; /* ... and yields meanwhile */
 	double position; /* phases that it has passed, with the part of the one under way */
 	double passed; /* of these, in the interval that ended */
 	uint64_t arrivals, useful_ns; /* of the interval that ended */

@@ -405,10 +405,10 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 	bool sleeps = policy_regime_sleeps(chooser);
 	bool yields = !sleeps && (window->yields || window->since_yield_ns < YIELD_MEMORY_NS);
 	bool spins = !sleeps && !yields, changed;
-	/* With a CPU for each thread, one that runs dry has only the place beside other work to offer in exchange. */
-	bool bells = chooser->bells && window->threads > window->cpus;
-	double short_ns = bells ? POLICY_BELL_LEAST_NS : SHORT_TOLD_NS;
-	enum policy_regime first = told_begins_with(chooser, window, sleeps, spins);
+	double short_ns = chooser->bells ? POLICY_BELL_LEAST_NS : SHORT_TOLD_NS;
+	bool is_short = !spins && window->need_ns < short_ns && leaves_short(chooser);
+	enum policy_regime first =
+		is_short ? POLICY_ASIDE : told_begins_with(chooser, window, sleeps, spins);
 
 	chooser->told_ns = wall_ns;
 	if (chooser->always)
@@ -416,7 +416,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 	else if (window->threads <= window->cpus && chooser->speeds_differ &&
 		 unequal(chooser, window->threads, window->cpus))
 		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
-	else if (!spins && window->need_ns < short_ns && leaves_short(chooser))
+	else if (is_short && (yields || window->threads > window->cpus))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
 		changed = settle(chooser, first, POLICY_REASON_LONG);

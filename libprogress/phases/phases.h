@@ -41,7 +41,7 @@ enum { /* what has been seen in the job: struct phases_header, sources */
 enum { /* struct phases_row, flags */
 	/* Its process has run explicit tasks, perhaps while it waited: waits don't show progress. */
 	PHASES_TASKS = 1,
-	/* It gave way in its last wait that was not short, by sched_yield(). */
+	/* In its last wait of 50 us or more it yielded time and again. */
 	PHASES_YIELDS = 2,
 };
 

@@ -42,7 +42,8 @@
 #define SOON_TICKS (FULL_TICKS / 2)
 #define RESYNC_TICKS (250 * FULL_TICKS) /* the clock of CPU time is read that often */
 
-#define TELLING_NS 50000 /* waits that last as long show whether threads spin in them */
+#define TELLING_NS 50000 /* waits that last as long show whether threads spin or yield in them */
+#define YIELD_NS 100000 /* a thread that uses more CPU time from one yield to the next spins */
 /* Guesses are made for work up to that many times the usual, and only so many in a row. */
 #define GUESS_MOST 4
 #define GUESSES_MOST 8
@@ -69,12 +70,12 @@ struct thread {
 	uint64_t usual_ns; /* that of a phase, smoothed */
 	uint64_t guess_ns, guess_most_ns; /* of useful time, at the arrival; 0: it is known */
 	uint32_t guesses; /* in a row that nothing confirmed */
+	uint32_t yields; /* in waits since times were brought up to date */
 	const void *frame; /* of the wait */
 	uint32_t tid;
 	uint32_t site; /* of the wait */
 	enum wait_kind kind;
 	bool spins; /* in waits */
-	bool yielded; /* in this wait */
 	bool ended; /* by the last arrival: a phase */
 	struct {
 		uint32_t site;
@@ -116,6 +117,7 @@ static uint32_t turns_of(const struct phases_row *row)
 /* What has passed since times were last brought up to date. */
 struct span {
 	uint64_t worked_ns, waited_ns;
+	uint64_t yields;
 };
 
 static struct span take_span(void)
@@ -138,7 +140,9 @@ static struct span take_span(void)
 	me.long_ticks = (uint64_t)((double)ticks / (double)(elapsed_ns + 1) * LONG_NS);
 	me.worked_ticks = me.waited_ticks = 0;
 	me.full_ticks = me.turn_ticks;
-	return (struct span){elapsed_ns - waited_ns, waited_ns};
+	uint64_t yields = me.yields;
+	me.yields = 0;
+	return (struct span){elapsed_ns - waited_ns, waited_ns, yields};
 }
 
 /* Begins to watch for preemptions. */
@@ -245,7 +249,7 @@ static uint64_t correct_guess(uint64_t used_ns, uint64_t waited_ns, bool always_
 	return useful_ns;
 }
 
-/* A thread that yielded may spin from now on, as runtimes yield only while there are more threads than CPUs. */
+/* A thread that yields in waits may spin in others: runtimes do so while there is a CPU for each thread. */
 static void show_yields(bool yields)
 {
 	bool shown = atomic_load_explicit(&me.row->flags, memory_order_relaxed) & PHASES_YIELDS;
@@ -279,7 +283,7 @@ static void measure_departure(void)
 	if (span.waited_ns >= TELLING_NS) {
 		uint64_t spun_ns = used_ns - useful_ns;
 		me.spins = me.spins ? spun_ns > span.waited_ns / 64 : spun_ns > span.waited_ns / 8;
-		show_yields(me.yielded);
+		show_yields(span.yields > 0 && span.yields * YIELD_NS >= spun_ns);
 	}
 }
 
@@ -371,7 +375,6 @@ static bool ends_phase(void)
 static void begin_wait(struct site *site, bool may_end_phase)
 {
 	me.worked_ticks += turn();
-	me.yielded = false;
 	me.site = site_index(site);
 	uint32_t turns = ((turns_of(me.row) + 3) & ~3U) + 1;
 	begin_change(turns);
@@ -432,13 +435,11 @@ void wait_depart(enum wait_kind kind)
 	end_wait(1);
 }
 
+/* Signal handlers may yield, too. */
 void wait_yield(void)
 {
-	if (me.kind == WAIT_NONE || me.yielded)
-		return;
-	me.yielded = true;
-	if (has_row())
-		show_yields(true);
+	if (me.kind != WAIT_NONE)
+		me.yields++;
 }
 
 void wait_fork(struct site *site)

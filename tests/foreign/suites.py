@@ -110,6 +110,8 @@ SOURCES = {  # of what Debian has not: repository and commit
 def _fetch(folder, name):
     """Fetches the sources of a suite. Returns their folder."""
     source = folder / f"{name}-source"
+    if (source / ".git" / "index").exists():
+        return source
     run = _builder(source)
     run("git", "init", "-q")
     run("git", "fetch", "-q", "--depth", "1", *SOURCES[name])

@@ -85,10 +85,12 @@ YIELDS = r"""
 #include <stdbool.h>
 #include <time.h>
 #include "libprogress/phases/waits.h"
-static void pass(bool yields)
+static void pass(bool yields, bool once)
 {
 	struct timespec now, begun;
 	clock_gettime(CLOCK_MONOTONIC, &begun);
+	if (once)
+		sched_yield();
 	do {
 		if (yields)
 			sched_yield();
@@ -98,9 +100,9 @@ static void pass(bool yields)
 int main(int argc, char **argv)
 {
 	for (char *c = argv[argc - 1]; *c; c++) {
-		pass(*c == 'w');
+		pass(*c == 'w', false);
 		phases_arrive();
-		pass(*c == 'y');
+		pass(*c == 'y', *c == '1');
 		phases_depart();
 	}
 	return 0;
@@ -109,9 +111,9 @@ int main(int argc, char **argv)
 
 
 @pytest.mark.parametrize("waits, flags", [("sss", 0), ("www", 0), ("syy", phases_table.YIELDS),
-                                          ("yss", 0), ("yww", 0)])
+                                          ("yss", 0), ("yww", 0), ("111", 0), ("y11", 0)])
 def test_yields(table, tmp_path, waits, flags):
-    """Those in waits count, until there are none any more."""
+    """In waits they count, until there are hardly any."""
     run(table, [helpers.compile_c(tmp_path, YIELDS, "-I%s" % helpers.REPO), waits])
     row, = table.rows()
     assert row.flags == flags

@@ -166,7 +166,7 @@ _HEADER: dict[str, tuple[type, ...]] = {
     "start_ns": (int,), "period_s": (int, float), "period_auto": (bool,), "jitter": (int, float), "margin_ns": (int,),
     "always": (bool,), "threads": (int,)}
 _NUMBER = "[0-9]{1,19}"
-_FLAGS = ("tickers", "bells", "rung", "unseen", "asleep", "ready", "waits")
+_FLAGS = ("tickers", "bells", "rung", "unseen", "asleep", "ready", "waits", "yields")
 _TEXTS = ("comm", "unit", "looked", "state", "regime", "reason")
 _LISTS = ("owners", "holders", "counts")
 _STATES = {"a": "ahead", "b": "behind", "i": "idle", "e": "ended"}
@@ -184,8 +184,9 @@ def _list(name: str) -> str:
 
 
 _MORE = "(?P<unseen> unseen)?(?P<asleep> asleep)?(?P<ready> ready)?" + "".join(
-    f"(?: {key.partition('_')[0]}=(?P<{key}>{_NUMBER}))?" if key != "waits" else "(?P<waits> waits)?"
-    for key in ("work", "left_ns", "sleeps", "updates", "arrivals", "useful_ns", "done_ns", "waits", "rule", "role"))
+    f"(?: {key.partition('_')[0]}=(?P<{key}>{_NUMBER}))?" if key not in _FLAGS else f"(?P<{key}> {key})?"
+    for key in ("work", "left_ns", "sleeps", "updates", "arrivals", "useful_ns", "done_ns", "waits", "yields", "rule",
+                "role"))
 
 _RECORDS = {
     "birth": _layout("now_ns tid pid", " (?P<comm>[^\0]*)"),

@@ -45,6 +45,7 @@ static void test_nothing_noticed(void **state)
 	assert_int_equal(pause_ns(0, JOB_SCAN_ANYWAY), 1000 * MS);
 	assert_int_equal(pause_ns(2 * MS, JOB_SCAN_ANYWAY), 1000 * MS);
 	assert_int_equal(pause_ns(4 * MS, JOB_SCAN_ANYWAY), 2000 * MS);
+	assert_int_equal(pause_ns(50 * MS, JOB_SCAN_ANYWAY), 5000 * MS);
 }
 
 int main(void)

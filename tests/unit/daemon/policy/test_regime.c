@@ -660,7 +660,7 @@ static void test_told_without_trials(void **state)
 }
 
 /* The outcome of a first window of two threads on two CPUs, one of which others have part of. */
-static struct policy_chooser beside_others(bool yields, double need_ns, double sleeps, bool bells)
+static struct policy_chooser beside_others(bool yields, double need_ns, double sleeps)
 {
 	struct policy_chooser chooser;
 	struct policy_window window = {.elapsed_ns = 50000000,
@@ -679,7 +679,6 @@ static struct policy_chooser beside_others(bool yields, double need_ns, double s
 		.need_ns = need_ns};
 
 	policy_regime_init(&chooser, false);
-	chooser.bells = bells;
 	(void)policy_regime_update(&chooser, &window);
 	return chooser;
 }
@@ -690,22 +689,18 @@ static void test_told_yields(void **state)
 {
 	(void)state;
 
-	assert_int_equal(beside_others(true, 5e5, 0, false).reason, POLICY_REASON_SHORT);
-	assert_int_equal(beside_others(false, 5e5, 0, false).regime, POLICY_BALANCE);
-	assert_int_not_equal(beside_others(true, 5e6, 0, false).reason, POLICY_REASON_SHORT);
+	assert_int_equal(beside_others(true, 5e5, 0).reason, POLICY_REASON_SHORT);
+	assert_int_equal(beside_others(false, 5e5, 0).regime, POLICY_BALANCE);
+	assert_int_equal(beside_others(true, 5e6, 0).regime, POLICY_BALANCE);
 }
 
-/* Bells are for CPUs of several threads. */
-static void test_told_bells(void **state)
+/* Threads that spin before they sleep may gain, so that trials decide; unless they share CPUs. */
+static void test_told_sleeps(void **state)
 {
-	struct telling job = {.need_ns = 1e6, .passed_hz = {3000, 3000}, .sleeps_hz = 500};
-	struct run run = start(1);
 	(void)state;
 
-	assert_int_equal(beside_others(false, 1e6, 50, true).reason, POLICY_REASON_SHORT);
-	run.chooser.bells = true;
-	tell(&run, &job);
-	assert_int_not_equal(run.chooser.reason, POLICY_REASON_SHORT);
+	assert_int_equal(beside_others(false, 1e6, 50).regime, POLICY_ASIDE);
+	assert_int_equal(beside_others(false, 1e6, 50).reason, POLICY_REASON_UNTRIED);
 }
 
 /* No window is needed to see that, neither before nor after the first threads were balanced. */
@@ -747,7 +742,7 @@ int main(void)
 		cmocka_unit_test(test_told_anew),
 		cmocka_unit_test(test_told_without_trials),
 		cmocka_unit_test(test_told_yields),
-		cmocka_unit_test(test_told_bells),
+		cmocka_unit_test(test_told_sleeps),
 		cmocka_unit_test(test_told_short_at_once),
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_reason_texts),
