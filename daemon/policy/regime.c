@@ -363,7 +363,7 @@ static bool by_trials(struct policy_chooser *chooser, const struct policy_window
 	if (chooser->wait > 0 || !can_pay(chooser, window_ns, window))
 		return false;
 	chooser->trial = true;
-	return change(chooser, chooser->settled == POLICY_BALANCE ? POLICY_ASIDE : POLICY_BALANCE,
+	return change(chooser, chooser->regime == POLICY_BALANCE ? POLICY_ASIDE : POLICY_BALANCE,
 		POLICY_REASON_TRIAL);
 }
 

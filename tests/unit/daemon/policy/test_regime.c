@@ -565,6 +565,7 @@ struct telling {
 	double need_ns;
 	double passed_hz[2];
 	double sleeps_hz; /* of each thread */
+	bool irregular;
 };
 
 static bool tell(struct run *run, const struct telling *job)
@@ -579,7 +580,7 @@ static bool tell(struct run *run, const struct telling *job)
 		.threads = 6,
 		.cpus = 4,
 		.told = true,
-		.regular = true,
+		.regular = !job->irregular,
 		.useful_ns = (uint64_t)(passed * job->need_ns),
 		.passed = passed,
 		.need_ns = job->need_ns};
@@ -625,6 +626,24 @@ static void test_told_anew(void **state)
 		windows++;
 	}
 	assert_in_range(windows, 2, 60);
+}
+
+/* Another part begins in the midst of a trial: nothing is decided before both regimes were measured in it. */
+static void test_told_anew_in_a_trial(void **state)
+{
+	struct telling job = {.need_ns = 20e6, .passed_hz = {150, 170}};
+	struct run run = start(1);
+	(void)state;
+
+	while (run.windows < 400 && !run.chooser.trial)
+		tell(&run, &job);
+	assert_int_equal(run.chooser.regime, POLICY_ASIDE);
+	job.irregular = true;
+	for (int i = 0; i < 100; i++) {
+		tell(&run, &job);
+		assert_int_equal(run.chooser.settled, POLICY_BALANCE);
+	}
+	assert_int_equal(run.chooser.reason, POLICY_REASON_FASTER);
 }
 
 static void test_told_without_trials(void **state)
@@ -740,6 +759,7 @@ int main(void)
 		cmocka_unit_test(test_spins),
 		cmocka_unit_test(test_told_trials),
 		cmocka_unit_test(test_told_anew),
+		cmocka_unit_test(test_told_anew_in_a_trial),
 		cmocka_unit_test(test_told_without_trials),
 		cmocka_unit_test(test_told_yields),
 		cmocka_unit_test(test_told_sleeps),
