@@ -124,7 +124,8 @@ bool policy_regime_starved(struct policy_chooser *chooser);
  * and trials of both regimes decide. Each lasts for one window. Their gap grows while the outcome is
  * clear, and they may cost the job 5 ms and 0.5 % of its time. Where CPUs differ in speed, a job of no more
  * threads than CPUs is balanced, as these shares say nothing of it; and phases too short for turns are
- * no reason to stand aside, as threads still have to be on the right CPUs. Where phases are so long that a trial
+ * no reason to stand aside, as threads still have to be on the right CPUs. Nor are they, where they are told, for
+ * threads that sleep on as many CPUs, beside others: trials begin aside. Where phases are so long that a trial
  * would take seconds, there is none, and the job is balanced. Windows should leave out the first
  * moments after a change. Returns true when the regime changed. */
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);

@@ -435,7 +435,6 @@ void wait_depart(enum wait_kind kind)
 	end_wait(1);
 }
 
-/* Signal handlers may yield, too. */
 void wait_yield(void)
 {
 	if (me.kind != WAIT_NONE)

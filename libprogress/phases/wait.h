@@ -29,7 +29,7 @@ bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame);
 /* Ends the wait if it is of that kind. */
 void wait_depart(enum wait_kind kind);
 
-/* The calling thread gives way to others. That shows something if it waits. */
+/* The calling thread yields, which counts if it waits. Safe in signal handlers. */
 void wait_yield(void);
 
 /* The calling thread begins a parallel region, for which it may have to wait for the others. That is time in

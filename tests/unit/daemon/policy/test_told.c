@@ -377,21 +377,27 @@ static void test_equal_speeds(void **state)
 	machine_deinit(&machine);
 }
 
-/* Two CPUs, and three threads of that rule that have done nothing yet. */
-static void make_three(struct machine *machine, enum policy_rule rule)
+/* Two CPUs, and threads of that rule that have done nothing yet. */
+static void make(struct machine *machine, int threads, enum policy_rule rule)
 {
-	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct policy_params params = defaults(&policy_kind_juggle);
 
+	params.bells = true;
 	machine_init(machine, &params, 2);
-	for (int i = 0; i < 3; i++)
+	for (int i = 0; i < threads; i++)
 		add(machine, rule);
 	step(machine, 0);
 }
 
-/* Each of the three passes so many phases in 5 ms. */
+static void make_three(struct machine *machine, enum policy_rule rule)
+{
+	make(machine, 3, rule);
+}
+
+/* Each passes so many phases in 5 ms. */
 static void pass(struct machine *machine, uint64_t phases, uint64_t need_ns, uint64_t slices)
 {
-	for (size_t i = 0; i < 3; i++) {
+	for (size_t i = 0; i < machine->policy.n; i++) {
 		runs(machine, i, 10 * MS / 3, 5 * MS / 3);
 		machine->sight[i].slices += slices;
 		tells(machine, i, phases * need_ns, phases, 0, false);
@@ -405,12 +411,14 @@ static void test_short_from_the_start(void **state)
 {
 	static const struct {
 		uint64_t phases, need_ns, slices; /* in an interval of 5 ms */
+		bool yields; /* as told */
 		enum policy_regime regime;
 	} cases[] = {
-		{40, 40000, 100, POLICY_ASIDE},
-		{40, 40000, 5, POLICY_BALANCE},
-		{4, 800000, 100, POLICY_BALANCE},
-		{1, 40000, 100, POLICY_BALANCE},
+		{40, 40000, 100, false, POLICY_ASIDE},
+		{40, 40000, 5, false, POLICY_BALANCE},
+		{40, 40000, 5, true, POLICY_ASIDE},
+		{4, 800000, 100, false, POLICY_BALANCE},
+		{1, 40000, 100, false, POLICY_BALANCE},
 	};
 	(void)state;
 
@@ -418,6 +426,8 @@ static void test_short_from_the_start(void **state)
 		struct machine machine;
 
 		make_three(&machine, POLICY_RULE_COMPUTE);
+		for (size_t i = 0; i < 3; i++)
+			machine.sight[i].yields = cases[c].yields;
 		for (int k = 0; k < 2; k++)
 			pass(&machine, cases[c].phases, cases[c].need_ns, cases[c].slices);
 		assert_int_equal(machine.policy.regime, cases[c].regime);
@@ -444,6 +454,23 @@ static void test_short_after_idle(void **state)
 	assert_int_equal(machine.policy.decision.computing, 3);
 	assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SHORT);
 	machine_deinit(&machine);
+}
+
+/* Bells make short phases worth balancing where threads share CPUs. */
+static void test_bells(void **state)
+{
+	(void)state;
+
+	for (int threads = 2; threads <= 3; threads++) {
+		struct machine machine;
+
+		make(&machine, threads, POLICY_RULE_COMPUTE);
+		for (int k = 0; k < 2; k++)
+			pass(&machine, 2, MS, 5);
+		assert_true(machine.policy.needs.told);
+		assert_int_equal(machine.policy.chooser.bells, threads > 2);
+		machine_deinit(&machine);
+	}
 }
 
 /* A thread that is idle is not sampled in each interval. What it did in those before is no sign of yields in
@@ -501,6 +528,7 @@ int main(void)
 		cmocka_unit_test(test_nonsense),
 		cmocka_unit_test(test_speeds),
 		cmocka_unit_test(test_short_from_the_start),
+		cmocka_unit_test(test_bells),
 		cmocka_unit_test(test_short_after_idle),
 		cmocka_unit_test(test_joins_after_long),
 		cmocka_unit_test(test_short_is_soon_known),
