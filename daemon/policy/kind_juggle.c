@@ -136,7 +136,7 @@ static size_t balance(struct policy *policy)
 	if (moved > 0 || policy->n == 0 || policy->m < 2 || elapsed_ns == 0)
 		return moved;
 	moved = policy_fill_dry(policy);
-	if (moved > 0 || policy_bell_suffices(policy))
+	if (moved > 0 || policy_bell_suffices(policy) || policy->chooser.apart)
 		return moved;
 	policy_measure_cpus(&params, elapsed_ns, policy->thread, policy->n, policy->cpu, policy->m);
 	moved = policy_end_together(policy);

@@ -19,6 +19,8 @@
 #define WINDOW_PHASES 4 /* likewise, for that many phases, where they are told */
 #define NEED_CHANGE 0.3 /* phases that need this share more or less are other ones */
 #define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread */
+/* Where threads pass a smaller share of the phases for which there is time, those that pass may be of any kind. */
+#define STALLED 0.1
 /* In shorter phases a turn takes as long as the phase; pinned threads only wake up less well. */
 #define SHORT_NS 2e6
 #define SHORT_TOLD_NS 2.5e6 /* likewise, where phases are told */
@@ -35,9 +37,11 @@
 #define TRIALS_NS 5e6
 #define TRIALS_SHARE 0.005
 /* ... where the first trial is taken to cost this part of what perfect turns would gain; a larger one if
- * threads spin, as Linux takes no turns then. */
+ * threads spin, as Linux takes no turns then; a smaller one if they spin before they sleep, and only keep apart. */
 #define SLOWER_FIRST 0.3
 #define SLOWER_FIRST_SPINS 0.5
+#define SLOWER_FIRST_APART 0.1
+#define SPINS_FIRST 1.25 /* such threads use so many times the CPU time that is useful */
 /* Where perfect turns would gain no more than this, and threads sleep, the job begins aside. */
 #define TURNS_LEAST 0.15
 /* With no more threads than CPUs: CPUs on which turns gain that much are unequal, and stay so while they
@@ -128,7 +132,7 @@ static bool settle(
 	chooser->wait = 1;
 	chooser->gap = GAP_LEAST;
 	chooser->trial = false;
-	chooser->yields = chooser->spins = false;
+	chooser->yields = chooser->spins = chooser->apart = false;
 	chooser->window_sleep_rate = 0;
 	return changed;
 }
@@ -199,13 +203,21 @@ static bool decide(struct policy_chooser *chooser, uint64_t window_ns)
 		chooser, chooser->settled, better ? POLICY_REASON_FASTER : POLICY_REASON_SLOWER);
 }
 
+static double slower_first(const struct policy_chooser *chooser, const struct policy_window *window)
+{
+	if (chooser->spins)
+		return SLOWER_FIRST_SPINS;
+	bool spins_first = (double)window->run_ns > SPINS_FIRST * (double)window->useful_ns;
+	return chooser->apart && spins_first ? SLOWER_FIRST_APART : SLOWER_FIRST;
+}
+
 /* Has the job run for long enough to pay for one more trial, of a window of that length? */
 static bool can_pay(const struct policy_chooser *chooser, uint64_t window_ns,
 	const struct policy_window *window)
 {
 	bool tried = chooser->arm[0].weight > 0 && chooser->arm[1].weight > 0;
 	double turns = turns_gain(chooser, window->threads, window->cpus);
-	double slower = (chooser->spins ? SLOWER_FIRST_SPINS : SLOWER_FIRST) * turns;
+	double slower = slower_first(chooser, window) * turns;
 	if (tried)
 		slower = fabs(gain_of(chooser));
 
@@ -378,6 +390,22 @@ static enum policy_regime told_begins_with(const struct policy_chooser *chooser,
 	return sleeps ? begins_with(chooser, window) : POLICY_BALANCE;
 }
 
+/* CPU time of a thread in a phase, as it was before; 0: unknown. */
+static double known_need_ns(const struct policy_chooser *chooser)
+{
+	double own_ns = chooser->need_ns[chooser->regime];
+	return own_ns > 0 ? own_ns : fmax(chooser->need_ns[0], chooser->need_ns[1]);
+}
+
+/* Does the window say nothing of phases, as threads hardly passed any, though theirs are short? */
+static bool is_stalled(const struct policy_chooser *chooser, const struct policy_window *window)
+{
+	double need_ns = known_need_ns(chooser), many = POLICY_PHASES_MANY * window->threads;
+	double most = need_ns > 0 ? (double)window->elapsed_ns * window->cpus / need_ns : 0;
+
+	return window->passed < many && most > many && window->passed < STALLED * most;
+}
+
 /* Phases are told: those that were passed in the window, as a share of the CPUs' time. Where phases are too
  * different for that, useful CPU time is. In another part of the program, trials begin anew. */
 static double told_busy(struct policy_chooser *chooser, const struct policy_window *window)
@@ -385,32 +413,38 @@ static double told_busy(struct policy_chooser *chooser, const struct policy_wind
 	double *need_ns = chooser->need_ns, now_ns = window->need_ns;
 	double *own_ns = &need_ns[chooser->regime];
 
-	if (chooser->regular != window->regular ||
-		(*own_ns > 0 && fabs(now_ns - *own_ns) > NEED_CHANGE * *own_ns)) {
-		try_anew(chooser);
-		chooser->trial = false;
-		need_ns[0] = need_ns[1] = 0;
+	if (!is_stalled(chooser, window)) {
+		if (chooser->regular != window->regular ||
+			(*own_ns > 0 && fabs(now_ns - *own_ns) > NEED_CHANGE * *own_ns)) {
+			try_anew(chooser);
+			chooser->trial = false;
+			need_ns[0] = need_ns[1] = chooser->unit_ns = 0;
+		}
+		chooser->regular = window->regular;
+		*own_ns = *own_ns > 0 ? *own_ns + (now_ns - *own_ns) / WEIGHT_MAX : now_ns;
+		chooser->unit_ns = chooser->unit_ns > 0 ? chooser->unit_ns : now_ns;
 	}
-	chooser->regular = window->regular;
-	*own_ns = *own_ns > 0 ? *own_ns + (now_ns - *own_ns) / WEIGHT_MAX : now_ns;
-	double unit_ns = need_ns[POLICY_BALANCE] > 0 ? need_ns[POLICY_BALANCE] : now_ns;
-	double ns = window->regular ? window->passed * unit_ns : (double)window->useful_ns;
+	double ns =
+		chooser->regular ? window->passed * chooser->unit_ns : (double)window->useful_ns;
 	return ns / ((double)window->elapsed_ns * window->cpus);
 }
 
 /* Where phases are told, they are the measure, whether threads sleep, yield or spin. */
 static bool by_phases(struct policy_chooser *chooser, const struct policy_window *window)
 {
-	double wall_ns = window->need_ns * fmax(1, (double)window->threads / window->cpus);
+	bool stalled = is_stalled(chooser, window);
+	double need_ns = stalled ? known_need_ns(chooser) : window->need_ns;
+	double wall_ns = need_ns * fmax(1, (double)window->threads / window->cpus);
 	bool sleeps = policy_regime_sleeps(chooser);
 	bool yields = !sleeps && (window->yields || window->since_yield_ns < YIELD_MEMORY_NS);
 	bool spins = !sleeps && !yields, changed;
 	double short_ns = chooser->bells ? POLICY_BELL_LEAST_NS : SHORT_TOLD_NS;
-	bool is_short = !spins && window->need_ns < short_ns && leaves_short(chooser);
+	bool no_turns = need_ns < short_ns && leaves_short(chooser), is_short = no_turns && !spins;
 	enum policy_regime first =
 		is_short ? POLICY_ASIDE : told_begins_with(chooser, window, sleeps, spins);
 
 	chooser->told_ns = wall_ns;
+	chooser->apart = no_turns && window->threads <= window->cpus;
 	if (chooser->always)
 		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_OPTION);
 	else if (window->threads <= window->cpus && chooser->speeds_differ &&

@@ -34,6 +34,9 @@ enum { POLICY_REASONS = POLICY_REASON_STARVED + 1 };
 /* The reason in words; "unknown" for any other value. */
 const char *policy_reason_text(enum policy_reason reason);
 
+/* So many phases of each thread show what its phases need on average, however different they are. */
+#define POLICY_PHASES_MANY 16
+
 /* What the job did during one window. */
 struct policy_window {
 	uint64_t elapsed_ns;
@@ -48,11 +51,11 @@ struct policy_window {
 	bool taken; /* some CPU was taken by others, lately */
 	/* Where the program's runtime tells phases: */
 	bool told; /* it does */
-	bool regular; /* they take as long from time to time */
+	bool regular; /* they take as long from time to time, or there are many */
 	bool yields; /* threads yield in waits */
 	uint64_t useful_ns; /* the part of run_ns outside waits at barriers */
 	double passed; /* phases, by all compute threads */
-	double need_ns; /* CPU time of a thread in a phase */
+	double need_ns; /* CPU time of a thread in a phase, on average over the window if it has many */
 	bool short_needs; /* that is too short for turns to gain anything */
 };
 
@@ -95,10 +98,14 @@ struct policy_chooser {
 	uint32_t sleep_windows; /* ... over this many windows */
 	bool yields; /* no thread sleeps, and they yield */
 	bool spins; /* no thread sleeps, and they don't yield: they may spin at barriers */
+	/* Phases are told, too short for turns, and there is a CPU for each thread: balanced threads only keep to one
+	 * each, as the kernel may have two spin on the same CPU beside a CPU that others use. */
+	bool apart;
 	uint32_t short_wait, short_gap; /* windows aside with short yields: left, and next time */
 	double told_ns; /* the length of a phase that was told; 0: none was */
 	double need_ns[2]; /* and its CPU time in the windows of each regime, smoothed */
-	bool regular; /* windows are measured by the phases passed */
+	bool regular; /* windows are measured by the phases passed ... */
+	double unit_ns; /* ... as so much CPU time each, whatever the regime */
 	double window_sleep_rate; /* of the window before, to notice a new part of the program */
 };
 

@@ -3,6 +3,8 @@
  * The windows that the chooser of the regime takes in: from one member interval to a later one, how
  * long the job ran and waited, and how often its threads went to sleep.
  */
+#include <math.h>
+
 #include "daemon/policy/step.h"
 
 #include "daemon/policy/kind.h"
@@ -56,20 +58,23 @@ struct policy_window policy_window_close(
 	struct policy *policy, const struct policy_observation *observation)
 {
 	uint64_t now_ns = observation->now_ns;
+	uint32_t threads = policy_computing(policy);
+	double passed = policy->window.passed;
+	bool many = passed >= POLICY_PHASES_MANY * fmax(1, threads);
 	struct policy_window window = {
 		.elapsed_ns = now_ns - policy->window.start_ns,
 		.run_ns = policy->window.run_ns,
 		.wait_ns = policy->window.wait_ns,
 		.useful_ns = policy->window.useful_ns,
 		.told = policy->window.told && policy->needs.told,
-		.passed = policy->window.passed,
-		.regular = policy->needs.regular,
+		.passed = passed,
+		.regular = many || policy->needs.regular,
 		.yields = policy->needs.yields,
-		.need_ns = policy->needs.mean_ns,
+		.need_ns = many ? (double)policy->window.useful_ns / passed : policy->needs.mean_ns,
 		.since_yield_ns = policy->phases.yielded_ns > 0 ? now_ns - policy->phases.yielded_ns
 								: UINT64_MAX,
 		.sleeps = mean_sleeps(policy, observation),
-		.threads = policy_computing(policy),
+		.threads = threads,
 		.cpus = (uint32_t)policy->m,
 	};
 

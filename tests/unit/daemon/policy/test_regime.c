@@ -722,6 +722,106 @@ static void test_told_sleeps(void **state)
 	assert_int_equal(beside_others(false, 1e6, 50).reason, POLICY_REASON_UNTRIED);
 }
 
+/* Two threads on two CPUs beside others, whose phases of 0.05 ms are too short for turns. They sleep, or spin. */
+static struct policy_window short_window(bool sleeps, double passed)
+{
+	return (struct policy_window){.elapsed_ns = 50000000,
+		.run_ns = 75000000,
+		.wait_ns = 25000000,
+		.since_yield_ns = UINT64_MAX,
+		.sleeps = sleeps ? 50 : 0,
+		.threads = 2,
+		.cpus = 2,
+		.taken = true,
+		.told = true,
+		.regular = true,
+		.useful_ns = (uint64_t)(passed * 5e4),
+		.passed = passed,
+		.need_ns = 5e4};
+}
+
+/* To keep threads apart costs little: a young job can pay for the first trial. */
+static void test_told_apart(void **state)
+{
+	struct policy_window window = short_window(true, 1000);
+	struct policy_chooser chooser;
+	(void)state;
+
+	policy_regime_init(&chooser, false);
+	(void)policy_regime_update(&chooser, &window);
+	assert_int_equal(chooser.regime, POLICY_ASIDE);
+	assert_true(chooser.apart);
+	(void)policy_regime_update(&chooser, &window);
+	assert_true(chooser.trial);
+	assert_int_equal(chooser.regime, POLICY_BALANCE);
+
+	/* Those that sleep at once lose more by it, and have to wait. */
+	policy_regime_init(&chooser, false);
+	window.run_ns = window.useful_ns;
+	for (int i = 0; i < 20; i++) {
+		(void)policy_regime_update(&chooser, &window);
+		assert_int_equal(chooser.reason, POLICY_REASON_UNTRIED);
+	}
+
+	policy_regime_init(&chooser, false);
+	window = short_window(false, 1000);
+	(void)policy_regime_update(&chooser, &window);
+	assert_int_equal(chooser.regime, POLICY_BALANCE);
+	assert_true(chooser.spins && chooser.apart);
+
+	policy_regime_init(&chooser, false);
+	window.need_ns = 5e6;
+	(void)policy_regime_update(&chooser, &window);
+	assert_false(chooser.apart);
+	window.need_ns = 5e4;
+	window.threads = 3;
+	(void)policy_regime_update(&chooser, &window);
+	assert_false(chooser.apart);
+}
+
+/* A phase counts the same in both regimes, though it may take more CPU time in one. */
+static void test_told_unit(void **state)
+{
+	struct policy_chooser chooser;
+	(void)state;
+
+	policy_regime_init(&chooser, false);
+	for (int i = 0; i < 20; i++) {
+		struct policy_window window = short_window(true, 1000);
+		if (chooser.regime == POLICY_BALANCE)
+			window.need_ns *= 3;
+		(void)policy_regime_update(&chooser, &window);
+	}
+	assert_true(chooser.arm[POLICY_BALANCE].weight > 0);
+	assert_true(fabs(chooser.arm[POLICY_ASIDE].busy - chooser.arm[POLICY_BALANCE].busy) < 1e-6);
+}
+
+/* Windows in which hardly any phase passes count for their regime, but show nothing of phases: those that passed
+ * were of another kind. */
+static void test_told_stalls(void **state)
+{
+	struct policy_chooser chooser;
+	(void)state;
+
+	policy_regime_init(&chooser, false);
+	for (int i = 0; i < 40; i++) {
+		struct policy_window window =
+			short_window(true, chooser.regime == POLICY_BALANCE ? 1000 : 950);
+		if (chooser.regime == POLICY_ASIDE && i % 2 == 1) {
+			window.passed = 5;
+			window.regular = false;
+			window.need_ns = 3e6;
+		}
+		double weight = chooser.arm[POLICY_ASIDE].weight;
+		(void)policy_regime_update(&chooser, &window);
+		assert_true(chooser.arm[POLICY_ASIDE].weight >= weight);
+		assert_true(chooser.regular && chooser.apart);
+		assert_true(chooser.told_ns == 5e4);
+	}
+	assert_int_equal(chooser.settled, POLICY_BALANCE);
+	assert_true(chooser.arm[POLICY_ASIDE].busy < 0.4);
+}
+
 /* No window is needed to see that, neither before nor after the first threads were balanced. */
 static void test_told_short_at_once(void **state)
 {
@@ -763,6 +863,9 @@ int main(void)
 		cmocka_unit_test(test_told_without_trials),
 		cmocka_unit_test(test_told_yields),
 		cmocka_unit_test(test_told_sleeps),
+		cmocka_unit_test(test_told_apart),
+		cmocka_unit_test(test_told_unit),
+		cmocka_unit_test(test_told_stalls),
 		cmocka_unit_test(test_told_short_at_once),
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_reason_texts),

@@ -513,6 +513,46 @@ static void test_short_is_soon_known(void **state)
 	machine_deinit(&machine);
 }
 
+/* Two threads that spin beside others, in short phases of two kinds in turn, or in longer ones. In short ones they
+ * only have a CPU each. What phases need is their mean, though the last few were all of one kind. */
+static void test_apart(void **state)
+{
+	(void)state;
+
+	for (int is_long = 0; is_long <= 1; is_long++) {
+		struct machine machine;
+		struct policy_chooser *chooser = &machine.policy.chooser;
+		size_t moves = 0;
+
+		make(&machine, 2, POLICY_RULE_COMPUTE);
+		for (int k = 0; k < 400; k++) {
+			bool other = k % 2 == 1;
+			for (size_t i = 0; i < 2; i++) {
+				int32_t cpu = machine.sight[i].cpu;
+				bool crowded = cpu == POLICY_NO_CPU ? i == 0 : cpu == 0;
+				runs(&machine, i, crowded ? 5 * MS / 2 : 5 * MS,
+					crowded ? 5 * MS / 2 : 0);
+				if (!is_long)
+					tells(&machine, i, 2 * MS, other ? 5 : 50, 0, false);
+				else
+					tells(&machine, i, (crowded ? 2 : 3) * MS, k % 8 == 0, 0,
+						false);
+			}
+			const struct policy_decision *decision = step(&machine, 5 * MS);
+			if (k >= 100 && decision->regime == POLICY_BALANCE && !decision->changed)
+				moves += decision->moves;
+		}
+		assert_int_equal(chooser->apart, !is_long);
+		if (!is_long) {
+			assert_int_equal(moves, 0);
+			assert_true(chooser->regular);
+			assert_near(chooser->told_ns / 1e3, 2 * 2e3 / 55);
+		}
+		assert_int_equal(apart(&machine), 0);
+		machine_deinit(&machine);
+	}
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -529,6 +569,7 @@ int main(void)
 		cmocka_unit_test(test_speeds),
 		cmocka_unit_test(test_short_from_the_start),
 		cmocka_unit_test(test_bells),
+		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_short_after_idle),
 		cmocka_unit_test(test_joins_after_long),
 		cmocka_unit_test(test_short_is_soon_known),
