@@ -34,11 +34,14 @@ struct entry {
 	int32_t pid;
 	uint64_t start_ticks;
 	_Atomic bool confined; /* now, or at some time before */
+	_Atomic bool shortened; /* by juggle, or from birth by a thread that was */
 };
 
 struct header {
 	alignas(uint64_t) _Atomic uint32_t used; /* entries ever used */
 	_Atomic bool closed;
+	_Atomic bool
+		shortens; /* some thread has been given a short slice: children may inherit it */
 };
 
 struct ledger {
@@ -103,6 +106,7 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 	entry->pid = pid;
 	entry->start_ticks = start_ticks;
 	atomic_store_explicit(&entry->confined, false, memory_order_relaxed);
+	atomic_store_explicit(&entry->shortened, false, memory_order_relaxed);
 	memcpy(ledger->mask + i * ledger->words, mask->word, ledger->words * sizeof(uint64_t));
 	atomic_store_explicit(&entry->tid, tid, memory_order_release);
 	return (int)i;
@@ -130,20 +134,65 @@ static void cut_down(struct cpuset *mask, const struct cpuset *within)
 		mask->word[i] = left != 0 ? mask->word[i] & within->word[i] : within->word[i];
 }
 
-int ledger_restore(const struct ledger *ledger, int i, const struct cpuset *within)
+/* Returns 0 while the thread that was recorded is there, or a negative errno. */
+static int find_alive(const struct entry *entry, pid_t *tid)
+{
+	struct proc_thread now;
+
+	*tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
+	if (*tid == 0)
+		return -ESRCH;
+	int r = proc_read_thread(entry->pid, *tid, &now);
+	return r == 0 && now.start_ticks != entry->start_ticks ? -ESRCH : r;
+}
+
+int ledger_shorten(struct ledger *ledger, int i, uint64_t default_ns)
 {
 	struct entry *entry = &ledger->entry[i];
-	pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
-	struct proc_thread now;
-	struct cpuset mask;
+	pid_t tid;
+	int r = find_alive(entry, &tid);
 
-	if (tid == 0)
-		return -ESRCH;
-	int r = proc_read_thread(entry->pid, tid, &now);
 	if (r < 0)
 		return r;
-	if (now.start_ticks != entry->start_ticks)
-		return -ESRCH;
+	/* First, so that whoever gives things back misses none. One that stays as it is costs nothing. */
+	atomic_store_explicit(&ledger->header->shortens, true, memory_order_release);
+	atomic_store_explicit(&entry->shortened, true, memory_order_release);
+	r = act_shorten_slice(tid, default_ns);
+	if (r < 0)
+		atomic_store_explicit(&entry->shortened, false, memory_order_release);
+	return r;
+}
+
+bool ledger_inherits_short(struct ledger *ledger, int i)
+{
+	struct entry *entry = &ledger->entry[i];
+	bool inherits = atomic_load_explicit(&ledger->header->shortens, memory_order_acquire) &&
+			act_has_short_slice(entry->tid);
+
+	atomic_store_explicit(&entry->shortened, inherits, memory_order_release);
+	return inherits;
+}
+
+void ledger_lengthen(struct ledger *ledger, int i)
+{
+	struct entry *entry = &ledger->entry[i];
+	pid_t tid;
+
+	if (!atomic_load_explicit(&entry->shortened, memory_order_acquire) ||
+		find_alive(entry, &tid) < 0)
+		return;
+	(void)act_restore_slice(tid);
+	atomic_store_explicit(&entry->shortened, false, memory_order_release);
+}
+
+int ledger_restore(const struct ledger *ledger, int i, const struct cpuset *within)
+{
+	struct cpuset mask;
+	pid_t tid;
+	int r = find_alive(&ledger->entry[i], &tid);
+
+	if (r < 0)
+		return r;
 	ledger_mask(ledger, i, &mask);
 	if (within != NULL)
 		cut_down(&mask, within);
@@ -166,7 +215,7 @@ bool ledger_is_closed(const struct ledger *ledger)
 	return atomic_load(&ledger->header->closed);
 }
 
-size_t ledger_restore_all(const struct ledger *ledger)
+size_t ledger_restore_all(struct ledger *ledger)
 {
 	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
 	size_t count = 0;
@@ -174,6 +223,7 @@ size_t ledger_restore_all(const struct ledger *ledger)
 	for (uint32_t i = 0; i < used; i++)
 		if (atomic_load_explicit(&ledger->entry[i].tid, memory_order_acquire) != 0) {
 			ledger_restore(ledger, (int)i, NULL);
+			ledger_lengthen(ledger, (int)i);
 			count++;
 		}
 	return count;
@@ -219,23 +269,14 @@ int ledger_inherited(
 	return 0;
 }
 
-static bool is_alive(const struct entry *entry)
-{
-	pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
-	struct proc_thread now;
-
-	return tid != 0 && proc_read_thread(entry->pid, tid, &now) == 0 &&
-	       now.start_ticks == entry->start_ticks;
-}
-
 static int add_roots(const struct ledger *ledger, struct proc_scan *scan)
 {
 	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
-	pid_t last = 0;
+	pid_t last = 0, tid;
 	int r = 0;
 
 	for (uint32_t i = 0; i < used && r == 0; i++) {
-		if (ledger->entry[i].pid == last || !is_alive(&ledger->entry[i]))
+		if (ledger->entry[i].pid == last || find_alive(&ledger->entry[i], &tid) < 0)
 			continue;
 		last = ledger->entry[i].pid;
 		r = proc_scan_add_root(scan, last);
@@ -243,14 +284,30 @@ static int add_roots(const struct ledger *ledger, struct proc_scan *scan)
 	return r;
 }
 
-/* Returns the number of masks that were given back. */
+static bool is_recorded(const struct ledger *ledger, const struct proc_thread *thread)
+{
+	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < used; i++) {
+		const struct entry *entry = &ledger->entry[i];
+		if (atomic_load_explicit(&entry->tid, memory_order_acquire) == thread->tid &&
+			entry->start_ticks == thread->start_ticks)
+			return true;
+	}
+	return false;
+}
+
+/* Returns how many threads got a mask or a slice back. */
 static size_t restore_inherited(
 	const struct ledger *ledger, const struct proc_thread *thread, size_t n)
 {
+	bool shortens = atomic_load_explicit(&ledger->header->shortens, memory_order_acquire);
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct cpuset mask;
+		if (shortens && !is_recorded(ledger, &thread[i]))
+			count += act_restore_slice(thread[i].tid) == 0;
 		if (cpuset_of_thread(thread[i].tid, &mask) < 0 || cpuset_count(&mask) > 1)
 			continue;
 		if (ledger_inherited(ledger, &thread[i], &mask) < 0)
