@@ -148,7 +148,8 @@ static int read_slices(struct trace_parser *p, struct trace_point *point)
 {
 	point->slices_changed = true;
 	point->short_slices = trace_take_flag(p, "short");
-	if ((!point->short_slices && !trace_take_flag(p, "default")) || p->field != p->stop)
+	if ((!point->short_slices && !trace_take_flag(p, "default")) || p->field != p->stop ||
+		p->stop[-1] == ' ')
 		return trace_refuse(p, "a damaged slice record");
 	return 0;
 }

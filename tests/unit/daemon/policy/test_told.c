@@ -575,6 +575,35 @@ static void test_short_slices(void **state)
 	}
 }
 
+/* Three threads that sleep in short phases are left to the kernel. Once one of them has ended, there is a CPU for
+ * each, but nobody yields. */
+static void test_no_short_slices_for_sleepers(void **state)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)state;
+
+	params.slices = true;
+	machine_init(&machine, &params, 2);
+	for (int i = 0; i < 3; i++)
+		add(&machine, POLICY_RULE_COMPUTE);
+	step(&machine, 0);
+	for (int k = 0; k < 100; k++) {
+		for (size_t i = 0; i < 3; i++) {
+			runs(&machine, i, 3 * MS, MS);
+			tells(&machine, i, 40 * 40000, 40, 0, false);
+			machine.sight[i].news |= POLICY_SLEEPS;
+			machine.sight[i].sleeps += 40;
+		}
+		step(&machine, 5 * MS);
+	}
+	assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SHORT);
+	assert_true(machine.policy.chooser.told_ns > 0);
+	assert_true(machine.policy.chooser.waiting > 0.5);
+	assert_false(policy_regime_shortens(&machine.policy.chooser, 2, 2));
+	machine_deinit(&machine);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
@@ -592,6 +621,7 @@ int main(void)
 		cmocka_unit_test(test_short_from_the_start),
 		cmocka_unit_test(test_bells),
 		cmocka_unit_test(test_short_slices),
+		cmocka_unit_test(test_no_short_slices_for_sleepers),
 		cmocka_unit_test(test_short_after_idle),
 		cmocka_unit_test(test_joins_after_long),
 		cmocka_unit_test(test_short_is_soon_known),
