@@ -116,17 +116,17 @@ static int exchange_slice(pid_t tid, uint64_t from_ns, uint64_t to_ns)
 
 int act_shorten_slice(pid_t tid, uint64_t default_ns)
 {
-	return exchange_slice(tid, default_ns, ACT_SLICE_LEAST_NS);
+	return exchange_slice(tid, default_ns, ACT_SLICE_SHORT_NS);
 }
 
 int act_restore_slice(pid_t tid)
 {
-	return exchange_slice(tid, ACT_SLICE_LEAST_NS, 0);
+	return exchange_slice(tid, ACT_SLICE_SHORT_NS, 0);
 }
 
 bool act_has_short_slice(pid_t tid)
 {
 	struct attr attr = {0};
 
-	return read_attr(tid, &attr) == 0 && attr.runtime_ns == ACT_SLICE_LEAST_NS;
+	return read_attr(tid, &attr) == 0 && attr.runtime_ns == ACT_SLICE_SHORT_NS;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carrying decisions out: the only code that sets affinity masks and time slices. Functions return 0 or a negative errno and are thread-safe.
+ * Carrying decisions out: the only code that sets affinity masks and time slices. Functions return 0 or
+ * a negative errno and are thread-safe.
  */
 #ifndef JUGGLE_ACT_H
 #define JUGGLE_ACT_H
@@ -34,12 +35,13 @@ int act_set_own_slice(uint64_t slice_ns);
 /* The time slice of threads that nobody gave one of their own, in ns; 0: this kernel has no slices of single threads,
  * or does not tell. For callers of SCHED_OTHER or SCHED_BATCH; their own slice is the default for a moment. */
 uint64_t act_default_slice(void);
-/* Give a thread the shortest slice, if it has the default one. Keeps its nice value and flags. Returns 0; -ENOTSUP
- * where its slice is its own choice, or its scheduling class has none (or is SCHED_IDLE); -ESRCH; -EPERM. */
+#define ACT_SLICE_SHORT_NS 100001 /* no round number, so that hardly anybody chooses the same */
+/* Give a thread a short slice, if it has the default one. Keeps its nice value and flags. Returns 0; -ENOTSUP where
+ * its slice is its own choice, or its scheduling class has none (or is SCHED_IDLE); -ESRCH; -EPERM. */
 int act_shorten_slice(pid_t tid, uint64_t default_ns);
-/* Give a thread that has the shortest slice the default one. Another one is left alone. Returns as above. */
+/* Give a thread that has this short slice the default one. Another one is left alone. Returns as above. */
 int act_restore_slice(pid_t tid);
-/* Has the thread the shortest slice? */
+/* Has the thread this short slice? */
 bool act_has_short_slice(pid_t tid);
 
 #endif

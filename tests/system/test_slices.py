@@ -14,8 +14,8 @@ import traces
 
 pytestmark = pytest.mark.needs_cpus(2)
 
-SHORT_NS = 100_000
-OWN_NS = 300_000
+SHORT_NS = 100_001
+OWN_NS = 100_000
 
 
 @pytest.fixture

@@ -502,7 +502,7 @@ static void test_restore_born(void **state)
 }
 
 /* Threads with short slices get the default one back, and so do those that have inherited one, met or not; not one
- * that had a short one before. */
+ * that had a short one before, nor one whose parent had chosen one. */
 static void test_slices(void **state)
 {
 	uint64_t default_ns = act_default_slice();
@@ -535,6 +535,14 @@ static void test_slices(void **state)
 	assert_false(act_has_short_slice(s[0].tid));
 	assert_true(act_has_short_slice(s[1].tid));
 
+	/* A child whose parent had chosen a short one. */
+	assert_int_equal(act_set_own_slice(ACT_SLICE_LEAST_NS), 0);
+	pid_t chosen = fork_sleeper();
+	assert_int_equal(act_set_own_slice(0), 0);
+	int other = ledger_record(ledger, chosen, chosen, start_ticks(chosen, chosen), &s[0].mask);
+	assert_false(ledger_inherits_short(ledger, other));
+	ledger_forget(ledger, other);
+
 	pid_t self = getpid();
 	int own = ledger_record(ledger, self, self, start_ticks(self, self), &s[0].mask);
 	assert_int_equal(ledger_shorten(ledger, own, default_ns), 0);
@@ -549,7 +557,9 @@ static void test_slices(void **state)
 	ledger_restore_born(ledger, scan);
 	proc_scan_free(scan);
 	assert_false(act_has_short_slice(born));
+	assert_int_equal(act_shorten_slice(chosen, ACT_SLICE_LEAST_NS), 0); /* it had that one */
 	assert_true(act_has_short_slice(s[1].tid));
+	end_sleeper(chosen);
 	end_sleeper(met);
 	end_sleeper(born);
 	for (int i = 0; i < 3; i++)
