@@ -77,9 +77,10 @@ void ledger_close(struct ledger *ledger);
 bool ledger_is_closed(const struct ledger *ledger);
 
 /* Give threads that were born of confined ones, and are not in the ledger, their inherited
- * masks, and those born with a short slice the default one. Call it after ledger_restore_all(): what is born from then on inherits the right
- * mask. Scans the processes of the ledger, too, as the scan's own root may have ended. While the
- * job runs this takes 10 ms or more, and a second at most, for threads that show late in /proc. */
+ * masks, and those born with a short slice the default one. Call it after ledger_restore_all(): what is
+ * born from then on inherits the right ones. Scans the processes of the ledger, too, as the scan's own
+ * root may have ended. While the job runs this takes 10 ms or more, and a second at most, for threads
+ * that show late in /proc. */
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan);
 
 /* All of these: restore what is recorded, then what was born of it (unless scan is NULL), and close

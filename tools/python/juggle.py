@@ -192,7 +192,8 @@ _RECORDS = {
     "birth": _layout("now_ns tid pid", " (?P<comm>[^\0]*)"),
     "name": _layout("now_ns tid", " (?P<comm>[^\0]*)"),
     "cpus": _layout("now_ns", f"(?P<cpus>(?: {_NUMBER}:{_NUMBER}(?::{_NUMBER}:{_NUMBER}(?::{_NUMBER})?)?)+)"),
-    "team": _layout("now_ns domain domains seed", " (?P<unit>ns|work)(?P<tickers> tickers)?(?P<bells> bells)?(?P<shortens> shortens)?"),
+    "team": _layout("now_ns domain domains seed", " (?P<unit>ns|work)(?P<tickers> tickers)?(?P<bells> bells)?"
+                    "(?P<shortens> shortens)?"),
     "point": _layout("now_ns domain elapsed_ns lines",
                      f" (?P<looked>some|all|all,open)(?P<rung> rung)?(?: cost=(?P<cost_ns>{_NUMBER}))?"),
     "plb": _layout("now_ns pid moves"),
