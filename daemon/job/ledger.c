@@ -306,7 +306,8 @@ static size_t restore_inherited(
 
 	for (size_t i = 0; i < n; i++) {
 		struct cpuset mask;
-		if (shortens && !is_recorded(ledger, &thread[i]))
+		if (shortens && act_has_short_slice(thread[i].tid) &&
+			!is_recorded(ledger, &thread[i]))
 			count += act_restore_slice(thread[i].tid) == 0;
 		if (cpuset_of_thread(thread[i].tid, &mask) < 0 || cpuset_count(&mask) > 1)
 			continue;
@@ -319,7 +320,8 @@ static size_t restore_inherited(
 	return count;
 }
 
-/* A confined thread that is ready to run, and how long it had run when its mask was given back. */
+/* A thread that is ready to run, whose children may inherit something, and how long it had run when that was
+ * given back. */
 struct parent {
 	pid_t pid, tid;
 	uint64_t run_ns;
@@ -345,12 +347,14 @@ static uint64_t runnable_for_ns(pid_t pid, pid_t tid)
 static size_t find_parents(const struct ledger *ledger, struct parent *parent)
 {
 	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
+	bool shortens = atomic_load_explicit(&ledger->header->shortens, memory_order_acquire);
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < used && count < PARENTS_MOST; i++) {
 		const struct entry *entry = &ledger->entry[i];
 		pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
-		if (tid == 0 || !atomic_load_explicit(&entry->confined, memory_order_acquire))
+		bool confined = atomic_load_explicit(&entry->confined, memory_order_acquire);
+		if (tid == 0 || !(confined || shortens))
 			continue;
 		parent[count] = (struct parent){entry->pid, tid, runnable_for_ns(entry->pid, tid)};
 		count += parent[count].run_ns > 0;
