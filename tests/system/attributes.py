@@ -43,9 +43,12 @@ def set_slice(tid, slice_ns):
 
 def default_slice():
     """The slice, in ns, of threads that nobody gave another one."""
-    before = slice_of(0)
-    set_slice(0, 0)
-    found = slice_of(0)
+    try:
+        before = slice_of(0)
+        set_slice(0, 0)
+        found = slice_of(0)
+    except OSError as error:
+        pytest.skip("no time slices: " + error.strerror)
     if found == 0:
         pytest.skip("this kernel has no time slices of single threads (before Linux 6.12)")
     if before != found:

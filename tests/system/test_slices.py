@@ -91,11 +91,13 @@ def test_not_where_they_gain_nothing(default_ns, background, hog, two, phase, ba
     assert have(ubench, default_ns)
 
 
-@pytest.mark.parametrize("killed", ["balancer", "juggle"])
+@pytest.mark.parametrize("killed", ["balancer", "juggle", "both"])
 def test_killed(default_ns, beside_hog, killed):
     _, juggle, ubench = beside_hog("-q")
     wait_for(ubench, SHORT_NS, juggle)
-    os.kill(helpers.wait_for_balancer(juggle) if killed == "balancer" else juggle.pid, signal.SIGKILL)
+    balancer = helpers.wait_for_balancer(juggle)
+    for pid in {"balancer": [balancer], "juggle": [juggle.pid], "both": [balancer, juggle.pid]}[killed]:
+        os.kill(pid, signal.SIGKILL)
     wait_for(ubench, default_ns)
     helpers.wait_for_progress(ubench)
 
