@@ -34,14 +34,13 @@ struct entry {
 	int32_t pid;
 	uint64_t start_ticks;
 	_Atomic bool confined; /* now, or at some time before */
-	_Atomic bool shortened; /* by juggle, or from birth by a thread that was */
 };
 
 struct header {
 	alignas(uint64_t) _Atomic uint32_t used; /* entries ever used */
 	_Atomic bool closed;
 	_Atomic bool
-		shortens; /* some thread has been given a short slice: children may inherit it */
+		shortens; /* some thread was given a short slice: those that have it, have it by that */
 };
 
 struct ledger {
@@ -106,7 +105,6 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 	entry->pid = pid;
 	entry->start_ticks = start_ticks;
 	atomic_store_explicit(&entry->confined, false, memory_order_relaxed);
-	atomic_store_explicit(&entry->shortened, false, memory_order_relaxed);
 	memcpy(ledger->mask + i * ledger->words, mask->word, ledger->words * sizeof(uint64_t));
 	atomic_store_explicit(&entry->tid, tid, memory_order_release);
 	return (int)i;
@@ -148,41 +146,32 @@ static int find_alive(const struct entry *entry, pid_t *tid)
 
 int ledger_shorten(struct ledger *ledger, int i, uint64_t default_ns)
 {
-	struct entry *entry = &ledger->entry[i];
 	pid_t tid;
-	int r = find_alive(entry, &tid);
+	int r = find_alive(&ledger->entry[i], &tid);
 
 	if (r < 0)
 		return r;
-	/* First, so that whoever gives things back misses none. One that stays as it is costs nothing. */
+	/* First, so that whoever gives things back misses none. */
 	atomic_store_explicit(&ledger->header->shortens, true, memory_order_release);
-	atomic_store_explicit(&entry->shortened, true, memory_order_release);
-	r = act_shorten_slice(tid, default_ns);
-	if (r < 0)
-		atomic_store_explicit(&entry->shortened, false, memory_order_release);
-	return r;
+	return act_shorten_slice(tid, default_ns);
 }
 
-bool ledger_inherits_short(struct ledger *ledger, int i)
+static bool shortens(const struct ledger *ledger)
 {
-	struct entry *entry = &ledger->entry[i];
-	bool inherits = atomic_load_explicit(&ledger->header->shortens, memory_order_acquire) &&
-			act_has_short_slice(entry->tid);
-
-	atomic_store_explicit(&entry->shortened, inherits, memory_order_release);
-	return inherits;
+	return atomic_load_explicit(&ledger->header->shortens, memory_order_acquire);
 }
 
-void ledger_lengthen(struct ledger *ledger, int i)
+bool ledger_inherits_short(const struct ledger *ledger, int i)
 {
-	struct entry *entry = &ledger->entry[i];
+	return shortens(ledger) && act_has_short_slice(ledger->entry[i].tid);
+}
+
+void ledger_lengthen(const struct ledger *ledger, int i)
+{
 	pid_t tid;
 
-	if (!atomic_load_explicit(&entry->shortened, memory_order_acquire) ||
-		find_alive(entry, &tid) < 0)
-		return;
-	(void)act_restore_slice(tid);
-	atomic_store_explicit(&entry->shortened, false, memory_order_release);
+	if (shortens(ledger) && find_alive(&ledger->entry[i], &tid) == 0)
+		(void)act_restore_slice(tid);
 }
 
 int ledger_restore(const struct ledger *ledger, int i, const struct cpuset *within)
@@ -215,7 +204,7 @@ bool ledger_is_closed(const struct ledger *ledger)
 	return atomic_load(&ledger->header->closed);
 }
 
-size_t ledger_restore_all(struct ledger *ledger)
+size_t ledger_restore_all(const struct ledger *ledger)
 {
 	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
 	size_t count = 0;
@@ -284,30 +273,15 @@ static int add_roots(const struct ledger *ledger, struct proc_scan *scan)
 	return r;
 }
 
-static bool is_recorded(const struct ledger *ledger, const struct proc_thread *thread)
-{
-	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
-
-	for (uint32_t i = 0; i < used; i++) {
-		const struct entry *entry = &ledger->entry[i];
-		if (atomic_load_explicit(&entry->tid, memory_order_acquire) == thread->tid &&
-			entry->start_ticks == thread->start_ticks)
-			return true;
-	}
-	return false;
-}
-
 /* Returns how many threads got a mask or a slice back. */
 static size_t restore_inherited(
 	const struct ledger *ledger, const struct proc_thread *thread, size_t n)
 {
-	bool shortens = atomic_load_explicit(&ledger->header->shortens, memory_order_acquire);
 	size_t count = 0;
 
 	for (size_t i = 0; i < n; i++) {
 		struct cpuset mask;
-		if (shortens && act_has_short_slice(thread[i].tid) &&
-			!is_recorded(ledger, &thread[i]))
+		if (shortens(ledger))
 			count += act_restore_slice(thread[i].tid) == 0;
 		if (cpuset_of_thread(thread[i].tid, &mask) < 0 || cpuset_count(&mask) > 1)
 			continue;
@@ -347,14 +321,13 @@ static uint64_t runnable_for_ns(pid_t pid, pid_t tid)
 static size_t find_parents(const struct ledger *ledger, struct parent *parent)
 {
 	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
-	bool shortens = atomic_load_explicit(&ledger->header->shortens, memory_order_acquire);
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < used && count < PARENTS_MOST; i++) {
 		const struct entry *entry = &ledger->entry[i];
 		pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
 		bool confined = atomic_load_explicit(&entry->confined, memory_order_acquire);
-		if (tid == 0 || !(confined || shortens))
+		if (tid == 0 || !(confined || shortens(ledger)))
 			continue;
 		parent[count] = (struct parent){entry->pid, tid, runnable_for_ns(entry->pid, tid)};
 		count += parent[count].run_ns > 0;

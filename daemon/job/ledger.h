@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The affinity masks that threads had before juggle changed them, and which of them have short time slices
- * by juggle.
+ * The affinity masks that threads had before juggle changed them, and whether any have got short time slices
+ * by juggle: those can be told by their length.
  *
  * The ledger lies in memory that the keeper (the process that the user started) and the
  * balancer share, and the guard of the masks. Whichever of them are killed, one that is left can give
@@ -34,14 +34,14 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
  * inherit that. Call it before juggle confines the thread. Thread-safe for distinct entries. */
 void ledger_confined(struct ledger *ledger, int entry);
 
-/* Give a thread a short slice, if it has the default one, and note that. Returns 0, -ESRCH when the thread is gone, or a
+/* Give a thread a short slice, if it has the default one. Returns 0, -ESRCH when the thread is gone, or a
  * negative errno of act_shorten_slice(). Thread-safe for distinct entries. */
 int ledger_shorten(struct ledger *ledger, int entry, uint64_t default_ns);
-/* A thread that was just recorded: has it inherited a short slice? Notes that it has. */
-bool ledger_inherits_short(struct ledger *ledger, int entry);
-/* Give a thread with such a note the default slice back. Safe for one that is gone, or that has changed its slice by
+/* A thread that was just recorded: has it inherited a short slice? */
+bool ledger_inherits_short(const struct ledger *ledger, int entry);
+/* Give a thread with a short slice the default one back. Safe for one that is gone, or that has changed its slice by
  * itself. */
-void ledger_lengthen(struct ledger *ledger, int entry);
+void ledger_lengthen(const struct ledger *ledger, int entry);
 
 /* The mask that was recorded. */
 void ledger_mask(const struct ledger *ledger, int entry, struct cpuset *out);
@@ -71,7 +71,7 @@ int ledger_restore(const struct ledger *ledger, int entry, const struct cpuset *
 /* The thread has ended: free its entry. Not thread-safe. */
 void ledger_forget(struct ledger *ledger, int entry);
 /* Restore all that is recorded. Returns how many threads that is. */
-size_t ledger_restore_all(struct ledger *ledger);
+size_t ledger_restore_all(const struct ledger *ledger);
 /* All masks have been given back, and the ledger is not needed any more. */
 void ledger_close(struct ledger *ledger);
 bool ledger_is_closed(const struct ledger *ledger);

@@ -518,9 +518,9 @@ static void test_slices(void **state)
 		SKIP("this kernel has no slices of single threads\n");
 	}
 	for (int i = 0; i < 3; i++) {
+		/* The one in the middle has chosen its slice. */
+		assert_int_equal(act_set_own_slice(i == 1 ? ACT_SLICE_LEAST_NS : 0), 0);
 		begin(&s[i]);
-		if (i == 1) /* its own choice */
-			assert_int_equal(act_shorten_slice(s[i].tid, default_ns), 0);
 		entry[i] = record(ledger, &s[i]);
 		assert_false(ledger_inherits_short(ledger, entry[i]));
 	}
@@ -531,9 +531,14 @@ static void test_slices(void **state)
 	ledger_lengthen(ledger, entry[0]);
 	assert_false(act_has_short_slice(s[0].tid));
 	assert_int_equal(ledger_shorten(ledger, entry[0], default_ns), 0);
+	/* In a class without slices it keeps the one that it had. */
+	const struct sched_param none = {0};
+	assert_int_equal(sched_setscheduler(s[0].tid, SCHED_IDLE, &none), 0);
+	ledger_lengthen(ledger, entry[0]);
+	assert_int_equal(sched_setscheduler(s[0].tid, SCHED_OTHER, &none), 0);
+	assert_true(act_has_short_slice(s[0].tid));
 	assert_int_equal(ledger_restore_all(ledger), 3);
 	assert_false(act_has_short_slice(s[0].tid));
-	assert_true(act_has_short_slice(s[1].tid));
 
 	/* A child whose parent had chosen a short one. */
 	assert_int_equal(act_set_own_slice(ACT_SLICE_LEAST_NS), 0);
@@ -558,7 +563,7 @@ static void test_slices(void **state)
 	proc_scan_free(scan);
 	assert_false(act_has_short_slice(born));
 	assert_int_equal(act_shorten_slice(chosen, ACT_SLICE_LEAST_NS), 0); /* it had that one */
-	assert_true(act_has_short_slice(s[1].tid));
+	assert_int_equal(act_shorten_slice(s[1].tid, ACT_SLICE_LEAST_NS), 0);
 	end_sleeper(chosen);
 	end_sleeper(met);
 	end_sleeper(born);
