@@ -62,16 +62,71 @@ struct attr {
 };
 _Static_assert(sizeof(struct attr) == 48, "the kernel calls this SCHED_ATTR_SIZE_VER0");
 
+/* A flag, Linux 5.3 and later: the scheduling class stays as it is, even if it has just changed. */
+#define KEEP_POLICY 8u
+
+/* Read all, to keep the nice value and the flags. */
+static int read_attr(pid_t tid, struct attr *attr)
+{
+	if (syscall(SYS_sched_getattr, tid, attr, (unsigned)sizeof *attr, 0u) < 0)
+		return -errno;
+	if (attr->policy != SCHED_OTHER && attr->policy != SCHED_BATCH)
+		return -ENOTSUP;
+	return 0;
+}
+
+static int set_slice(pid_t tid, struct attr *attr, uint64_t slice_ns)
+{
+	attr->size = sizeof *attr;
+	attr->runtime_ns = slice_ns;
+	return syscall(SYS_sched_setattr, tid, attr, 0u) < 0 ? -errno : 0;
+}
+
 int act_set_own_slice(uint64_t slice_ns)
 {
 	struct attr attr = {0};
+	int r = read_attr(0, &attr);
 
-	/* Read them first, to keep the nice value and the flags. */
-	if (syscall(SYS_sched_getattr, 0, &attr, (unsigned)sizeof attr, 0u) < 0)
-		return -errno;
-	if (attr.policy != SCHED_OTHER && attr.policy != SCHED_BATCH)
-		return -ENOTSUP;
-	attr.size = sizeof attr;
-	attr.runtime_ns = slice_ns;
-	return syscall(SYS_sched_setattr, 0, &attr, 0u) < 0 ? -errno : 0;
+	return r < 0 ? r : set_slice(0, &attr, slice_ns);
+}
+
+uint64_t act_default_slice(void)
+{
+	struct attr before = {0}, attr = {0};
+
+	if (read_attr(0, &before) < 0 || act_set_own_slice(0) < 0)
+		return 0;
+	int r = read_attr(0, &attr);
+	if (r < 0 || attr.runtime_ns != before.runtime_ns)
+		(void)act_set_own_slice(before.runtime_ns);
+	return r < 0 ? 0 : attr.runtime_ns;
+}
+
+/* A thread that has one slice gets another one. */
+static int exchange_slice(pid_t tid, uint64_t from_ns, uint64_t to_ns)
+{
+	struct attr attr = {0};
+	int r = read_attr(tid, &attr);
+
+	if (r == 0 && attr.runtime_ns != from_ns)
+		r = -ENOTSUP;
+	attr.flags |= KEEP_POLICY;
+	return r < 0 ? r : set_slice(tid, &attr, to_ns);
+}
+
+int act_shorten_slice(pid_t tid, uint64_t default_ns)
+{
+	return exchange_slice(tid, default_ns, ACT_SLICE_SHORT_NS);
+}
+
+int act_restore_slice(pid_t tid)
+{
+	return exchange_slice(tid, ACT_SLICE_SHORT_NS, 0);
+}
+
+bool act_has_short_slice(pid_t tid)
+{
+	struct attr attr = {0};
+
+	return read_attr(tid, &attr) == 0 && attr.runtime_ns == ACT_SLICE_SHORT_NS;
 }

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Carrying decisions out: the only code that sets affinity masks, and time slices of juggle's own
- * threads. Functions return 0 or a negative errno and are thread-safe.
+ * Carrying decisions out: the only code that sets affinity masks and time slices. Functions return 0 or
+ * a negative errno and are thread-safe.
  */
 #ifndef JUGGLE_ACT_H
 #define JUGGLE_ACT_H
 
 #include <sched.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -30,5 +31,17 @@ int act_pin(pid_t tid, int os_cpu);
  * SCHED_BATCH. */
 int act_set_own_slice(uint64_t slice_ns);
 #define ACT_SLICE_LEAST_NS 100000 /* the shortest that the kernel grants */
+
+/* The time slice of threads that nobody gave one of their own, in ns; 0: this kernel has no slices of single threads,
+ * or does not tell. For callers of SCHED_OTHER or SCHED_BATCH; their own slice is the default for a moment. */
+uint64_t act_default_slice(void);
+#define ACT_SLICE_SHORT_NS 100001 /* no round number, so that hardly anybody chooses the same */
+/* Give a thread a short slice, if it has the default one. Keeps its nice value and flags. Returns 0; -ENOTSUP where
+ * its slice is its own choice, or its scheduling class has none (or is SCHED_IDLE); -ESRCH; -EPERM. */
+int act_shorten_slice(pid_t tid, uint64_t default_ns);
+/* Give a thread that has this short slice the default one. Another one is left alone. Returns as above. */
+int act_restore_slice(pid_t tid);
+/* Has the thread this short slice? */
+bool act_has_short_slice(pid_t tid);
 
 #endif

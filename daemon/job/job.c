@@ -105,6 +105,7 @@ static int record_mask(struct job *job, const struct proc_thread *found, struct 
 	if (r < 0)
 		return r;
 	thread->ledger = r;
+	thread->short_slice = ledger_inherits_short(job->ledger, r);
 	if (inherited) {
 		/* The children that it has by now may be confined, too. */
 		ledger_confined(job->ledger, r);

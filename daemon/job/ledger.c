@@ -39,6 +39,8 @@ struct entry {
 struct header {
 	alignas(uint64_t) _Atomic uint32_t used; /* entries ever used */
 	_Atomic bool closed;
+	_Atomic bool
+		shortens; /* some thread was given a short slice: those that have it, have it by that */
 };
 
 struct ledger {
@@ -130,20 +132,56 @@ static void cut_down(struct cpuset *mask, const struct cpuset *within)
 		mask->word[i] = left != 0 ? mask->word[i] & within->word[i] : within->word[i];
 }
 
-int ledger_restore(const struct ledger *ledger, int i, const struct cpuset *within)
+/* Returns 0 while the thread that was recorded is there, or a negative errno. */
+static int find_alive(const struct entry *entry, pid_t *tid)
 {
-	struct entry *entry = &ledger->entry[i];
-	pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
 	struct proc_thread now;
-	struct cpuset mask;
 
-	if (tid == 0)
+	*tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
+	if (*tid == 0)
 		return -ESRCH;
-	int r = proc_read_thread(entry->pid, tid, &now);
+	int r = proc_read_thread(entry->pid, *tid, &now);
+	return r == 0 && now.start_ticks != entry->start_ticks ? -ESRCH : r;
+}
+
+int ledger_shorten(struct ledger *ledger, int i, uint64_t default_ns)
+{
+	pid_t tid;
+	int r = find_alive(&ledger->entry[i], &tid);
+
 	if (r < 0)
 		return r;
-	if (now.start_ticks != entry->start_ticks)
-		return -ESRCH;
+	/* First, so that whoever gives things back misses none. */
+	atomic_store_explicit(&ledger->header->shortens, true, memory_order_release);
+	return act_shorten_slice(tid, default_ns);
+}
+
+static bool shortens(const struct ledger *ledger)
+{
+	return atomic_load_explicit(&ledger->header->shortens, memory_order_acquire);
+}
+
+bool ledger_inherits_short(const struct ledger *ledger, int i)
+{
+	return shortens(ledger) && act_has_short_slice(ledger->entry[i].tid);
+}
+
+void ledger_lengthen(const struct ledger *ledger, int i)
+{
+	pid_t tid;
+
+	if (shortens(ledger) && find_alive(&ledger->entry[i], &tid) == 0)
+		(void)act_restore_slice(tid);
+}
+
+int ledger_restore(const struct ledger *ledger, int i, const struct cpuset *within)
+{
+	struct cpuset mask;
+	pid_t tid;
+	int r = find_alive(&ledger->entry[i], &tid);
+
+	if (r < 0)
+		return r;
 	ledger_mask(ledger, i, &mask);
 	if (within != NULL)
 		cut_down(&mask, within);
@@ -174,6 +212,7 @@ size_t ledger_restore_all(const struct ledger *ledger)
 	for (uint32_t i = 0; i < used; i++)
 		if (atomic_load_explicit(&ledger->entry[i].tid, memory_order_acquire) != 0) {
 			ledger_restore(ledger, (int)i, NULL);
+			ledger_lengthen(ledger, (int)i);
 			count++;
 		}
 	return count;
@@ -219,23 +258,14 @@ int ledger_inherited(
 	return 0;
 }
 
-static bool is_alive(const struct entry *entry)
-{
-	pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
-	struct proc_thread now;
-
-	return tid != 0 && proc_read_thread(entry->pid, tid, &now) == 0 &&
-	       now.start_ticks == entry->start_ticks;
-}
-
 static int add_roots(const struct ledger *ledger, struct proc_scan *scan)
 {
 	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
-	pid_t last = 0;
+	pid_t last = 0, tid;
 	int r = 0;
 
 	for (uint32_t i = 0; i < used && r == 0; i++) {
-		if (ledger->entry[i].pid == last || !is_alive(&ledger->entry[i]))
+		if (ledger->entry[i].pid == last || find_alive(&ledger->entry[i], &tid) < 0)
 			continue;
 		last = ledger->entry[i].pid;
 		r = proc_scan_add_root(scan, last);
@@ -243,7 +273,7 @@ static int add_roots(const struct ledger *ledger, struct proc_scan *scan)
 	return r;
 }
 
-/* Returns the number of masks that were given back. */
+/* Returns how many threads got a mask or a slice back. */
 static size_t restore_inherited(
 	const struct ledger *ledger, const struct proc_thread *thread, size_t n)
 {
@@ -251,6 +281,8 @@ static size_t restore_inherited(
 
 	for (size_t i = 0; i < n; i++) {
 		struct cpuset mask;
+		if (shortens(ledger))
+			count += act_restore_slice(thread[i].tid) == 0;
 		if (cpuset_of_thread(thread[i].tid, &mask) < 0 || cpuset_count(&mask) > 1)
 			continue;
 		if (ledger_inherited(ledger, &thread[i], &mask) < 0)
@@ -262,7 +294,8 @@ static size_t restore_inherited(
 	return count;
 }
 
-/* A confined thread that is ready to run, and how long it had run when its mask was given back. */
+/* A thread that is ready to run, whose children may inherit something, and how long it had run when that was
+ * given back. */
 struct parent {
 	pid_t pid, tid;
 	uint64_t run_ns;
@@ -293,7 +326,8 @@ static size_t find_parents(const struct ledger *ledger, struct parent *parent)
 	for (uint32_t i = 0; i < used && count < PARENTS_MOST; i++) {
 		const struct entry *entry = &ledger->entry[i];
 		pid_t tid = atomic_load_explicit(&entry->tid, memory_order_acquire);
-		if (tid == 0 || !atomic_load_explicit(&entry->confined, memory_order_acquire))
+		bool confined = atomic_load_explicit(&entry->confined, memory_order_acquire);
+		if (tid == 0 || !(confined || shortens(ledger)))
 			continue;
 		parent[count] = (struct parent){entry->pid, tid, runnable_for_ns(entry->pid, tid)};
 		count += parent[count].run_ns > 0;

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * The affinity masks that threads had before juggle changed them.
+ * The affinity masks that threads had before juggle changed them, and whether any have got short time slices
+ * by juggle: those can be told by their length.
  *
  * The ledger lies in memory that the keeper (the process that the user started) and the
  * balancer share, and the guard of the masks. Whichever of them are killed, one that is left can give
- * all masks back. The balancer writes. The others see an entry only when it is complete.
+ * all that back. The balancer writes. The others see an entry only when it is complete.
  */
 #ifndef JUGGLE_LEDGER_H
 #define JUGGLE_LEDGER_H
@@ -32,6 +33,15 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 /* Note that the thread is confined to one CPU, by juggle or from birth, and that its children
  * inherit that. Call it before juggle confines the thread. Thread-safe for distinct entries. */
 void ledger_confined(struct ledger *ledger, int entry);
+
+/* Give a thread a short slice, if it has the default one. Returns 0, -ESRCH when the thread is gone, or a
+ * negative errno of act_shorten_slice(). Thread-safe for distinct entries. */
+int ledger_shorten(struct ledger *ledger, int entry, uint64_t default_ns);
+/* A thread that was just recorded: has it inherited a short slice? */
+bool ledger_inherits_short(const struct ledger *ledger, int entry);
+/* Give a thread with a short slice the default one back. Safe for one that is gone, or that has changed its slice by
+ * itself. */
+void ledger_lengthen(const struct ledger *ledger, int entry);
 
 /* The mask that was recorded. */
 void ledger_mask(const struct ledger *ledger, int entry, struct cpuset *out);
@@ -67,9 +77,10 @@ void ledger_close(struct ledger *ledger);
 bool ledger_is_closed(const struct ledger *ledger);
 
 /* Give threads that were born of confined ones, and are not in the ledger, their inherited
- * masks. Call it after ledger_restore_all(): what is born from then on inherits the right
- * mask. Scans the processes of the ledger, too, as the scan's own root may have ended. While the
- * job runs this takes 10 ms or more, and a second at most, for threads that show late in /proc. */
+ * masks, and those born with a short slice the default one. Call it after ledger_restore_all(): what is
+ * born from then on inherits the right ones. Scans the processes of the ledger, too, as the scan's own
+ * root may have ended. While the job runs this takes 10 ms or more, and a second at most, for threads
+ * that show late in /proc. */
 void ledger_restore_born(const struct ledger *ledger, struct proc_scan *scan);
 
 /* All of these: restore what is recorded, then what was born of it (unless scan is NULL), and close

@@ -28,6 +28,8 @@ struct job_thread {
 	bool named; /* its name was read again, after the exec that may follow a fork */
 	bool off_limits; /* the kernel no longer lets us move it */
 	int reach; /* how many of juggle's own CPUs its cpuset leaves it; see reach.h */
+	bool short_slice; /* by juggle */
+	bool own_slice; /* it may not have a short one: it was given one of its own, or has none */
 	bool outside; /* its cpuset keeps it from CPUs that juggle uses */
 	/* What its runtime tells: */
 	int32_t told_row; /* TOLD_NO_ROW: nothing */

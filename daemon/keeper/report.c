@@ -248,9 +248,10 @@ json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_
 {
 	uint32_t cpus = at_most(&t->cpus, TELEMETRY_CPUS);
 	json_t *report = build(t, exit_status, elapsed_s);
-	json_t *speeds = json_pack("{s:o, s:s, s:o, s:o}", "cpu_speeds", share_list(t, cpus, false),
-		"speeds_from", t->speeds, "stolen", share_list(t, cpus, true), "phases",
-		phases_report(t, elapsed_s));
+	json_t *speeds = json_pack("{s:o, s:s, s:o, s:f, s:o}", "cpu_speeds",
+		share_list(t, cpus, false), "speeds_from", t->speeds, "stolen",
+		share_list(t, cpus, true), "short_slices_s",
+		telemetry_get32(&t->short_slices_ms) * 1e-3, "phases", phases_report(t, elapsed_s));
 
 	json_object_update(report, speeds);
 	json_decref(speeds);
@@ -389,6 +390,16 @@ static void summarize_quota(FILE *out, const struct telemetry *t)
 	fputc('\n', out);
 }
 
+static void summarize_slices(FILE *out, const struct telemetry *t)
+{
+	uint32_t ms = telemetry_get32(&t->short_slices_ms);
+
+	if (ms > 0)
+		fprintf(out,
+			"  slices       short for %.3f s, as threads yield beside other work\n",
+			ms * 1e-3);
+}
+
 /* ---- The line ---- */
 
 #define LINE_LEAST_S 1 /* of a run: in a shorter one juggle has hardly begun */
@@ -446,6 +457,7 @@ void report_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 	fprintf(out, "  policy       %s, sampler %s\n", t->policy, t->sampler);
 	summarize_ways(out, t, f.elapsed_s);
 	summarize_paces(out, t);
+	summarize_slices(out, t);
 	summarize_quota(out, t);
 	fprintf(out, "  migrations   %llu in %llu balancing points\n",
 		(unsigned long long)f.migrations, (unsigned long long)f.cycles);

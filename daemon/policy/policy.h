@@ -49,6 +49,7 @@ struct policy_params {
 	uint32_t expected; /* compute threads, of all domains, before the first placement; 0: any */
 	bool by_work; /* policy_sight.work counts something else than ns, such as instructions */
 	bool bells; /* the caller notices when CPUs run dry: see dry.h */
+	bool slices; /* the kernel gives single threads short time slices, if the caller asks for that */
 	bool tickers; /* the caller has a ticker for each CPU, and fills in policy_observation.ticked */
 	uint32_t domain; /* this domain: its index in policy_observation.domain */
 	uint32_t domains; /* the length of that array, at least 1 */
@@ -160,6 +161,8 @@ struct policy_decision {
 	double phase_ns, point_ns; /* what it follows from, if it does; 0: unknown */
 	bool members; /* this was a member interval: new threads, rules and roles were sampled */
 	bool members_next; /* the next one will be a member interval */
+	bool short_slices; /* compute threads have short time slices from now on, else their own ones ... */
+	bool slices_changed; /* ... which differs from the decision before */
 	bool bell; /* the next interval ends as soon as a CPU runs dry: see dry.h */
 	uint32_t computing, idle; /* threads of this domain, now */
 	const struct policy_domain *domain; /* the observation's, brought up to date */

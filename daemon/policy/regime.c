@@ -24,6 +24,9 @@
 /* In shorter phases a turn takes as long as the phase; pinned threads only wake up less well. */
 #define SHORT_NS 2e6
 #define SHORT_TOLD_NS 2.5e6 /* likewise, where phases are told */
+/* Short slices gain something in phases that are shorter, and where at least so many threads wait for a CPU: */
+#define SHORTENS_NS 3e5
+#define SHORTENS_WAITING 0.5
 #define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
 #define WEIGHT_MAX 16.0
 /* After that many windows of both regimes trials get rarer, however close they are. */
@@ -315,6 +318,13 @@ bool policy_regime_starved(struct policy_chooser *chooser)
 	return change(chooser, POLICY_BALANCE, POLICY_REASON_STARVED);
 }
 
+bool policy_regime_shortens(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
+{
+	return chooser->regime == POLICY_ASIDE && chooser->reason == POLICY_REASON_SHORT &&
+	       chooser->yields && threads <= cpus && chooser->told_ns > 0 &&
+	       chooser->told_ns < SHORTENS_NS && chooser->waiting >= SHORTENS_WAITING;
+}
+
 /* No more threads than CPUs, and none of them waits for one; or a single thread, which has nobody to take
  * turns with. */
 static bool is_calm(const struct policy_chooser *chooser, const struct policy_window *window)
@@ -469,6 +479,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	if (window->elapsed_ns == 0)
 		return false;
 	chooser->elapsed_ns += window->elapsed_ns;
+	chooser->waiting = (double)window->wait_ns / elapsed;
 	if (window->threads == 0)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FEW);
 	if (chooser->subdomains && window->threads == window->cpus)

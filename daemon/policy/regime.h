@@ -102,6 +102,7 @@ struct policy_chooser {
 	 * each, as the kernel may have two spin on the same CPU beside a CPU that others use. */
 	bool apart;
 	uint32_t short_wait, short_gap; /* windows aside with short yields: left, and next time */
+	double waiting; /* how many threads waited for a CPU in the window before: the mean over its time */
 	double told_ns; /* the length of a phase that was told; 0: none was */
 	double need_ns[2]; /* and its CPU time in the windows of each regime, smoothed */
 	bool regular; /* windows are measured by the phases passed ... */
@@ -136,6 +137,11 @@ bool policy_regime_starved(struct policy_chooser *chooser);
  * would take seconds, there is none, and the job is balanced. Windows should leave out the first
  * moments after a change. Returns true when the regime changed. */
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);
+
+/* Are threads best left to the kernel with short time slices? So they are where they yield in short phases, which are
+ * told, beside others that hardly ever sleep: the kernel lets these run for what is left of the slice of a thread that
+ * yields. Beside threads that often sleep that gains nothing, and costs those. */
+bool policy_regime_shortens(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus);
 
 /* How long the next window has to be. */
 uint64_t policy_regime_window_ns(const struct policy_chooser *chooser);

@@ -28,6 +28,12 @@ static bool pin(struct team *team, const struct policy_move *move)
 	return r == 0;
 }
 
+static void lengthen(struct team *team, struct job_thread *thread)
+{
+	ledger_lengthen(team->context->ledger, thread->ledger);
+	thread->short_slice = false;
+}
+
 void team_release(struct team *team, size_t i)
 {
 	const struct options *options = team->context->options;
@@ -39,9 +45,12 @@ void team_release(struct team *team, size_t i)
 
 void team_release_all(struct team *team)
 {
-	for (size_t i = 0; i < team->n; i++)
+	for (size_t i = 0; i < team->n; i++) {
 		if (team->sight[i].cpu != POLICY_NO_CPU)
 			team_release(team, i);
+		if (team->thread[i]->short_slice)
+			lengthen(team, team->thread[i]);
+	}
 }
 
 static void count_migration(struct team *team, const struct job_thread *thread)
@@ -102,6 +111,32 @@ static void set_ticker(struct ticker *ticker, const struct policy_cpu *cpu)
 		ticker_run_at(ticker, cpu->turn_ns, cpu->turn_gap_ns);
 }
 
+static void shorten(struct team *team, struct job_thread *thread, uint64_t *default_ns)
+{
+	if (*default_ns == 0)
+		*default_ns = act_default_slice();
+	thread->short_slice =
+		ledger_shorten(team->context->ledger, thread->ledger, *default_ns) == 0;
+	thread->own_slice = !thread->short_slice;
+}
+
+/* Threads that don't compute have inherited a short slice at most. */
+static void set_slices(struct team *team, bool short_slices)
+{
+	uint64_t default_ns = 0; /* changes with the number of CPUs that are online */
+
+	for (size_t i = 0; i < team->n; i++) {
+		struct job_thread *thread = team->thread[i];
+		if (thread == NULL) /* handed over */
+			continue;
+		bool wanted = short_slices && team->policy.thread[i].computes;
+		if (wanted && !thread->short_slice && !thread->own_slice && !thread->off_limits)
+			shorten(team, thread, &default_ns);
+		else if (!wanted && thread->short_slice)
+			lengthen(team, thread);
+	}
+}
+
 void team_carry_out(struct team *team, const struct policy_decision *decision)
 {
 	bool between_cpus = false;
@@ -120,6 +155,7 @@ void team_carry_out(struct team *team, const struct policy_decision *decision)
 	}
 	if (between_cpus)
 		migrate(team, decision);
+	set_slices(team, decision->short_slices);
 	for (size_t j = 0; j < team->policy.m; j++)
 		if (team->policy.cpu[j].taken)
 			shun_taken(&team->shun, team->policy.cpu[j].os_cpu, team->policy.last_ns);

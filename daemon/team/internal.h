@@ -23,6 +23,7 @@ struct team_way {
 	enum policy_regime regime;
 	enum policy_reason reason;
 	enum policy_pace pace;
+	bool short_slices;
 	uint64_t period_ns; /* 0: nothing was decided yet */
 };
 
@@ -67,6 +68,8 @@ struct team {
 	size_t verify_next, reach_next; /* the rows that are next, modulo their number */
 	uint64_t cost_ns; /* CPU time of the last interval */
 	struct team_way way;
+	uint64_t
+		short_slices_ns; /* such time that telemetry does not show yet, as it is less than 1 ms */
 	uint32_t shown_computing, shown_idle; /* this team's part of telemetry's counts */
 };
 
@@ -78,7 +81,7 @@ uint64_t team_look(struct team *team);
 
 /* Hand the decision's threads over to other teams. */
 void team_hand_over(struct team *team, const struct policy_decision *decision);
-/* Carry out the decision's moves, and set the tickers. */
+/* Carry out the decision's moves, and set the tickers and the threads' time slices. */
 void team_carry_out(struct team *team, const struct policy_decision *decision);
 /* Have the job's threads ring when a CPU runs dry, if the decision asks for that. */
 void team_hang_bell(struct team *team);
@@ -86,7 +89,7 @@ void team_hang_bell(struct team *team);
 bool team_rung(struct team *team);
 /* A point that somebody rang for has cost that much CPU time, and ended now. */
 void team_pay_call(struct team *team, uint64_t cost_ns, uint64_t now_ns);
-/* At the end, restore the masks of all threads. */
+/* At the end, restore the masks and time slices of all threads. */
 void team_release_all(struct team *team);
 
 /* Give a thread its mask back. */

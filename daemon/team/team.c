@@ -282,6 +282,7 @@ static int init_policy(struct team *team, const struct topology_cpu *cpu, size_t
 		.expected = options->threads,
 		.bells = options->period_auto && options->policy->fills_dry &&
 			 team->bell.word != NULL && futex_has_either(),
+		.slices = act_default_slice() > 0,
 		.tickers = options->policy->balance != NULL &&
 			   (options->period_auto || options->policy->leaves_taken),
 		.by_work = strcmp(sampler_progress_unit(team->sampler), "ns") != 0,

@@ -42,6 +42,14 @@ static void show_period(struct telemetry_pace *pace, uint64_t elapsed_ns, uint64
 	telemetry_add(&pace->time_ns, elapsed_ns);
 }
 
+static void show_short_slices(struct team *team, uint64_t elapsed_ns)
+{
+	team->short_slices_ns += elapsed_ns;
+	atomic_fetch_add_explicit(&team->context->telemetry->short_slices_ms,
+		(uint32_t)(team->short_slices_ns / 1000000), memory_order_relaxed);
+	team->short_slices_ns %= 1000000;
+}
+
 /* How the time since the interval before was spent: as decided there. */
 static void show_spent(struct team *team, const struct policy_decision *decision)
 {
@@ -56,9 +64,12 @@ static void show_spent(struct team *team, const struct policy_decision *decision
 			telemetry_add(&t->balanced_ns, decision->elapsed_ns);
 		show_period(&t->pace[way->pace], decision->elapsed_ns, way->period_ns);
 	}
+	if (way->short_slices)
+		show_short_slices(team, decision->elapsed_ns);
 	team->way = (struct team_way){.regime = decision->regime,
 		.reason = decision->reason,
 		.pace = decision->pace,
+		.short_slices = decision->short_slices,
 		.period_ns = decision->period_ns};
 	if (decision->pace != POLICY_PACE_ASIDE)
 		telemetry_set(&t->period_ns, decision->period_ns);

@@ -151,7 +151,8 @@ struct telemetry {
 	uint32_t progress_bytes;
 	uint32_t progress_capacity;
 	_Atomic uint32_t progress_slots; /* ever used */
-	uint32_t unused;
+	_Atomic uint32_t
+		short_slices_ms; /* time in which threads had short slices, in the first domain */
 	/* How the time was spent, in the first domain. */
 	_Atomic uint64_t aside_ns[TELEMETRY_REASONS]; /* by enum policy_reason */
 	_Atomic uint64_t balance_ns[TELEMETRY_REASONS];

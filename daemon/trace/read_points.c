@@ -144,6 +144,16 @@ static int read_handover(struct trace_parser *p, struct trace_point *point)
 	return 0;
 }
 
+static int read_slices(struct trace_parser *p, struct trace_point *point)
+{
+	point->slices_changed = true;
+	point->short_slices = trace_take_flag(p, "short");
+	if ((!point->short_slices && !trace_take_flag(p, "default")) || p->field != p->stop ||
+		p->stop[-1] == ' ')
+		return trace_refuse(p, "a damaged slice record");
+	return 0;
+}
+
 /* Numbers of threads. */
 static int read_counts(struct trace_parser *p, struct trace_array *array, size_t most, size_t *n)
 {
@@ -214,6 +224,8 @@ static int read_line(struct trace_parser *p, struct trace_point *point)
 		return read_move(p, point);
 	if (trace_take_word(p, "handover"))
 		return read_handover(p, point);
+	if (trace_take_word(p, "slice"))
+		return read_slices(p, point);
 	if (trace_take_word(p, "domains"))
 		return read_counts(p, &p->memory->load, TRACE_DOMAINS_MAX, &point->loads);
 	if (trace_take_word(p, "neighbours"))

@@ -197,6 +197,7 @@ static int read_team(struct trace_parser *p)
 		return trace_refuse(p, "a damaged team record");
 	team.tickers = trace_take_flag(p, "tickers");
 	team.bells = trace_take_flag(p, "bells");
+	team.slices = trace_take_flag(p, "shortens");
 	if (p->field < p->stop || p->stop[-1] == ' ')
 		return trace_refuse(p, "a damaged team record");
 	team.domains = (uint32_t)domains;

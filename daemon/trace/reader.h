@@ -86,6 +86,7 @@ struct trace_point {
 	size_t changes;
 	const struct trace_handover *handover;
 	size_t handovers;
+	bool slices_changed, short_slices; /* short_slices: where they changed */
 	uint64_t period_ns, wait_ns; /* until the next interval, without and with jitter */
 	uint64_t ticks; /* how many CPUs get a ticker */
 	bool balance; /* the regime */
@@ -97,7 +98,7 @@ struct trace_team {
 	uint64_t now_ns;
 	uint32_t domain, domains;
 	uint64_t seed;
-	bool by_work, tickers, bells;
+	bool by_work, tickers, bells, slices;
 	size_t first_cpu, cpus; /* in trace->cpu: all CPUs from now on, of all domains */
 	size_t first_point; /* in trace->point: no earlier one belongs to it */
 };

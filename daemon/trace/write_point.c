@@ -20,10 +20,10 @@ void trace_team(struct trace *trace, const struct policy *policy)
 	const struct policy_params *params = &policy->params;
 
 	trace_begin(trace);
-	trace_print(trace, "team %llu %u %u %llu %s%s%s\n", (number)params->begin_ns,
+	trace_print(trace, "team %llu %u %u %llu %s%s%s%s\n", (number)params->begin_ns,
 		params->domain, params->domains, (number)params->seed,
 		params->by_work ? "work" : "ns", params->tickers ? " tickers" : "",
-		params->bells ? " bells" : "");
+		params->bells ? " bells" : "", params->slices ? " shortens" : "");
 	trace_end(trace);
 }
 
@@ -130,6 +130,8 @@ static void print_decision(struct trace *trace, const struct policy *policy,
 		trace_print(trace, "handover %d %u\n",
 			observation->thread[decision->handover[k].thread].tid,
 			decision->handover[k].domain);
+	if (decision->slices_changed)
+		trace_print(trace, "slice %s\n", decision->short_slices ? "short" : "default");
 	for (size_t j = 0; j < policy->m; j++)
 		ticks += policy->cpu[j].tick;
 	trace_print(trace, "decide %llu %llu %zu %s %s\n", (number)decision->period_ns,
@@ -157,7 +159,8 @@ void trace_point(struct trace *trace, const struct policy *policy,
 	if (trace == NULL)
 		return;
 	size_t lines = print_threads(trace, policy, observation, false) + domains + neighbours +
-		       stolen + ticked + decision->moves + decision->handovers + 1;
+		       stolen + ticked + decision->moves + decision->handovers +
+		       decision->slices_changed + 1;
 	trace_begin(trace);
 	trace_print(trace, "point %llu %u %llu %zu %s%s%s", (number)observation->now_ns,
 		policy->params.domain, (number)decision->elapsed_ns, lines,

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Where juggle puts threads, which ones it leaves alone, and that they get their masks back."""
 import collections
-import ctypes
 import os
-import platform
 import signal
-import struct
 import subprocess
 
 import pytest
 
+import attributes
 import helpers
 import traces
 
@@ -167,44 +165,19 @@ def test_detaching_restores_masks_outside_of_c(juggle, alone, background, two):
 
 # --- time slices
 
-SCHED_GETATTR = {"x86_64": 315, "aarch64": 275, "ppc64le": 356, "riscv64": 275}
-SCHED_SETATTR = {"x86_64": 314, "aarch64": 274, "ppc64le": 355, "riscv64": 274}
-ATTR = struct.Struct("=IIQiIQQQ")  # size policy flags nice priority runtime deadline period
-
-
-def get_attr(tid):
-    buffer = ctypes.create_string_buffer(ATTR.size)
-    libc = ctypes.CDLL(None, use_errno=True)
-    number = SCHED_GETATTR.get(platform.machine())
-    if number is None:
-        pytest.skip("number of sched_getattr unknown on " + platform.machine())
-    if libc.syscall(number, tid, buffer, ATTR.size, 0) != 0:
-        pytest.skip("no sched_getattr: " + os.strerror(ctypes.get_errno()))
-    return list(ATTR.unpack(buffer.raw))
-
-
-def set_slice(tid, slice_ns):
-    attr = get_attr(tid)
-    attr[5] = slice_ns
-    libc = ctypes.CDLL(None, use_errno=True)
-    if libc.syscall(SCHED_SETATTR[platform.machine()], tid, ATTR.pack(*attr), 0) != 0:
-        pytest.skip("no sched_setattr: " + os.strerror(ctypes.get_errno()))
-    if get_attr(tid)[5] != slice_ns:
-        pytest.skip("this kernel has no slices (before Linux 6.12)")
-
-
 def test_time_slices_are_what_they_were(juggle, alone, background, two):
     job = alone(3)
     tids = helpers.threads(job.pid)
-    set_slice(tids[0], 500000)
-    set_slice(tids[1], 20000000)
-    before = {tid: get_attr(tid) for tid in tids}
+    attributes.default_slice()
+    attributes.set_slice(tids[0], 500000)
+    attributes.set_slice(tids[1], 20000000)
+    before = {tid: attributes.of(tid) for tid in tids}
     process = background([juggle, "-c", "%d,%d" % tuple(two), "--always", "-p", job.pid])
     helpers.wait_for(lambda: helpers.is_pinned(job.pid), "all threads are pinned", process)
     helpers.wait_for_looks(helpers.balancer(process.pid))
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
-    assert {tid: get_attr(tid) for tid in tids} == before
+    assert {tid: attributes.of(tid) for tid in tids} == before
 
 
 # --- threads that are born of pinned ones

@@ -166,7 +166,7 @@ _HEADER: dict[str, tuple[type, ...]] = {
     "start_ns": (int,), "period_s": (int, float), "period_auto": (bool,), "jitter": (int, float), "margin_ns": (int,),
     "always": (bool,), "threads": (int,)}
 _NUMBER = "[0-9]{1,19}"
-_FLAGS = ("tickers", "bells", "rung", "unseen", "asleep", "ready", "waits", "yields")
+_FLAGS = ("tickers", "bells", "shortens", "rung", "unseen", "asleep", "ready", "waits", "yields")
 _TEXTS = ("comm", "unit", "looked", "state", "regime", "reason")
 _LISTS = ("owners", "holders", "counts")
 _STATES = {"a": "ahead", "b": "behind", "i": "idle", "e": "ended"}
@@ -192,7 +192,8 @@ _RECORDS = {
     "birth": _layout("now_ns tid pid", " (?P<comm>[^\0]*)"),
     "name": _layout("now_ns tid", " (?P<comm>[^\0]*)"),
     "cpus": _layout("now_ns", f"(?P<cpus>(?: {_NUMBER}:{_NUMBER}(?::{_NUMBER}:{_NUMBER}(?::{_NUMBER})?)?)+)"),
-    "team": _layout("now_ns domain domains seed", " (?P<unit>ns|work)(?P<tickers> tickers)?(?P<bells> bells)?"),
+    "team": _layout("now_ns domain domains seed", " (?P<unit>ns|work)(?P<tickers> tickers)?(?P<bells> bells)?"
+                    "(?P<shortens> shortens)?"),
     "point": _layout("now_ns domain elapsed_ns lines",
                      f" (?P<looked>some|all|all,open)(?P<rung> rung)?(?: cost=(?P<cost_ns>{_NUMBER}))?"),
     "plb": _layout("now_ns pid moves"),
@@ -214,6 +215,7 @@ _OF_POINT = {
 }
 _COUNTS = ("domains", "neighbours", "stolen", "ticked")  # lists of a point
 _COUNT = re.compile(f"{_NUMBER}(?: {_NUMBER})*")
+_SLICES = ("short", "default")
 _DECIDE = _layout("period_ns wait_ns ticks", " (?P<regime>balance|aside) (?P<reason>[^\0]*)")
 
 
@@ -265,7 +267,8 @@ class Trace:
     #: When balancing of a domain began.
     teams: list[Record] = field(default_factory=list)
     #: Balancing points: what was looked at, and the decision. They hold the lists `domains`,
-    #: `neighbours`, `stolen` and `ticked` where the trace has them.
+    #: `neighbours`, `stolen` and `ticked` where the trace has them, and `slice` ("short" or "default")
+    #: where time slices change.
     points: list[Record] = field(default_factory=list)
     #: Threads at points (the now_ns and domain of these); state is "behind", "ahead", "idle" or "ended".
     samples: list[Record] = field(default_factory=list)
@@ -414,6 +417,10 @@ class _TraceReader:
                 if not _COUNT.fullmatch(rest):
                     raise self.refuse("a damaged list of counts")
                 point[word] = [int(number) for number in rest.split(" ")]
+            elif word == "slice":
+                if rest not in _SLICES:
+                    raise self.refuse("a damaged slice record")
+                point["slice"] = rest
             elif word in _THREAD:
                 lists["thread"].append({**of, **self.take(word, _THREAD[word], rest)})
             elif word in _OF_POINT:

@@ -274,7 +274,9 @@ bool replay_domain_same_regime(const struct replay_domain *domain, const struct 
 	const struct policy_decision *decision = &domain->policy.decision;
 
 	return (decision->regime == POLICY_BALANCE) == point->balance &&
-	       strcmp(policy_reason_text(decision->reason), point->reason) == 0;
+	       strcmp(policy_reason_text(decision->reason), point->reason) == 0 &&
+	       decision->slices_changed == point->slices_changed &&
+	       (!point->slices_changed || decision->short_slices == point->short_slices);
 }
 
 bool replay_domain_same_period(const struct replay_domain *domain, const struct trace_point *point)

@@ -160,6 +160,7 @@ static int begin_domains(struct follower *f, size_t point)
 			.by_work = team->by_work,
 			.tickers = team->tickers,
 			.bells = team->bells,
+			.slices = team->slices,
 			.domain = team->domain,
 			.domains = team->domains,
 			.start_ns = trace->start_ns,

@@ -275,6 +275,53 @@ static void test_own_slice(void **state)
 	assert_int_equal(own_slice_in_child(SCHED_IDLE), -ENOTSUP);
 }
 
+/* ---- Slices of others ---- */
+
+static void set_class(pid_t pid, int policy)
+{
+	const struct sched_param none = {0};
+
+	assert_int_equal(sched_setscheduler(pid, policy, &none), 0);
+}
+
+static void test_short_slice(void **state)
+{
+	uint64_t default_ns = act_default_slice();
+	struct sleeper s;
+	(void)state;
+
+	if (default_ns == 0)
+		SKIP("this kernel has no slices of single threads\n");
+	assert_true(act_default_slice() == default_ns);
+	begin(&s);
+	assert_false(act_has_short_slice(s.tid));
+	assert_int_equal(act_restore_slice(s.tid), -ENOTSUP);
+	assert_int_equal(act_shorten_slice(s.tid, default_ns + 1), -ENOTSUP);
+	assert_int_equal(setpriority(PRIO_PROCESS, (id_t)s.tid, 7), 0);
+	assert_int_equal(act_shorten_slice(s.tid, default_ns), 0);
+	assert_true(act_has_short_slice(s.tid));
+	assert_int_equal(getpriority(PRIO_PROCESS, (id_t)s.tid), 7);
+	assert_int_equal(act_shorten_slice(s.tid, default_ns), -ENOTSUP);
+
+	/* In another class it has none, and gets none. */
+	set_class(s.tid, SCHED_IDLE);
+	assert_int_equal(act_restore_slice(s.tid), -ENOTSUP);
+	assert_int_equal(act_shorten_slice(s.tid, default_ns), -ENOTSUP);
+	assert_int_equal(sched_getscheduler(s.tid), SCHED_IDLE);
+	finish(&s);
+
+	begin(&s);
+	set_class(s.tid, SCHED_BATCH);
+	assert_int_equal(act_shorten_slice(s.tid, default_ns), 0);
+	assert_int_equal(act_restore_slice(s.tid), 0);
+	assert_false(act_has_short_slice(s.tid));
+	assert_int_equal(act_shorten_slice(s.tid, default_ns), 0);
+	assert_int_equal(sched_getscheduler(s.tid), SCHED_BATCH);
+	finish(&s);
+	assert_int_equal(act_shorten_slice(dead_pid(), default_ns), -ESRCH);
+	assert_true(act_default_slice() == default_ns);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -285,6 +332,7 @@ int main(void)
 		cmocka_unit_test(test_gone),
 		cmocka_unit_test(test_may_set_mask),
 		cmocka_unit_test(test_own_slice),
+		cmocka_unit_test(test_short_slice),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

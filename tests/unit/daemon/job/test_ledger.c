@@ -501,6 +501,77 @@ static void test_restore_born(void **state)
 	ledger_free(ledger);
 }
 
+/* Threads with short slices get the default one back, and so do those that have inherited one, met or not; not one
+ * that had a short one before, nor one whose parent had chosen one. */
+static void test_slices(void **state)
+{
+	uint64_t default_ns = act_default_slice();
+	struct ledger *ledger = new_ledger();
+	struct proc_scan_options what = {.root = getpid()};
+	struct proc_scan *scan;
+	struct sleeper s[3];
+	int entry[3];
+	(void)state;
+
+	if (default_ns == 0) {
+		ledger_free(ledger);
+		SKIP("this kernel has no slices of single threads\n");
+	}
+	for (int i = 0; i < 3; i++) {
+		/* The one in the middle has chosen its slice. */
+		assert_int_equal(act_set_own_slice(i == 1 ? ACT_SLICE_LEAST_NS : 0), 0);
+		begin(&s[i]);
+		entry[i] = record(ledger, &s[i]);
+		assert_false(ledger_inherits_short(ledger, entry[i]));
+	}
+	assert_int_equal(ledger_shorten(ledger, entry[0], default_ns), 0);
+	assert_true(act_has_short_slice(s[0].tid));
+	assert_int_equal(ledger_shorten(ledger, entry[1], default_ns), -ENOTSUP);
+	ledger_lengthen(ledger, entry[2]); /* it never had one */
+	ledger_lengthen(ledger, entry[0]);
+	assert_false(act_has_short_slice(s[0].tid));
+	assert_int_equal(ledger_shorten(ledger, entry[0], default_ns), 0);
+	/* In a class without slices it keeps the one that it had. */
+	const struct sched_param none = {0};
+	assert_int_equal(sched_setscheduler(s[0].tid, SCHED_IDLE, &none), 0);
+	ledger_lengthen(ledger, entry[0]);
+	assert_int_equal(sched_setscheduler(s[0].tid, SCHED_OTHER, &none), 0);
+	assert_true(act_has_short_slice(s[0].tid));
+	assert_int_equal(ledger_restore_all(ledger), 3);
+	assert_false(act_has_short_slice(s[0].tid));
+
+	/* A child whose parent had chosen a short one. */
+	assert_int_equal(act_set_own_slice(ACT_SLICE_LEAST_NS), 0);
+	pid_t chosen = fork_sleeper();
+	assert_int_equal(act_set_own_slice(0), 0);
+	int other = ledger_record(ledger, chosen, chosen, start_ticks(chosen, chosen), &s[0].mask);
+	assert_false(ledger_inherits_short(ledger, other));
+	ledger_forget(ledger, other);
+
+	pid_t self = getpid();
+	int own = ledger_record(ledger, self, self, start_ticks(self, self), &s[0].mask);
+	assert_int_equal(ledger_shorten(ledger, own, default_ns), 0);
+	pid_t met = fork_sleeper(), born = fork_sleeper();
+	int child = ledger_record(ledger, met, met, start_ticks(met, met), &s[0].mask);
+	assert_true(ledger_inherits_short(ledger, child));
+	assert_int_equal(ledger_restore_all(ledger), 5);
+	assert_false(act_has_short_slice(self));
+	assert_false(act_has_short_slice(met));
+	assert_true(act_has_short_slice(born));
+	assert_int_equal(proc_scan_new(&scan, &what), 0);
+	ledger_restore_born(ledger, scan);
+	proc_scan_free(scan);
+	assert_false(act_has_short_slice(born));
+	assert_int_equal(act_shorten_slice(chosen, ACT_SLICE_LEAST_NS), 0); /* it had that one */
+	assert_int_equal(act_shorten_slice(s[1].tid, ACT_SLICE_LEAST_NS), 0);
+	end_sleeper(chosen);
+	end_sleeper(met);
+	end_sleeper(born);
+	for (int i = 0; i < 3; i++)
+		finish(&s[i]);
+	ledger_free(ledger);
+}
+
 static void test_free_null(void **state)
 {
 	(void)state;
@@ -520,6 +591,7 @@ int main(void)
 		cmocka_unit_test(test_inherited),
 		cmocka_unit_test(test_inherited_of_others),
 		cmocka_unit_test(test_restore_born),
+		cmocka_unit_test(test_slices),
 		cmocka_unit_test(test_free_null),
 	};
 

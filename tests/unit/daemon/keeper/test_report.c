@@ -118,6 +118,7 @@ static void test_keys(void **state)
 		{"cpu_speeds", JSON_ARRAY},
 		{"speeds_from", JSON_STRING},
 		{"stolen", JSON_ARRAY},
+		{"short_slices_s", JSON_REAL},
 		{"phases", JSON_OBJECT},
 	};
 	struct telemetry *empty = new_telemetry(), *full = telemetry_of_run();

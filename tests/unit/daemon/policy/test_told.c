@@ -513,6 +513,97 @@ static void test_short_is_soon_known(void **state)
 	machine_deinit(&machine);
 }
 
+/* Threads on two CPUs that others use, too. They get short slices only where they yield in short phases, left to the
+ * kernel, with a CPU for each, beside others that hardly ever sleep. */
+static void test_short_slices(void **state)
+{
+	static const struct {
+		bool able, yields;
+		int threads;
+		uint64_t phases, need_ns; /* in an interval of 5 ms */
+		uint64_t wait_ns; /* of each thread, in such an interval */
+		bool shortens;
+	} cases[] = {
+		{true, true, 2, 40, 40000, 2 * MS, true},
+		{true, true, 2, 12, 250000, 2 * MS, true},
+		{false, true, 2, 40, 40000, 2 * MS, false},
+		{true, false, 2, 40, 40000, 2 * MS, false},
+		{true, true, 3, 40, 40000, 2 * MS, false},
+		{true, true, 2, 2, MS, 2 * MS, false},
+		{true, true, 2, 40, 40000, MS, false},
+		{true, true, 2, 40, 40000, 0, false},
+	};
+	(void)state;
+
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		struct machine machine;
+		struct policy_params params = defaults(&policy_kind_juggle);
+		int changes = 0;
+
+		params.slices = cases[c].able;
+		machine_init(&machine, &params, 2);
+		for (int i = 0; i < cases[c].threads; i++) {
+			size_t row = add(&machine, POLICY_RULE_COMPUTE);
+			machine.sight[row].yields = cases[c].yields;
+		}
+		step(&machine, 0);
+		for (int k = 0; k < 100; k++) {
+			for (size_t i = 0; i < machine.n; i++) {
+				runs(&machine, i, 3 * MS, cases[c].wait_ns);
+				tells(&machine, i, cases[c].phases * cases[c].need_ns,
+					cases[c].phases, 0, false);
+			}
+			changes += step(&machine, 5 * MS)->slices_changed;
+		}
+		if (machine.policy.decision.short_slices != cases[c].shortens)
+			fail_msg("case %zu: %s", c,
+				policy_reason_text(machine.policy.chooser.reason));
+		assert_int_equal(changes, cases[c].shortens);
+
+		/* The others have gone. */
+		for (int k = 0; k < 100; k++) {
+			for (size_t i = 0; i < machine.n; i++) {
+				runs(&machine, i, 5 * MS, 0);
+				tells(&machine, i, cases[c].phases * cases[c].need_ns,
+					cases[c].phases, 0, false);
+			}
+			changes += step(&machine, 5 * MS)->slices_changed;
+		}
+		assert_false(machine.policy.decision.short_slices);
+		assert_int_equal(changes, 2 * cases[c].shortens);
+		machine_deinit(&machine);
+	}
+}
+
+/* Three threads that sleep in short phases are left to the kernel. Once one of them has ended, there is a CPU for
+ * each, but nobody yields. */
+static void test_no_short_slices_for_sleepers(void **state)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)state;
+
+	params.slices = true;
+	machine_init(&machine, &params, 2);
+	for (int i = 0; i < 3; i++)
+		add(&machine, POLICY_RULE_COMPUTE);
+	step(&machine, 0);
+	for (int k = 0; k < 100; k++) {
+		for (size_t i = 0; i < 3; i++) {
+			runs(&machine, i, 3 * MS, MS);
+			tells(&machine, i, 40 * 40000, 40, 0, false);
+			machine.sight[i].news |= POLICY_SLEEPS;
+			machine.sight[i].sleeps += 40;
+		}
+		step(&machine, 5 * MS);
+	}
+	assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SHORT);
+	assert_true(machine.policy.chooser.told_ns > 0);
+	assert_true(machine.policy.chooser.waiting > 0.5);
+	assert_false(policy_regime_shortens(&machine.policy.chooser, 2, 2));
+	machine_deinit(&machine);
+}
+
 /* Two threads that spin beside others, in short phases of two kinds in turn, or in longer ones. In short ones they
  * only have a CPU each. What phases need is their mean, though the last few were all of one kind. */
 static void test_apart(void **state)
@@ -570,6 +661,8 @@ int main(void)
 		cmocka_unit_test(test_short_from_the_start),
 		cmocka_unit_test(test_bells),
 		cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_short_slices),
+		cmocka_unit_test(test_no_short_slices_for_sleepers),
 		cmocka_unit_test(test_short_after_idle),
 		cmocka_unit_test(test_joins_after_long),
 		cmocka_unit_test(test_short_is_soon_known),

@@ -79,7 +79,7 @@ static void test_records(void **state)
 		parse(&trace, &error,
 			HEADER CPUS "team 6 1 2 77 work\n"
 				    "birth 10 42 41 a name  \n"
-				    "point 20 1 15 9 all,open\n"
+				    "point 20 1 15 10 all,open\n"
 				    "domains 3 0 4294967295\n"
 				    "new 45 1\n"
 				    "thread 42 3 -7 8 9 2 b work=5 left=4 sleeps=3 updates=2 "
@@ -89,14 +89,16 @@ static void test_records(void **state)
 				    "move 42 3 0\n"
 				    "move 43 -1 3\n"
 				    "handover 45 0\n"
+				    "slice short\n"
 				    "decide 2 3 1 balance why, in words\n"
 				    "cpus 22 0:0\n"
-				    "team 22 0 1 78 ns tickers\n"
+				    "team 22 0 1 78 ns tickers shortens\n"
 				    "plb 23 41 6\n"
 				    "point 25 0 5 2 some\n"
 				    "other 46 -1 0 0 0 i unseen sleeps=1 rule=1\n"
 				    "decide 4 4 0 aside why, in words\n"
-				    "point 30 0 5 1 all\n"
+				    "point 30 0 5 2 all\n"
+				    "slice default\n"
 				    "decide 4 4 0 aside why, in words\n"
 				    "later 1 2 3\n"
 				    "bare\n"
@@ -147,6 +149,11 @@ static void test_records(void **state)
 	assert_true(point->handover[0].tid == 45 && point->handover[0].domain == 0);
 	assert_true(point->period_ns == 2 && point->wait_ns == 3 && point->ticks == 1);
 	assert_true(point->balance);
+	assert_true(point->slices_changed && point->short_slices);
+	assert_false(point[1].slices_changed);
+	assert_true(point[2].slices_changed && !point[2].short_slices);
+	assert_false(trace.team[0].slices);
+	assert_true(trace.team[1].slices && trace.team[1].tickers && !trace.team[1].bells);
 	assert_int_equal(point[1].threads, 0);
 	assert_null(point[1].thread);
 	assert_false(point[1].members || point[1].balance);
@@ -419,6 +426,8 @@ static void test_damage(void **state)
 	assert_refused(POINT(2) "domains 1 -1\n", 3, "a damaged list of counts");
 	assert_refused(POINT(2) "domains 4294967296\n", 3, "a damaged list of counts");
 	assert_refused(POINT(2) "neighbours 1 x\n", 3, "a damaged list of counts");
+	assert_refused(POINT(2) "slice long\n", 3, "a damaged slice record");
+	assert_refused(POINT(2) "slice short \n", 3, "a damaged slice record");
 	assert_refused(POINT(2) "ticked 1 x\n", 3, "a damaged list of counts");
 	assert_refused(POINT(2) "thread 1 0 0 200000000 0 0 a\n", 3,
 		"damaged: more CPU time than has passed");
