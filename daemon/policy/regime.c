@@ -24,9 +24,11 @@
 /* In shorter phases a turn takes as long as the phase; pinned threads only wake up less well. */
 #define SHORT_NS 2e6
 #define SHORT_TOLD_NS 2.5e6 /* likewise, where phases are told */
-/* Short slices gain something in phases that are shorter, and where at least so many threads wait for a CPU: */
+/* Short slices gain something in phases that are shorter, and where at least so many threads wait for a CPU. They
+ * stay while somewhat fewer do. */
 #define SHORTENS_NS 3e5
 #define SHORTENS_WAITING 0.5
+#define SHORTENS_STILL 0.35
 #define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
 #define WEIGHT_MAX 16.0
 /* After that many windows of both regimes trials get rarer, however close they are. */
@@ -318,11 +320,14 @@ bool policy_regime_starved(struct policy_chooser *chooser)
 	return change(chooser, POLICY_BALANCE, POLICY_REASON_STARVED);
 }
 
-bool policy_regime_shortens(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
+bool policy_regime_shortens(
+	const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus, bool already)
 {
+	double waiting_least = already ? SHORTENS_STILL : SHORTENS_WAITING;
+
 	return chooser->regime == POLICY_ASIDE && chooser->reason == POLICY_REASON_SHORT &&
 	       chooser->yields && threads <= cpus && chooser->told_ns > 0 &&
-	       chooser->told_ns < SHORTENS_NS && chooser->waiting >= SHORTENS_WAITING;
+	       chooser->told_ns < SHORTENS_NS && chooser->waiting >= waiting_least;
 }
 
 /* No more threads than CPUs, and none of them waits for one; or a single thread, which has nobody to take

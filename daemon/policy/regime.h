@@ -140,8 +140,10 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 
 /* Are threads best left to the kernel with short time slices? So they are where they yield in short phases, which are
  * told, beside others that hardly ever sleep: the kernel lets these run for what is left of the slice of a thread that
- * yields. Beside threads that often sleep that gains nothing, and costs those. */
-bool policy_regime_shortens(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus);
+ * yields. Beside threads that often sleep that gains nothing, and costs those. Threads that have them `already` keep
+ * them for a little longer. */
+bool policy_regime_shortens(
+	const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus, bool already);
 
 /* How long the next window has to be. */
 uint64_t policy_regime_window_ns(const struct policy_chooser *chooser);

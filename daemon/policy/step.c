@@ -210,6 +210,7 @@ static void begin(struct policy *policy, const struct policy_observation *observ
 			.move = policy->move,
 			.handover = policy->handover,
 			.domain = policy->domain,
+			.short_slices = policy->decision.short_slices,
 			.members = policy->decision.members_next,
 			.neighbours_changed = take_neighbours(policy, observation->neighbours),
 			.stolen_changed = take_stolen(policy, observation->stolen)};
@@ -239,9 +240,11 @@ static void decide(struct policy *policy, enum policy_regime before, uint64_t no
 	decision->regime = policy->regime;
 	decision->reason = policy->chooser.reason;
 	decision->changed = policy->regime != before;
-	decision->short_slices =
-		policy->params.slices &&
-		policy_regime_shortens(&policy->chooser, decision->computing, (uint32_t)policy->m);
+	bool had_short = decision->short_slices;
+	decision->short_slices = policy->params.slices &&
+				 policy_regime_shortens(&policy->chooser, decision->computing,
+					 (uint32_t)policy->m, had_short);
+	decision->slices_changed = decision->short_slices != had_short;
 	if (decision->changed || policy->reason != decision->reason)
 		policy->reason_ns = now_ns;
 	policy->reason = decision->reason;
@@ -301,7 +304,6 @@ const struct policy_decision *policy_step(
 
 	if (policy_swaps(policy))
 		policy_measure_point(policy, observation->cost_ns);
-	bool had_short_slices = policy->decision.short_slices;
 	begin(policy, observation);
 	bool fewer = policy_take_in(policy, observation);
 	if (fewer && policy->regime == POLICY_BALANCE && kind->balance != NULL)
@@ -325,7 +327,6 @@ const struct policy_decision *policy_step(
 	policy->quiet_points = moved == 0 ? policy->quiet_points + 1 : 0;
 	policy_count(policy->thread, policy->n, policy->cpu, policy->m);
 	decide(policy, before, now_ns);
-	policy->decision.slices_changed = policy->decision.short_slices != had_short_slices;
 	policy_set_period(policy, now_ns);
 	policy->decision.bell = policy_wants_bell(policy);
 	ask(policy, now_ns);

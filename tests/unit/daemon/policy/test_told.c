@@ -575,6 +575,20 @@ static void test_short_slices(void **state)
 	}
 }
 
+/* Threads keep short slices while somewhat fewer wait. */
+static void test_short_slices_stay(void **state)
+{
+	const struct policy_chooser chooser = {.regime = POLICY_ASIDE,
+		.reason = POLICY_REASON_SHORT,
+		.yields = true,
+		.told_ns = 1e5,
+		.waiting = 0.4};
+	(void)state;
+
+	assert_false(policy_regime_shortens(&chooser, 2, 2, false));
+	assert_true(policy_regime_shortens(&chooser, 2, 2, true));
+}
+
 /* Three threads that sleep in short phases are left to the kernel. Once one of them has ended, there is a CPU for
  * each, but nobody yields. */
 static void test_no_short_slices_for_sleepers(void **state)
@@ -600,7 +614,7 @@ static void test_no_short_slices_for_sleepers(void **state)
 	assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SHORT);
 	assert_true(machine.policy.chooser.told_ns > 0);
 	assert_true(machine.policy.chooser.waiting > 0.5);
-	assert_false(policy_regime_shortens(&machine.policy.chooser, 2, 2));
+	assert_false(policy_regime_shortens(&machine.policy.chooser, 2, 2, false));
 	machine_deinit(&machine);
 }
 
@@ -662,6 +676,7 @@ int main(void)
 		cmocka_unit_test(test_bells),
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_short_slices),
+		cmocka_unit_test(test_short_slices_stay),
 		cmocka_unit_test(test_no_short_slices_for_sleepers),
 		cmocka_unit_test(test_short_after_idle),
 		cmocka_unit_test(test_joins_after_long),
