@@ -12,7 +12,7 @@ import attributes
 import helpers
 import traces
 
-pytestmark = pytest.mark.needs_cpus(2)
+pytestmark = [pytest.mark.needs_cpus(2), pytest.mark.told]
 
 SHORT_NS = 100_001
 OWN_NS = 100_000
