@@ -503,6 +503,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	if (window->told)
 		return by_phases(chooser, window);
 	chooser->told_ns = 0;
+	chooser->apart = false;
 	if (!policy_regime_sleeps(chooser))
 		return awake(chooser, window);
 	chooser->yields = chooser->spins = false;

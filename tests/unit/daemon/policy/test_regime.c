@@ -755,6 +755,12 @@ static void test_told_apart(void **state)
 	assert_true(chooser.trial);
 	assert_int_equal(chooser.regime, POLICY_BALANCE);
 
+	/* Where phases are told no longer, they may be long ones. */
+	window.told = false;
+	(void)policy_regime_update(&chooser, &window);
+	assert_false(chooser.apart);
+	window.told = true;
+
 	/* Those that sleep at once lose more by it, and have to wait. */
 	policy_regime_init(&chooser, false);
 	window.run_ns = window.useful_ns;
