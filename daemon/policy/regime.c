@@ -330,6 +330,11 @@ bool policy_regime_shortens(
 	       chooser->told_ns < SHORTENS_NS && chooser->waiting >= waiting_least;
 }
 
+bool policy_regime_rests(const struct policy_chooser *chooser)
+{
+	return chooser->reason == POLICY_REASON_FEW || chooser->reason == POLICY_REASON_NO_CONTEST;
+}
+
 /* No more threads than CPUs, and none of them waits for one; or a single thread, which has nobody to take
  * turns with. */
 static bool is_calm(const struct policy_chooser *chooser, const struct policy_window *window)

@@ -145,6 +145,10 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 bool policy_regime_shortens(
 	const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus, bool already);
 
+/* Does nothing depend on what the threads need, as each has a CPU of its own? Then threads that tell their phases may
+ * leave most of very short waits out. */
+bool policy_regime_rests(const struct policy_chooser *chooser);
+
 /* How long the next window has to be. */
 uint64_t policy_regime_window_ns(const struct policy_chooser *chooser);
 

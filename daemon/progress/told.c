@@ -306,6 +306,15 @@ bool told_look(const struct told *told, int32_t row, pid_t pid, pid_t tid, uint6
 	return true;
 }
 
+void told_let_rest(const struct told *told, int32_t row, bool rests)
+{
+	struct phases_table *table = own_table(told);
+
+	if (table != NULL && row >= 0 && row < PHASES_ROWS &&
+		atomic_load_explicit(&table->resting[row], memory_order_relaxed) != rests)
+		atomic_store_explicit(&table->resting[row], rests, memory_order_relaxed);
+}
+
 /* ---- Bells ---- */
 
 static struct phases_bell *bell_of(const struct told *told, uint32_t bell)

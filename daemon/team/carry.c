@@ -137,6 +137,13 @@ static void set_slices(struct team *team, bool short_slices)
 	}
 }
 
+static void let_rest(const struct team *team, bool rests)
+{
+	for (size_t i = 0; i < team->n; i++)
+		if (team->thread[i] != NULL)
+			told_let_rest(team->context->told, team->thread[i]->told_row, rests);
+}
+
 void team_carry_out(struct team *team, const struct policy_decision *decision)
 {
 	bool between_cpus = false;
@@ -156,6 +163,8 @@ void team_carry_out(struct team *team, const struct policy_decision *decision)
 	if (between_cpus)
 		migrate(team, decision);
 	set_slices(team, decision->short_slices);
+	if (decision->members)
+		let_rest(team, decision->rests);
 	for (size_t j = 0; j < team->policy.m; j++)
 		if (team->policy.cpu[j].taken)
 			shun_taken(&team->shun, team->policy.cpu[j].os_cpu, team->policy.last_ns);

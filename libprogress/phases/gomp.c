@@ -67,7 +67,8 @@ struct region {
 	void *first; /* the first word of its data, which the library may look at: reductions */
 	void (*run)(void *data);
 	void *data;
-	struct site *site;
+	struct function *function; /* which began the region, and where it was called */
+	const void *address;
 };
 
 static void run_region(void *data)
@@ -76,34 +77,18 @@ static void run_region(void *data)
 
 	wait_begin_region();
 	region.run(region.data);
-	wait_arrive(WAIT_REGION, region.site, NULL);
+	if (!wait_leave_untold(true))
+		wait_arrive(WAIT_REGION, site_at(region.function, region.address), NULL);
 }
 
 typedef long begin_region(void (*)(void *), void *, long, long, long, long, long, long);
 
-/* The arguments of a function that begins a region, and the function behind. */
-struct call {
-	struct site *site;
-	union {
-		void *found;
-		begin_region *begin;
-	} next;
-	void (*run)(void *);
-	void *data;
-	bool reductions;
-};
-
-static long begin(struct call call, long c, long d, long e, long f, long g, long h)
+static long begin(
+	begin_region *next, struct region region, long c, long d, long e, long f, long g, long h)
 {
-	struct region region = {
-		call.reductions ? *(void **)call.data : NULL, call.run, call.data, call.site};
-
-	if (!call.next.found) {
-		call.run(call.data);
-		return 1;
-	}
-	wait_fork(call.site);
-	long result = call.next.begin(run_region, &region, c, d, e, f, g, h);
+	if (!wait_leave_untold(false))
+		wait_fork(site_at(region.function, region.address));
+	long result = next(run_region, &region, c, d, e, f, g, h);
 	wait_depart(WAIT_REGION);
 	return result;
 }
@@ -116,12 +101,23 @@ static long begin(struct call call, long c, long d, long e, long f, long g, long
 	{                                                                                          \
 		struct function *function = &functions[number];                                    \
 		const void *address = __builtin_return_address(0);                                 \
-		struct site *site = site_at(function, address);                                    \
-		struct call call = {                                                               \
-			site, {site_next(site, function, address)}, run, data, (number) == 0};     \
-		if (!call.next.found || !site_calls_tools(site, function, call.next.found))        \
-			return begin(call, c, d, e, f, g, h);                                      \
-		return call.next.begin(run, data, c, d, e, f, g, h);                               \
+		union {                                                                            \
+			void *found;                                                               \
+			begin_region *begin;                                                       \
+		} next = {site_next_without_tools(function)};                                      \
+		if (!next.found) {                                                                 \
+			struct site *site = site_at(function, address);                            \
+			next.found = site_next(site, function, address);                           \
+			if (next.found && site_calls_tools(site, function, next.found))            \
+				return next.begin(run, data, c, d, e, f, g, h);                    \
+		}                                                                                  \
+		if (!next.found) {                                                                 \
+			run(data);                                                                 \
+			return 1;                                                                  \
+		}                                                                                  \
+		void *first = (number) == 0 ? *(void **)data : NULL;                               \
+		struct region region = {first, run, data, function, address};                      \
+		return begin(next.begin, region, c, d, e, f, g, h);                                \
 	}
 
 #define BARRIER(symbol, said, number)                                                              \
@@ -129,12 +125,15 @@ static long begin(struct call call, long c, long d, long e, long f, long g, long
 	long symbol(long argument)                                                                 \
 	{                                                                                          \
 		struct function *function = &functions[number];                                    \
-		const void *address = __builtin_return_address(0);                                 \
-		struct site *site = site_at(function, address);                                    \
 		union {                                                                            \
 			void *found;                                                               \
 			long (*call)(long);                                                        \
-		} next = {site_next(site, function, address)};                                     \
+		} next = {site_next_without_tools(function)};                                      \
+		if (next.found && wait_leave_untold(true))                                         \
+			return next.call(argument);                                                \
+		const void *address = __builtin_return_address(0);                                 \
+		struct site *site = site_at(function, address);                                    \
+		next.found = site_next(site, function, address);                                   \
 		if (!next.found)                                                                   \
 			return 0;                                                                  \
 		if (site_calls_tools(site, function, next.found) ||                                \

@@ -62,6 +62,8 @@ static void sync_region_wait(int kind, int endpoint, union ompt_data *parallel,
 	if (kind == SYNC_TASKWAIT || kind == SYNC_TASKGROUP || kind == SYNC_REDUCTION)
 		return;
 	if (endpoint == SCOPE_BEGIN) {
+		if (wait_leave_untold(true))
+			return;
 		const void *begun = parallel ? parallel->address : NULL;
 		bool end = begun && (!address || address == begun);
 		wait_arrive(WAIT_OMPT, end ? site_at(&region, begun) : site_at(&barrier, address),

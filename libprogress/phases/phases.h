@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define PHASES_MAGIC UINT64_C(0x00736573616870) /* "phases", little endian */
-#define PHASES_VERSION 3
+#define PHASES_VERSION 4
 #define PHASES_ROWS 16384
 #define PHASES_SITES 1024
 #define PHASES_BELLS 64
@@ -119,6 +119,9 @@ struct phases_table {
 	struct phases_site site[PHASES_SITES];
 	struct phases_bell bell[PHASES_BELLS];
 	_Atomic uint8_t bell_of[PHASES_ROWS]; /* that its thread may have to ring, + 1; 0: none */
+	/* Juggle sets it to 1 while nobody decides by the thread's times: of very short waits it may tell a few
+	 * that stand for all. */
+	_Atomic uint8_t resting[PHASES_ROWS];
 };
 
 static_assert(sizeof(struct phases_row) == 64, "layout");

@@ -175,6 +175,14 @@ void *site_next(struct site *site, struct function *function, const void *addres
 	return next;
 }
 
+void *site_next_without_tools(const struct function *function)
+{
+	void *next = atomic_load_explicit(&function->next, memory_order_acquire);
+	uint32_t tools = atomic_load_explicit(&function->calls_tools, memory_order_relaxed);
+
+	return tools == NO ? next : NULL;
+}
+
 bool site_calls_tools(struct site *site, const struct function *function, const void *next)
 {
 	uint32_t answer = atomic_load_explicit(&function->calls_tools, memory_order_relaxed);

@@ -49,6 +49,9 @@ void site_find(struct function *function);
  * ompt.c. */
 bool site_calls_tools(struct site *site, const struct function *function, const void *next);
 
+/* What all callers of the function would call without us, if that is known and calls no tools; else NULL. */
+void *site_next_without_tools(const struct function *function);
+
 /* Its index in the table, 0 if it has none. Makes it known there at the first call. */
 uint32_t site_index(struct site *site);
 

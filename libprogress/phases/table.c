@@ -209,6 +209,7 @@ struct phases_row *table_take_row(uint32_t tid)
 	atomic_store_explicit(&row->site, 0, memory_order_relaxed);
 	atomic_store_explicit(
 		&row->flags, atomic_load(&guest.tasks) ? PHASES_TASKS : 0, memory_order_relaxed);
+	atomic_store_explicit(&table->resting[row - table->row], 0, memory_order_relaxed);
 	atomic_store_explicit(&row->pid, (uint32_t)guest.pid, memory_order_release);
 	atomic_fetch_add(&table->header.changes, 1);
 	return row;

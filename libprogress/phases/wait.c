@@ -17,6 +17,10 @@
  *   it is no more than the CPU time since the turn before, and no less than the part of that which can't have
  *   been spent in the wait. After several guesses that stay within these bounds, the clock is read.
  * - If it was, and sleeps in waits, the clock is read.
+ *
+ * Even looks at the ticks are dear beside barriers of less than a microsecond. A thread by whose times nobody
+ * decides, as it has a CPU of its own, tells one of UNTOLD + 1 of such waits. The others are taken to have been as
+ * long as the last one that was told.
  */
 #include "libprogress/phases/wait.h"
 
@@ -53,6 +57,11 @@
 #define USUAL_NS 1000000
 #define LONG_NS (USUAL_NS / 2) /* what is measured together has to stay less than that */
 #define PENDING 4 /* sites whose waits are not yet in the table */
+/* Waits need not all be told after so many with less than FLEETING_TICKS (2 to 6 us) between turns. UNTOLD + 1 is a
+ * prime number, for programs that wait in several places by turns. */
+#define FLEETING_TICKS (FULL_TICKS / 32)
+#define FLEETING_LEAST 256
+#define UNTOLD 16
 
 /* What a thread knows of itself. Small, as it has to fit into what the C library keeps free for
  * libraries that are loaded late. */
@@ -71,6 +80,8 @@ struct thread {
 	uint64_t guess_ns, guess_most_ns; /* of useful time, at the arrival; 0: it is known */
 	uint32_t guesses; /* in a row that nothing confirmed */
 	uint32_t yields; /* in waits since times were brought up to date */
+	uint32_t fleeting; /* waits in a row */
+	uint32_t told_ticks; /* of the last one of them */
 	const void *frame; /* of the wait */
 	uint32_t tid;
 	uint32_t site; /* of the wait */
@@ -85,6 +96,7 @@ struct thread {
 };
 
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct thread me;
+_Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
 
 /* value * part / whole, for part <= whole. */
 static uint64_t share(uint64_t value, uint64_t part, uint64_t whole)
@@ -358,7 +370,9 @@ static uint64_t smooth(uint64_t usual_ns, uint64_t done_ns)
 		       : usual_ns - share(usual_ns - done_ns, done_ns, done_ns + usual_ns);
 }
 
-static bool ends_phase(void)
+/* What was done since the last phase says little of how long phases are if it may contain a long wait that was left
+ * untold. */
+static bool ends_phase(bool all_told)
 {
 	uint64_t useful_ns = get(&me.row->useful_ns),
 		 done_ns = above(useful_ns, get(&me.row->before_ns));
@@ -366,21 +380,61 @@ static bool ends_phase(void)
 	if (me.usual_ns >= USUAL_NS && done_ns < me.usual_ns / PHASE_PARTS)
 		return false;
 	if (done_ns > 0) {
-		me.usual_ns = smooth(me.usual_ns, done_ns);
+		if (all_told)
+			me.usual_ns = smooth(me.usual_ns, done_ns);
 		set(&me.row->before_ns, useful_ns);
 	}
 	return true;
 }
 
+static void count_wait(unsigned waits, uint64_t ticks)
+{
+	me.waited_ticks += ticks;
+	/* Two of many sites may share a place: then the later one gets all. */
+	me.pending[me.site % PENDING].site = me.site;
+	me.pending[me.site % PENDING].waits += waits;
+	me.pending[me.site % PENDING].ticks += ticks;
+}
+
+/* Counts waits that were not told since the last one that was. Returns how much of the time since then was work. */
+static uint64_t count_untold(uint64_t passed)
+{
+	uint32_t waits = wait_untold.waits;
+	uint64_t waited = lesser((uint64_t)waits * me.told_ticks, passed);
+
+	me.fleeting = passed < (uint64_t)FLEETING_TICKS * (waits + 1) ? me.fleeting + 1 : 0;
+	if (waits > 0)
+		count_wait(waits, waited);
+	if (me.usual_ns < USUAL_NS)
+		me.arrivals += wait_untold.phases;
+	wait_untold = (struct wait_untold){0};
+	return passed - waited;
+}
+
+/* Whether the next waits may stay untold, after one of that length. */
+static void allow_untold(uint64_t ticks)
+{
+	if (ticks >= FLEETING_TICKS)
+		me.fleeting = 0;
+	if (me.fleeting < FLEETING_LEAST)
+		return;
+	me.told_ticks = (uint32_t)ticks;
+	struct phases_table *table = table_get();
+	wait_untold.resting = &table->resting[me.row - table->row];
+	wait_untold.left = UNTOLD;
+}
+
 static void begin_wait(struct site *site, bool may_end_phase)
 {
-	me.worked_ticks += turn();
+	bool all_told = wait_untold.waits == 0;
+
+	me.worked_ticks += count_untold(turn());
 	me.site = site_index(site);
 	uint32_t turns = ((turns_of(me.row) + 3) & ~3U) + 1;
 	begin_change(turns);
 	atomic_store_explicit(&me.row->site, (uint16_t)me.site, memory_order_relaxed);
 	measure_arrival();
-	me.ended = may_end_phase && ends_phase();
+	me.ended = may_end_phase && ends_phase(all_told);
 	if (me.ended)
 		set(&me.row->arrivals, ++me.arrivals);
 	end_change(turns);
@@ -410,15 +464,12 @@ static void end_wait(unsigned waits)
 {
 	uint64_t passed = turn();
 
-	me.waited_ticks += passed;
-	/* Two of many sites may share a place: then the later one gets all. */
-	me.pending[me.site % PENDING].site = me.site;
-	me.pending[me.site % PENDING].waits += waits;
-	me.pending[me.site % PENDING].ticks += passed;
+	count_wait(waits, passed);
 	uint32_t turns = turns_of(me.row) | 3;
 	begin_change(turns);
 	measure_departure();
 	end_change(turns);
+	allow_untold(passed);
 }
 
 void wait_depart(enum wait_kind kind)
@@ -472,4 +523,5 @@ uint32_t wait_forget_row(void)
 void wait_forget_all(void)
 {
 	memset(&me, 0, sizeof me);
+	wait_untold = (struct wait_untold){0};
 }

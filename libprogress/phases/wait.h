@@ -6,7 +6,9 @@
 #ifndef LIBPHASES_WAIT_H
 #define LIBPHASES_WAIT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 struct site;
@@ -28,6 +30,28 @@ bool wait_arrive(enum wait_kind kind, struct site *site, const void *frame);
 
 /* Ends the wait if it is of that kind. */
 void wait_depart(enum wait_kind kind);
+
+/* Waits that the calling thread need not tell. */
+struct wait_untold {
+	const _Atomic uint8_t
+		*resting; /* the thread's in the table, see phases.h; valid if left > 0 */
+	uint32_t left; /* so many more */
+	uint16_t waits, phases; /* those that were not told, and the phases that they ended */
+};
+extern _Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
+
+/* Whether the calling thread need not tell the wait that it begins, by wait_arrive() if that would end a phase, else
+ * by wait_fork(): then the wait counts as untold. In nanoseconds, as these waits are very short. */
+static inline bool wait_leave_untold(bool ends_phase)
+{
+	if (wait_untold.left == 0 ||
+		!atomic_load_explicit(wait_untold.resting, memory_order_relaxed))
+		return false;
+	wait_untold.left--;
+	wait_untold.waits++;
+	wait_untold.phases += ends_phase;
+	return true;
+}
 
 /* The calling thread yields, which counts if it waits. Safe in signal handlers. */
 void wait_yield(void);

@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: MIT
 """What libphases sees of OpenMP, by either runtime."""
 
+import os
+import subprocess
+
 import pytest
 
 import helpers
@@ -122,6 +125,60 @@ def test_another_tool_goes_first(table, tmp_path, how):
     done = run(table, [program], env={how: tools})
     assert done.stdout == "the other tool\ndone\n"
     assert table.rows_used == 0
+
+
+FLEETING = r"""
+#include <omp.h>
+#include <stdio.h>
+
+int main(void)
+{
+	#pragma omp parallel
+	{
+		for (int i = 0; i < 100; i++) {
+			#pragma omp barrier
+		}
+		#pragma omp master
+		{
+			puts("ready");
+			fflush(stdout);
+			getchar();
+		}
+		for (int i = 0; i < 20000; i++) {
+			#pragma omp barrier
+		}
+		#pragma omp master
+		{
+			puts("done");
+			fflush(stdout);
+			getchar();
+		}
+	}
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("rests", [False, True], ids=["told", "resting"])
+@pytest.mark.parametrize("compiler, threads", [("gcc", 1), ("gcc", 2), ("clang", 2)])
+def test_fleeting(table, tmp_path, background, compiler, threads, rests):
+    """Barriers of less than a microsecond count, whether all are told or some stand for all."""
+    table.let_rest(rows=threads)  # of earlier threads
+    program = background([openmp(tmp_path, compiler, FLEETING)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         env={**os.environ, **table.environment, "OMP_NUM_THREADS": str(threads)})
+    assert program.stdout.readline() == "ready\n"
+    if rests:
+        table.let_rest(rows=threads)
+    program.stdin.write("\n")
+    program.stdin.flush()
+    assert program.stdout.readline() == "done\n"
+    for row in table.rows():
+        # The last few that were not told are missing yet.
+        assert 20080 <= row.arrivals <= 20102
+        if not rests:
+            assert row.waits >= row.arrivals - 1
+        elif threads == 1:  # of more, one may wait for long for another that has no CPU
+            assert row.waits < row.arrivals / 2
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])

@@ -170,6 +170,9 @@ static void test_no_trial_needed(void **state)
 			assert_int_equal(run.chooser.regime, examples[i].regime);
 			assert_int_equal(run.chooser.reason, examples[i].reason);
 			assert_true(changed == (regime != examples[i].regime));
+			assert_int_equal(policy_regime_rests(&run.chooser),
+				examples[i].reason == POLICY_REASON_FEW ||
+					examples[i].reason == POLICY_REASON_NO_CONTEST);
 			assert_false(policy_regime_update(&run.chooser, &examples[i].window));
 		}
 }

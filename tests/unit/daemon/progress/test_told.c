@@ -428,6 +428,24 @@ static void test_no_bell(void **state)
 	told_hang_bell(&none, 0, ringer, 1);
 }
 
+/* Threads of the job's table rest, those of others' don't. */
+static void test_let_rest(void **state)
+{
+	struct job *job = *state;
+	struct told none;
+
+	told_let_rest(&job->told, 5, true);
+	told_let_rest(&job->told, PHASES_ROWS - 1, true);
+	assert_int_equal(job->table->resting[5] + job->table->resting[PHASES_ROWS - 1], 2);
+	told_let_rest(&job->told, 5, false);
+	assert_int_equal(job->table->resting[5], 0);
+	told_let_rest(&job->told, TOLD_NO_ROW, true);
+	told_let_rest(&job->told, PHASES_ROWS, true);
+	told_init(&none, NULL);
+	told_let_rest(&none, 0, true);
+	assert_int_equal(job->table->resting[0], 0);
+}
+
 static void test_sources(void **state)
 {
 	struct job *job = *state;
@@ -462,6 +480,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_hostile_sites, begin, end),
 		cmocka_unit_test_setup_teardown(test_bell, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_bell, begin, end),
+		cmocka_unit_test_setup_teardown(test_let_rest, begin, end),
 		cmocka_unit_test_setup_teardown(test_sources, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -41,7 +41,8 @@ static uint64_t ticks_now(void)
 
 #include "libprogress/phases/wait.c"
 
-static struct phases_row row;
+static struct phases_table table;
+#define row (table.row[3])
 
 void preempt_watch(void)
 {
@@ -55,19 +56,20 @@ bool preempt_never(void)
 
 struct phases_row *table_take_row(uint32_t tid)
 {
-	row = (struct phases_row){.tid = tid};
+	memset(&table, 0, sizeof table);
+	row.tid = tid;
 	return &row;
 }
 
 struct phases_table *table_get(void)
 {
-	return NULL;
+	return &table;
 }
 
-void bell_ring(struct phases_table *table, const struct phases_row *at)
+void bell_ring(struct phases_table *at, const struct phases_row *by)
 {
-	(void)table;
 	(void)at;
+	(void)by;
 }
 
 uint32_t site_index(struct site *site)
@@ -290,6 +292,108 @@ static void test_short_phases(void **state)
 	}
 }
 
+/* Phases of 1 us, each followed by a wait. Returns how many of the waits were told. */
+static unsigned fleeting_phases(unsigned n, uint64_t wait_ns)
+{
+	unsigned told = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		pass(1000, 1000);
+		bool untold = wait_leave_untold(true);
+		told += !untold;
+		if (!untold)
+			arrive();
+		pass(wait_ns, wait_ns);
+		if (!untold)
+			wait_depart(WAIT_CALL);
+	}
+	return told;
+}
+
+/* While it rests, a thread tells some of its waits, which stand for all. */
+static void test_untold(void **state)
+{
+	enum { ROUNDS = 10000, PHASES = ROUNDS * (UNTOLD + 1) };
+	(void)state;
+
+	set_up(0);
+	assert_int_equal(fleeting_phases(1000, 500), 1000);
+	table.resting[3] = 1;
+	assert_in_range(fleeting_phases(1000, 500), 1000 / (UNTOLD + 1), 1000 / UNTOLD);
+	uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns, waited_ns = row.waited_ns;
+	assert_int_equal(fleeting_phases(PHASES, 500), ROUNDS);
+	assert_in_range(row.arrivals, arrivals + PHASES - UNTOLD, arrivals + PHASES + UNTOLD);
+	assert_in_range(row.waited_ns - waited_ns, PHASES * 495, PHASES * 505);
+	assert_in_range(row.useful_ns - useful_ns, PHASES * 990, PHASES * 1010);
+}
+
+/* From one wait to the next it tells all again, and no phase is lost. */
+static void test_told_again(void **state)
+{
+	(void)state;
+	set_up(0);
+	table.resting[3] = 1;
+	fleeting_phases(1000, 500);
+	assert_true(wait_untold.left > 0);
+	uint64_t arrivals = row.arrivals + wait_untold.phases;
+	table.resting[3] = 0;
+	assert_int_equal(fleeting_phases(100, 500), 100);
+	assert_int_equal(row.arrivals, arrivals + 100);
+}
+
+/* All waits are told that are longer, and the next ones. */
+static void test_not_fleeting(void **state)
+{
+	(void)state;
+	set_up(0);
+	table.resting[3] = 1;
+	assert_int_equal(fleeting_phases(1000, FLEETING_TICKS), 1000);
+	fleeting_phases(1000, 500);
+	assert_true(wait_untold.left > 0);
+	fleeting_phases(2 * UNTOLD, FLEETING_TICKS);
+	assert_int_equal(fleeting_phases(FLEETING_LEAST - 1, 500), FLEETING_LEAST - 1);
+	pass(MS, MS); /* more work than before */
+	assert_int_equal(fleeting_phases(FLEETING_LEAST - 1, 500), FLEETING_LEAST - 1);
+}
+
+/* A long wait that was left untold does not make phases long. */
+static void test_long_untold(void **state)
+{
+	(void)state;
+	set_up(0);
+	table.resting[3] = 1;
+	fleeting_phases(1000, 500);
+	pass(1000, 1000);
+	assert_true(wait_leave_untold(true));
+	pass(50 * MS, 40 * MS);
+	uint64_t arrivals = row.arrivals + wait_untold.phases;
+	uint32_t left = wait_untold.left;
+	assert_int_equal(fleeting_phases(100, 500), 100 - left);
+	assert_int_equal(row.arrivals, arrivals + 100);
+	assert_true(me.usual_ns < USUAL_NS);
+}
+
+/* The beginnings of regions end no phases, and where phases are long, short ones don't count. */
+static void test_untold_phases(void **state)
+{
+	(void)state;
+	set_up(0);
+	table.resting[3] = 1;
+	fleeting_phases(1000, 500);
+	uint64_t arrivals = row.arrivals + wait_untold.phases;
+	while (wait_untold.left > 0)
+		assert_true(wait_leave_untold(false));
+	assert_int_equal(fleeting_phases(1, 500), 1);
+	assert_int_equal(row.arrivals, arrivals + 1);
+	begin_spinning(state);
+	table.resting[3] = 1;
+	fleeting_phases(FLEETING_LEAST + 1, 500);
+	arrivals = me.arrivals;
+	assert_true(wait_untold.left > 0 && me.usual_ns >= USUAL_NS);
+	fleeting_phases(100, 500);
+	assert_in_range(me.arrivals, arrivals, arrivals + 1);
+}
+
 /* What is done between short waits is part of the phase. */
 static void test_done_between(void **state)
 {
@@ -352,6 +456,11 @@ int main(void)
 		cmocka_unit_test_setup(test_short_waits, begin_spinning),
 		cmocka_unit_test_setup(test_become_short, begin_spinning),
 		cmocka_unit_test(test_short_phases),
+		cmocka_unit_test(test_untold),
+		cmocka_unit_test(test_told_again),
+		cmocka_unit_test(test_not_fleeting),
+		cmocka_unit_test(test_long_untold),
+		cmocka_unit_test(test_untold_phases),
 		cmocka_unit_test_setup(test_done_between, begin_spinning),
 		cmocka_unit_test_setup(test_send, begin_spinning),
 		cmocka_unit_test_setup(test_random, begin_spinning),
