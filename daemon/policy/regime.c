@@ -21,6 +21,8 @@
 #define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread */
 /* Where threads pass a smaller share of the phases for which there is time, those that pass may be of any kind. */
 #define STALLED 0.1
+/* After so many such windows in a row, that is another part of the program, of longer phases. */
+#define STALLS_MOST 4
 /* In shorter phases a turn takes as long as the phase; pinned threads only wake up less well. */
 #define SHORT_NS 2e6
 #define SHORT_TOLD_NS 2.5e6 /* likewise, where phases are told */
@@ -412,23 +414,26 @@ static double known_need_ns(const struct policy_chooser *chooser)
 	return own_ns > 0 ? own_ns : fmax(chooser->need_ns[0], chooser->need_ns[1]);
 }
 
-/* Does the window say nothing of phases, as threads hardly passed any, though theirs are short? */
-static bool is_stalled(const struct policy_chooser *chooser, const struct policy_window *window)
+/* Does the window say nothing of phases, as threads hardly passed any, though theirs are short? Call it once a window. */
+static bool is_stalled(struct policy_chooser *chooser, const struct policy_window *window)
 {
 	double need_ns = known_need_ns(chooser), many = POLICY_PHASES_MANY * window->threads;
 	double most = need_ns > 0 ? (double)window->elapsed_ns * window->cpus / need_ns : 0;
+	bool few = window->passed < many && most > many && window->passed < STALLED * most;
 
-	return window->passed < many && most > many && window->passed < STALLED * most;
+	chooser->stalls = few ? chooser->stalls + 1 : 0;
+	return few && chooser->stalls <= STALLS_MOST;
 }
 
 /* Phases are told: those that were passed in the window, as a share of the CPUs' time. Where phases are too
  * different for that, useful CPU time is. In another part of the program, trials begin anew. */
-static double told_busy(struct policy_chooser *chooser, const struct policy_window *window)
+static double told_busy(
+	struct policy_chooser *chooser, const struct policy_window *window, bool stalled)
 {
 	double *need_ns = chooser->need_ns, now_ns = window->need_ns;
 	double *own_ns = &need_ns[chooser->regime];
 
-	if (!is_stalled(chooser, window)) {
+	if (!stalled) {
 		if (chooser->regular != window->regular ||
 			(*own_ns > 0 && fabs(now_ns - *own_ns) > NEED_CHANGE * *own_ns)) {
 			try_anew(chooser);
@@ -470,7 +475,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
 		changed = settle(chooser, first, POLICY_REASON_LONG);
 	else
-		changed = by_trials(chooser, window, told_busy(chooser, window), first);
+		changed = by_trials(chooser, window, told_busy(chooser, window, stalled), first);
 	chooser->yields = yields;
 	chooser->spins = spins;
 	return changed;

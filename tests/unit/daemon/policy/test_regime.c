@@ -828,6 +828,32 @@ static void test_told_stalls(void **state)
 	assert_true(chooser.arm[POLICY_ASIDE].busy < 0.4);
 }
 
+/* Phases of the next part of a program are so long that a window never has many: soon they are known as such. */
+static void test_told_longer_for_good(void **state)
+{
+	(void)state;
+
+	for (double need_ns = 5e6; need_ns <= 80e6; need_ns *= 4) {
+		struct policy_chooser chooser;
+		int windows = 0;
+
+		policy_regime_init(&chooser, false);
+		for (int i = 0; i < 40; i++) {
+			struct policy_window window = short_window(true, 1000);
+			(void)policy_regime_update(&chooser, &window);
+		}
+		assert_true(chooser.apart);
+		while (chooser.apart && windows < 1000) {
+			struct policy_window window = short_window(true, 7.5e7 / need_ns);
+			window.need_ns = need_ns;
+			(void)policy_regime_update(&chooser, &window);
+			windows++;
+		}
+		assert_in_range(windows, 2, 10);
+		assert_true(chooser.told_ns == need_ns);
+	}
+}
+
 /* No window is needed to see that, neither before nor after the first threads were balanced. */
 static void test_told_short_at_once(void **state)
 {
@@ -872,6 +898,7 @@ int main(void)
 		cmocka_unit_test(test_told_apart),
 		cmocka_unit_test(test_told_unit),
 		cmocka_unit_test(test_told_stalls),
+		cmocka_unit_test(test_told_longer_for_good),
 		cmocka_unit_test(test_told_short_at_once),
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_reason_texts),
