@@ -218,17 +218,23 @@ static double slower_first(const struct policy_chooser *chooser, const struct po
 	return chooser->apart && spins_first ? SLOWER_FIRST_APART : SLOWER_FIRST;
 }
 
+/* What a first trial, of a window of that length, is taken to cost. */
+static double first_cost_ns(const struct policy_chooser *chooser, uint64_t window_ns,
+	const struct policy_window *window)
+{
+	return slower_first(chooser, window) * turns_gain(chooser, window->threads, window->cpus) *
+	       (double)window_ns;
+}
+
 /* Has the job run for long enough to pay for one more trial, of a window of that length? */
 static bool can_pay(const struct policy_chooser *chooser, uint64_t window_ns,
 	const struct policy_window *window)
 {
 	bool tried = chooser->arm[0].weight > 0 && chooser->arm[1].weight > 0;
-	double turns = turns_gain(chooser, window->threads, window->cpus);
-	double slower = slower_first(chooser, window) * turns;
-	if (tried)
-		slower = fabs(gain_of(chooser));
+	double cost_ns = tried ? fabs(gain_of(chooser)) * (double)window_ns
+			       : first_cost_ns(chooser, window_ns, window);
 
-	return chooser->trials_ns + slower * (double)window_ns <=
+	return chooser->trials_ns + cost_ns <=
 	       TRIALS_NS + TRIALS_SHARE * (double)chooser->elapsed_ns;
 }
 
@@ -361,9 +367,12 @@ static bool should_learn(struct policy_chooser *chooser, const struct policy_win
 	return true;
 }
 
-/* Another part of the program has begun: try again soon. */
-static void try_anew(struct policy_chooser *chooser)
+/* Another part of the program has begun: try again soon. A trial under way shows nothing, and has cost something. */
+static void try_anew(struct policy_chooser *chooser, const struct policy_window *window)
 {
+	if (chooser->trial)
+		chooser->trials_ns += first_cost_ns(chooser, window->elapsed_ns, window);
+	chooser->trial = false;
 	chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
 	chooser->gap = GAP_LEAST;
 	if (chooser->wait > 1)
@@ -386,6 +395,8 @@ static bool by_trials(struct policy_chooser *chooser, const struct policy_window
 		chooser->settled = first;
 		return change(chooser, first, POLICY_REASON_UNTRIED);
 	}
+	if (chooser->reason == POLICY_REASON_TRIAL) /* it has shown nothing: see try_anew() */
+		return change(chooser, chooser->settled, POLICY_REASON_UNTRIED);
 	/* A window that was longer than it had to be counts as several. */
 	double windows = round((double)window->elapsed_ns / (double)window_ns);
 	chooser->wait -= (uint32_t)fmin(fmax(windows, 1), chooser->wait);
@@ -436,8 +447,7 @@ static double told_busy(
 	if (!stalled) {
 		if (chooser->regular != window->regular ||
 			(*own_ns > 0 && fabs(now_ns - *own_ns) > NEED_CHANGE * *own_ns)) {
-			try_anew(chooser);
-			chooser->trial = false;
+			try_anew(chooser, window);
 			need_ns[0] = need_ns[1] = chooser->unit_ns = 0;
 		}
 		chooser->regular = window->regular;
@@ -523,7 +533,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 
 	if (!chooser->trial && chooser->window_sleep_rate > 0 &&
 		(rate > 4 * chooser->window_sleep_rate || rate < chooser->window_sleep_rate / 4))
-		try_anew(chooser);
+		try_anew(chooser, window);
 	chooser->window_sleep_rate = rate;
 
 	return by_trials(chooser, window, (double)window->run_ns / (elapsed * window->cpus),

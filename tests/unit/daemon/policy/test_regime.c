@@ -802,6 +802,23 @@ static void test_told_unit(void **state)
 	assert_true(fabs(chooser.arm[POLICY_ASIDE].busy - chooser.arm[POLICY_BALANCE].busy) < 1e-6);
 }
 
+/* Phases that are regular in one window and irregular in the next are no reason for a trial in each. */
+static void test_told_anew_each_time(void **state)
+{
+	struct policy_chooser chooser;
+	int changes = 0;
+	(void)state;
+
+	policy_regime_init(&chooser, false);
+	for (int i = 0; i < 400; i++) {
+		struct policy_window window = short_window(true, 100);
+		window.regular = i % 2 == 1;
+		changes += policy_regime_update(&chooser, &window);
+		assert_true(chooser.settled == POLICY_ASIDE || chooser.trial);
+	}
+	assert_in_range(changes, 2, 50);
+}
+
 /* Windows in which hardly any phase passes count for their regime, but show nothing of phases: those that passed
  * were of another kind. */
 static void test_told_stalls(void **state)
@@ -897,6 +914,7 @@ int main(void)
 		cmocka_unit_test(test_told_sleeps),
 		cmocka_unit_test(test_told_apart),
 		cmocka_unit_test(test_told_unit),
+		cmocka_unit_test(test_told_anew_each_time),
 		cmocka_unit_test(test_told_stalls),
 		cmocka_unit_test(test_told_longer_for_good),
 		cmocka_unit_test(test_told_short_at_once),
