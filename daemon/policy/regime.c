@@ -12,6 +12,8 @@
 #define WAIT_SHARE 0.02 /* threads that wait this share of their time contend for CPUs */
 #define NEVER_HZ 0.5 /* fewer sleeps per second and thread count as none */
 #define SLEEP_WINDOWS 8
+/* Threads that yield in waits, and sleep in a smaller share of their phases, sleep for other reasons. */
+#define SLEEPS_SHARE 0.05
 #define YIELD_MEMORY_NS UINT64_C(10000000000) /* threads that yielded still do */
 #define WINDOW_NS UINT64_C(50000000)
 #define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
@@ -459,13 +461,23 @@ static double told_busy(
 	return ns / ((double)window->elapsed_ns * window->cpus);
 }
 
+/* Do threads, whose phases are told, sleep to wait for each other? */
+static bool sleeps_in_waits(
+	const struct policy_chooser *chooser, const struct policy_window *window)
+{
+	double phases_hz = window->passed / window->threads / (double)window->elapsed_ns * 1e9;
+
+	return policy_regime_sleeps(chooser) &&
+	       !(window->yields && chooser->sleep_rate < SLEEPS_SHARE * phases_hz);
+}
+
 /* Where phases are told, they are the measure, whether threads sleep, yield or spin. */
 static bool by_phases(struct policy_chooser *chooser, const struct policy_window *window)
 {
 	bool stalled = is_stalled(chooser, window);
 	double need_ns = stalled ? known_need_ns(chooser) : window->need_ns;
 	double wall_ns = need_ns * fmax(1, (double)window->threads / window->cpus);
-	bool sleeps = policy_regime_sleeps(chooser);
+	bool sleeps = sleeps_in_waits(chooser, window);
 	bool yields = !sleeps && (window->yields || window->since_yield_ns < YIELD_MEMORY_NS);
 	bool spins = !sleeps && !yields, changed;
 	double short_ns = chooser->bells ? POLICY_BELL_LEAST_NS : SHORT_TOLD_NS;

@@ -743,6 +743,24 @@ static struct policy_window short_window(bool sleeps, double passed)
 		.need_ns = 5e4};
 }
 
+/* Threads that yield in waits, and sleep now and then, perhaps to write something: in one of so many phases. */
+static void test_told_yields_and_sleeps(void **state)
+{
+	(void)state;
+
+	for (double phases = 5; phases <= 500; phases *= 10) {
+		struct policy_window window = short_window(true, 1000);
+		struct policy_chooser chooser;
+		window.yields = true;
+		window.sleeps = window.passed / window.threads / phases;
+		policy_regime_init(&chooser, false);
+		(void)policy_regime_update(&chooser, &window);
+		assert_int_equal(
+			chooser.reason, phases > 20 ? POLICY_REASON_SHORT : POLICY_REASON_UNTRIED);
+		assert_int_equal(chooser.yields, phases > 20);
+	}
+}
+
 /* To keep threads apart costs little: a young job can pay for the first trial. */
 static void test_told_apart(void **state)
 {
@@ -915,6 +933,7 @@ int main(void)
 		cmocka_unit_test(test_told_without_trials),
 		cmocka_unit_test(test_told_yields),
 		cmocka_unit_test(test_told_sleeps),
+		cmocka_unit_test(test_told_yields_and_sleeps),
 		cmocka_unit_test(test_told_apart),
 		cmocka_unit_test(test_told_unit),
 		cmocka_unit_test(test_told_anew_each_time),
