@@ -39,8 +39,8 @@ struct entry {
 struct header {
 	alignas(uint64_t) _Atomic uint32_t used; /* entries ever used */
 	_Atomic bool closed;
-	_Atomic bool
-		shortens; /* some thread was given a short slice: those that have it, have it by that */
+	/* Some thread was given a short slice: those that have it, have it by that. */
+	_Atomic bool shortens;
 };
 
 struct ledger {

@@ -334,8 +334,8 @@ struct policy {
 		bool told; /* those of all compute threads are */
 		bool sure; /* and each has passed several */
 		bool regular; /* and are alike from phase to phase */
-		bool yields; /* most of those threads yield in waits */
 		bool differ; /* but not from thread to thread */
+		bool yields; /* most of those threads yield in waits */
 		bool brief; /* equal, and so short that only what waiting threads take matters */
 		double mean_ns, most_ns; /* CPU time of a thread in a phase */
 	} needs;

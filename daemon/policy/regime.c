@@ -12,6 +12,8 @@
 #define WAIT_SHARE 0.02 /* threads that wait this share of their time contend for CPUs */
 #define NEVER_HZ 0.5 /* fewer sleeps per second and thread count as none */
 #define SLEEP_WINDOWS 8
+/* Threads that yield in waits, and sleep in a smaller share of their phases, sleep for other reasons. */
+#define SLEEPS_SHARE 0.05
 #define YIELD_MEMORY_NS UINT64_C(10000000000) /* threads that yielded still do */
 #define WINDOW_NS UINT64_C(50000000)
 #define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
@@ -21,6 +23,8 @@
 #define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread */
 /* Where threads pass a smaller share of the phases for which there is time, those that pass may be of any kind. */
 #define STALLED 0.1
+/* After so many such windows in a row, that is another part of the program, of longer phases. */
+#define STALLS_MOST 4
 /* In shorter phases a turn takes as long as the phase; pinned threads only wake up less well. */
 #define SHORT_NS 2e6
 #define SHORT_TOLD_NS 2.5e6 /* likewise, where phases are told */
@@ -216,17 +220,23 @@ static double slower_first(const struct policy_chooser *chooser, const struct po
 	return chooser->apart && spins_first ? SLOWER_FIRST_APART : SLOWER_FIRST;
 }
 
+/* What a first trial, of a window of that length, is taken to cost. */
+static double first_cost_ns(const struct policy_chooser *chooser, uint64_t window_ns,
+	const struct policy_window *window)
+{
+	return slower_first(chooser, window) * turns_gain(chooser, window->threads, window->cpus) *
+	       (double)window_ns;
+}
+
 /* Has the job run for long enough to pay for one more trial, of a window of that length? */
 static bool can_pay(const struct policy_chooser *chooser, uint64_t window_ns,
 	const struct policy_window *window)
 {
 	bool tried = chooser->arm[0].weight > 0 && chooser->arm[1].weight > 0;
-	double turns = turns_gain(chooser, window->threads, window->cpus);
-	double slower = slower_first(chooser, window) * turns;
-	if (tried)
-		slower = fabs(gain_of(chooser));
+	double cost_ns = tried ? fabs(gain_of(chooser)) * (double)window_ns
+			       : first_cost_ns(chooser, window_ns, window);
 
-	return chooser->trials_ns + slower * (double)window_ns <=
+	return chooser->trials_ns + cost_ns <=
 	       TRIALS_NS + TRIALS_SHARE * (double)chooser->elapsed_ns;
 }
 
@@ -364,9 +374,12 @@ static bool should_learn(struct policy_chooser *chooser, const struct policy_win
 	return true;
 }
 
-/* Another part of the program has begun: try again soon. */
-static void try_anew(struct policy_chooser *chooser)
+/* Another part of the program has begun: try again soon. A trial under way shows nothing, and has cost something. */
+static void try_anew(struct policy_chooser *chooser, const struct policy_window *window)
 {
+	if (chooser->trial)
+		chooser->trials_ns += first_cost_ns(chooser, window->elapsed_ns, window);
+	chooser->trial = false;
 	chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
 	chooser->gap = GAP_LEAST;
 	if (chooser->wait > 1)
@@ -389,6 +402,8 @@ static bool by_trials(struct policy_chooser *chooser, const struct policy_window
 		chooser->settled = first;
 		return change(chooser, first, POLICY_REASON_UNTRIED);
 	}
+	if (chooser->reason == POLICY_REASON_TRIAL) /* it has shown nothing: see try_anew() */
+		return change(chooser, chooser->settled, POLICY_REASON_UNTRIED);
 	/* A window that was longer than it had to be counts as several. */
 	double windows = round((double)window->elapsed_ns / (double)window_ns);
 	chooser->wait -= (uint32_t)fmin(fmax(windows, 1), chooser->wait);
@@ -417,27 +432,29 @@ static double known_need_ns(const struct policy_chooser *chooser)
 	return own_ns > 0 ? own_ns : fmax(chooser->need_ns[0], chooser->need_ns[1]);
 }
 
-/* Does the window say nothing of phases, as threads hardly passed any, though theirs are short? */
-static bool is_stalled(const struct policy_chooser *chooser, const struct policy_window *window)
+/* Does the window say nothing of phases, as threads hardly passed any, though theirs are short? Call it once a window. */
+static bool is_stalled(struct policy_chooser *chooser, const struct policy_window *window)
 {
 	double need_ns = known_need_ns(chooser), many = POLICY_PHASES_MANY * window->threads;
 	double most = need_ns > 0 ? (double)window->elapsed_ns * window->cpus / need_ns : 0;
+	bool few = window->passed < many && most > many && window->passed < STALLED * most;
 
-	return window->passed < many && most > many && window->passed < STALLED * most;
+	chooser->stalls = few ? chooser->stalls + 1 : 0;
+	return few && chooser->stalls <= STALLS_MOST;
 }
 
 /* Phases are told: those that were passed in the window, as a share of the CPUs' time. Where phases are too
  * different for that, useful CPU time is. In another part of the program, trials begin anew. */
-static double told_busy(struct policy_chooser *chooser, const struct policy_window *window)
+static double told_busy(
+	struct policy_chooser *chooser, const struct policy_window *window, bool stalled)
 {
 	double *need_ns = chooser->need_ns, now_ns = window->need_ns;
 	double *own_ns = &need_ns[chooser->regime];
 
-	if (!is_stalled(chooser, window)) {
+	if (!stalled) {
 		if (chooser->regular != window->regular ||
 			(*own_ns > 0 && fabs(now_ns - *own_ns) > NEED_CHANGE * *own_ns)) {
-			try_anew(chooser);
-			chooser->trial = false;
+			try_anew(chooser, window);
 			need_ns[0] = need_ns[1] = chooser->unit_ns = 0;
 		}
 		chooser->regular = window->regular;
@@ -449,13 +466,23 @@ static double told_busy(struct policy_chooser *chooser, const struct policy_wind
 	return ns / ((double)window->elapsed_ns * window->cpus);
 }
 
+/* Do threads, whose phases are told, sleep to wait for each other? */
+static bool sleeps_in_waits(
+	const struct policy_chooser *chooser, const struct policy_window *window)
+{
+	double phases_hz = window->passed / window->threads / (double)window->elapsed_ns * 1e9;
+
+	return policy_regime_sleeps(chooser) &&
+	       !(window->yields && chooser->sleep_rate < SLEEPS_SHARE * phases_hz);
+}
+
 /* Where phases are told, they are the measure, whether threads sleep, yield or spin. */
 static bool by_phases(struct policy_chooser *chooser, const struct policy_window *window)
 {
 	bool stalled = is_stalled(chooser, window);
 	double need_ns = stalled ? known_need_ns(chooser) : window->need_ns;
 	double wall_ns = need_ns * fmax(1, (double)window->threads / window->cpus);
-	bool sleeps = policy_regime_sleeps(chooser);
+	bool sleeps = sleeps_in_waits(chooser, window);
 	bool yields = !sleeps && (window->yields || window->since_yield_ns < YIELD_MEMORY_NS);
 	bool spins = !sleeps && !yields, changed;
 	double short_ns = chooser->bells ? POLICY_BELL_LEAST_NS : SHORT_TOLD_NS;
@@ -475,7 +502,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
 		changed = settle(chooser, first, POLICY_REASON_LONG);
 	else
-		changed = by_trials(chooser, window, told_busy(chooser, window), first);
+		changed = by_trials(chooser, window, told_busy(chooser, window, stalled), first);
 	chooser->yields = yields;
 	chooser->spins = spins;
 	return changed;
@@ -523,7 +550,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 
 	if (!chooser->trial && chooser->window_sleep_rate > 0 &&
 		(rate > 4 * chooser->window_sleep_rate || rate < chooser->window_sleep_rate / 4))
-		try_anew(chooser);
+		try_anew(chooser, window);
 	chooser->window_sleep_rate = rate;
 
 	return by_trials(chooser, window, (double)window->run_ns / (elapsed * window->cpus),

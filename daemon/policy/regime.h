@@ -105,6 +105,7 @@ struct policy_chooser {
 	double waiting; /* how many threads waited for a CPU in the window before: the mean over its time */
 	double told_ns; /* the length of a phase that was told; 0: none was */
 	double need_ns[2]; /* and its CPU time in the windows of each regime, smoothed */
+	uint32_t stalls; /* windows in a row in which hardly any phase passed */
 	bool regular; /* windows are measured by the phases passed ... */
 	double unit_ns; /* ... as so much CPU time each, whatever the regime */
 	double window_sleep_rate; /* of the window before, to notice a new part of the program */

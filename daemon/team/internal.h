@@ -68,8 +68,7 @@ struct team {
 	size_t verify_next, reach_next; /* the rows that are next, modulo their number */
 	uint64_t cost_ns; /* CPU time of the last interval */
 	struct team_way way;
-	uint64_t
-		short_slices_ns; /* such time that telemetry does not show yet, as it is less than 1 ms */
+	uint64_t short_slices_ns; /* time with those that telemetry does not show yet: under 1 ms */
 	uint32_t shown_computing, shown_idle; /* this team's part of telemetry's counts */
 };
 

@@ -151,9 +151,8 @@ struct telemetry {
 	uint32_t progress_bytes;
 	uint32_t progress_capacity;
 	_Atomic uint32_t progress_slots; /* ever used */
-	_Atomic uint32_t
-		short_slices_ms; /* time in which threads had short slices, in the first domain */
-	/* How the time was spent, in the first domain. */
+	/* Time in which threads had short slices; and how the time was spent. In the first domain. */
+	_Atomic uint32_t short_slices_ms;
 	_Atomic uint64_t aside_ns[TELEMETRY_REASONS]; /* by enum policy_reason */
 	_Atomic uint64_t balance_ns[TELEMETRY_REASONS];
 	struct telemetry_pace pace[TELEMETRY_PACES]; /* by enum policy_pace */

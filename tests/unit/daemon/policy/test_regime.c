@@ -642,6 +642,9 @@ static void test_told_anew_in_a_trial(void **state)
 		tell(&run, &job);
 	assert_int_equal(run.chooser.regime, POLICY_ASIDE);
 	job.irregular = true;
+	tell(&run, &job);
+	assert_int_equal(run.chooser.regime, POLICY_BALANCE);
+	assert_int_equal(run.chooser.reason, POLICY_REASON_UNTRIED);
 	for (int i = 0; i < 100; i++) {
 		tell(&run, &job);
 		assert_int_equal(run.chooser.settled, POLICY_BALANCE);
@@ -743,6 +746,24 @@ static struct policy_window short_window(bool sleeps, double passed)
 		.need_ns = 5e4};
 }
 
+/* Threads that yield in waits, and sleep now and then, perhaps to write something: in one of so many phases. */
+static void test_told_yields_and_sleeps(void **state)
+{
+	(void)state;
+
+	for (double phases = 5; phases <= 500; phases *= 10) {
+		struct policy_window window = short_window(true, 1000);
+		struct policy_chooser chooser;
+		window.yields = true;
+		window.sleeps = window.passed / window.threads / phases;
+		policy_regime_init(&chooser, false);
+		(void)policy_regime_update(&chooser, &window);
+		assert_int_equal(
+			chooser.reason, phases > 20 ? POLICY_REASON_SHORT : POLICY_REASON_UNTRIED);
+		assert_int_equal(chooser.yields, phases > 20);
+	}
+}
+
 /* To keep threads apart costs little: a young job can pay for the first trial. */
 static void test_told_apart(void **state)
 {
@@ -805,6 +826,23 @@ static void test_told_unit(void **state)
 	assert_true(fabs(chooser.arm[POLICY_ASIDE].busy - chooser.arm[POLICY_BALANCE].busy) < 1e-6);
 }
 
+/* Phases that are regular in one window and irregular in the next are no reason for a trial in each. */
+static void test_told_anew_each_time(void **state)
+{
+	struct policy_chooser chooser;
+	int changes = 0;
+	(void)state;
+
+	policy_regime_init(&chooser, false);
+	for (int i = 0; i < 400; i++) {
+		struct policy_window window = short_window(true, 100);
+		window.regular = i % 2 == 1;
+		changes += policy_regime_update(&chooser, &window);
+		assert_true(chooser.settled == POLICY_ASIDE || chooser.trial);
+	}
+	assert_in_range(changes, 2, 50);
+}
+
 /* Windows in which hardly any phase passes count for their regime, but show nothing of phases: those that passed
  * were of another kind. */
 static void test_told_stalls(void **state)
@@ -829,6 +867,32 @@ static void test_told_stalls(void **state)
 	}
 	assert_int_equal(chooser.settled, POLICY_BALANCE);
 	assert_true(chooser.arm[POLICY_ASIDE].busy < 0.4);
+}
+
+/* Phases of the next part of a program are so long that a window never has many: soon they are known as such. */
+static void test_told_longer_for_good(void **state)
+{
+	(void)state;
+
+	for (double need_ns = 5e6; need_ns <= 80e6; need_ns *= 4) {
+		struct policy_chooser chooser;
+		int windows = 0;
+
+		policy_regime_init(&chooser, false);
+		for (int i = 0; i < 40; i++) {
+			struct policy_window window = short_window(true, 1000);
+			(void)policy_regime_update(&chooser, &window);
+		}
+		assert_true(chooser.apart);
+		while (chooser.apart && windows < 1000) {
+			struct policy_window window = short_window(true, 7.5e7 / need_ns);
+			window.need_ns = need_ns;
+			(void)policy_regime_update(&chooser, &window);
+			windows++;
+		}
+		assert_in_range(windows, 2, 6);
+		assert_true(chooser.told_ns == need_ns);
+	}
 }
 
 /* No window is needed to see that, neither before nor after the first threads were balanced. */
@@ -872,9 +936,12 @@ int main(void)
 		cmocka_unit_test(test_told_without_trials),
 		cmocka_unit_test(test_told_yields),
 		cmocka_unit_test(test_told_sleeps),
+		cmocka_unit_test(test_told_yields_and_sleeps),
 		cmocka_unit_test(test_told_apart),
 		cmocka_unit_test(test_told_unit),
+		cmocka_unit_test(test_told_anew_each_time),
 		cmocka_unit_test(test_told_stalls),
+		cmocka_unit_test(test_told_longer_for_good),
 		cmocka_unit_test(test_told_short_at_once),
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_reason_texts),

@@ -618,44 +618,74 @@ static void test_no_short_slices_for_sleepers(void **state)
 	machine_deinit(&machine);
 }
 
-/* Two threads that spin beside others, in short phases of two kinds in turn, or in longer ones. In short ones they
- * only have a CPU each. What phases need is their mean, though the last few were all of one kind. */
+/* Two threads, of which the one on CPU 0 has half of it, run for 5 ms. Returns how long each ran. */
+static uint64_t run_beside_other(struct machine *machine, size_t row)
+{
+	int32_t cpu = machine->sight[row].cpu;
+	bool crowded = cpu == POLICY_NO_CPU ? row == 0 : cpu == 0;
+	uint64_t run_ns = crowded ? 5 * MS / 2 : 5 * MS;
+
+	runs(machine, row, run_ns, 5 * MS - run_ns);
+	return run_ns;
+}
+
+/* Two threads that spin beside others, in short phases of two kinds in turn. They only have a CPU each. What phases
+ * need is their mean, though the last few were all of one kind. */
 static void test_apart(void **state)
 {
+	struct machine machine;
+	struct policy_chooser *chooser = &machine.policy.chooser;
+	size_t moves = 0;
 	(void)state;
 
-	for (int is_long = 0; is_long <= 1; is_long++) {
-		struct machine machine;
-		struct policy_chooser *chooser = &machine.policy.chooser;
-		size_t moves = 0;
-
-		make(&machine, 2, POLICY_RULE_COMPUTE);
-		for (int k = 0; k < 400; k++) {
-			bool other = k % 2 == 1;
-			for (size_t i = 0; i < 2; i++) {
-				int32_t cpu = machine.sight[i].cpu;
-				bool crowded = cpu == POLICY_NO_CPU ? i == 0 : cpu == 0;
-				runs(&machine, i, crowded ? 5 * MS / 2 : 5 * MS,
-					crowded ? 5 * MS / 2 : 0);
-				if (!is_long)
-					tells(&machine, i, 2 * MS, other ? 5 : 50, 0, false);
-				else
-					tells(&machine, i, (crowded ? 2 : 3) * MS, k % 8 == 0, 0,
-						false);
-			}
-			const struct policy_decision *decision = step(&machine, 5 * MS);
-			if (k >= 100 && decision->regime == POLICY_BALANCE && !decision->changed)
-				moves += decision->moves;
+	make(&machine, 2, POLICY_RULE_COMPUTE);
+	for (int k = 0; k < 400; k++) {
+		for (size_t i = 0; i < 2; i++) {
+			run_beside_other(&machine, i);
+			tells(&machine, i, 2 * MS, k % 2 == 1 ? 5 : 50, 0, false);
 		}
-		assert_int_equal(chooser->apart, !is_long);
-		if (!is_long) {
-			assert_int_equal(moves, 0);
-			assert_true(chooser->regular);
-			assert_near(chooser->told_ns / 1e3, 2 * 2e3 / 55);
-		}
-		assert_int_equal(apart(&machine), 0);
-		machine_deinit(&machine);
+		const struct policy_decision *decision = step(&machine, 5 * MS);
+		if (k >= 100 && decision->regime == POLICY_BALANCE && !decision->changed)
+			moves += decision->moves;
 	}
+	assert_true(chooser->apart && chooser->regular);
+	assert_int_equal(moves, 0);
+	assert_near(chooser->told_ns / 1e3, 2 * 2e3 / 55);
+	assert_int_equal(apart(&machine), 0);
+	machine_deinit(&machine);
+}
+
+/* In phases of 20 ms they take turns beside the others, so that both end them sooner than in 40 ms. */
+static void test_turns_beside_others(void **state)
+{
+	const uint64_t need_ns = 20 * MS;
+	uint64_t done_ns[2] = {0}, phases = 0;
+	struct machine machine;
+	size_t moves = 0;
+	(void)state;
+
+	make(&machine, 2, POLICY_RULE_COMPUTE);
+	for (int k = 0; k < 400; k++) {
+		for (size_t i = 0; i < 2; i++) {
+			uint64_t run_ns = run_beside_other(&machine, i),
+				 left_ns = need_ns - done_ns[i];
+			uint64_t useful_ns = run_ns < left_ns ? run_ns : left_ns;
+			done_ns[i] += useful_ns;
+			tells(&machine, i, useful_ns, useful_ns > 0 && done_ns[i] == need_ns, 0,
+				done_ns[i] == need_ns);
+		}
+		if (done_ns[0] == need_ns && done_ns[1] == need_ns) {
+			done_ns[0] = done_ns[1] = 0;
+			phases++;
+		}
+		const struct policy_decision *decision = step(&machine, 5 * MS);
+		moves += decision->changed ? 0 : decision->moves;
+	}
+	assert_false(machine.policy.chooser.apart);
+	assert_true(moves > 0);
+	assert_true(phases > 400 * 5 * MS / (2 * need_ns));
+	assert_int_equal(apart(&machine), 0);
+	machine_deinit(&machine);
 }
 
 int main(void)
@@ -675,6 +705,7 @@ int main(void)
 		cmocka_unit_test(test_short_from_the_start),
 		cmocka_unit_test(test_bells),
 		cmocka_unit_test(test_apart),
+		cmocka_unit_test(test_turns_beside_others),
 		cmocka_unit_test(test_short_slices),
 		cmocka_unit_test(test_short_slices_stay),
 		cmocka_unit_test(test_no_short_slices_for_sleepers),
