@@ -277,6 +277,7 @@ static int set_up(struct balancer *b)
 		r = job_init(&b->job, options, setup->telemetry, setup->ledger, setup->keeper);
 	if (r < 0)
 		return r;
+	b->job.telemetry_fd = setup->telemetry_fd;
 	b->job.trace = b->trace;
 	b->job.told = &b->told;
 	const struct progress_host_setup host = {.options = options,

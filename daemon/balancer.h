@@ -16,6 +16,7 @@
 struct balancer_setup {
 	const struct options *options;
 	struct telemetry *telemetry;
+	int telemetry_fd; /* of its file; negative: there is none */
 	struct ledger *ledger;
 	struct phases_table *phases; /* of the job; NULL: none */
 	pid_t keeper; /* the job is all processes below it, or below options->pid */

@@ -36,6 +36,7 @@ int job_init(struct job *job, const struct options *options, struct telemetry *t
 
 	*job = (struct job){.options = options,
 		.telemetry = telemetry,
+		.telemetry_fd = -1,
 		.ledger = ledger,
 		.foreign = options->pid != 0 && act_may_set_mask(options->pid) == -EPERM};
 	int r = sampler_new(&job->sampler, options->sampler);
@@ -119,7 +120,7 @@ static void show(struct job *job, const struct proc_thread *found, struct job_th
 	struct telemetry_thread *shown = NULL;
 
 	if (job->listed < TELEMETRY_THREADS)
-		shown = telemetry_slot(job->telemetry, &job->slot_search);
+		shown = telemetry_slot(job->telemetry, job->telemetry_fd, &job->slot_search);
 	thread->shown = shown;
 	if (shown == NULL) {
 		telemetry_add(&job->telemetry->unlisted, 1);

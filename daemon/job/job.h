@@ -21,6 +21,7 @@
 struct job {
 	const struct options *options;
 	struct telemetry *telemetry;
+	int telemetry_fd; /* of its file; negative: there is none */
 	struct ledger *ledger;
 	struct trace *trace; /* NULL: none */
 	const struct told *told; /* NULL: nothing is */
@@ -40,8 +41,8 @@ struct job {
 	bool new_processes; /* it found some */
 };
 
-/* The job is all processes below the keeper; with -p, that process and all below it. The trace, and
- * what is told, may be set later. */
+/* The job is all processes below the keeper; with -p, that process and all below it. The trace,
+ * what is told, and the file of telemetry may be set later. */
 int job_init(struct job *job, const struct options *options, struct telemetry *telemetry,
 	struct ledger *ledger, pid_t keeper);
 /* Restores all masks that were changed, and frees the threads that are left. Accepts a zeroed

@@ -34,6 +34,7 @@ _Noreturn static void run_balancer(
 	struct balancer_setup setup = {
 		.options = start->options,
 		.telemetry = start->telemetry,
+		.telemetry_fd = start->telemetry_fd,
 		.ledger = start->ledger,
 		.phases = start->phases,
 		.keeper = keeper,

@@ -16,6 +16,7 @@
 struct balancer_start {
 	const struct options *options;
 	struct telemetry *telemetry;
+	int telemetry_fd; /* of its file; negative: there is none */
 	struct ledger *ledger;
 	struct phases_table *phases; /* NULL: none */
 	int signal_fd; /* the keeper's alone: closed in the balancer */

@@ -10,12 +10,10 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "daemon/base/clock.h"
 #include "daemon/base/file.h"
 #include "daemon/telemetry/writer.h"
 
 #define PATIENCE_NS 100000000
-#define PAUSE_NS 1000000
 
 /* Whoever kills all processes named juggle, or with a command line that has that word, does not mean
  * this one. The arguments lie one behind another, from the name on. */
@@ -82,12 +80,15 @@ pid_t guard_start(const struct guard_start *start)
 
 void guard_end(pid_t pid)
 {
-	const struct timespec pause = {.tv_nsec = PAUSE_NS};
-	uint64_t until_ns = clock_monotonic_ns() + PATIENCE_NS;
+	const struct timespec patience = {.tv_nsec = PATIENCE_NS};
+	sigset_t child;
 
 	if (pid <= 0 || kill(pid, SIGKILL) < 0)
 		return;
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
 	/* One that is frozen ends later; somebody else reaps it. */
-	while (waitpid(pid, NULL, WNOHANG) == 0 && clock_monotonic_ns() < until_ns)
-		nanosleep(&pause, NULL);
+	while (waitpid(pid, NULL, WNOHANG) == 0)
+		if (sigtimedwait(&child, NULL, &patience) < 0 && errno != EINTR)
+			return;
 }

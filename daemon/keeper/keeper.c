@@ -313,6 +313,7 @@ static int start_balancer(struct keeper *k)
 	const struct balancer_start start = {
 		.options = k->options,
 		.telemetry = k->telemetry,
+		.telemetry_fd = k->telemetry_fd,
 		.ledger = k->ledger,
 		.phases = k->phases,
 		.signal_fd = k->signal_fd,

@@ -15,7 +15,6 @@
 #define TAKEN_NS UINT64_C(100000000) /* what one may have to wait for a CPU that was taken */
 #define SHUN_NS UINT64_C(10000000000)
 #define NOW_NS 1 /* long ago */
-#define END_GAP_NS 10000 /* until all watchers have seen that they are to end */
 
 /* Returns whether it worked. */
 static bool set_mask_without(const struct shun *shun, int os_cpu)
@@ -65,6 +64,15 @@ static bool watch(struct shun *shun)
 	return goes_on;
 }
 
+/* Each time, only one of the watchers gets to read. */
+static void set_timer(const struct shun *shun, uint64_t at_ns, uint64_t gap_ns)
+{
+	struct itimerspec when = {
+		.it_value = clock_timespec(at_ns), .it_interval = clock_timespec(gap_ns)};
+
+	(void)timerfd_settime(shun->timer, TFD_TIMER_ABSTIME, &when, NULL);
+}
+
 static void *watcher_main(void *argument)
 {
 	struct shun_watcher *watcher = argument;
@@ -77,19 +85,10 @@ static void *watcher_main(void *argument)
 	do {
 		if (read(shun->timer, &expirations, sizeof expirations) < 0 && errno != EINTR &&
 			errno != EAGAIN)
-			return NULL;
+			break;
 	} while (watch(shun));
+	set_timer(shun, NOW_NS, 0); /* for the next one to see that it is to end */
 	return NULL;
-}
-
-/* Again and again from then on: a watcher may find that it is better to wait, or be held up itself. Each time,
- * only one of them gets to read. */
-static void set_timer(const struct shun *shun, uint64_t at_ns, uint64_t gap_ns)
-{
-	struct itimerspec when = {
-		.it_value = clock_timespec(at_ns), .it_interval = clock_timespec(gap_ns)};
-
-	(void)timerfd_settime(shun->timer, TFD_TIMER_ABSTIME, &when, NULL);
 }
 
 static void start_watchers(struct shun *shun)
@@ -151,7 +150,7 @@ void shun_deinit(struct shun *shun)
 	pthread_mutex_lock(&shun->lock);
 	shun->end = true;
 	pthread_mutex_unlock(&shun->lock);
-	set_timer(shun, NOW_NS, END_GAP_NS);
+	set_timer(shun, NOW_NS, 0);
 	for (size_t k = 0; k < shun->watchers; k++)
 		pthread_join(shun->watcher[k].thread, NULL);
 	close(shun->timer);
@@ -174,6 +173,7 @@ void shun_sleep(struct shun *shun, uint64_t due_ns)
 	shun->due_ns = due_ns;
 	shun->moved = false;
 	pthread_mutex_unlock(&shun->lock);
+	/* Again and again from then on: a watcher may find that it is better to wait, or be held up itself. */
 	if (shun->timer >= 0 && due_ns > 0)
 		set_timer(shun, due_ns + LATE_NS, LATE_NS);
 }

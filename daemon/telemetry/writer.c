@@ -12,10 +12,12 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#define TOTAL_BYTES                                                                                \
-	(sizeof(struct telemetry) + TELEMETRY_CPUS * sizeof(struct telemetry_cpu) +                \
-		TELEMETRY_THREADS * sizeof(struct telemetry_thread) +                              \
-		TELEMETRY_PROGRESS * sizeof(struct telemetry_progress))
+#define THREADS_OFFSET (sizeof(struct telemetry) + TELEMETRY_CPUS * sizeof(struct telemetry_cpu))
+#define PROGRESS_OFFSET (THREADS_OFFSET + TELEMETRY_THREADS * sizeof(struct telemetry_thread))
+#define TOTAL_BYTES (PROGRESS_OFFSET + TELEMETRY_PROGRESS * sizeof(struct telemetry_progress))
+
+/* Thread slots whose memory is reserved at a time. */
+#define BATCH 128
 
 #define FOLDER "/dev/shm"
 #define PATH_BYTES 64
@@ -25,9 +27,15 @@ static void segment_path(pid_t pid, char out[PATH_BYTES])
 	snprintf(out, PATH_BYTES, FOLDER "/juggle.%u.%d", (unsigned)getuid(), (int)pid);
 }
 
-/* A file without a name, with all its memory reserved: writing to a page that a full /dev/shm can't
- * provide would be a SIGBUS. Returns a descriptor, or a negative errno. */
-static int reserve_file(void)
+/* Writing to a page that a full /dev/shm can't provide would be a SIGBUS. Returns 0 or a negative errno. */
+static int reserve(int fd, size_t offset, size_t bytes)
+{
+	return -posix_fallocate(fd, (off_t)offset, (off_t)bytes);
+}
+
+/* A file without a name, with its memory reserved, but for the thread slots: few jobs use many, and the
+ * command waits for this. Returns a descriptor, or a negative errno. */
+static int make_file(void)
 {
 	struct rlimit limit;
 
@@ -37,16 +45,18 @@ static int reserve_file(void)
 	int fd = open(FOLDER, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return -errno;
-	int error = posix_fallocate(fd, 0, TOTAL_BYTES);
-	if (error == 0)
+	int r = ftruncate(fd, TOTAL_BYTES) < 0 ? -errno : reserve(fd, 0, THREADS_OFFSET);
+	if (r == 0)
+		r = reserve(fd, PROGRESS_OFFSET, TOTAL_BYTES - PROGRESS_OFFSET);
+	if (r == 0)
 		return fd;
 	close(fd);
-	return -error;
+	return r;
 }
 
 static void *map_file(int *fd)
 {
-	*fd = reserve_file();
+	*fd = make_file();
 	if (*fd < 0)
 		return NULL;
 	void *memory = mmap(NULL, TOTAL_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, *fd, 0);
@@ -131,17 +141,30 @@ struct telemetry_progress *telemetry_progress(const struct telemetry *telemetry)
 	return (struct telemetry_progress *)(telemetry_threads(telemetry) + TELEMETRY_THREADS);
 }
 
-struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, uint32_t *search)
+/* Can the next slot that was never used be written to? */
+static bool has_room(int fd, uint32_t slots)
+{
+	const size_t bytes = sizeof(struct telemetry_thread);
+
+	if (slots >= TELEMETRY_THREADS)
+		return false;
+	return fd < 0 || slots % BATCH != 0 ||
+	       reserve(fd, THREADS_OFFSET + slots * bytes, BATCH * bytes) == 0;
+}
+
+struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, int fd, uint32_t *search)
 {
 	struct telemetry_thread *threads = telemetry_threads(telemetry);
 	uint32_t slots = telemetry_get32(&telemetry->slots);
 
-	if (slots < TELEMETRY_THREADS) {
+	if (has_room(fd, slots)) {
 		telemetry_set32(&telemetry->slots, slots + 1);
 		return &threads[slots];
 	}
-	for (uint32_t tries = 0; tries < TELEMETRY_THREADS; tries++) {
-		struct telemetry_thread *slot = &threads[(*search)++ % TELEMETRY_THREADS];
+	if (slots > TELEMETRY_THREADS) /* damaged */
+		slots = TELEMETRY_THREADS;
+	for (uint32_t tries = 0; tries < slots; tries++) {
+		struct telemetry_thread *slot = &threads[(*search)++ % slots];
 		if (telemetry_get32(&slot->flags) & TELEMETRY_THREAD_ENDED)
 			return slot;
 	}

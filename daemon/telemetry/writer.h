@@ -23,9 +23,10 @@ struct telemetry_cpu *telemetry_cpus(const struct telemetry *telemetry);
 struct telemetry_thread *telemetry_threads(const struct telemetry *telemetry);
 struct telemetry_progress *telemetry_progress(const struct telemetry *telemetry);
 
-/* A free slot for a thread, possibly that of a thread that ended; NULL when all are taken. *search
- * belongs to the caller, and begins at 0. */
-struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, uint32_t *search);
+/* A free slot for a thread, possibly that of a thread that ended; NULL when all are taken, or /dev/shm is
+ * full. fd is that of telemetry_create(), open; negative where there is no file. *search belongs to the
+ * caller, and begins at 0. */
+struct telemetry_thread *telemetry_slot(struct telemetry *telemetry, int fd, uint32_t *search);
 
 /* Tell how often and how long threads have waited at a site so far; left out where there is no room.
  * For one thread only. */

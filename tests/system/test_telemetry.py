@@ -97,25 +97,46 @@ def test_nothing_is_left_whatever_the_end(run_juggle):
     assert left_over() <= before
 
 
+@pytest.fixture
+def run_with_shm(juggle, app, tmp_path):
+    """Runs a command of three threads after a shell command that changes /dev/shm for it alone. Returns
+    what juggle said, and the report."""
+    def run(prepare):
+        report = tmp_path / "r.json"
+        unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
+        if helpers.run([*unshare, "sh", "-c", prepare]).returncode != 0:
+            pytest.skip("no mount namespace, or mount(2) is forbidden")
+        done = helpers.run(
+            [*unshare, "sh", "-c", prepare + ' && exec "$0" "$@"', juggle, "--always", "--report",
+             report, "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "200", "-b", "yield",
+             "--rate", "100000"])
+        assert done.returncode == 0, done.stderr
+        return done.stderr, helpers.read_report(report)
+    return run
+
+
 @pytest.mark.parametrize("how", ["read-only", "full", "absent"])
-def test_without_dev_shm(juggle, app, tmp_path, how):
+def test_without_dev_shm(run_with_shm, how):
     """The run is otherwise normal, and a message reports it."""
-    prepare = {
+    stderr, found = run_with_shm({
         "read-only": "mount -t tmpfs -o ro none /dev/shm",
         "full": "mount -t tmpfs -o size=4096 none /dev/shm",
         "absent": "mount -t tmpfs none /dev && mknod -m 666 /dev/null c 1 3",
-    }[how]
-    report = tmp_path / "r.json"
-    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-    if helpers.run([*unshare, "sh", "-c", prepare]).returncode != 0:
-        pytest.skip("no mount namespace, or mount(2) is forbidden")
-    done = helpers.run(
-        [*unshare, "sh", "-c", prepare + ' && exec "$0" "$@"', juggle, "--always", "--report",
-         report, "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "200", "-b", "yield",
-         "--rate", "100000"])
-    assert done.returncode == 0, done.stderr
-    assert done.stderr.count("\n") == 1
-    assert "/dev/shm cannot be used" in done.stderr
-    found = helpers.read_report(report)
+    }[how])
+    assert stderr.count("\n") == 1
+    assert "/dev/shm cannot be used" in stderr
     assert found["balancer"] == "ended"
     assert found["threads"] == 3
+    assert len(found["thread"]) >= 3
+
+
+@pytest.mark.skipif(os.sysconf("SC_PAGESIZE") != 4096, reason="the room is counted in pages of 4 kB")
+def test_dev_shm_without_room_for_threads(run_with_shm):
+    """They are balanced all the same."""
+    stderr, found = run_with_shm("mount -t tmpfs -o size=96k none /dev/shm")
+    assert stderr == ""
+    assert found["balancer"] == "ended"
+    assert found["threads"] == 3
+    assert found["migrations"] > 0
+    assert found["thread"] == []
+    assert found["threads_unlisted"] >= 3

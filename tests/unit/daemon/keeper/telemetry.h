@@ -27,7 +27,7 @@ static inline struct telemetry *new_telemetry(void)
 static inline void add_thread(struct telemetry *t, pid_t pid, pid_t tid, const char *comm)
 {
 	uint32_t search = 0;
-	struct telemetry_thread *thread = telemetry_slot(t, &search);
+	struct telemetry_thread *thread = telemetry_slot(t, -1, &search);
 
 	thread->pid = pid;
 	thread->tid = tid;

@@ -109,8 +109,8 @@ static void test_records(void **state)
 	strcpy(f->t->command, "wave -n 5");
 	telemetry_cpus(f->t)[1] = (struct telemetry_cpu){.os_cpu = 7, .domain = 1};
 	telemetry_set32(&f->t->cpus, 2);
-	telemetry_slot(f->t, &search)->tid = 10;
-	telemetry_slot(f->t, &search)->tid = 11;
+	telemetry_slot(f->t, -1, &search)->tid = 10;
+	telemetry_slot(f->t, -1, &search)->tid = 11;
 	telemetry_progress_slot(f->t)->pid = 12;
 	assert_int_equal(try_open(&version), 0);
 	assert_int_equal(version, TELEMETRY_VERSION);

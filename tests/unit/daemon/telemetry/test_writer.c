@@ -246,6 +246,14 @@ static bool shm_works(void)
 	return works;
 }
 
+static uint64_t bytes_of_file(int fd)
+{
+	struct stat st;
+
+	assert_int_equal(fstat(fd, &st), 0);
+	return (uint64_t)st.st_blocks * 512;
+}
+
 static void assert_zero(const void *begin, const void *end)
 {
 	for (const char *byte = begin; byte < (const char *)end; byte++)
@@ -265,7 +273,6 @@ static void test_create(void **state)
 		assert_int_equal(st.st_mode & 0777, 0600);
 		assert_int_equal(st.st_uid, geteuid());
 		assert_int_equal(st.st_size, t->total_bytes);
-		assert_true((uint64_t)st.st_blocks * 512 >= t->total_bytes); /* no SIGBUS later */
 	}
 	assert_true(t->magic == TELEMETRY_MAGIC);
 	assert_int_equal(t->version, TELEMETRY_VERSION);
@@ -399,12 +406,12 @@ static void test_slots(void **state)
 	(void)state;
 
 	for (uint32_t i = 0; i < TELEMETRY_THREADS; i++) {
-		struct telemetry_thread *slot = telemetry_slot(t, &search);
+		struct telemetry_thread *slot = telemetry_slot(t, -1, &search);
 		assert_ptr_equal(slot, &threads[i]);
 		assert_int_equal(telemetry_get32(&t->slots), i + 1);
 		telemetry_set32(&slot->flags, TELEMETRY_THREAD_USED);
 	}
-	assert_null(telemetry_slot(t, &search));
+	assert_null(telemetry_slot(t, -1, &search));
 	assert_int_equal(telemetry_get32(&t->slots), TELEMETRY_THREADS);
 
 	/* Slots of ended threads are reused, each once. */
@@ -413,18 +420,81 @@ static void test_slots(void **state)
 		telemetry_set32(
 			&threads[ended[i]].flags, TELEMETRY_THREAD_USED | TELEMETRY_THREAD_ENDED);
 	for (size_t i = 0; i < 4; i++) {
-		struct telemetry_thread *slot = telemetry_slot(t, &search);
+		struct telemetry_thread *slot = telemetry_slot(t, -1, &search);
 		assert_non_null(slot);
 		assert_true(telemetry_get32(&slot->flags) & TELEMETRY_THREAD_ENDED);
 		telemetry_set32(&slot->flags, TELEMETRY_THREAD_USED);
 	}
-	assert_null(telemetry_slot(t, &search));
+	assert_null(telemetry_slot(t, -1, &search));
 
 	/* Where the search begins does not matter, not even at the end. */
 	telemetry_set32(&threads[77].flags, TELEMETRY_THREAD_ENDED);
 	search = UINT32_MAX - 5;
-	assert_ptr_equal(telemetry_slot(t, &search), &threads[77]);
+	assert_ptr_equal(telemetry_slot(t, -1, &search), &threads[77]);
 	finish(t);
+}
+
+/* No write meets a page without memory, which would be a SIGBUS once /dev/shm is full. But threads get theirs
+ * when they come. */
+static void test_memory_is_reserved(void **state)
+{
+	const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+	struct telemetry *t = NULL;
+	uint32_t search = 0;
+	int fd = -1;
+	(void)state;
+
+	if (!shm_works())
+		SKIP("/dev/shm cannot be used here\n");
+	assert_int_equal(telemetry_create(&t, &fd), 0);
+	uint64_t first = bytes_of_file(fd),
+		 rest = TELEMETRY_THREADS * sizeof(struct telemetry_thread);
+	assert_in_range(first, t->total_bytes - rest, t->total_bytes - rest / 2);
+	memset(telemetry_cpus(t), 0, TELEMETRY_CPUS * sizeof(struct telemetry_cpu));
+	memset(telemetry_progress(t), 0, TELEMETRY_PROGRESS * sizeof(struct telemetry_progress));
+	assert_int_equal(bytes_of_file(fd), first);
+	for (uint32_t i = 1; i <= TELEMETRY_THREADS; i++) {
+		struct telemetry_thread *slot = telemetry_slot(t, fd, &search);
+		uint64_t now = bytes_of_file(fd);
+		assert_in_range(now + 2 * page, first + i * sizeof *slot, UINT64_MAX);
+		memset(slot, 1, sizeof *slot);
+		assert_int_equal(bytes_of_file(fd), now);
+	}
+	telemetry_unmap(t);
+	close(fd);
+}
+
+/* Then threads share the slots that there are. */
+static void test_no_memory_for_slots(void **state)
+{
+	struct telemetry *t = NULL;
+	uint32_t search = 0, slots = 0;
+	int fd = -1;
+	(void)state;
+
+	if (!shm_works())
+		SKIP("/dev/shm cannot be used here\n");
+	assert_int_equal(telemetry_create(&t, &fd), 0);
+	int read_only = open("/dev/null", O_RDONLY); /* no memory can be reserved in that */
+	assert_null(telemetry_slot(t, read_only, &search));
+	assert_int_equal(telemetry_get32(&t->slots), 0);
+	for (struct telemetry_thread *slot = telemetry_slot(t, fd, &search); slot != NULL;
+		slot = telemetry_slot(t, read_only, &search)) {
+		telemetry_set32(&slot->flags, TELEMETRY_THREAD_USED);
+		slots++;
+	}
+	assert_in_range(slots, 1, TELEMETRY_THREADS - 1);
+	assert_int_equal(telemetry_get32(&t->slots), slots);
+	telemetry_set32(&telemetry_threads(t)[slots - 1].flags, TELEMETRY_THREAD_ENDED);
+	assert_ptr_equal(telemetry_slot(t, read_only, &search), &telemetry_threads(t)[slots - 1]);
+	/* Others can write to the file. */
+	telemetry_set32(&t->slots, UINT32_MAX);
+	for (uint32_t i = 0; i < TELEMETRY_THREADS; i++)
+		telemetry_set32(&telemetry_threads(t)[i].flags, TELEMETRY_THREAD_USED);
+	assert_null(telemetry_slot(t, fd, &search));
+	close(read_only);
+	telemetry_unmap(t);
+	close(fd);
 }
 
 /* Segments of libprogress are listed as long as there is room; none is listed twice. */
@@ -488,6 +558,8 @@ int main(void)
 		cmocka_unit_test(test_shared_with_children),
 		cmocka_unit_test(test_without_a_name),
 		cmocka_unit_test(test_slots),
+		cmocka_unit_test(test_memory_is_reserved),
+		cmocka_unit_test(test_no_memory_for_slots),
 		cmocka_unit_test(test_progress_slots),
 	};
 

@@ -44,7 +44,7 @@ static inline void make_segments(void)
 	telemetry_set32(&t->idle_threads, 1);
 	telemetry_set32(&t->cpus, 2);
 	telemetry_cpus(t)[1].os_cpu = 1;
-	struct telemetry_thread *thread = telemetry_slot(t, &search);
+	struct telemetry_thread *thread = telemetry_slot(t, -1, &search);
 	thread->tid = thread->pid = getpid();
 	thread->met_ns = t->start_ns;
 	telemetry_set32(&thread->flags, TELEMETRY_THREAD_USED | TELEMETRY_THREAD_COMPUTE);
