@@ -12,6 +12,7 @@ import signal
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -442,11 +443,10 @@ def compile_c(folder, source, *flags, compiler="cc"):
 def cgroup(controller):
     """A new group of a control-group controller, version 1; it is empty afterwards."""
     root = Path("/sys/fs/cgroup") / controller
-    folder = root / ("juggle-test.%d" % os.getpid())
     try:
         if not (root / "tasks").exists():
             raise FileNotFoundError(root / "tasks")
-        folder.mkdir()
+        folder = Path(tempfile.mkdtemp(prefix="juggle-test.", dir=root))
     except OSError as error:
         pytest.skip("no control groups (version 1, %s): %s" % (controller, error))
     try:

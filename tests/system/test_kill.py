@@ -48,6 +48,51 @@ def held(background, tmp_path):
     return functools.partial(Held, background, tmp_path)
 
 
+@pytest.fixture(scope="module")
+def stopped(background_of_module, tmp_path_factory):
+    """A job that is at its end, under a juggle whose balancer is stopped. It waits for that for seconds, in
+    which the other tests run."""
+    job = Held(background_of_module, tmp_path_factory.mktemp("stopped"))
+    os.kill(job.balancer, signal.SIGSTOP)
+    job.runs()
+    job.end()
+    return job
+
+
+@pytest.fixture(scope="module")
+def frozen(background_of_module, tmp_path_factory):
+    """The same with a balancer that not even SIGKILL ends, as when it waits for a device, or for a busy CPU."""
+    job = Held(background_of_module, tmp_path_factory.mktemp("frozen"))
+    with helpers.cgroup("freezer") as folder:
+        (folder / "cgroup.procs").write_text(str(job.balancer))
+        try:
+            (folder / "freezer.state").write_text("FROZEN")
+            helpers.wait_for(lambda: (folder / "freezer.state").read_text() == "FROZEN\n",
+                             "it is frozen")
+            job.end()
+            yield job
+        finally:
+            (folder / "freezer.state").write_text("THAWED")
+        helpers.wait_for(lambda: not helpers.alive(job.balancer), "it dies in the end")
+
+
+@pytest.mark.needs_root
+@pytest.mark.usefixtures("stopped", "frozen")
+def test_frozen_guard_does_not_hold_up_the_end(held):
+    job = held()
+    guard, = helpers.children(job.balancer)
+    with helpers.cgroup("freezer") as folder:
+        (folder / "cgroup.procs").write_text(str(guard))
+        try:
+            (folder / "freezer.state").write_text("FROZEN")
+            job.end()
+            assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+        finally:
+            (folder / "freezer.state").write_text("THAWED")
+        helpers.wait_for(lambda: not helpers.alive(guard), "it dies in the end")
+    assert helpers.read_report(job.report)["balancer"] == "ended"
+
+
 def test_killed_balancer(held):
     job = held()
     os.kill(job.balancer, signal.SIGKILL)
@@ -158,22 +203,6 @@ def test_the_guard_holds_nothing(held):
     job.end()
 
 
-@pytest.mark.needs_root
-def test_frozen_guard_does_not_hold_up_the_end(held):
-    job = held()
-    guard, = helpers.children(job.balancer)
-    with helpers.cgroup("freezer") as folder:
-        (folder / "cgroup.procs").write_text(str(guard))
-        try:
-            (folder / "freezer.state").write_text("FROZEN")
-            job.end()
-            assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
-        finally:
-            (folder / "freezer.state").write_text("THAWED")
-        helpers.wait_for(lambda: not helpers.alive(guard), "it dies in the end")
-    assert helpers.read_report(job.report)["balancer"] == "ended"
-
-
 def test_killed_guard(held):
     job = held()
     os.kill(helpers.children(job.balancer)[0], signal.SIGKILL)
@@ -183,34 +212,10 @@ def test_killed_guard(held):
     assert helpers.read_report(job.report)["balancer"] == "ended"
 
 
-@pytest.fixture(scope="module")
-def stopped(background_of_module, tmp_path_factory):
-    """A job that is at its end, under a juggle whose balancer is stopped. It waits for that for seconds, in
-    which another test may do the same."""
-    job = Held(background_of_module, tmp_path_factory.mktemp("stopped"))
-    os.kill(job.balancer, signal.SIGSTOP)
-    job.runs()
-    job.end()
-    return job
-
-
 @pytest.mark.needs_root
-@pytest.mark.usefixtures("stopped")
-def test_frozen_balancer_does_not_hold_up_the_end(held):
-    """Not even SIGKILL ends it, as when it waits for a device, or for a busy CPU."""
-    job = held()
-    with helpers.cgroup("freezer") as folder:
-        (folder / "cgroup.procs").write_text(str(job.balancer))
-        try:
-            (folder / "freezer.state").write_text("FROZEN")
-            helpers.wait_for(lambda: (folder / "freezer.state").read_text() == "FROZEN\n",
-                             "it is frozen")
-            job.end()
-            assert job.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
-        finally:
-            (folder / "freezer.state").write_text("THAWED")
-        helpers.wait_for(lambda: not helpers.alive(job.balancer), "it dies in the end")
-    assert helpers.read_report(job.report)["balancer"] == "lost"
+def test_frozen_balancer_does_not_hold_up_the_end(frozen):
+    assert frozen.juggle.wait(timeout=helpers.TIMEOUT_S) == 7
+    assert helpers.read_report(frozen.report)["balancer"] == "lost"
 
 
 def test_stopped_balancer_does_not_hold_up_the_end(stopped):
