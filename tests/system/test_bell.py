@@ -15,13 +15,13 @@ pytestmark = [pytest.mark.told,
 
 @pytest.fixture
 def traced(tmp_path):
-    """traced(THREADS, BARRIER, OPTION..., phases=N): the points of a run on two CPUs, each its first line and its
-    moves."""
-    def run(threads, barrier, *options, phases=150):
+    """traced(THREADS, BARRIER, OPTION...): the points of a run of 75 phases on two CPUs, each its first line and
+    its moves."""
+    def run(threads, barrier, *options):
         trace = tmp_path / "trace"
         cpus = ",".join(map(str, helpers.cpus()[:2]))
         helpers.run([helpers.juggle_path(), "-q", "--cpus", cpus, "--trace", trace, *options, helpers.app("ubench"), "-q",
-                     "-t", threads, "-e", "20ms", "-p", phases, "-b", barrier, "--rate", 100000])
+                     "-t", threads, "-e", "10ms", "-p", 75, "-b", barrier, "--rate", 100000])
         points = []
         for line in trace.read_text().splitlines():
             if line.startswith("point "):
@@ -45,11 +45,11 @@ def test_rung(traced, threads, barrier, jugglectl_json):
 @pytest.mark.parametrize("options", [["--always", "--phases", "off"], ["--always", "-i", "10ms"], ["-P", "static"],
                                      ["-P", "observe"]])
 def test_not_rung(traced, options):
-    _, points = traced(3, "block", *options, phases=75)
+    _, points = traced(3, "block", *options)
     assert points and not any("rung" in point for point, _ in points)
 
 
 def test_not_for_spinning(traced):
     """Their CPU never runs dry. Until that is known, a few may call."""
     _, points = traced(3, "spin", "--always")
-    assert sum("rung" in point for point, _ in points) < 75
+    assert sum("rung" in point for point, _ in points) < 37
