@@ -27,13 +27,12 @@ def test_as_many_threads_as_cpus_under_load(juggle, app, background, two, tmp_pa
     background([app("noise"), *pattern, "--cpu", helpers.cpus()[0], "--with-parent"],
                stdout=subprocess.DEVNULL)
     report = tmp_path / "r.json"
-    done = helpers.run([juggle, "-c", two, "--always", "-i", "5ms", "--report", report, "--",
-                        app("ubench"), "-q", "-t", "2", "-e", "20ms", "-p", "100", "-b", "yield",
-                        "--rate", "100000"])
-    assert done.returncode == 0, done.stderr
-    found = helpers.read_report(report)
-    assert found["threads"] == 2
-    assert found["migrations"] > 0
+    process = background([juggle, "-c", two, "--always", "-i", "5ms", *helpers.ONLY_UBENCH, "--report", report, "--",
+                          *helpers.held_job(2, phase="20ms")], stdin=subprocess.PIPE)
+    helpers.wait_for_stat(process, lambda found: found["migrations"] > 0, "a thread has moved")
+    process.stdin.close()
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 7
+    assert helpers.read_report(report)["threads"] == 2
 
 
 def assert_replays(trace):
