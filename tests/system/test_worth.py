@@ -39,7 +39,7 @@ def test_within_two_percent(measured, program, options, threads, imbalance):
     more = imbalance / 100
     balance = close((threads + more) / threads / (1 + more))
     for _ in range(4):  # CPUs may be slowed down by what the machine does beside
-        phases, rows, ubench, printed = measured(program, "-t", threads, "--imbalance", imbalance, "-e", "20ms",
+        phases, rows, ubench, printed = measured(program, "-t", threads, "--imbalance", imbalance, "-e", "10ms",
                                                  *options)
         if phases["load_balance"] == balance:
             break
@@ -83,7 +83,7 @@ def test_imbalanced_work(measured):
     """On CPUs of their own, threads that wait for one with three times the work can't be helped."""
     if len(helpers.cpus()) < 2:
         pytest.skip("needs two CPUs")
-    phases, _, _, _ = measured("ubench", "-t", 2, "-b", "block", "--imbalance", 200, "-e", "10ms")
+    phases, _, _, _ = measured("ubench", "-t", 2, "-b", "block", "--imbalance", 200, "-e", "5ms")
     assert phases["verdict"] in ("work", "juggle", "waits")  # the latter two beside other work
     assert phases["load_balance"] == close(4 / 2 / 3)
 
