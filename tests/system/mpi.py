@@ -55,8 +55,8 @@ def environment(mpi, tcp=False):
                  "OMPI_MCA_pml": "ob1",
                  # Containers forbid what it uses by default.
                  "OMPI_MCA_btl_vader_single_copy_mechanism": "none",
-                 # Ranks that wait leave the CPU to those that they wait for: there may be too few CPUs, and
-                 # Open MPI takes that for no reason unless it has counted them itself.
+                 # Where there are fewer CPUs than ranks, those that wait leave theirs to the others. Open MPI
+                 # does so by itself only if it has counted the CPUs.
                  "OMPI_MCA_mpi_yield_when_idle": "1",
                  # After a rank has failed, it waits for this many seconds, or one by default.
                  "OMPI_MCA_odls_base_sigkill_timeout": "0"}
