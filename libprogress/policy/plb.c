@@ -463,6 +463,13 @@ static void cross_domains(struct plan *plan, struct policy_plb_state *state, uin
 		move(plan, (uint32_t)pick, (uint32_t)to);
 }
 
+bool policy_plb_rests(
+	const struct policy_plb_params *params, uint64_t updates, uint64_t least, uint64_t round)
+{
+	return params->dead_band > 0 && params->bound == 0 && round % 2 == 1 && updates > least &&
+	       updates - least > LEAST_BAND;
+}
+
 size_t policy_plb(const struct policy_plb_params *params, struct policy_plb_state *state,
 	struct policy_subdomain *subdomains, size_t n, struct policy_worker *workers, size_t w,
 	uint32_t domains, uint32_t *scratch, struct policy_plb_move *moves)
