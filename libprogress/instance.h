@@ -23,6 +23,8 @@ struct instance_worker {
 	uint32_t count;
 	uint32_t capacity;
 	bool iterating; /* in an iteration, with subdomains to update */
+	bool knows_least; /* `least` is that of this iteration */
+	uint64_t least; /* updates, when the iteration began, of the least advanced that it holds */
 	uint32_t tally; /* scratch of progress_insert(), which is too rare to disturb */
 };
 

@@ -113,6 +113,13 @@ int progress_register(struct progress *p, uint32_t worker);
  * changed. Only for the worker's own thread. */
 uint32_t progress_begin(struct progress *p, uint32_t worker, const uint32_t **subdomains);
 
+/* Should the worker leave that subdomain, which it holds, out of the iteration that it has begun? 1: it
+ * leads another one of the worker's by more than four updates, and sits out every other iteration until
+ * that has caught up. So fewer subdomains have to change their worker. 0: it should not, as always where
+ * options.bound is set or nothing is balanced, or with PROGRESS_DEAD_BAND_NONE. A program that does not
+ * ask, and updates all, is balanced, too. Takes some nanoseconds; wait-free. Only for the worker's own thread. */
+int progress_rests(struct progress *p, uint32_t worker, uint32_t subdomain);
+
 /* Publish that the worker has brought a subdomain that it holds to `iteration`. Counts an update,
  * and stores iteration and residual (any unit; NAN: unknown) as one. A thread that reads this
  * iteration with progress_iteration() sees all that the worker wrote before (release). Takes some

@@ -122,6 +122,7 @@ uint32_t progress_begin(struct progress *p, uint32_t worker, const uint32_t **su
 		atomic_exchange_explicit(dirty, 0, memory_order_acquire) != 0)
 		look(p, worker);
 	local->iterating = local->count > 0;
+	local->knows_least = false;
 	*subdomains = local->held;
 	return local->count;
 }
@@ -135,6 +136,29 @@ void progress_update(struct progress *p, uint32_t worker, uint32_t subdomain, ui
 	uint64_t updates = atomic_load_explicit(&s->updates, memory_order_relaxed);
 	instance_publish(s, updates + 1, iteration, residual);
 	count(&p->worker[worker].updates);
+}
+
+static uint64_t load_updates(const struct progress *p, uint32_t subdomain)
+{
+	return atomic_load_explicit(&p->subdomain[subdomain].updates, memory_order_relaxed);
+}
+
+int progress_rests(struct progress *p, uint32_t worker, uint32_t subdomain)
+{
+	if (!p->balances || worker >= p->workers || subdomain >= p->subdomains)
+		return 0;
+	struct instance_worker *local = &p->local[worker];
+
+	if (!local->knows_least) {
+		local->least = UINT64_MAX;
+		for (uint32_t i = 0; i < local->count; i++) {
+			uint64_t updates = load_updates(p, local->held[i]);
+			local->least = updates < local->least ? updates : local->least;
+		}
+		local->knows_least = true;
+	}
+	return policy_plb_rests(&p->point.params, load_updates(p, subdomain), local->least,
+		atomic_load_explicit(&p->worker[worker].iterations, memory_order_relaxed));
 }
 
 void progress_leave(struct progress *p, uint32_t worker)
@@ -151,11 +175,6 @@ uint64_t progress_iteration(const struct progress *p, uint32_t subdomain)
 	if (progress_holder(p, subdomain) == PROGRESS_NOBODY)
 		return 0;
 	return atomic_load_explicit(&p->subdomain[subdomain].iteration, memory_order_acquire);
-}
-
-static uint64_t load_updates(const struct progress *p, uint32_t subdomain)
-{
-	return atomic_load_explicit(&p->subdomain[subdomain].updates, memory_order_relaxed);
 }
 
 uint64_t progress_updates(const struct progress *p, uint32_t subdomain)

@@ -208,7 +208,8 @@ static void run_async(struct solver *solver, struct crew *crew, uint32_t w)
 
 		for (uint32_t i = 0; i < n && !called(solver); i++) {
 			uint32_t s = held[back ? n - 1 - i : i];
-			if (subdomain_fetch(&solver->task->subdomains[s]) > options->bound)
+			if (progress_rests(solver->progress, w, s) ||
+				subdomain_fetch(&solver->task->subdomains[s]) > options->bound)
 				continue;
 			update(solver, w, s);
 			idle = false;

@@ -23,7 +23,8 @@ module progress
        progress_held, progress_update, progress_iteration, progress_updates, progress_holder, &
        progress_balance, progress_leave, progress_spread, progress_remove, progress_insert, &
        progress_published, progress_rank, progress_rank_options, progress_rank_move, &
-       progress_rank_setup, progress_rank_read, progress_rank_reduce, progress_rank_balance
+       progress_rank_setup, progress_rank_read, progress_rank_reduce, progress_rank_balance, &
+       progress_rests
 
   integer(c_int32_t), parameter, public :: PROGRESS_WORKERS_MAX = 65536
   integer(c_int32_t), parameter, public :: PROGRESS_SUBDOMAINS_MAX = 1048576
@@ -95,6 +96,12 @@ module progress
        integer(c_int32_t), value :: worker
        type(c_ptr), intent(out) :: subdomains
      end function progress_begin
+
+     integer(c_int) function progress_rests(p, worker, subdomain) bind(c)
+       import
+       type(c_ptr), value :: p
+       integer(c_int32_t), value :: worker, subdomain
+     end function progress_rests
 
      subroutine progress_update(p, worker, subdomain, iteration, residual) bind(c)
        import

@@ -188,7 +188,8 @@ static int separates(const struct plan *plan, size_t s, uint32_t to)
 
 /* Line 8: the most updated subdomain of a worker, "other than botSubd" (Section 3.3); n if there is
  * none. Those whose home is there have a lead of the dead band. Those that the move would separate from
- * neighbours fall back by some of it, if it is wide: workers that wait have to be helped soon. */
+ * neighbours fall back by some of it, if it is wide: workers that wait have to be helped soon. Of equal ones
+ * that goes which it separates from the fewest. */
 static size_t most_updated(
 	const struct plan *plan, uint32_t worker, uint32_t other_than, uint32_t to, double band)
 {
@@ -196,18 +197,21 @@ static size_t most_updated(
 	double each = wide ? (band - LEAST_BAND) / 2 : 0;
 	size_t pick = plan->n;
 	double most = 0;
+	int fewest = 0;
 
 	for (size_t s = 0; s < plan->n; s++) {
 		const struct policy_subdomain *subdomain = &plan->subdomains[s];
 
 		if (subdomain->worker != worker || s == other_than || was_moved(plan, s))
 			continue;
+		int more = plan->params->dead_band > 0 ? separates(plan, s, to) : 0;
 		double updates = (double)subdomain->updates + (subdomain->home == to ? band : 0) -
-				 each * separates(plan, s, to);
-		if (pick < plan->n && updates <= most)
+				 each * more;
+		if (pick < plan->n && (updates < most || (updates == most && more >= fewest)))
 			continue;
 		pick = s;
 		most = updates;
+		fewest = more;
 	}
 	return pick;
 }
@@ -263,13 +267,33 @@ static bool may_go_home(const struct plan *plan, size_t s, uint32_t domain)
 	return fabs(rate(here, -1) - rate(home, 1)) < fabs(rate(here, 0) - rate(home, 0));
 }
 
+/* The one that going home separates from the fewest neighbours, so that several go in the order in which
+ * they lie; n: none may. */
+static size_t pick_home(const struct plan *plan, uint32_t domain)
+{
+	size_t pick = plan->n;
+	int fewest = 0;
+
+	for (size_t s = 0; s < plan->n; s++) {
+		if (!may_go_home(plan, s, domain) || was_moved(plan, s))
+			continue;
+		int more = separates(plan, s, plan->subdomains[s].home);
+		if (pick < plan->n && more >= fewest)
+			continue;
+		pick = s;
+		fewest = more;
+	}
+	return pick;
+}
+
 static void go_home(struct plan *plan, uint32_t domain)
 {
-	size_t most = plan->count + plan->params->pairs;
-
-	for (size_t s = 0; s < plan->n && plan->count < most; s++)
-		if (may_go_home(plan, s, domain) && !was_moved(plan, s))
-			move(plan, (uint32_t)s, plan->subdomains[s].home);
+	for (uint32_t i = 0; i < plan->params->pairs; i++) {
+		size_t pick = pick_home(plan, domain);
+		if (pick == plan->n)
+			return;
+		move(plan, (uint32_t)pick, plan->subdomains[pick].home);
+	}
 }
 
 static void balance_domain(struct plan *plan, uint32_t domain, uint32_t *scratch)
@@ -437,6 +461,13 @@ static void cross_domains(struct plan *plan, struct policy_plb_state *state, uin
 	size_t pick = banded ? pick_to(plan, slowest, fastest) : pick_any(plan, state, slowest);
 	if (pick < plan->n)
 		move(plan, (uint32_t)pick, (uint32_t)to);
+}
+
+bool policy_plb_rests(
+	const struct policy_plb_params *params, uint64_t updates, uint64_t least, uint64_t round)
+{
+	return params->dead_band > 0 && params->bound == 0 && round % 2 == 1 && updates > least &&
+	       updates - least > LEAST_BAND;
 }
 
 size_t policy_plb(const struct policy_plb_params *params, struct policy_plb_state *state,

@@ -115,4 +115,15 @@ size_t policy_plb(const struct policy_plb_params *params, struct policy_plb_stat
 	struct policy_subdomain *subdomains, size_t n, struct policy_worker *workers, size_t w,
 	uint32_t domains, uint32_t *scratch, struct policy_plb_move *moves);
 
+/* Between points: should a worker leave a subdomain out of this round? It has that many updates, and
+ * the least advanced of those that the worker holds has `least`.
+ *
+ * Not in the paper. A subdomain that comes from another worker keeps its lead over the others, or its
+ * lag, for as long as all are updated in turn, and only further moves end it. So those that lead by more
+ * than the smallest dead band sit out every other round: gaps within a worker close there, and only those
+ * between workers need moves. None sits out where workers wait, since it might be the only one that could be
+ * updated; nor by Algorithm 1 to the letter. */
+bool policy_plb_rests(
+	const struct policy_plb_params *params, uint64_t updates, uint64_t least, uint64_t round);
+
 #endif

@@ -59,6 +59,7 @@ static void look(const struct progress *p)
 		uint32_t holder = progress_holder(p, s);
 		assert(holder < WORKERS || holder == PROGRESS_NOBODY);
 		(void)progress_iteration(p, s);
+		(void)progress_rests(p, s, s / 2);
 		(void)progress_updates(p, s);
 	}
 	(void)progress_spread(p);

@@ -59,8 +59,31 @@ static bool may_update(struct cluster *cluster, uint32_t subdomain)
 	return true;
 }
 
-/* A worker makes pass after pass over its working set, as in jacobi. It skips subdomains that would
- * need newer halos, and balances between passes. Returns when the update that it begins now will
+static void begin_pass(struct cluster *cluster, uint32_t rank, struct cluster_worker *worker)
+{
+	const struct slot *slots = &cluster->slots[(size_t)rank * cluster->room];
+	const struct policy_subdomain *progress = &cluster->progress[(size_t)rank * cluster->room];
+
+	/* Without balancing nothing rests: there is no lead over the largest number. */
+	worker->next = worker->first;
+	worker->rounds++;
+	worker->least = UINT64_MAX;
+	for (uint32_t s = worker->first; s != NOBODY && cluster->params.plb; s = slots[s].next)
+		if (progress[s].updates < worker->least)
+			worker->least = progress[s].updates;
+}
+
+static bool rests(const struct cluster *cluster, uint32_t rank, const struct cluster_worker *worker,
+	uint32_t slot)
+{
+	uint64_t updates = cluster->progress[(size_t)rank * cluster->room + slot].updates;
+
+	return policy_plb_rests(
+		&cluster->params.plb_params, updates, worker->least, worker->rounds);
+}
+
+/* A worker makes pass after pass over its working set, as in jacobi. It skips subdomains that sit this
+ * pass out, and those that would need newer halos, and balances between passes. Returns when the update that it begins now will
  * end; NEVER when there is none. */
 static uint64_t go_on(struct cluster *cluster, uint32_t rank, uint32_t w, uint64_t now_ns)
 {
@@ -76,7 +99,7 @@ static uint64_t go_on(struct cluster *cluster, uint32_t rank, uint32_t w, uint64
 				ownership_take_over(cluster, rank, w, now_ns);
 				worker->idle = false;
 			}
-			worker->next = worker->first;
+			begin_pass(cluster, rank, worker);
 			if (worker->next == NOBODY || worker->idle) {
 				worker->next = NOBODY;
 				worker->idle = false;
@@ -87,7 +110,7 @@ static uint64_t go_on(struct cluster *cluster, uint32_t rank, uint32_t w, uint64
 		}
 		uint32_t slot = worker->next;
 		worker->next = slots[slot].next;
-		if (!may_update(cluster, slots[slot].id))
+		if (rests(cluster, rank, worker, slot) || !may_update(cluster, slots[slot].id))
 			continue;
 		worker->idle = false;
 		worker->current = slot;

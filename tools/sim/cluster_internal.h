@@ -36,6 +36,8 @@ struct cluster_worker {
 	uint32_t first, incoming; /* its working set; subdomains that others left to it */
 	uint32_t current, next; /* the subdomain being updated; the one after it */
 	uint32_t socket;
+	uint64_t rounds; /* passes over its working set */
+	uint64_t least; /* updates, when this one began, of the least advanced in the set */
 	uint32_t flying; /* a subdomain that moves to another rank when this update of it ends */
 	bool parked; /* it has nothing to do until it is woken */
 	bool dirty; /* it must look at `incoming`, and for subdomains that it no longer owns */

@@ -346,6 +346,75 @@ static void test_balance_reminds(void **state)
 	progress_close(p);
 }
 
+/* Which of the worker's three subdomains sit its next iteration out: a bit for each. */
+static unsigned rests(struct progress *p)
+{
+	const uint32_t *mine;
+	unsigned bits = 0;
+
+	assert_int_equal(progress_begin(p, 0, &mine), 3);
+	for (uint32_t i = 0; i < 3; i++)
+		bits |= (unsigned)progress_rests(p, 0, mine[i]) << i;
+	return bits;
+}
+
+static struct progress *create_apart(struct progress_options options)
+{
+	const uint32_t owner[] = {0, 0, 0, 1};
+
+	options.workers = 2;
+	options.subdomains = 4;
+	options.owner = owner;
+	struct progress *p = create_with(&options);
+	assert_int_equal(progress_register(p, 0), 0);
+	for (uint64_t i = 1; i <= 10; i++) {
+		progress_update(p, 0, 0, i, 0);
+		if (i <= 4)
+			progress_update(p, 0, 1, i, 0);
+		else
+			progress_update(p, 0, 2, i, 0);
+	}
+	return p;
+}
+
+/* With 10, 4 and 6 updates the first one sits out every other iteration, until it leads by four. What
+ * another worker holds does not count. */
+static void test_rests(void **state)
+{
+	(void)state;
+
+	struct progress *p = create_apart((struct progress_options){0});
+	assert_int_equal(rests(p), 0);
+	assert_int_equal(rests(p), 1);
+	/* The iteration goes on as it began. */
+	progress_update(p, 0, 1, 5, 0);
+	progress_update(p, 0, 1, 6, 0);
+	assert_int_equal(progress_rests(p, 0, 0), 1);
+	assert_int_equal(rests(p), 0);
+	assert_int_equal(rests(p), 0);
+	progress_update(p, 0, 0, 11, 0);
+	assert_int_equal(rests(p), 0);
+	assert_int_equal(rests(p), 1);
+	assert_int_equal(progress_rests(p, 2, 0), 0);
+	assert_int_equal(progress_rests(p, 0, 4), 0);
+	progress_close(p);
+}
+
+/* Nor where workers wait, by the paper's algorithm, or where nothing is balanced. */
+static void test_nothing_rests(void **state)
+{
+	static const struct progress_options options[] = {{.bound = 100},
+		{.dead_band = PROGRESS_DEAD_BAND_NONE}, {.balancing = PROGRESS_BALANCE_NONE}};
+	(void)state;
+
+	for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+		struct progress *p = create_apart(options[i]);
+		for (int k = 0; k < 4; k++)
+			assert_int_equal(rests(p), 0);
+		progress_close(p);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -360,6 +429,8 @@ int main(void)
 		cmocka_unit_test(test_balance_none),
 		cmocka_unit_test(test_claim),
 		cmocka_unit_test(test_balance_reminds),
+		cmocka_unit_test(test_rests),
+		cmocka_unit_test(test_nothing_rests),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
