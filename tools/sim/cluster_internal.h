@@ -181,8 +181,7 @@ static inline void order_set(
 	for (; node > 1; node /= 2) {
 		/* Nobody can foretell who wins, so no branch depends on it. */
 		const struct match *other = &tree[node ^ 1];
-		bool first = other->time_ns < time_ns ||
-			     (other->time_ns == time_ns && (node & 1));
+		bool first = other->time_ns < time_ns || (other->time_ns == time_ns && (node & 1));
 
 		time_ns = first ? other->time_ns : time_ns;
 		worker = first ? other->worker : worker;
