@@ -105,10 +105,19 @@ static uint64_t aside_window_ns(const struct policy *policy, uint64_t now_ns)
 	return share_ns < ASIDE_WINDOW_MOST_NS ? share_ns : ASIDE_WINDOW_MOST_NS;
 }
 
+/* Are threads balanced as those that never sleep and tell no phases, and now tell some, in which they yield? */
+static bool is_outdated(const struct policy *policy)
+{
+	return policy->regime == POLICY_BALANCE && policy->chooser.told_ns <= 0 &&
+	       policy->needs.sure && policy->needs.yields;
+}
+
 uint64_t policy_window_ns(const struct policy *policy, uint64_t now_ns)
 {
 	uint64_t window_ns = policy_regime_window_ns(&policy->chooser);
 
+	if (is_outdated(policy) && window_ns > POLICY_WINDOW_NS)
+		return POLICY_WINDOW_NS;
 	return is_aside(policy) ? longer(window_ns, aside_window_ns(policy, now_ns)) : window_ns;
 }
 

@@ -15,7 +15,6 @@
 /* Threads that yield in waits, and sleep in a smaller share of their phases, sleep for other reasons. */
 #define SLEEPS_SHARE 0.05
 #define YIELD_MEMORY_NS UINT64_C(10000000000) /* threads that yielded still do */
-#define WINDOW_NS UINT64_C(50000000)
 #define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
 #define LONG_WINDOW_NS UINT64_C(1000000000) /* no window is longer ... */
 #define WINDOW_PHASES 4 /* likewise, for that many phases, where they are told */
@@ -281,11 +280,11 @@ uint64_t policy_regime_window_ns(const struct policy_chooser *chooser)
 
 	if (chooser->told_ns > 0)
 		return (uint64_t)fmin(
-			fmax(WINDOW_PHASES * chooser->told_ns, WINDOW_NS), LONG_WINDOW_NS);
+			fmax(WINDOW_PHASES * chooser->told_ns, POLICY_WINDOW_NS), LONG_WINDOW_NS);
 	if (!policy_regime_sleeps(chooser))
-		return first || look ? WINDOW_NS : CALM_WINDOW_NS;
+		return first || look ? POLICY_WINDOW_NS : CALM_WINDOW_NS;
 	double long_ns = WINDOW_SLEEPS * 1e9 / chooser->sleep_rate;
-	return (uint64_t)fmin(fmax(long_ns, WINDOW_NS), LONG_WINDOW_NS);
+	return (uint64_t)fmin(fmax(long_ns, POLICY_WINDOW_NS), LONG_WINDOW_NS);
 }
 
 /* Is a job whose phases are told to be too short for turns best left to the kernel? */

@@ -37,6 +37,9 @@ const char *policy_reason_text(enum policy_reason reason);
 /* So many phases of each thread show what its phases need on average, however different they are. */
 #define POLICY_PHASES_MANY 16
 
+/* No window needs to be longer, except to hold several sleeps or phases of each thread. */
+#define POLICY_WINDOW_NS UINT64_C(50000000)
+
 /* What the job did during one window. */
 struct policy_window {
 	uint64_t elapsed_ns;

@@ -513,6 +513,33 @@ static void test_short_is_soon_known(void **state)
 	machine_deinit(&machine);
 }
 
+/* Threads that never sleep were balanced beside others, and only now tell phases, in which they yield. */
+static void test_told_at_last(void **state)
+{
+	struct machine machine;
+	uint64_t told_ns = 0;
+	(void)state;
+
+	make(&machine, 2, POLICY_RULE_COMPUTE);
+	for (int k = 0; k < 200 || (machine.policy.regime == POLICY_BALANCE && told_ns < 1000 * MS);
+		k++) {
+		bool tell = k >= 200;
+		for (size_t i = 0; i < 2; i++) {
+			runs(&machine, i, 3 * MS, 2 * MS);
+			machine.sight[i].yields = tell;
+			if (tell)
+				tells(&machine, i, 3 * MS, 30, 0, false);
+		}
+		told_ns += tell ? 5 * MS : 0;
+		(void)step(&machine, 5 * MS);
+		if (k == 199)
+			assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_NEVER_IDLE);
+	}
+	assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SHORT);
+	assert_true(told_ns < 150 * MS);
+	machine_deinit(&machine);
+}
+
 /* Threads on two CPUs that others use, too. They get short slices only where they yield in short phases, left to the
  * kernel, with a CPU for each, beside others that hardly ever sleep. */
 static void test_short_slices(void **state)
@@ -706,6 +733,7 @@ int main(void)
 		cmocka_unit_test(test_bells),
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_turns_beside_others),
+		cmocka_unit_test(test_told_at_last),
 		cmocka_unit_test(test_short_slices),
 		cmocka_unit_test(test_short_slices_stay),
 		cmocka_unit_test(test_no_short_slices_for_sleepers),
