@@ -403,8 +403,8 @@ static uint64_t count_untold(uint64_t passed)
 	uint64_t waited = lesser((uint64_t)waits * me.told_ticks, passed);
 
 	me.fleeting = passed < (uint64_t)FLEETING_TICKS * (waits + 1) ? me.fleeting + 1 : 0;
-	if (waits > 0)
-		count_wait(waits, waited);
+	if (waits > 0) /* of those, wait_fork() is none that counts, as in wait_begin_region() */
+		count_wait(wait_untold.phases, waited);
 	if (me.usual_ns < USUAL_NS)
 		me.arrivals += wait_untold.phases;
 	wait_untold = (struct wait_untold){0};

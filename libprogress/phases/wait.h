@@ -33,10 +33,10 @@ void wait_depart(enum wait_kind kind);
 
 /* Waits that the calling thread need not tell. */
 struct wait_untold {
-	const _Atomic uint8_t
-		*resting; /* the thread's in the table, see phases.h; valid if left > 0 */
+	/* The thread's in the table, see phases.h. Valid if left > 0. */
+	const _Atomic uint8_t *resting;
 	uint32_t left; /* so many more */
-	uint16_t waits, phases; /* those that were not told, and the phases that they ended */
+	uint16_t waits, phases; /* those that were not told, and those of them that ended a phase */
 };
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
 

@@ -80,9 +80,8 @@ uint32_t site_index(struct site *site)
 
 void site_add(uint32_t index, uint32_t waits, uint64_t waited_ns)
 {
-	(void)index;
-	(void)waits;
-	(void)waited_ns;
+	table.site[index].waits += waits;
+	table.site[index].waited_ns += waited_ns;
 }
 
 /* Time passes, of which the thread has its CPU for a part. */
@@ -324,6 +323,8 @@ static void test_untold(void **state)
 	assert_int_equal(fleeting_phases(PHASES, 500), ROUNDS);
 	assert_in_range(row.arrivals, arrivals + PHASES - UNTOLD, arrivals + PHASES + UNTOLD);
 	assert_in_range(row.waited_ns - waited_ns, PHASES * 495, PHASES * 505);
+	assert_int_equal(table.site[1].waited_ns, row.waited_ns);
+	assert_in_range(table.site[1].waits, row.arrivals - 1000, row.arrivals);
 	assert_in_range(row.useful_ns - useful_ns, PHASES * 990, PHASES * 1010);
 }
 
@@ -385,6 +386,9 @@ static void test_untold_phases(void **state)
 		assert_true(wait_leave_untold(false));
 	assert_int_equal(fleeting_phases(1, 500), 1);
 	assert_int_equal(row.arrivals, arrivals + 1);
+	pass(MS, MS);
+	phase(1, 1, 1);
+	assert_int_equal(table.site[1].waits, row.arrivals);
 	begin_spinning(state);
 	table.resting[3] = 1;
 	fleeting_phases(FLEETING_LEAST + 1, 500);
