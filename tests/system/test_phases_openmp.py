@@ -179,6 +179,8 @@ def test_fleeting(table, tmp_path, background, compiler, threads, rests):
             assert row.waits >= row.arrivals - 1
         elif threads == 1:  # of more, one may wait for long for another that has no CPU
             assert row.waits < row.arrivals / 2
+    program.stdin.close()
+    assert program.wait(helpers.TIMEOUT_S) == 0
 
 
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
