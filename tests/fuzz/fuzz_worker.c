@@ -53,7 +53,7 @@ static void begin(struct progress *p, uint32_t worker)
 		assert(held[i] < SUBDOMAINS && (i == 0 || held[i - 1] < held[i]));
 }
 
-static void look(const struct progress *p)
+static void look(struct progress *p)
 {
 	for (uint32_t s = 0; s <= SUBDOMAINS; s++) {
 		uint32_t holder = progress_holder(p, s);
