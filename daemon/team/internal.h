@@ -80,7 +80,7 @@ uint64_t team_look(struct team *team);
 
 /* Hand the decision's threads over to other teams. */
 void team_hand_over(struct team *team, const struct policy_decision *decision);
-/* Carry out the decision's moves, and set the tickers and the threads' time slices, and whether these rest. */
+/* Carry out the decision's moves, set the tickers and the threads' time slices, and let the threads rest or not. */
 void team_carry_out(struct team *team, const struct policy_decision *decision);
 /* Have the job's threads ring when a CPU runs dry, if the decision asks for that. */
 void team_hang_bell(struct team *team);

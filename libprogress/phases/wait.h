@@ -8,7 +8,6 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdint.h>
 
 struct site;
@@ -40,8 +39,8 @@ struct wait_untold {
 };
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
 
-/* Whether the calling thread need not tell the wait that it begins, by wait_arrive() if that would end a phase, else
- * by wait_fork(): then the wait counts as untold. In nanoseconds, as these waits are very short. */
+/* Whether the calling thread may leave the wait that it begins untold, instead of calling wait_arrive(), which would
+ * end a phase, or wait_fork(), which would not. If so, the wait is counted. Takes a few nanoseconds. */
 static inline bool wait_leave_untold(bool ends_phase)
 {
 	if (wait_untold.left == 0 ||

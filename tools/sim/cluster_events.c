@@ -83,8 +83,8 @@ static bool rests(const struct cluster *cluster, uint32_t rank, const struct clu
 }
 
 /* A worker makes pass after pass over its working set, as in jacobi. It skips subdomains that sit this
- * pass out, and those that would need newer halos, and balances between passes. Returns when the update that it begins now will
- * end; NEVER when there is none. */
+ * pass out, and those that would need newer halos, and balances between passes. Returns when the update
+ * that it begins now will end; NEVER when there is none. */
 static uint64_t go_on(struct cluster *cluster, uint32_t rank, uint32_t w, uint64_t now_ns)
 {
 	struct cluster_worker *worker =
