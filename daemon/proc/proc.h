@@ -47,6 +47,14 @@ ssize_t proc_parse_pids(const char *text, size_t bytes, pid_t *out, size_t max);
  * negative errno. */
 int proc_read_thread(pid_t pid, pid_t tid, struct proc_thread *out);
 
+/* When a thread that has these start_ticks began, by CLOCK_MONOTONIC in ns, or earlier: by up to a tick, and by
+ * what the machine has slept since, as births are by a clock that counts this. Never later. */
+uint64_t proc_birth_ns(uint64_t start_ticks);
+
+/* Is it certain that process pid began after that moment of CLOCK_MONOTONIC? What an earlier process with
+ * this pid left is older. execve(2) does not change when a process began. */
+bool proc_began_after(pid_t pid, uint64_t moment_ns);
+
 /* How often thread tid of process pid went to sleep voluntarily: voluntary_ctxt_switches in its
  * status file, which does not count yields. The parser returns 0 or -EBADMSG; the reader also
  * -ESRCH, or another negative errno. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/progress/finder.h"
 #include "daemon/base/clock.h"
+#include "daemon/proc/proc.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -58,6 +59,18 @@ static uid_t owner_of(pid_t pid)
 	return getuid() == 0 && stat(path, &status) == 0 ? status.st_uid : getuid();
 }
 
+/* As progress_reader_open(). What an earlier process with this pid left is none of this one's. */
+static int open_segment(pid_t pid, bool balance, struct progress_reader **out, uint32_t *version)
+{
+	int r = progress_reader_open(pid, owner_of(pid), balance, out, version);
+
+	if (r == 0 && proc_began_after(pid, progress_reader_info(*out)->created_ns)) {
+		progress_reader_close(*out);
+		r = -ENOENT;
+	}
+	return r;
+}
+
 /* Open the segment of a process, if it has one. Returns whether to keep the entry. */
 static bool try_process(
 	struct progress_finder *finder, struct progress_found *found, uint64_t now_ns)
@@ -65,7 +78,7 @@ static bool try_process(
 	bool balance = finder->setup.options->policy->balance != NULL;
 	struct progress_reader *reader;
 	uint32_t version = 0;
-	int r = progress_reader_open(found->pid, owner_of(found->pid), balance, &reader, &version);
+	int r = open_segment(found->pid, balance, &reader, &version);
 
 	if (r < 0 && access(FOLDER "/.", X_OK) < 0) /* nobody has a segment there */
 		r = -ENOENT;

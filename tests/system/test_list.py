@@ -210,6 +210,18 @@ def test_killed(shm, jacobi, juggle):
     assert shm.state(alive.pid) == "runs"
 
 
+def test_pid_of_another_process_now(shm, sleeper):
+    """It began a moment after the segment was made, so it is not the one that was killed."""
+    before = time.monotonic_ns() - 10_000_000
+    pid = sleeper()
+    path = shm.segment(pid, progress_header(pid, created_ns=before))
+    assert shm.state(pid) == "stale"
+    assert shm.run("list").stdout == ""
+    assert shm.clean()[path.name]["action"] == "removed"
+    shm.segment(pid, progress_header(pid))
+    assert shm.state(pid) == "runs"
+
+
 def test_used_by_somebody(shm):
     """As a process in another PID namespace: nobody has the pid, but somebody has the file."""
     path = shm.segment(NO_SUCH_PID, progress_header(NO_SUCH_PID))

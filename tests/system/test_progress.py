@@ -336,11 +336,11 @@ def test_attach_and_detach(background, juggle):
 
 # --- damaged segments ----------------------------------------------------------------
 
-def segment(pid, workers=2, subdomains=8, version=2, state=1, empty=()):
+def segment(pid, workers=2, subdomains=8, version=2, state=1, empty=(), created_ns=None):
     """The bytes of a segment that nobody uses, as the library would create it."""
     size = HEADER_BYTES + workers * WORKER_BYTES + subdomains * SUBDOMAIN_BYTES
     header = HEADER.pack(MAGIC, version, HEADER_BYTES, size, workers, subdomains, WORKER_BYTES,
-                         SUBDOMAIN_BYTES, pid, 0, time.monotonic_ns(), SPLIT, 6, 2, 6, 500, 0,
+                         SUBDOMAIN_BYTES, pid, 0, created_ns or time.monotonic_ns(), SPLIT, 6, 2, 6, 500, 0,
                          1000000, state)
     assert HEADER.size == 92
     data = bytearray(size)
@@ -385,6 +385,30 @@ def test_made_up_segment_is_balanced(held):
     job.claimed()
     job.more_points()
     ends_with_its_status(job, "", count=0)
+
+
+def test_left_by_an_earlier_process(held):
+    """Killed, with the pid that a process of the job has now, which is a moment younger than its segment. Births
+    are known by the tick of 10 ms."""
+    before = time.monotonic_ns() - 10_000_000
+    job = held(CAT)
+    put(job.job, segment(job.job, created_ns=before))
+    helpers.wait_for_looks(job.balancer)
+    assert balancer_of(job.job) == (0, 0, 0)
+    path_of(job.job).unlink()
+    put(job.job, segment(job.job))
+    job.claimed()
+    _, _, report = job.end(6)
+    assert len(report["progress"]) == 1
+
+
+def test_left_without_a_successor(held):
+    before = time.monotonic_ns() - 10_000_000
+    job = held(CAT)
+    put(job.job, segment(job.job, created_ns=before))
+    helpers.wait_for_looks(job.balancer)
+    _, err, report = job.end(6)
+    assert (err, report["progress"]) == ("", [])
 
 
 def test_trace_of_a_holder_that_stalls(held, tmp_path):

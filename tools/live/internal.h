@@ -9,15 +9,6 @@
 #include "daemon/telemetry/reader.h"
 #include "tools/live/live.h"
 
-/* How long the machine was suspended since it booted. The clock of births counts that time, the
- * clock of segments does not. */
-static inline uint64_t live_asleep_ns(void)
-{
-	uint64_t awake_ns = clock_monotonic_ns(); /* first, so that it is the smaller */
-
-	return clock_read_ns(CLOCK_BOOTTIME) - awake_ns;
-}
-
 /* Is an error one of the caller's resources, and not of what it looked at? */
 static inline bool live_lacks_resources(int error)
 {

@@ -13,9 +13,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* The kernel's birth times have ticks of 10 ms; the rest is a safety margin. */
-#define BIRTH_SLACK_NS UINT64_C(500000000)
-
 /* Do other threads of a process still run after its main thread has ended? */
 static bool has_threads(pid_t pid)
 {
@@ -37,13 +34,7 @@ bool live_process_gone(pid_t pid, uint64_t created_ns)
 		return error == -ESRCH && kill(pid, 0) < 0 && errno == ESRCH;
 	if ((leader.state == 'Z' || leader.state == 'X') && !has_threads(pid))
 		return true;
-	if (created_ns == 0)
-		return false;
-	/* If the machine has slept since, the difference is larger now than it was then. So a
-	 * reused pid may count as the same process, but never the reverse. */
-	uint64_t asleep_ns = live_asleep_ns();
-	double born_ns = (double)leader.start_ticks * 1e9 / (double)sysconf(_SC_CLK_TCK);
-	return born_ns > (double)created_ns + (double)asleep_ns + BIRTH_SLACK_NS;
+	return created_ns != 0 && proc_birth_ns(leader.start_ticks) > created_ns;
 }
 
 /* Returns 1, 0, or -1 when its maps can't be read. */

@@ -37,15 +37,6 @@ static int read_schedstat(pid_t pid, pid_t tid, uint64_t *run_ns, uint64_t *wait
 	return 0;
 }
 
-/* When a thread began, by the clock of times in segments. */
-static uint64_t birth_ns(uint64_t start_ticks)
-{
-	uint64_t asleep_ns = live_asleep_ns();
-	double born_ns = (double)start_ticks * 1e9 / (double)sysconf(_SC_CLK_TCK);
-
-	return born_ns > (double)asleep_ns ? (uint64_t)born_ns - asleep_ns : 0;
-}
-
 /* ---- juggle's part ---- */
 
 static int site_order(const void *a, const void *b)
@@ -438,7 +429,7 @@ static bool worker_thread(const struct live_process *process, uint32_t w, struct
 		return false;
 	if (proc_read_cpu(process->pid, tid, &out->os_cpu) != 0)
 		out->os_cpu = -1;
-	out->since_ns = birth_ns(found.start_ticks);
+	out->since_ns = proc_birth_ns(found.start_ticks);
 	out->balance_ns = (int64_t)out->progress_ns;
 	text_printable(out->comm, sizeof out->comm, found.comm, sizeof found.comm);
 	return true;
