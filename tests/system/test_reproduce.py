@@ -16,6 +16,9 @@ import mpi as mpis
 import pictures
 
 TOOLS = helpers.REPO / "tools" / "reproduce"
+sys.path.insert(0, str(TOOLS))
+from experiment import may_be_chance  # noqa: E402
+
 MPI_ENVIRONMENT = mpis.environment("openmpi")
 
 
@@ -73,6 +76,18 @@ def test_errors(built, tmp_path, arguments, what):
     done = run_plb(tmp_path, *arguments)
     assert done.returncode == 2
     assert what in done.stderr
+
+
+@pytest.mark.parametrize("data, base, chance", [
+    # The critical values of the rank sum test, two-sided, at 5 %: 0 of 4 and 4, 2 of 5 and 5, 5 of 6 and 6.
+    ([1, 2, 3, 4], [5, 6, 7, 8], False), ([1, 2, 3, 5.5], [5, 6, 7, 8], True), ([1, 2, 3], [4, 5, 6], True),
+    ([1, 2, 3, 4, 7.5], [6, 7, 8, 9, 10], False), ([1, 2, 3, 4, 8.5], [6, 7, 8, 9, 10], True),
+    ([1, 2, 3, 4, 5, 11.5], [7, 8, 9, 10, 11, 12], False), ([1, 2, 3, 4, 5, 12.5], [7, 8, 9, 10, 11, 12], True),
+    # A wide one around the other; ties; one run of each.
+    ([1, 2, 3, 10, 11, 12], [4, 5, 6, 7, 8, 9], True), ([1] * 9, [1] * 9, True), ([1], [2], True),
+])
+def test_what_may_be_chance(data, base, chance):
+    assert may_be_chance(data, base) == may_be_chance(base, data) == chance
 
 
 def test_no_folder_for_the_results(built, tmp_path):

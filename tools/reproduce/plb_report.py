@@ -76,7 +76,7 @@ def write_solution(args, runs, suffix=""):
     base = BASE if BASE in args.methods else args.methods[0]
     table = [f"{'Time to solution, s':30}{'median':>8}{'middle half':>14}{'noise':>8}{'middle half':>14}{'':>8}"
              f"{'speed':>8}{'noise':>8}",
-             f"(% : Table 2; speed: of {base}, ~ within the range of runs)"]
+             f"(% : Table 2; speed: of {base}, ~ may be chance)"]
     for method in args.methods:
         text, medians = f"{method:30}", []
         for noisy in (False, True):
