@@ -23,7 +23,8 @@ class Solver:
     def __init__(self, process, pid):
         self.process = process
         self.pid = pid
-        helpers.wait_for(lambda: min(self.updates(range(8))) > 0, "it has begun", process)
+        helpers.wait_for(lambda: path_of(pid).stat().st_size > 0 and min(self.updates(range(8))) > 0, "it has begun",
+                         process)
         assert [self.held(worker) for worker in (0, 1)] == [[0, 1, 2, 3], [4, 5, 6, 7]]
 
     def stopped(self, look):
@@ -68,20 +69,33 @@ class Solver:
 
 @pytest.fixture(params=["alone", "openmpi", "mpich"])
 def solver(request, background, app, tmp_path):
-    """solver(OPTION...) starts one; with MPI it is the first of two ranks."""
+    """solver(OPTION...) starts one; with MPI it is the first of two ranks. They end in order, and remove their
+    segments."""
+    made = []
+
+    def begun(process, pid):
+        made.append((process, pid))
+        return Solver(process, pid)
+
     def start(*options):
         if request.param == "alone":
             process = background([app("jacobi"), *SOLVER, *options], env=ENV)
-            return Solver(process, process.pid)
+            return begun(process, process.pid)
         noted = tmp_path / "pid"
         script = ('rm -f /dev/shm/progress.*.$$; [ ${OMPI_COMM_WORLD_RANK:-$PMI_RANK} = 1 ] || echo $$ >"$0"; '
                   'exec "$@"')
         process = background([mpi.launcher(request.param), "-n", "2", "sh", "-c", script, noted,
                               mpi.program(request.param, "apps", "jacobi"), *SOLVER, "--dplb", "none", *options],
-                             env={**mpi.environment(request.param), **ENV})
-        return Solver(process, helpers.wait_for(lambda: noted.exists() and int(noted.read_text() or 0), "it has a pid",
-                                                process))
-    return start
+                             # Where Open MPI's own files are removed although it is killed.
+                             env={**mpi.environment(request.param), **ENV, "TMPDIR": str(tmp_path),
+                                  "OMPI_MCA_btl_vader_backing_directory": str(tmp_path)})
+        return begun(process, helpers.wait_for(lambda: noted.exists() and int(noted.read_text() or 0), "it has a pid",
+                                               process))
+    yield start
+    for process, pid in made:
+        os.kill(pid, signal.SIGTERM)
+        process.wait(helpers.TIMEOUT_S)
+        assert not path_of(pid).exists()
 
 
 def make_lead(solver):
