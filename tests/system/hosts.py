@@ -248,4 +248,4 @@ class Hosts:
     def mpirun(self, arguments, command, mpi="openmpi", env=None, **options):
         """Runs a program across the hosts to its end: see command() and helpers.run()."""
         line, environment = self.command(arguments, command, mpi)
-        return helpers.run(line, env={**environment, **(env or {})}, **options)
+        return mpis.run_patiently(mpi, True, line, env={**environment, **(env or {})}, **options)

@@ -66,12 +66,17 @@ def environment(mpi, tcp=False):
     return {"UCX_TLS": "tcp,self", "MPIR_CVAR_NOLOCAL": "1"} if tcp else {}
 
 
+def run_patiently(mpi, tcp, command, **options):
+    """helpers.run() of ranks; a second time where the first may have hung by no fault of the program."""
+    if mpi == "mpich" and tcp:
+        with contextlib.suppress(helpers.StillRunning):
+            return helpers.run(command, **options)
+    return helpers.run(command, **options)
+
+
 def run(mpi, ranks, command, tcp=False, wrap=lambda command: command, **options):
     """Runs ranks of a program on this machine to their end: see helpers.run()."""
     if mpi == "mpich" and tcp and ranks > MPICH_TCP_RANKS_MAX:
         pytest.skip(MPICH_TCP_REASON)
     command = wrap([launcher(mpi), "-n", str(ranks), *command])
-    if mpi == "mpich" and tcp:
-        with contextlib.suppress(helpers.StillRunning):
-            return helpers.run(command, env=environment(mpi, tcp), **options)
-    return helpers.run(command, env=environment(mpi, tcp), **options)
+    return run_patiently(mpi, tcp, command, env=environment(mpi, tcp), **options)

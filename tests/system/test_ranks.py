@@ -70,7 +70,8 @@ class Ranks:
     def run(self, ranks, *options, program=None):
         if self.tcp and self.library == "mpich" and ranks > mpi.MPICH_TCP_RANKS_MAX:
             pytest.skip(mpi.MPICH_TCP_REASON)
-        return helpers.run(self.command(ranks, *options, program=program), env=self.environment())
+        return mpi.run_patiently(self.library, self.tcp, self.command(ranks, *options, program=program),
+                                 env=self.environment())
 
     def solve(self, ranks, *options):
         """Runs a job that succeeds, and returns its JSON."""
