@@ -279,7 +279,7 @@ def test_speeds_say_how_many_cpus(result):
 
 def test_fast_machine_may_work_for_long(result):
     """What would be too long on slow CPUs."""
-    options = ["-n", "2", "--phase", "60000000s", "-P", "pinned", "-i", "1s"]
+    options = ["-n", "2", "--phase", "60000000s", "-P", "pinned", "-i", "100s"]
     assert result(*options, "--speeds", "2x100")["policies"]["pinned"]["time_s"] == pytest.approx(6000000)
 
 

@@ -689,8 +689,8 @@ static void test_rests_save_moves(void **unused)
 		s.lost_for = 800;
 		struct state resting = s;
 		resting.rests = true;
-		uint64_t bound = run_slow(&s, 400000, true, 1, 0.2);
-		uint64_t resting_bound = run_slow(&resting, 400000, true, 1, 0.2);
+		uint64_t bound = run_slow(&s, 150000, true, 1, 0.2);
+		uint64_t resting_bound = run_slow(&resting, 150000, true, 1, 0.2);
 		printf("%zu workers: %zu moves, spread %llu; with rests %zu moves, spread %llu\n",
 			w, s.moves, (unsigned long long)bound, resting.moves,
 			(unsigned long long)resting_bound);
