@@ -2,6 +2,7 @@
 """What tests/run relies on: the tally, the end of a run that takes too long, and waiting for
 jobs."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -9,6 +10,7 @@ import sys
 import pytest
 
 import helpers
+from test_jugglectl import symbols
 
 SYSTEM = helpers.REPO / "tests" / "system"
 PARTS = """# What meson found.
@@ -85,6 +87,19 @@ def test_after(): pass
     failure, line = tally("--junit", tmp_path / "junit.xml")[1]
     assert failure.startswith("FAILED: test_it::test_that_hangs: Failed: " + said)
     assert line == "2 passed, 1 failed, 0 skipped"
+
+
+@pytest.mark.skipif(bool(helpers.SANITIZER), reason="a sanitizer's runtime can start threads")
+def test_programs_that_thread_sanitizer_need_not_see():
+    """Those of the unit tests that its build leaves out start no threads."""
+    text = (helpers.REPO / "tests/unit/meson.build").read_text("utf-8")
+    begins = re.findall(r"'(.*?)'", re.search(r"^one_thread = \[(.*?)\]", text, re.MULTILINE | re.DOTALL)[1])
+    programs = [path for begin in begins for path in (helpers.BUILD / "tests" / "unit").glob(
+        "test_%s*" % re.sub(r"\W", "_", begin)) if path.is_file()]
+    if not programs:
+        pytest.skip("unit tests are not in this build")
+    assert len(programs) > len(begins)
+    assert [path.name for path in programs if "pthread_create" in symbols(path)] == []
 
 
 # --- waiting -------------------------------------------------------------------------
