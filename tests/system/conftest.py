@@ -9,6 +9,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import tempfile
 import time
 from pathlib import Path
@@ -23,6 +24,9 @@ def pytest_configure(config):
         "markers", "timing: measures time or speed; not run in sanitizer builds")
     config.addinivalue_line("markers", "told: the workload tells its phases; one with a sanitizer doesn't")
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
+    config.addinivalue_line(
+        "markers", "beside: passes whatever other tests do at the same time; tests/run starts several at once")
+    config.addinivalue_line("markers", "alone: of such a file, but not started beside others")
     config.addinivalue_line("markers", "needs_cpus(n): skipped where fewer CPUs are allowed")
     config.addinivalue_line("markers", "needs_root: skipped when not run as root")
     config.pluginmanager.register(Ending())
@@ -51,11 +55,16 @@ class Ending:
             name, begin = self.running
             self.running = None
             said += ": %s was running, for %.0f s" % (name, time.monotonic() - begin)
-            # At once, in case the end of the test also takes too long.
+            # At once, in case the end of the test also takes too long; one of several processes has no other output.
             with self.session.config.pluginmanager.get_plugin(
                     "capturemanager").global_and_fixture_disabled():
-                print("\n" + said, flush=True)
+                print("\n" + said, file=sys.stderr, flush=True)
             pytest.fail(said)
+
+    @pytest.hookimpl(tryfirst=True)
+    def pytest_runtest_protocol(self):
+        """One of several processes does not look at shouldstop: it passes over all that is left."""
+        return True if self.session.shouldstop else None
 
     def _watch(self, item):
         self.running = (item.nodeid, time.monotonic())

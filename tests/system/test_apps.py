@@ -18,6 +18,8 @@ import pytest
 import helpers
 import mpi
 
+pytestmark = pytest.mark.beside
+
 RATE = "1000"  # steps per ms: far below any CPU's, so that phases are short
 PATIENCE_S = 60  # a test that takes longer hangs
 

@@ -12,6 +12,8 @@ import helpers
 import test_manuals
 from terminal import Terminal
 
+pytestmark = pytest.mark.beside
+
 QUICK = ["--repeats", "1", "--warmups", "0"]
 
 
@@ -126,6 +128,7 @@ def test_blanks_between_options(compare_json):
     assert len(found["ways"]) == 2
 
 
+@pytest.mark.alone
 def test_binding_is_pointed_out(compare, app):
     program = helpers.app_or_skip("ubench-omp")
     done = compare("--repeats", "5", "--warmups", "0", "--skip", "pinned", "--with", "-P observe", "--skip", "juggle",

@@ -30,7 +30,8 @@ def are_made():
     return any(target["name"] == "completions" for target in targets)
 
 
-pytestmark = pytest.mark.skipif(not are_made(), reason="completions are not in this build")
+pytestmark = [pytest.mark.beside,
+              pytest.mark.skipif(not are_made(), reason="completions are not in this build")]
 
 
 @pytest.fixture(scope="module")

@@ -8,6 +8,8 @@ import pytest
 
 import helpers
 
+pytestmark = pytest.mark.beside
+
 
 def other_cpu():
     """A CPU number that does not exist here, or is not allowed."""

@@ -9,6 +9,8 @@ import helpers
 import mpi
 from test_quota import group  # noqa: F401
 
+pytestmark = pytest.mark.beside
+
 NAMES = ["OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "BLIS_NUM_THREADS",
          "NUMEXPR_NUM_THREADS"]
 # What may be set where the tests run.

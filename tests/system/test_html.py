@@ -12,6 +12,8 @@ import helpers
 from manuals import PAGES, source
 from test_manuals import ALL_PAGES, need_mandoc
 
+pytestmark = pytest.mark.beside
+
 GENERATE = PAGES / "site" / "generate"
 VERSION = "1.2.3"
 # Of the elements that mandoc and we use, those without an end.

@@ -11,6 +11,8 @@ import pytest
 
 import helpers
 
+pytestmark = pytest.mark.beside
+
 PARTS = ("apps", "daemon", "libprogress", "tools")
 
 # Which files may be used: the first row whose beginning fits a file's path decides. A word is the

@@ -20,6 +20,8 @@ import pytest
 
 import helpers
 
+pytestmark = pytest.mark.beside
+
 ROWS, COLUMNS = 24, 17
 GRID = ["--grid", "%dx%d" % (ROWS, COLUMNS), "-t", "3"]
 # Threads that wait for each other on too few CPUs should not spin.

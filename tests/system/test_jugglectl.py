@@ -9,6 +9,8 @@ import pytest
 
 import helpers
 
+pytestmark = pytest.mark.beside
+
 COMMANDS = ["list", "stat", "top", "doctor", "plot", "clean", "compare", "predict", "simulate", "replay"]
 # Their words; only simulate has others below it.
 LEAVES = [[command] for command in COMMANDS if command != "simulate"] + [

@@ -15,6 +15,8 @@ import pytest
 import helpers
 from manuals import PAGES, source
 
+pytestmark = pytest.mark.beside
+
 
 def page_of(program):
     return program.replace(" ", "-") + ".1"

@@ -7,6 +7,8 @@ import pytest
 
 import helpers
 
+pytestmark = pytest.mark.beside
+
 KERNELS = {"nas-ep": {"sx": -3.247834652034740e3, "sy": -6.958407078382297e3},
            "nas-cg": {"zeta": 8.5971775078648}, "nas-mg": {"norm": 0.5307707005734e-4}}
 

@@ -20,6 +20,8 @@ import helpers
 import test_completions
 import test_manuals
 
+pytestmark = pytest.mark.beside
+
 PACKAGING = helpers.REPO / "tools" / "packaging"
 DEBIAN = PACKAGING / "debian"
 # Debian has these under other names, or always has them where packages are built.
@@ -167,6 +169,7 @@ int main(void)
 """
 
 
+@pytest.mark.alone
 def test_readme_example(build_and_run, tmp_path):
     """It compiles as it says, and its subdomains stay together up to the end."""
     text = (helpers.REPO / "README.md").read_text("utf-8")

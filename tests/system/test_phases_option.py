@@ -15,6 +15,8 @@ import pytest
 import helpers
 import mpi
 
+pytestmark = pytest.mark.beside
+
 NAMES = ["LD_PRELOAD", "OMP_TOOL_LIBRARIES", "JUGGLE_PHASES"]
 OTHERS = ["OMP_TOOL", "LD_LIBRARY_PATH", "JUGGLE_LIBPHASES", "SLURM_JOB_NUM_NODES"]
 
@@ -550,6 +552,7 @@ def test_attached(background, juggle, library, tmp_path, option, expected):
     assert (" arrivals=" in trace.read_text()) == (option == "auto")
 
 
+@pytest.mark.alone
 def test_rows_of_killed_threads_are_given_back(background, juggle, tmp_path):
     """Processes that end by a signal can't give their rows back themselves."""
     program = helpers.compile_c(tmp_path, WAITS, "-pthread")

@@ -20,6 +20,8 @@ import traces
 from helpers import refused
 from test_manuals import keys_of_page
 
+pytestmark = pytest.mark.beside
+
 TRACES = helpers.REPO / "tests" / "fixtures" / "trace"
 NEEDS_GNUPLOT = pytest.mark.skipif(not shutil.which("gnuplot"), reason="gnuplot is not installed")
 SVG = "{http://www.w3.org/2000/svg}svg"

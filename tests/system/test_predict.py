@@ -12,6 +12,8 @@ import helpers
 import traces
 from test_manuals import keys_of_page
 
+pytestmark = pytest.mark.beside
+
 
 @pytest.fixture
 def predict(jugglectl_json):

@@ -18,6 +18,8 @@ import helpers  # first: it makes the module known
 import juggle as module
 import traces
 
+pytestmark = pytest.mark.beside
+
 TRACES = sorted(path for path in (helpers.REPO / "tests/fixtures/trace").iterdir() if path.name != "README")
 UPDATES = "updates 5 7 3 -1\n"
 WHOLE = traces.begin() + "birth 4 1 1 x y\n" + traces.point(5, [(1, 0, 0, 0, 0)], [(1, 0, 1)]) + UPDATES

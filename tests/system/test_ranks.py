@@ -24,6 +24,8 @@ import traces
 from test_jacobi import load
 from test_manuals import keys_of_page
 
+pytestmark = pytest.mark.beside
+
 LIBRARIES = sorted(mpi.SUFFIXES)
 # Lines of "jacobi: ..." or "jacobi-mpich: ...", not those of the launchers.
 OURS = re.compile(r"^jacobi(?:-\w+)?: .*$", re.MULTILINE)
@@ -402,6 +404,7 @@ def test_signals_end_it_in_order(ranks, endless, tmp_path, who, number):
 
 # --- with juggle ---------------------------------------------------------------------
 
+@pytest.mark.alone
 def test_juggle_runs_mpirun(ranks, endless, juggle, tmp_path):
     """It finds the segments of all ranks and balances them."""
     process = endless(juggle, "-v", "--report", tmp_path / "report", "--trace", tmp_path / "juggle", "--",

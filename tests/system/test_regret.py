@@ -4,6 +4,8 @@ import pytest
 
 import helpers
 
+pytestmark = pytest.mark.beside
+
 
 @pytest.mark.slow
 def test_limits():

@@ -13,6 +13,8 @@ import traces
 from helpers import refused
 from test_manuals import keys_of_page
 
+pytestmark = pytest.mark.beside
+
 TRACES = helpers.REPO / "tests" / "fixtures" / "trace"
 OUTCOMES = ("recorded", "model", "replayed")
 

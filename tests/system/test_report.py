@@ -14,6 +14,8 @@ import helpers
 import traces
 from juggle import read_trace
 
+pytestmark = pytest.mark.beside
+
 F_SETPIPE_SZ = 1031  # from Python 3.10 on also in fcntl: a small pipe is soon full
 NUMBER = (int, float)
 KEYS = {
@@ -192,6 +194,7 @@ def test_nothing_is_balanced_on_one_cpu(run_juggle, app):
 
 # --- the trace
 
+@pytest.mark.alone
 @pytest.mark.needs_cpus(2)
 @pytest.mark.parametrize("threads", [3, 5])
 def test_trace(juggle, app, tmp_path, threads):
@@ -246,6 +249,7 @@ def test_trace(juggle, app, tmp_path, threads):
     assert len(found.moves) >= helpers.read_report(report)["migrations"] * 0.5
 
 
+@pytest.mark.alone
 def test_trace_of_static_has_no_moves(run_juggle, app, tmp_path):
     trace = tmp_path / "trace"
     assert run_juggle("-P", "static", "-i", "5ms", "--trace", trace, "--",

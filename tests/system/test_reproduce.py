@@ -15,6 +15,8 @@ import helpers
 import mpi as mpis
 import pictures
 
+pytestmark = pytest.mark.beside
+
 TOOLS = helpers.REPO / "tools" / "reproduce"
 sys.path.insert(0, str(TOOLS))
 from experiment import may_be_chance  # noqa: E402
@@ -110,6 +112,7 @@ def mpi(built):
     return launcher
 
 
+@pytest.mark.alone
 def test_dplb(mpi, tmp_path):
     done = run_dplb(tmp_path, "--ranks", "2", "--slow", "1", "--repeats", "1", "--grid", "32x64", "--residual", "0.3",
                     "--dplb-period", "5ms", "--mpirun", mpi)
@@ -161,6 +164,7 @@ def test_dplb_without_ranks(built, tmp_path, mpirun, what):
     assert what in done.stderr
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("noise", [[], ["--noise", helpers.BUILD / "apps" / "noise"]])
 def test_a_rank_is_slowed(built, noise):
     """Half of the CPU time goes to loops or noise, and it ends when its command ends."""

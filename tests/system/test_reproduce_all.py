@@ -16,6 +16,8 @@ RESULTS = SCRIPT.with_name("results")
 sys.path.append(str(SCRIPT.parent))
 import evaluation  # noqa: E402
 
+pytestmark = pytest.mark.beside
+
 SOURCES = ["juggle", "juggle-real", "plb", "dplb"]
 # Claim and Section: numbers that only the text has.
 FIGURES = {

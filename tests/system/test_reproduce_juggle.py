@@ -11,7 +11,7 @@ import pytest
 import helpers
 import pictures
 
-pytestmark = pytest.mark.slow  # with a sanitizer
+pytestmark = [pytest.mark.beside, pytest.mark.slow]  # slow with a sanitizer
 
 SCRIPT = helpers.REPO / "tools" / "reproduce" / "juggle"
 

@@ -10,6 +10,8 @@ import pytest
 
 import helpers
 
+pytestmark = pytest.mark.beside
+
 SCRIPT = helpers.REPO / "tools" / "reproduce" / "juggle"
 TINY = ["--real", "--quick", "--repeats", "1"]
 PARTS = ["table4", "table5", "fig16", "fig19", "fig20"]

@@ -12,7 +12,7 @@ import pytest
 import helpers
 import pictures
 
-pytestmark = pytest.mark.slow  # with a sanitizer
+pytestmark = [pytest.mark.beside, pytest.mark.slow]  # slow with a sanitizer
 
 TOOLS = helpers.REPO / "tools" / "reproduce"
 

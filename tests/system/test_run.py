@@ -2,8 +2,10 @@
 """What tests/run relies on: the tally, the end of a run that takes too long, and waiting for
 jobs."""
 
+import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
 
@@ -65,8 +67,11 @@ def test_failures_beside_those_in_files(tally):
         "FAILED: late", "1 passed, 1 failed, 0 skipped"]
 
 
-def test_time_limit_names_the_test(background, tally, tmp_path):
+@pytest.mark.parametrize("several", [[], ["-n", "2", "--dist", "loadfile"]], ids=["one process", "two"])
+def test_time_limit_names_the_test(background, tally, tmp_path, several):
     """The running test fails, those before it count, and those after it do not begin."""
+    if several:
+        pytest.importorskip("xdist")
     for path in (SYSTEM / "conftest.py", SYSTEM / "helpers.py", helpers.REPO / "tools/python/juggle.py"):
         shutil.copy(path, tmp_path)
     (tmp_path / "test_it.py").write_text("""
@@ -77,10 +82,10 @@ def test_that_hangs():
     time.sleep(1000)
 def test_after(): pass
 """)
-    process = background([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider",
-                          "--junitxml=junit.xml"], cwd=tmp_path, stdout=subprocess.PIPE)
+    process = background([sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *several,
+                          "--junitxml=junit.xml"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
     helpers.wait_for((tmp_path / "hangs").exists, "it hangs", process)
-    process.terminate()
+    os.killpg(process.pid, signal.SIGTERM)
     out, _ = process.communicate(timeout=helpers.TIMEOUT_S)
     said = "SIGTERM, as at a time limit: test_it.py::test_that_hangs was running, for "
     assert out.count("\n" + said) == 1

@@ -10,6 +10,8 @@ import pytest
 import helpers
 import mpi
 
+pytestmark = pytest.mark.beside
+
 LIBRARIES = sorted(mpi.SUFFIXES)
 FOLDER = helpers.BUILD / "libprogress" / "examples"
 
@@ -47,6 +49,7 @@ def solved_by_ranks(library, ranks, *options, **how):
 
 # --- threads ---------------------------------------------------------------------------
 
+@pytest.mark.alone
 @pytest.mark.parametrize("options", [["-b", "joint"], ["-b", "none"], ["-t", "3", "-o", "work", "-r", "2"], ["-r", "1"]])
 def test_threads_solve(options):
     """Strips of unequal work, updated in any order: the solution is the known one all the same."""
@@ -90,6 +93,7 @@ def test_strips_that_move_all_the_time(library, ranks, tcp):
     assert found["moves"] > 0
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_slow_rank_sends_strips(library):
     """Strips of equal work: what differs is how often they are updated. The rank keeps one."""
@@ -98,6 +102,7 @@ def test_slow_rank_sends_strips(library):
     assert found["held"][0] > found["held"][1] > 0
 
 
+@pytest.mark.alone
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_equal_ranks_keep_their_strips(library):
     """On a CPU that they share, they get equally much, whatever else runs there."""

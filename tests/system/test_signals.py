@@ -8,6 +8,8 @@ import pytest
 
 import helpers
 
+pytestmark = pytest.mark.beside
+
 # Prints each signal that it gets; SIGUSR2 ends it.
 LISTENER = r"""
 import signal, sys

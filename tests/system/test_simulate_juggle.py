@@ -8,6 +8,8 @@ import pytest
 
 from test_manuals import keys_of_page
 
+pytestmark = pytest.mark.beside
+
 PAGE = "jugglectl-simulate-juggle.1"
 
 # The paper's balancer, which balances all threads from the start, with a fixed period.

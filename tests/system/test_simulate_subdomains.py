@@ -6,6 +6,8 @@ import pytest
 from helpers import refused
 from test_manuals import keys_of_page
 
+pytestmark = pytest.mark.beside
+
 # Few subdomains and rare updates, so that runs are short.
 SMALL_PLB = ["-w", "8", "--update", "100us", "--time", "2s"]
 SMALL_DPLB = ["--ranks", "6", "-w", "4", "--update", "2ms", "--period", "10ms", "--time", "10s"]

@@ -17,6 +17,8 @@ import helpers
 from helpers import refused
 from test_manuals import keys_of_page
 
+pytestmark = pytest.mark.beside
+
 TABLES = ("thread", "progress", "subdomain", "cpu")
 LISTS = ("regimes", "periods", "sites")  # JSON only, and only of jobs with juggle
 
@@ -95,6 +97,7 @@ def test_wrapped(record, stat, wrapped):
     assert [line for line in lines if line.endswith(" ubench")]
 
 
+@pytest.mark.alone
 def test_progress_is_cpu_time(record, wrapped):
     """It advances by no less than the kernel's figure between two records, and by no more than
     around them."""

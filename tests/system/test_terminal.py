@@ -14,6 +14,8 @@ import pytest
 import helpers
 from terminal import Terminal
 
+pytestmark = pytest.mark.beside
+
 
 @pytest.fixture
 def terminal():
@@ -243,6 +245,7 @@ def test_the_line_is_for_terminals(after_long):
     assert first == "juggle: " + " ".join(LONG) and last.startswith(LINE)
 
 
+@pytest.mark.alone
 @pytest.mark.needs_cpus(2)
 def test_a_line_says_how_much_it_balanced(terminal, juggle, app):
     two = "%d,%d" % tuple(helpers.cpus()[:2])

@@ -10,6 +10,8 @@ import pytest
 
 import mpi
 
+pytestmark = pytest.mark.beside
+
 LIBRARIES = {"openmpi": "Open MPI v", "mpich": "MPICH "}
 WHO = re.compile(r"rank (\d+) of (\d+) on (\S+), there (\d+), expected (\d+), process (\d+)")
 
