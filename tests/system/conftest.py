@@ -23,6 +23,9 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "timing: measures time or speed; not run in sanitizer builds")
     config.addinivalue_line("markers", "told: the workload tells its phases; one with a sanitizer doesn't")
+    config.addinivalue_line(
+        "markers", "no_races: but for tests that use juggle or app, nothing runs in which ThreadSanitizer could find "
+        "one: programs have one thread, or are not made for it")
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
     config.addinivalue_line(
         "markers", "beside: passes whatever other tests do at the same time; tests/run starts several at once")
@@ -86,6 +89,9 @@ def pytest_runtest_setup(item):
         pytest.skip("nothing is preloaded to a sanitized workload")
     if helpers.SANITIZER == "thread" and item.module.__name__ in COUNTING_THREADS:
         pytest.skip("counts threads, and ThreadSanitizer adds one to each process")
+    if helpers.SANITIZER == "thread" and item.get_closest_marker("no_races") and \
+            not {"juggle", "app"} & set(item.fixturenames):
+        pytest.skip("ThreadSanitizer has nothing to find in this")
     mark = item.get_closest_marker("needs_cpus")
     if mark and len(helpers.cpus()) < mark.args[0]:
         pytest.skip("needs %d CPUs, may use %d" % (mark.args[0], len(helpers.cpus())))

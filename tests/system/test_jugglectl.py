@@ -9,7 +9,7 @@ import pytest
 
 import helpers
 
-pytestmark = pytest.mark.beside
+pytestmark = [pytest.mark.beside, pytest.mark.no_races]
 
 COMMANDS = ["list", "stat", "top", "doctor", "plot", "clean", "compare", "predict", "simulate", "replay"]
 # Their words; only simulate has others below it.
@@ -109,4 +109,6 @@ def test_it_has_no_code_to_change_a_thread(jugglectl):
         forbidden |= set(found)
     if not helpers.SANITIZER:  # whose runtime library may have all of these
         forbidden |= {"sched_setaffinity", "pthread_setaffinity_np", "sched_setscheduler", "setpriority"}
+        # With a thread of its own, it would be a case for ThreadSanitizer.
+        forbidden.add("pthread_create")
     assert not symbols(jugglectl) & forbidden

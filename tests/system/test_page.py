@@ -12,7 +12,7 @@ import traces
 from helpers import refused
 from test_manuals import keys_of_page
 
-pytestmark = pytest.mark.beside
+pytestmark = [pytest.mark.beside, pytest.mark.no_races]
 
 TRACES = helpers.REPO / "tests" / "fixtures" / "trace"
 NAMES = ["</script><script>throw 1</script>", "a'\"&<!--b", "<img src=http://x/ onerror=alert(1)>", "é\u202e\x1b[31m\x07"]

@@ -15,6 +15,8 @@ import phases_programs
 import phases_table
 from phases_table import Table, run
 
+pytestmark = pytest.mark.no_races
+
 
 @pytest.fixture(scope="module")
 def pthreads(tmp_path_factory):

@@ -11,6 +11,8 @@ import mpi
 import phases_table
 from phases_table import Table, run
 
+pytestmark = pytest.mark.no_races
+
 
 @pytest.fixture
 def table():

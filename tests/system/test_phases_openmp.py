@@ -11,6 +11,8 @@ import phases_table
 from phases_programs import CONSTRUCTS, TASKS, openmp
 from phases_table import Table, run
 
+pytestmark = pytest.mark.no_races
+
 
 @pytest.fixture
 def table():

@@ -12,7 +12,7 @@ import helpers
 import traces
 from test_manuals import keys_of_page
 
-pytestmark = pytest.mark.beside
+pytestmark = [pytest.mark.beside, pytest.mark.no_races]
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ import helpers  # first: it makes the module known
 import juggle as module
 import traces
 
-pytestmark = pytest.mark.beside
+pytestmark = [pytest.mark.beside, pytest.mark.no_races]
 
 TRACES = sorted(path for path in (helpers.REPO / "tests/fixtures/trace").iterdir() if path.name != "README")
 UPDATES = "updates 5 7 3 -1\n"

@@ -13,7 +13,7 @@ import traces
 from helpers import refused
 from test_manuals import keys_of_page
 
-pytestmark = pytest.mark.beside
+pytestmark = [pytest.mark.beside, pytest.mark.no_races]
 
 TRACES = helpers.REPO / "tests" / "fixtures" / "trace"
 OUTCOMES = ("recorded", "model", "replayed")

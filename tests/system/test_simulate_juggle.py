@@ -8,7 +8,7 @@ import pytest
 
 from test_manuals import keys_of_page
 
-pytestmark = pytest.mark.beside
+pytestmark = [pytest.mark.beside, pytest.mark.no_races]
 
 PAGE = "jugglectl-simulate-juggle.1"
 

@@ -6,7 +6,7 @@ import pytest
 from helpers import refused
 from test_manuals import keys_of_page
 
-pytestmark = pytest.mark.beside
+pytestmark = [pytest.mark.beside, pytest.mark.no_races]
 
 # Few subdomains and rare updates, so that runs are short.
 SMALL_PLB = ["-w", "8", "--update", "100us", "--time", "2s"]
