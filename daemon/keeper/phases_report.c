@@ -95,6 +95,7 @@ static void find(const struct telemetry *t, double elapsed_s, struct found *out)
 			share((double)telemetry_get(&t->throttled_ns) * 1e-9, elapsed_s * cpus),
 		.balanced =
 			moves ? share((double)telemetry_get(&t->balanced_ns) * 1e-9, elapsed_s) : 0,
+		.declined = share((double)telemetry_declined_ns(t) * 1e-9, elapsed_s),
 		.slowest = slowest_of(t),
 		.covered = covered(t)};
 

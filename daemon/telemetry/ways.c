@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/telemetry/telemetry.h"
 
+#include "daemon/policy/regime.h"
+
 #include <stdlib.h>
 
 static int longest_first(const void *a, const void *b)
@@ -25,4 +27,10 @@ size_t telemetry_ways(const struct telemetry *telemetry, struct telemetry_way wa
 	}
 	qsort(way, count, sizeof *way, longest_first);
 	return count;
+}
+
+uint64_t telemetry_declined_ns(const struct telemetry *telemetry)
+{
+	return telemetry_get(&telemetry->aside_ns[POLICY_REASON_SHORT]) +
+	       telemetry_get(&telemetry->aside_ns[POLICY_REASON_SLOWER]);
 }

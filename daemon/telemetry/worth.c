@@ -11,6 +11,7 @@
 #define COVERED_LEAST 0.75
 #define GAIN_LEAST 1.03 /* less than that is lost among the differences between runs */
 #define BALANCED_LEAST 0.5 /* of the time: then what was measured is juggle's */
+#define DECLINED_LEAST 0.25 /* of the time: then juggle has found out that turns bring nothing */
 #define OTHERS_LEAST 0.03 /* of the CPUs */
 #define THROTTLED_LEAST 0.02 /* of the time */
 #define PHASE_LEAST_S 1e-3 /* shorter ones have no time for turns */
@@ -34,7 +35,7 @@ struct sums {
 	 * this other work. */
 	double even, best;
 	double pinned; /* at least, with threads that stay where they are */
-	bool balanced;
+	bool balanced, declined;
 };
 
 static struct sums sum_up(const struct worth_case *c)
@@ -54,7 +55,8 @@ static struct sums sum_up(const struct worth_case *c)
 		.even = e->useful / cpus,
 		.best = left > 0 ? fmax(e->useful / left, most) : 0,
 		.pinned = fmax(e->stacked, most),
-		.balanced = c->balanced >= BALANCED_LEAST};
+		.balanced = c->balanced >= BALANCED_LEAST,
+		.declined = c->balanced < BALANCED_LEAST && c->declined >= DECLINED_LEAST};
 }
 
 /* How many times as fast the job would be. */
@@ -166,7 +168,7 @@ static enum worth_verdict judge_loss(const struct sums *s, char *text)
 			"One CPU, so there is nothing to balance: %.0f %% of its time was lost in "
 			"waits. A single thread (--fit) has none.",
 			percent(e->lost_share));
-	if (!s->balanced && s->c->cpus > 1 &&
+	if (!s->balanced && !s->declined && s->c->cpus > 1 &&
 		(((crowded || s->others > 0) && time_for_turns) || s->c->slowest < 1))
 		return say_juggle(s, text);
 	if (s->others > 0)
@@ -177,7 +179,10 @@ static enum worth_verdict judge_loss(const struct sums *s, char *text)
 			"many "
 			"threads as CPUs (--fit) need no turns.",
 			s->balanced ? "Balanced, still " : "", percent(e->lost_share),
-			e->phase_s * 1e3, time_for_turns ? "" : ", too short for turns");
+			e->phase_s * 1e3,
+			!time_for_turns ? ", too short for turns"
+			: s->declined   ? ", in which juggle gains nothing"
+					: "");
 	return say(WORTH_WAITS, text,
 		"Each thread had a CPU, and waited for %.0f %% of its time: the work differs from "
 		"phase "

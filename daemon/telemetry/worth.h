@@ -35,6 +35,7 @@ struct worth_case {
 	double quota; /* in CPUs; 0: none */
 	double throttled; /* for how long the quota stopped threads: share of the time of the CPUs */
 	double balanced; /* share of the time for which juggle balanced */
+	double declined; /* the same for which it stood aside, as balancing did not pay */
 	double slowest; /* speed of the slowest CPU, of the fastest; 1: equal, or not known */
 	double covered; /* the share of the job's CPU time that threads used of which it was told */
 };

@@ -214,6 +214,7 @@ struct live_sample {
 	uint32_t idle_threads;
 	uint64_t cycles, migrations, regime_changes;
 	uint64_t balancer_cpu_ns, balanced_ns;
+	uint64_t declined_ns; /* see telemetry_declined_ns() */
 	struct telemetry_way way[TELEMETRY_WAYS]; /* how the time was spent, the longest first */
 	size_t ways;
 	struct live_pace {

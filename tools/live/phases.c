@@ -80,6 +80,7 @@ static void judge(const struct live_sample *before, struct live_sample *after)
 				    ? 0
 				    : grown(before == NULL ? 0 : before->balanced_ns,
 					      after->balanced_ns, s),
+		.declined = grown(before == NULL ? 0 : before->declined_ns, after->declined_ns, s),
 		.slowest = slowest_cpu(after),
 		.covered = covered(after)};
 

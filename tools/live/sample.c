@@ -89,6 +89,7 @@ static void take_header(const struct telemetry *t, struct live_sample *out)
 	out->regime_changes = telemetry_get(&t->regime_changes);
 	out->balancer_cpu_ns = telemetry_get(&t->balancer_cpu_ns);
 	out->balanced_ns = telemetry_get(&t->balanced_ns);
+	out->declined_ns = telemetry_declined_ns(t);
 	out->ways = telemetry_ways(t, out->way);
 	for (int k = 0; k < POLICY_PACES; k++)
 		out->pace[k] = (struct live_pace){.time_ns = telemetry_get(&t->pace[k].time_ns),
