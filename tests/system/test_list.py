@@ -212,7 +212,7 @@ def test_killed(shm, jacobi, juggle):
 
 def test_pid_of_another_process_now(shm, sleeper):
     """It began a moment after the segment was made, so it is not the one that was killed."""
-    before = time.monotonic_ns() - 10_000_000
+    before = time.monotonic_ns() - 20_000_000
     pid = sleeper()
     path = shm.segment(pid, progress_header(pid, created_ns=before))
     assert shm.state(pid) == "stale"

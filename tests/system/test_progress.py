@@ -388,9 +388,9 @@ def test_made_up_segment_is_balanced(held):
 
 
 def test_left_by_an_earlier_process(held):
-    """Killed, with the pid that a process of the job has now, which is a moment younger than its segment. Births
-    are known by the tick of 10 ms."""
-    before = time.monotonic_ns() - 10_000_000
+    """Killed, with the pid that a process of the job has now, which is a moment younger than the segment. Births
+    are known by the tick of 10 ms, and may seem to be earlier where a look at two clocks is interrupted."""
+    before = time.monotonic_ns() - 20_000_000
     job = held(CAT)
     put(job.job, segment(job.job, created_ns=before))
     helpers.wait_for_looks(job.balancer)
@@ -403,7 +403,7 @@ def test_left_by_an_earlier_process(held):
 
 
 def test_left_without_a_successor(held):
-    before = time.monotonic_ns() - 10_000_000
+    before = time.monotonic_ns() - 20_000_000
     job = held(CAT)
     put(job.job, segment(job.job, created_ns=before))
     helpers.wait_for_looks(job.balancer)

@@ -65,7 +65,7 @@ def write_times(args, runs, mode, balanced):
     lines = [f"{'':22}{'range (s)':22}" + "".join(f"{text:>12}" for text in ranges)]
     if balanced:
         gains = [faster(found[True], found[False]) for found in times]
-        lines.append(f"{'':22}{'times as fast (~: no)':22}" + "".join(f"{text:>12}" for text in gains))
+        lines.append(f"{'':22}{'gain (~ may be chance)':22}" + "".join(f"{text:>12}" for text in gains))
     return lines
 
 

@@ -270,8 +270,8 @@ WRITERS = {"table4": table_4, "table5": table_5, "fig16": figure_16, "fig19": fi
 
 def write(args, machine, runs):
     """All tables and pictures, and the tables on standard output."""
-    lines = [f"CPUs {','.join(map(str, machine['cpus']))}; medians of {machine['repeats']}; ~: within the range of "
-             f"runs; {machine['stolen_share']:.1%} of the CPUs' time was stolen"]
+    lines = [f"CPUs {','.join(map(str, machine['cpus']))}; medians of {machine['repeats']}; ~: may be chance; "
+             f"{machine['stolen_share']:.1%} of the CPUs' time was stolen"]
     lines += [f"{name}: {command}" for name, command in machine["programs"].items()]
     lines += [NOT_REPEATED, ""]
     scripts = {}
