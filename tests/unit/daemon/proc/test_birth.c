@@ -13,7 +13,8 @@
 #include "daemon/base/clock.h"
 #include "daemon/proc/proc.h"
 
-#define TICK_NS UINT64_C(20000000) /* 10 ms, and as much again for a look at two clocks that is interrupted */
+/* 10 ms, and as much again for a look at two clocks that is interrupted. */
+#define TICK_NS UINT64_C(20000000)
 
 /* A process never seems to have begun after what it did first, but after all that is a tick older. */
 static void test_moments(void **unused)
