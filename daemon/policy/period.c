@@ -40,6 +40,8 @@
  * the others had theirs has waited in vain. */
 #define SLICE_NS 4e6
 #define BELL_PHASES 2
+/* In phases that are told to be longer, ticks cost more than they gain. Measured. */
+#define TICKS_MOST_NS 1e8
 
 const char *policy_pace_text(enum policy_pace pace)
 {
@@ -181,6 +183,22 @@ static double phases_period_ns(struct policy *policy, double phase_ns)
 	return POLICY_PERIOD_MOST_NS;
 }
 
+/* Nothing shows how long phases are. Where the one under way is told, it is as long as it has taken, at least. */
+static double unknown_period_ns(struct policy *policy)
+{
+	uint32_t n = policy_computing(policy), m = (uint32_t)policy->m;
+	double default_ns = UNKNOWN_NS * fmax(1, (double)n / m);
+	double begun_ns = policy->needs.begun_ns, point_ns = policy_point_ns(policy);
+	double best_ns = begun_ns > 0 ? policy_best_period_ns(begun_ns, point_ns, n, m) : 0;
+
+	if (best_ns <= default_ns)
+		return default_ns;
+	policy->decision.pace = POLICY_PACE_TOLD;
+	policy->decision.phase_ns = begun_ns;
+	policy->decision.point_ns = point_ns;
+	return best_ns;
+}
+
 /* Intervals end earlier, with each phase. Should they not, then soon after that. */
 static uint64_t bell_period_ns(struct policy *policy)
 {
@@ -199,7 +217,7 @@ static uint64_t auto_period_ns(struct policy *policy)
 	uint32_t doublings = policy->quiet_points / QUIET_POINTS;
 	bool sleeps = policy_regime_sleeps(chooser);
 	double phase_ns = policy_phases_length_ns(&policy->phases, sleeps, chooser->yields);
-	double period_ns = UNKNOWN_NS * fmax(1, (double)policy_computing(policy) / policy->m);
+	double period_ns;
 
 	*pace = POLICY_PACE_UNKNOWN;
 	if (policy->needs.told && !(policy->needs.brief && chooser->spins)) {
@@ -210,6 +228,8 @@ static uint64_t auto_period_ns(struct policy *policy)
 	} else if (phase_ns > 0) {
 		*pace = sleeps ? POLICY_PACE_SLEEPS : POLICY_PACE_YIELDS;
 		period_ns = phases_period_ns(policy, phase_ns);
+	} else {
+		period_ns = unknown_period_ns(policy);
 	}
 	double least_ns =
 		policy_point_ns(policy) * fmax((double)POINT_REST / policy->m, POINT_REST_LEAST);
@@ -245,13 +265,21 @@ static uint64_t period_ns(struct policy *policy, uint64_t now_ns)
 	return policy_may_starve(policy) && soon_ns < slow_ns ? soon_ns : slow_ns;
 }
 
+/* Are phases told, or the one under way, that are too long for ticks to gain anything? */
+static bool are_long(const struct policy *policy)
+{
+	return (policy->needs.told ? policy->needs.mean_ns : policy->needs.begun_ns) >=
+	       TICKS_MOST_NS;
+}
+
 /* Threads that sleep or yield give way by themselves: a ticker would only disturb them. So it would
  * workers between whom subdomains move, as they wait for nobody. Where threads starve, a ticker shows
  * whether they could run. */
 static void set_ticks(struct policy *policy)
 {
 	const struct policy_chooser *chooser = &policy->chooser;
-	bool spins = policy->params.period_auto && chooser->spins && !chooser->subdomains;
+	bool spins = policy->params.period_auto && chooser->spins && !chooser->subdomains &&
+		     !are_long(policy);
 
 	for (size_t j = 0; j < policy->m; j++)
 		policy->cpu[j].tick = policy_swaps(policy) &&

@@ -225,23 +225,26 @@ bool policy_told_speeds(struct policy *policy)
 
 void policy_sum_up_told(struct policy *policy)
 {
-	double count = 0, need = 0, off = 0, least = HUGE_VAL, most = 0, yields = 0;
-	bool all = true, sure = true;
+	double count = 0, need = 0, off = 0, least = HUGE_VAL, most = 0, yields = 0, done = 0;
+	bool all = true, sure = true, tell = true;
 
 	for (size_t i = 0; i < policy->n; i++) {
 		const struct policy_thread *thread = &policy->thread[i];
 		if (!thread->computes)
 			continue;
+		tell &= thread->tells;
 		all &= thread->told;
 		sure &= thread->phases >= SMOOTHING;
 		count++;
 		yields += thread->yields;
+		done += thread->done_ns;
 		need += thread->need_ns;
 		off += thread->need_off_ns;
 		least = fmin(least, thread->need_ns);
 		most = fmax(most, thread->need_ns);
 	}
 	policy->needs.told = all && count > 0 && need > 0;
+	policy->needs.begun_ns = tell && !policy->needs.told && count > 0 ? done / count : 0;
 	policy->needs.yields = policy->needs.told && 2 * yields > count;
 	policy->needs.sure = policy->needs.told && sure;
 	policy->needs.regular = policy->needs.told && off < REGULAR * need;

@@ -513,6 +513,56 @@ static void test_short_is_soon_known(void **state)
 	machine_deinit(&machine);
 }
 
+/* Three threads that spin on two CPUs, in steps of which each runs for 4 ms; and phases of so many steps. Are
+ * there ticks on the CPU that two share? */
+static bool ticks_while_phases_take(struct machine *machine, int steps)
+{
+	for (int k = 1; k <= 10 * steps; k++) {
+		for (size_t i = 0; i < 3; i++) {
+			runs(machine, i, 4 * MS, 2 * MS);
+			tells(machine, i, 4 * MS, k % steps == 0, 0, false);
+		}
+		step(machine, 6 * MS);
+	}
+	assert_true(machine->policy.chooser.spins);
+	for (size_t j = 0; j < 2; j++)
+		if (confined_to(machine, (int32_t)j) > 1)
+			return machine->policy.cpu[j].tick;
+	fail();
+	return false;
+}
+
+/* They have arrived once. The longer they tell nothing more, the longer the phase must be: so intervals become longer,
+ * and ticks end. Later they tell short phases, and long ones. */
+static void test_long_first_phase(void **state)
+{
+	struct machine machine;
+	uint64_t before_ns = 6 * MS;
+	(void)state;
+
+	make_three(&machine, POLICY_RULE_COMPUTE);
+	for (int k = 0; k < 30; k++) {
+		for (size_t i = 0; i < 3; i++) {
+			runs(&machine, i, 4 * MS, 2 * MS);
+			tells(&machine, i, 4 * MS, k == 0, 0, false);
+		}
+		const struct policy_decision *decision = step(&machine, 6 * MS);
+		bool told = decision->pace == POLICY_PACE_TOLD, ticks = false;
+		for (size_t j = 0; j < 2; j++)
+			ticks |= machine.policy.cpu[j].tick;
+		assert_int_equal(ticks, machine.policy.chooser.spins && 4 * k < 100);
+		assert_true(told || decision->period_ns == 6 * MS);
+		assert_in_range(decision->period_ns, before_ns, 50 * MS);
+		if (told)
+			assert_near(decision->phase_ns, k * 4e6);
+		before_ns = decision->period_ns;
+	}
+	assert_true(before_ns > 10 * MS);
+	assert_true(ticks_while_phases_take(&machine, 10));
+	assert_false(ticks_while_phases_take(&machine, 30));
+	machine_deinit(&machine);
+}
+
 /* Threads that never sleep were balanced beside others, and only now tell phases, in which they yield. */
 static void test_told_at_last(void **state)
 {
@@ -733,6 +783,7 @@ int main(void)
 		cmocka_unit_test(test_bells),
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_turns_beside_others),
+		cmocka_unit_test(test_long_first_phase),
 		cmocka_unit_test(test_told_at_last),
 		cmocka_unit_test(test_short_slices),
 		cmocka_unit_test(test_short_slices_stay),
