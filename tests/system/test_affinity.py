@@ -218,6 +218,7 @@ def test_threads_born_of_pinned_ones_are_not(juggle, background, two):
 # Computes in three threads, and at each line of input forks a child that forks one that
 # sleeps, and ends; prints the sleeper's pid.
 FORKS = r"""
+#include <poll.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <sys/wait.h>
@@ -233,8 +234,10 @@ int main(void)
 	pthread_t thread;
 	for (int i = 0; i < 3; i++)
 		pthread_create(&thread, NULL, busy, NULL);
-	for (volatile long i = 0; i < 300000000; i++)
-		;
+	struct pollfd input = {.fd = 0, .events = POLLIN};
+	while (poll(&input, 1, 0) == 0)
+		for (volatile long i = 0; i < 1000000; i++)
+			;
 	while (getchar() != EOF) {
 		pid_t child = fork();
 		if (child == 0) {
