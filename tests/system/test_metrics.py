@@ -14,6 +14,8 @@ import helpers
 from helpers import refused
 from test_manuals import keys_of_page
 
+pytestmark = pytest.mark.beside
+
 FORMATS = ("--openmetrics", "--prometheus")
 DASHBOARD = helpers.REPO / "tools" / "packaging" / "grafana.json"
 WORD = 'quoted" back\\slash'  # in a command line, and so in a label

@@ -14,6 +14,8 @@ import pytest
 import helpers
 from test_jugglectl import symbols
 
+pytestmark = pytest.mark.beside
+
 SYSTEM = helpers.REPO / "tests" / "system"
 PARTS = """# What meson found.
 unit tests: %s

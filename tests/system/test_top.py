@@ -15,6 +15,8 @@ import pytest
 import helpers
 from test_terminal import Terminal
 
+pytestmark = pytest.mark.beside
+
 ENTER_SCREEN, LEAVE_SCREEN = "\x1b[?1049h", "\x1b[?1049l"
 XTERM = {"TERM": "xterm", "LC_ALL": "C.UTF-8", "NO_COLOR": ""}
 
