@@ -97,19 +97,19 @@ def missing(background_of_module, juggle):
     (["-n", 3], ""), (["-n", 9, "-q"], ""), (["-n", 9, "-P", "observe"], ""),
 ])
 def test_threads_that_never_come_are_missed(run_juggle, app, options, said):
-    done = run_juggle(*options, "--", app("ubench"), *SHORT, "-t", "3", "-p", "200", "--json", "/dev/null")
+    done = run_juggle(*options, "--", app("ubench"), *SHORT, "-t", "3", "-p", "100", "--json", "/dev/null")
     assert (done.returncode, done.stderr) == (0, said)
 
 
 def test_pthreads(balanced, app):
-    report = balanced(app("ubench"), *SHORT, "-t", "5", "-p", "200")
+    report = balanced(app("ubench"), *SHORT, "-t", "5", "-p", "100")
     assert_threads(report, 5)
     assert len(computed(report, "ubench")) >= 5
     assert_processes(report, "ubench", 1)
 
 
 def test_openmp_built_with_gcc(balanced, app):
-    report = balanced(app("ubench-omp"), *SHORT[:-2], "-b", "omp", "-t", "3", "-p", "200",
+    report = balanced(app("ubench-omp"), *SHORT[:-2], "-b", "omp", "-t", "3", "-p", "100",
                       env={"GOMP_SPINCOUNT": "0"}, options=["--idle", "none"])
     assert len(computed(report, "ubench-omp")) >= 3
     assert_threads(report, 3 + helpers.ADDED_THREADS)
@@ -151,7 +151,7 @@ def test_openmp_program(balanced, tmp_path, compiler):
 
 
 def test_forked_children(balanced, app):
-    one = " ".join([app("ubench"), *SHORT, "-t", "1", "-p", "200", ">/dev/null"])
+    one = " ".join([app("ubench"), *SHORT, "-t", "1", "-p", "100", ">/dev/null"])
     report = balanced("sh", "-c", "%s & %s & wait" % (one, one))
     assert_processes(report, "ubench", 2)
     assert len(computed(report, "ubench")) >= 2
@@ -162,7 +162,7 @@ def test_double_forked_children(balanced, app, tmp_path):
     """Their parent has ended: juggle finds them, since it is the subreaper."""
     done = tmp_path / "done"
     os.mkfifo(done)
-    script = ("( ( %s -t 2 -p 200 --json %s/a; echo > %s ) & ) ; read line < %s"
+    script = ("( ( %s -t 2 -p 100 --json %s/a; echo > %s ) & ) ; read line < %s"
               % (" ".join([app("ubench"), *SHORT]), tmp_path, done, done))
     report = balanced("sh", "-c", script)
     assert len(computed(report, "ubench")) >= 2
@@ -278,7 +278,7 @@ def test_attached_process_and_what_is_below(juggle, app, background, tmp_path):
 
 
 def test_juggle_runs_mpirun(balanced, app, mpirun):
-    report = balanced(*mpirun, "-n", "3", app("ubench-mpi"), *SHORT[:-2], "-b", "mpi", "-p", "200",
+    report = balanced(*mpirun, "-n", "3", app("ubench-mpi"), *SHORT[:-2], "-b", "mpi", "-p", "100",
                       env=MPI_ENVIRONMENT)
     assert_processes(report, "ubench-mpi", 3)
     working = sorted(report["thread"], key=lambda thread: -thread["progress_s"])[:3]
@@ -290,7 +290,7 @@ def test_mpirun_runs_juggle(app, mpirun, juggle, tmp_path):
     done = helpers.run(
         [*mpirun, "-n", "2", juggle, "--always", "--report", tmp_path / "r", "--", "sh", "-c",
          'exec "$0" "$@" --json %s/out.$$' % tmp_path, app("ubench"), *SHORT, "-t", "2", "-p",
-         "200"], env=MPI_ENVIRONMENT, timeout_s=3 * helpers.TIMEOUT_S)
+         "100"], env=MPI_ENVIRONMENT, timeout_s=3 * helpers.TIMEOUT_S)
     assert done.returncode == 0, done.stderr
     assert len(list(tmp_path.glob("out.*"))) == 2
     assert helpers.read_report(tmp_path / "r")["threads"] in (2, 3)  # mpirun may count while it starts

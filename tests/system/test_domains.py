@@ -23,7 +23,7 @@ def run(run_juggle, app, tmp_path, mode, env, threads=3):
     report, trace = tmp_path / "r.json", tmp_path / "trace"
     done = run_juggle("-c", "0,1", "--always", "-i", "5ms", "--domains", mode, "--report", report,
                       "--trace", trace, "--", app("ubench"), "-q", "-t", str(threads),
-                      "-e", "5ms", "-p", "200", "-b", "yield", "--rate", "100000", env=env)
+                      "-e", "5ms", "-p", "100", "-b", "yield", "--rate", "100000", env=env)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return helpers.read_report(report), read_trace(trace)

@@ -8,7 +8,7 @@ import pytest
 
 import helpers
 
-UBENCH = ["-q", "-t", "3", "-e", "5ms", "-p", "200", "-b", "yield", "--rate", "100000"]
+UBENCH = ["-q", "-t", "3", "-e", "5ms", "-p", "100", "-b", "yield", "--rate", "100000"]
 
 
 def test_plain_run(unprivileged):
