@@ -26,13 +26,21 @@ def test_as_many_threads_as_cpus_under_load(juggle, app, background, two, tmp_pa
     """The thread whose CPU is shared falls behind, and swaps places with the other."""
     background([app("noise"), *pattern, "--cpu", helpers.cpus()[0], "--with-parent"],
                stdout=subprocess.DEVNULL)
-    report = tmp_path / "r.json"
-    process = background([juggle, "-c", two, "--always", "-i", "5ms", *helpers.ONLY_UBENCH, "--report", report, "--",
-                          *helpers.held_job(2, phase="20ms")], stdin=subprocess.PIPE)
-    helpers.wait_for_stat(process, lambda found: found["migrations"] > 0, "a thread has moved")
+    report, trace = tmp_path / "r.json", tmp_path / "trace"
+    process = background([juggle, "-c", two, "--always", "-i", "5ms", *helpers.ONLY_UBENCH, "--report", report,
+                          "--trace", trace, "--", *helpers.held_job(2, phase="20ms")], stdin=subprocess.PIPE)
+
+    helpers.wait_for(lambda: len(traces.growing(trace, "points")) >= 200, "200 points", process)
     process.stdin.close()
     assert process.wait(timeout=helpers.TIMEOUT_S) == 7
     assert helpers.read_report(report)["threads"] == 2
+    # A swap: two moves of one point, there and back. Up to 6 of 100 points have one by other decisions alone.
+    found = traces.points(trace)
+    swaps = 0
+    for _, _, moves in found:
+        pairs = {(move["from"], move["to"]) for move in moves if -1 not in (move["from"], move["to"])}
+        swaps += any((to, from_) in pairs for from_, to in pairs)
+    assert swaps >= len(found) / 10
 
 
 def assert_replays(trace):
