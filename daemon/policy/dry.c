@@ -15,6 +15,15 @@
 #define FIRST_NS 1e8
 #define LATE_STEP 0.25 /* of what a phase began later than foretold */
 
+/* Was a thread left to the kernel, as after a trial? Then it is not known which CPU gave it time. */
+static bool was_loose(const struct policy *policy)
+{
+	for (size_t i = 0; i < policy->n; i++)
+		if (policy->thread[i].computes && policy->thread[i].cpu_before == POLICY_NO_CPU)
+			return true;
+	return false;
+}
+
 /* Intervals differ in length, and the kernel counts the times of running threads late: each has a weight by
  * its length. */
 static void watch_shares(struct policy *policy)
@@ -22,6 +31,8 @@ static void watch_shares(struct policy *policy)
 	double elapsed_ns = (double)policy->decision.elapsed_ns;
 	double weight = fmin(elapsed_ns / MEMORY_NS, 1);
 
+	if (was_loose(policy))
+		return;
 	for (size_t j = 0; j < policy->m; j++)
 		policy->cpu[j].had *= 1 - weight;
 	for (size_t i = 0; i < policy->n; i++) {
@@ -78,6 +89,11 @@ static bool is_recent(const struct policy *policy)
 {
 	return policy->rung_ns > 0 &&
 	       (double)(policy->last_ns - policy->rung_ns) < RECENT * policy_wall_ns(policy);
+}
+
+bool policy_bell_lately(const struct policy *policy)
+{
+	return policy->rung_ns > 0 && (double)(policy->last_ns - policy->rung_ns) < FIRST_NS;
 }
 
 bool policy_bell_suffices(const struct policy *policy)

@@ -28,6 +28,9 @@ bool policy_bell_would_do(const struct policy *policy);
 /* The same, and they are wanted now. */
 bool policy_wants_bell(const struct policy *policy);
 
+/* Did such calls come in the last 0.1 s? They may come again, whatever holds them up. */
+bool policy_bell_lately(const struct policy *policy);
+
 /* Are such calls all that is needed? They came lately, and threads and CPUs are alike. */
 bool policy_bell_suffices(const struct policy *policy);
 

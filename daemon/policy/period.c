@@ -158,6 +158,16 @@ static bool time_for_turns(double wall_ns, double period_ns, double point_ns, do
 	return wall_ns >= PERIODS_LEAST * period_ns && points_ns + last_turn_ns < gain * wall_ns;
 }
 
+/* Intervals end earlier, with each phase. Should they not, then soon after that. */
+static double bell_period_ns(struct policy *policy)
+{
+	policy->decision.pace = POLICY_PACE_DRY;
+	policy->decision.phase_ns = policy->needs.mean_ns;
+	policy->decision.point_ns = policy_point_ns(policy);
+	return fmin(fmax(BELL_PHASES * policy_wall_ns(policy), (double)policy->params.period_ns),
+		POLICY_PERIOD_MOST_NS);
+}
+
 /* What follows from the phases. Where CPUs differ in speed, threads have their places even where there
  * is no time for turns. */
 static double phases_period_ns(struct policy *policy, double phase_ns)
@@ -171,6 +181,8 @@ static double phases_period_ns(struct policy *policy, double phase_ns)
 	policy->decision.point_ns = point_ns;
 	if (policy->needs.told &&
 		!policy_turns_pay(phase_ns, point_ns, n, m, policy->chooser.turns_gain)) {
+		if (policy_bell_lately(policy))
+			return bell_period_ns(policy);
 		policy->decision.pace = POLICY_PACE_SHORT;
 		/* It is not known yet whether threads spin. If not, the kernel does better: look again soon. */
 		return policy->chooser.reason == POLICY_REASON_START ? EAGER_NS
@@ -199,17 +211,6 @@ static double unknown_period_ns(struct policy *policy)
 	return best_ns;
 }
 
-/* Intervals end earlier, with each phase. Should they not, then soon after that. */
-static uint64_t bell_period_ns(struct policy *policy)
-{
-	policy->decision.pace = POLICY_PACE_DRY;
-	policy->decision.phase_ns = policy->needs.mean_ns;
-	policy->decision.point_ns = policy_point_ns(policy);
-	return (uint64_t)fmin(
-		fmax(BELL_PHASES * policy_wall_ns(policy), (double)policy->params.period_ns),
-		POLICY_PERIOD_MOST_NS);
-}
-
 static uint64_t auto_period_ns(struct policy *policy)
 {
 	const struct policy_chooser *chooser = &policy->chooser;
@@ -223,7 +224,7 @@ static uint64_t auto_period_ns(struct policy *policy)
 	if (policy->needs.told && !(policy->needs.brief && chooser->spins)) {
 		*pace = POLICY_PACE_TOLD;
 		if (policy_bell_suffices(policy))
-			return bell_period_ns(policy);
+			return (uint64_t)bell_period_ns(policy);
 		period_ns = phases_period_ns(policy, policy->needs.mean_ns);
 	} else if (phase_ns > 0) {
 		*pace = sleeps ? POLICY_PACE_SLEEPS : POLICY_PACE_YIELDS;

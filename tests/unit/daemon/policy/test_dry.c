@@ -163,6 +163,25 @@ static void test_shared(void **state)
 	machine_deinit(&machine);
 }
 
+/* What threads did that the kernel put on any CPU, as in a trial, is no sign that a CPU is shared. */
+static void test_shared_by_nobody(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	make(&machine, 2);
+	put_all(&machine, "w/w");
+	for (int i = 0; i < 400; i++) {
+		for (size_t k = 0; k < 2; k++)
+			machine.policy.thread[k].cpu_before =
+				i < 200 ? machine.policy.thread[k].cpu : POLICY_NO_CPU;
+		(void)fill(&machine);
+	}
+	assert_false(policy_is_shared(&machine.policy, 0));
+	assert_false(policy_is_shared(&machine.policy, 1));
+	machine_deinit(&machine);
+}
+
 /* CPU 1 ran dry after a phase of one thread; the next phase begins when all CPUs have done all there is to do,
  * and there CPU 1, which has two threads now, runs each for the time until CPU 0 runs dry. */
 static void test_turns(void **state)
@@ -307,6 +326,7 @@ int main(void)
 		cmocka_unit_test(test_too_many),
 		cmocka_unit_test(test_several),
 		cmocka_unit_test(test_shared),
+		cmocka_unit_test(test_shared_by_nobody),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_late),
 		cmocka_unit_test(test_when),

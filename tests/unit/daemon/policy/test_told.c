@@ -473,6 +473,30 @@ static void test_bells(void **state)
 	}
 }
 
+/* Phases too short for turns, in which CPUs ran dry lately: whatever ended that, they may again, so that the next
+ * interval is short. */
+static void test_bells_pause(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	make_three(&machine, POLICY_RULE_COMPUTE);
+	machine.policy.chooser.always = true;
+	for (size_t i = 0; i < 3; i++)
+		machine.sight[i].yields = true;
+	for (int k = 0; k < 2; k++)
+		pass(&machine, 4, MS, 5);
+	machine.policy.rung_ns = machine.now_ns;
+	for (int k = 1; k <= 21; k++) {
+		pass(&machine, 4, MS, 5);
+		bool lately = 5 * k < 100;
+		assert_int_equal(
+			machine.policy.decision.pace, lately ? POLICY_PACE_DRY : POLICY_PACE_SHORT);
+		assert_true(!lately || machine.policy.decision.period_ns < 3 * MS);
+	}
+	machine_deinit(&machine);
+}
+
 /* A thread that is idle is not sampled in each interval. What it did in those before is no sign of yields in
  * the one by which it begins to compute. */
 static void test_joins_after_long(void **state)
@@ -781,6 +805,7 @@ int main(void)
 		cmocka_unit_test(test_speeds),
 		cmocka_unit_test(test_short_from_the_start),
 		cmocka_unit_test(test_bells),
+		cmocka_unit_test(test_bells_pause),
 		cmocka_unit_test(test_apart),
 		cmocka_unit_test(test_turns_beside_others),
 		cmocka_unit_test(test_long_first_phase),
