@@ -245,7 +245,9 @@ def test_ubench(table, app, barrier):
     run(table, [app("ubench"), "-q", "-t", 2, "-b", barrier, "-e", "4ms", "-p", 50, "--imbalance", 200,
                 "--rate", "300000"])
     busy, other = table.rows()
-    assert busy.arrivals == other.arrivals == 51
+    # A phase may be lost where the hypervisor took as much time before, which had counted as CPU time.
+    assert min(busy.arrivals, other.arrivals) >= 50
+    assert max(busy.arrivals, other.arrivals) == 51
     assert table.sources == (phases_table.PTHREAD if barrier == "block" else phases_table.OWN)
     assert other.waited_ns > busy.waited_ns
     assert busy.useful_ns > 2 * other.useful_ns
