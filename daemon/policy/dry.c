@@ -11,7 +11,8 @@
 #define RECENT 3 /* phases: calls that came in these go on to come */
 #define MEMORY_NS 1e8 /* what CPUs gave, and threads wanted, is known of the time before */
 #define SHARED 0.8 /* others have part of a CPU that gives less of what is wanted */
-/* For that long after a change, turns are taken to have a CPU run dry a first time. */
+/* For that long after a change, turns are taken to have a CPU run dry a first time; and for that long after a call
+ * another one is expected. */
 #define FIRST_NS 1e8
 #define LATE_STEP 0.25 /* of what a phase began later than foretold */
 

@@ -245,7 +245,8 @@ def test_ubench(table, app, barrier):
     run(table, [app("ubench"), "-q", "-t", 2, "-b", barrier, "-e", "4ms", "-p", 50, "--imbalance", 200,
                 "--rate", "300000"])
     busy, other = table.rows()
-    # A phase may be lost where the hypervisor took as much time before, which had counted as CPU time.
+    # A phase that seems too short ends none. It was seen once, probably by stolen time that had counted as CPU
+    # time before.
     assert min(busy.arrivals, other.arrivals) >= 50
     assert max(busy.arrivals, other.arrivals) == 51
     assert table.sources == (phases_table.PTHREAD if barrier == "block" else phases_table.OWN)
