@@ -405,16 +405,35 @@ static void summarize_slices(FILE *out, const struct telemetry *t)
 #define LINE_LEAST_S 1 /* of a run: in a shorter one juggle has hardly begun */
 #define BALANCED_MOSTLY 0.5
 
-/* The reason of what it did for longest, balancing or not. */
+static bool is_result(const struct telemetry_way *way)
+{
+	return way->reason == POLICY_REASON_FASTER || way->reason == POLICY_REASON_SLOWER;
+}
+
+/* Why it balanced, or stood aside, for longest. All that is up to trials counts together, and is told by what they
+ * showed, where they showed something. */
 static const char *main_reason(const struct telemetry *t, bool balance)
 {
 	struct telemetry_way way[TELEMETRY_WAYS];
 	size_t ways = telemetry_ways(t, way);
+	const struct telemetry_way *trials = NULL, *main = NULL;
+	uint64_t trials_ns = 0;
 
-	for (size_t k = 0; k < ways; k++)
-		if (way[k].balance == balance)
-			return policy_reason_text((enum policy_reason)way[k].reason);
-	return "nothing was to be done";
+	for (size_t k = 0; k < ways; k++) {
+		if (way[k].balance != balance)
+			continue;
+		if (policy_reason_by_trials((enum policy_reason)way[k].reason)) {
+			trials_ns += way[k].time_ns;
+			if (trials == NULL || (is_result(&way[k]) && !is_result(trials)))
+				trials = &way[k];
+		} else if (main == NULL) {
+			main = &way[k];
+		}
+	}
+	if (trials != NULL && (main == NULL || trials_ns >= main->time_ns))
+		main = trials;
+	return main != NULL ? policy_reason_text((enum policy_reason)main->reason)
+			    : "nothing was to be done";
 }
 
 void report_line(FILE *out, const struct telemetry *t, double elapsed_s)

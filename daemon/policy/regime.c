@@ -93,7 +93,7 @@ const char *policy_reason_text(enum policy_reason reason)
 	case POLICY_REASON_OPTION:
 		return "as the options want it";
 	case POLICY_REASON_UNTRIED:
-		return "nothing was tried yet";
+		return "until a trial decides";
 	case POLICY_REASON_SHORT:
 		return "phases too short to take turns in";
 	case POLICY_REASON_UNEQUAL:
@@ -108,6 +108,12 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "a thread got nothing of its CPU";
 	}
 	return "unknown";
+}
+
+bool policy_reason_by_trials(enum policy_reason reason)
+{
+	return reason == POLICY_REASON_UNTRIED || reason == POLICY_REASON_TRIAL ||
+	       reason == POLICY_REASON_SLOWER || reason == POLICY_REASON_FASTER;
 }
 
 static void arm_update(struct policy_arm *arm, double busy)
@@ -176,12 +182,6 @@ static enum policy_regime begins_with(
 {
 	return turns_gain(chooser, window->threads, window->cpus) > TURNS_LEAST ? POLICY_BALANCE
 										: POLICY_ASIDE;
-}
-
-static bool goes_by_trials(enum policy_reason reason)
-{
-	return reason == POLICY_REASON_UNTRIED || reason == POLICY_REASON_TRIAL ||
-	       reason == POLICY_REASON_SLOWER || reason == POLICY_REASON_FASTER;
 }
 
 /* Both regimes were measured: settle on the better one, and on the time until the next trial. */
@@ -397,7 +397,7 @@ static bool by_trials(struct policy_chooser *chooser, const struct policy_window
 		chooser->trial = false;
 		return decide(chooser, window->elapsed_ns);
 	}
-	if (!goes_by_trials(chooser->reason)) { /* it has only just begun to */
+	if (!policy_reason_by_trials(chooser->reason)) { /* it has only just begun to */
 		chooser->settled = first;
 		return change(chooser, first, POLICY_REASON_UNTRIED);
 	}

@@ -23,7 +23,7 @@ enum policy_reason {
 	POLICY_REASON_FASTER, /* trials: balancing keeps the CPUs busier */
 	POLICY_REASON_OPTION, /* the user wants it so */
 	POLICY_REASON_SUBDOMAINS, /* work moves between the threads, each on a CPU of its own */
-	POLICY_REASON_UNTRIED, /* trials will decide, and none has been made yet */
+	POLICY_REASON_UNTRIED, /* trials will decide, and none has yet, in this part of the program */
 	POLICY_REASON_SHORT, /* they sleep or yield so often that there is no time for turns */
 	POLICY_REASON_UNEQUAL, /* CPUs differ in speed */
 	POLICY_REASON_LEARN, /* for one window, to see whether they do */
@@ -33,6 +33,8 @@ enum policy_reason {
 enum { POLICY_REASONS = POLICY_REASON_STARVED + 1 };
 /* The reason in words; "unknown" for any other value. */
 const char *policy_reason_text(enum policy_reason reason);
+/* Is it up to trials, before, while and after they are made? */
+bool policy_reason_by_trials(enum policy_reason reason);
 
 /* So many phases of each thread show what its phases need on average, however different they are. */
 #define POLICY_PHASES_MANY 16

@@ -186,6 +186,29 @@ static void test_line(void **state)
 	telemetry_unmap(t);
 }
 
+/* What is up to trials counts together, and what they showed counts most. */
+static void test_line_of_trials(void **state)
+{
+	struct telemetry *t = telemetry_of_run();
+	(void)state;
+
+	telemetry_set(&t->balance_ns[POLICY_REASON_NEVER_IDLE], 1300000000);
+	telemetry_set(&t->balance_ns[POLICY_REASON_UNTRIED], 1100000000);
+	telemetry_set(&t->balance_ns[POLICY_REASON_FASTER], 600000000);
+	assert_line(t, 4,
+		"juggle: 6 threads on 5 CPUs, balanced for 75 % of 4 s by 37 moves (trials: "
+		"balancing keeps the CPUs busier)\n");
+	telemetry_set(&t->balance_ns[POLICY_REASON_FASTER], 0);
+	assert_line(t, 4,
+		"juggle: 6 threads on 5 CPUs, balanced for 75 % of 4 s by 37 moves (threads that "
+		"do not sleep)\n");
+	telemetry_set(&t->balance_ns[POLICY_REASON_NEVER_IDLE], 0);
+	assert_line(t, 4,
+		"juggle: 6 threads on 5 CPUs, balanced for 75 % of 4 s by 37 moves (until a trial "
+		"decides)\n");
+	telemetry_unmap(t);
+}
+
 /* Four threads that took turns on three CPUs: one has two of them when they stay. */
 static void test_line_of_phases(void **state)
 {
@@ -211,6 +234,7 @@ int main(void)
 		cmocka_unit_test(test_summary_of_hostile_names),
 		cmocka_unit_test(test_summary_of_nothing),
 		cmocka_unit_test(test_line),
+		cmocka_unit_test(test_line_of_trials),
 		cmocka_unit_test(test_line_of_phases),
 	};
 
