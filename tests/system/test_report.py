@@ -5,12 +5,14 @@ import fcntl
 import json
 import os
 import re
+import shlex
 import subprocess
 import threading
 
 import pytest
 
 import helpers
+import manuals
 import traces
 from juggle import read_trace
 
@@ -181,6 +183,24 @@ def test_summary(run_juggle, app):
     assert done.returncode == 0
     assert re.search(r"threads +3 compute", done.stderr)
     assert len(done.stderr.splitlines()) < 24, "more than a screen"
+
+
+@pytest.mark.alone
+@pytest.mark.needs_cpus(2)
+def test_example_tells_why(juggle, app, tmp_path):
+    """The reason at the end is another than that of most of the run."""
+    example, = (text for text in manuals.displays("juggle.1") if "json.load" in text)
+    script = tmp_path / "app"
+    script.write_text("#!/bin/sh\n" + shlex.join(map(str, ubench(app))) + " >out\nsleep 0.2\n")
+    script.chmod(0o755)
+    example = example.replace("juggle ", shlex.quote(str(juggle)) + " --always -c %d,%d " % tuple(helpers.cpus()[:2]), 1)
+    done = helpers.run(["sh", "-c", example], cwd=tmp_path)
+    assert (done.returncode, done.stderr) == (0, "")
+    report = helpers.read_report(tmp_path / "report.json")
+    lines = done.stdout.splitlines()
+    assert re.fullmatch(r" +[\d.]+ s balance: \S.*", lines[0])
+    assert len(lines) == len(report["regimes"])
+    assert report["reason"] == "fewer compute threads than CPUs"
 
 
 def test_nothing_is_balanced_on_one_cpu(run_juggle, app):
