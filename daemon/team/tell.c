@@ -4,16 +4,33 @@
 
 #include "daemon/trace/write_point.h"
 
+/* Several teams share these. 0: there is none yet. */
+static void show_least(_Atomic uint64_t *field, uint64_t value)
+{
+	uint64_t before = telemetry_get(field);
+
+	while ((before == 0 || value < before) &&
+		!atomic_compare_exchange_weak(field, &before, value))
+		continue;
+}
+
+static void show_most(_Atomic uint64_t *field, uint64_t value)
+{
+	uint64_t before = telemetry_get(field);
+
+	while (value > before && !atomic_compare_exchange_weak(field, &before, value))
+		continue;
+}
+
 static void show_cost(struct telemetry *t, uint64_t cost_ns)
 {
 	if (cost_ns == 0)
 		return;
 	telemetry_add(&t->cycle_bucket[telemetry_bucket(cost_ns)], 1);
-	if (cost_ns > telemetry_get(&t->cycle_max_ns))
-		telemetry_set(&t->cycle_max_ns, cost_ns);
+	show_most(&t->cycle_max_ns, cost_ns);
 }
 
-/* Several teams share these counts: unsigned differences. */
+/* Several teams share these counts, too: unsigned differences. */
 static void show_counts(struct team *team, const struct policy_decision *decision)
 {
 	struct telemetry *t = team->context->telemetry;
@@ -33,18 +50,27 @@ static void show_counts(struct team *team, const struct policy_decision *decisio
 _Static_assert(POLICY_REASONS <= TELEMETRY_REASONS, "no room for a reason");
 _Static_assert(POLICY_PACES <= TELEMETRY_PACES, "no room for a pace");
 
-static void show_period(struct telemetry_pace *pace, uint64_t elapsed_ns, uint64_t period_ns)
+/* The time of all domains is that of the run: a domain's counts by its part of the CPUs. */
+static uint64_t part_of_time(const struct team *team, uint64_t elapsed_ns)
 {
-	if (telemetry_get(&pace->time_ns) == 0 || period_ns < telemetry_get(&pace->least_ns))
-		telemetry_set(&pace->least_ns, period_ns);
-	if (period_ns > telemetry_get(&pace->most_ns))
-		telemetry_set(&pace->most_ns, period_ns);
-	telemetry_add(&pace->time_ns, elapsed_ns);
+	const struct exchange *exchange = team->context->exchange;
+	uint64_t cpus = 0;
+
+	for (size_t d = 0; d < exchange->domains; d++)
+		cpus += exchange->domain[d].cpus;
+	return elapsed_ns * team->policy.m / cpus;
 }
 
-static void show_short_slices(struct team *team, uint64_t elapsed_ns)
+static void show_period(struct telemetry_pace *pace, uint64_t time_ns, uint64_t period_ns)
 {
-	team->short_slices_ns += elapsed_ns;
+	show_least(&pace->least_ns, period_ns);
+	show_most(&pace->most_ns, period_ns);
+	telemetry_add(&pace->time_ns, time_ns);
+}
+
+static void show_short_slices(struct team *team, uint64_t time_ns)
+{
+	team->short_slices_ns += time_ns;
 	atomic_fetch_add_explicit(&team->context->telemetry->short_slices_ms,
 		(uint32_t)(team->short_slices_ns / 1000000), memory_order_relaxed);
 	team->short_slices_ns %= 1000000;
@@ -55,17 +81,18 @@ static void show_spent(struct team *team, const struct policy_decision *decision
 {
 	struct telemetry *t = team->context->telemetry;
 	const struct team_way *way = &team->way;
+	uint64_t time_ns = part_of_time(team, decision->elapsed_ns);
 
 	if (way->period_ns > 0) {
 		telemetry_add(way->regime == POLICY_BALANCE ? &t->balance_ns[way->reason]
 							    : &t->aside_ns[way->reason],
-			decision->elapsed_ns);
+			time_ns);
 		if (way->regime == POLICY_BALANCE)
-			telemetry_add(&t->balanced_ns, decision->elapsed_ns);
-		show_period(&t->pace[way->pace], decision->elapsed_ns, way->period_ns);
+			telemetry_add(&t->balanced_ns, time_ns);
+		show_period(&t->pace[way->pace], time_ns, way->period_ns);
 	}
 	if (way->short_slices)
-		show_short_slices(team, decision->elapsed_ns);
+		show_short_slices(team, time_ns);
 	team->way = (struct team_way){.regime = decision->regime,
 		.reason = decision->reason,
 		.pace = decision->pace,
@@ -114,8 +141,7 @@ void team_tell(struct team *team, const struct policy_observation *observation,
 	telemetry_set32(&t->reason, decision->reason);
 	if (decision->changed)
 		telemetry_add(&t->regime_changes, 1);
-	if (team->policy.params.domain == 0)
-		show_spent(team, decision);
+	show_spent(team, decision);
 	show_counts(team, decision);
 	/* Nothing is new of the others: they are sampled at member intervals only. */
 	for (size_t i = 0; i < team->n; i++)

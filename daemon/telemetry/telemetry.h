@@ -143,7 +143,7 @@ struct telemetry {
 	_Atomic uint64_t cycles; /* balancing points */
 	_Atomic uint64_t migrations;
 	_Atomic uint64_t regime_changes;
-	_Atomic uint64_t balanced_ns; /* time with threads placed by the balancer */
+	_Atomic uint64_t balanced_ns; /* time with threads placed by the balancer, as below */
 	_Atomic uint64_t balancer_cpu_ns;
 	_Atomic uint64_t cycle_max_ns;
 	_Atomic uint64_t cycle_bucket[TELEMETRY_BUCKETS]; /* see telemetry_bucket() */
@@ -151,7 +151,7 @@ struct telemetry {
 	uint32_t progress_bytes;
 	uint32_t progress_capacity;
 	_Atomic uint32_t progress_slots; /* ever used */
-	/* Time in which threads had short slices; and how the time was spent. In the first domain. */
+	/* Time in which threads had short slices; and how the time was spent. Of each domain by its part of the CPUs. */
 	_Atomic uint32_t short_slices_ms;
 	_Atomic uint64_t aside_ns[TELEMETRY_REASONS]; /* by enum policy_reason */
 	_Atomic uint64_t balance_ns[TELEMETRY_REASONS];

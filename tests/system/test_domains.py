@@ -19,11 +19,11 @@ def synthetic():
     return {"HWLOC_SYNTHETIC": "node:2 core:1 pu:1"}
 
 
-def run(run_juggle, app, tmp_path, mode, env, threads=3):
+def run(run_juggle, app, tmp_path, mode, env, threads=3, phases=100):
     report, trace = tmp_path / "r.json", tmp_path / "trace"
     done = run_juggle("-c", "0,1", "--always", "-i", "5ms", "--domains", mode, "--report", report,
                       "--trace", trace, "--", app("ubench"), "-q", "-t", str(threads),
-                      "-e", "5ms", "-p", "100", "-b", "yield", "--rate", "100000", env=env)
+                      "-e", "5ms", "-p", str(phases), "-b", "yield", "--rate", "100000", env=env)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""
     return helpers.read_report(report), read_trace(trace)
@@ -51,6 +51,14 @@ def test_caches(run_juggle, app, tmp_path, synthetic, mode, domains):
     assert trace.header["domains"] == mode
     assert report["threads"] == 3
     assert report["balancer"] == "ended"
+
+
+def test_reasons_of_all_domains(run_juggle, app, tmp_path, synthetic):
+    """One thread, so that one domain of two has none: each counts for half of the time."""
+    report, _ = run(run_juggle, app, tmp_path, "split", synthetic, threads=1, phases=1000)
+    assert 0.2 * report["elapsed_s"] < report["balanced_s"] < 0.55 * report["elapsed_s"]
+    assert sum(way["seconds"] for way in report["regimes"]) == pytest.approx(report["elapsed_s"], rel=0.2)
+    assert {way["regime"] for way in report["regimes"]} == {"aside", "balance"}
 
 
 @pytest.mark.parametrize("threads", [2, 3, 4, 5])

@@ -466,6 +466,13 @@ def test_trace_of_a_run_stood_aside(predict, tmp_path):
     assert measured["way"] == "linux"
 
 
+def test_trace_of_two_domains(predict, tmp_path):
+    """Each counts by its part of the CPUs: the second one, which has one of two, stood aside."""
+    path = tmp_path / "trace"
+    path.write_text(trace().replace(" 0:0 1:0", " 0:0 1:1"))
+    assert predict("--from", path)["measured"]["balanced"] == pytest.approx(0.29 / 0.3 / 2)
+
+
 @pytest.mark.parametrize("text, word", [
     (trace()[:-20], "cut short"), (trace(points=0), "no compute threads"),
     (trace(threads=0), "no compute threads"), (trace() + "dropped 3\n", "3 records are missing"),

@@ -321,27 +321,31 @@ static uint64_t work_of_trace(struct reading *reading, const struct trace_file *
 	return end_ns;
 }
 
-/* For how long the first domain was balanced, as in reports. */
+/* For how long it was balanced, as in reports: that of each domain by its part of the CPUs. */
 static void regimes_of_trace(
 	struct reading *reading, const struct trace_file *trace, uint64_t end_ns)
 {
-	const struct trace_regime *now = NULL;
-	double balanced_s = 0;
+	const struct trace_regime *now[TRACE_DOMAINS_MAX] = {0};
+	double cpus[TRACE_DOMAINS_MAX] = {0}, balanced_s = 0;
 
+	for (size_t j = 0; j < trace->cpus; j++)
+		cpus[trace->cpu[j].domain]++;
 	for (size_t i = 0; i < trace->regimes; i++) {
 		const struct trace_regime *next = &trace->regime[i];
-		if (next->domain != 0)
-			continue;
-		if (now != NULL && now->balance)
-			balanced_s += ((double)next->now_ns - (double)now->now_ns) * 1e-9;
-		now = next;
+		const struct trace_regime *before = now[next->domain];
+		if (before != NULL && before->balance)
+			balanced_s += cpus[next->domain] *
+				      ((double)next->now_ns - (double)before->now_ns) * 1e-9;
+		now[next->domain] = next;
 	}
-	if (now == NULL)
+	if (now[0] == NULL)
 		return;
-	if (now->balance)
-		balanced_s += ((double)end_ns - (double)now->now_ns) * 1e-9;
-	else
-		set_reason(reading->out, now->reason);
+	for (size_t d = 0; d < TRACE_DOMAINS_MAX; d++)
+		if (now[d] != NULL && now[d]->balance)
+			balanced_s += cpus[d] * ((double)end_ns - (double)now[d]->now_ns) * 1e-9;
+	if (!now[0]->balance)
+		set_reason(reading->out, now[0]->reason);
+	balanced_s /= (double)trace->cpus;
 	reading->out->balanced = fmax(0, fmin(1, balanced_s / reading->out->elapsed_s));
 }
 
