@@ -369,13 +369,12 @@ static void summarize_paces(FILE *out, const struct telemetry *t)
 		fprintf(out, "  period       %.3g", least_ms);
 		if (most_ms > least_ms)
 			fprintf(out, " to %.3g", most_ms);
-		fprintf(out, " ms for %.3f s: %s", seconds(&pace->time_ns),
+		fprintf(out, " ms for %.3f s: %s\n", seconds(&pace->time_ns),
 			policy_pace_text((enum policy_pace)k));
-		if (k == POLICY_PACE_SLEEPS || k == POLICY_PACE_YIELDS)
-			fprintf(out, " (last: of %.3g ms), and points of %.3g us",
-				seconds(&t->phase_ns) * 1e3, seconds(&t->point_ns) * 1e6);
-		fputc('\n', out);
 	}
+	if (telemetry_get(&t->phase_ns) > 0)
+		fprintf(out, "               last for phases of %.3g ms, and points of %.3g us\n",
+			seconds(&t->phase_ns) * 1e3, seconds(&t->point_ns) * 1e6);
 }
 
 static void summarize_quota(FILE *out, const struct telemetry *t)

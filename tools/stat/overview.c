@@ -94,10 +94,12 @@ static void print_periods(FILE *to, const struct live_sample *s)
 		fputs(time_of(pace->least_ns).text, to);
 		if (pace->most_ns > pace->least_ns)
 			fprintf(to, " to %s", time_of(pace->most_ns).text);
-		fprintf(to, ": %s", policy_pace_text((enum policy_pace)k));
-		if (k == POLICY_PACE_SLEEPS || k == POLICY_PACE_YIELDS)
-			fprintf(to, " (last: of %s)", time_of(s->phase_ns).text);
-		fputc('\n', to);
+		fprintf(to, ": %s\n", policy_pace_text((enum policy_pace)k));
+	}
+	if (s->phase_ns > 0) {
+		label(to, "");
+		fprintf(to, "last for phases of %s, and points of %s\n", time_of(s->phase_ns).text,
+			time_of(s->point_ns).text);
 	}
 }
 

@@ -57,15 +57,27 @@ static void test_summary(void **state)
 	assert_shows(text, "juggle: ./app -n 3 \"two words\"\n");
 	assert_shows(text, "elapsed      4.000 s, 75 % of it balanced; balancer ended\n");
 	assert_shows(text, "threads      6 compute, 2 idle, on 5 CPUs\n");
+	assert_shows(text, "policy       juggle, sampler schedstat\n"
+			   "  balanced     3.000 s: trials: balancing keeps the CPUs busier\n"
+			   "  aside        0.960 s: fewer compute threads than CPUs\n"
+			   "  period       10 ms for 1.000 s: no sign of phases\n"
+			   "  period       3 to 12 ms for 2.000 s: by phases, seen by sleeps\n"
+			   "               last for phases of 22 ms, and points of 58 us\n"
+			   "  throttled    for 1.200 s by a quota of 1.5 CPUs\n"
+			   "  migrations ");
+	telemetry_set(&t->pace[POLICY_PACE_SLEEPS].time_ns, 0);
+	telemetry_set(&t->pace[POLICY_PACE_TOLD].time_ns, 2000000000);
+	telemetry_set(&t->pace[POLICY_PACE_TOLD].least_ns, 2790000);
+	telemetry_set(&t->pace[POLICY_PACE_TOLD].most_ns, 3790000);
+	free(text);
+	text = summary(t, 4);
 	assert_shows(text,
-		"policy       juggle, sampler schedstat\n"
-		"  balanced     3.000 s: trials: balancing keeps the CPUs busier\n"
-		"  aside        0.960 s: fewer compute threads than CPUs\n"
-		"  period       10 ms for 1.000 s: no sign of phases\n"
-		"  period       3 to 12 ms for 2.000 s: by phases, seen by sleeps (last: of 22 "
-		"ms), and points of 58 us\n"
-		"  throttled    for 1.200 s by a quota of 1.5 CPUs\n"
-		"  migrations ");
+		"  period       2.79 to 3.79 ms for 2.000 s: by phases, told by the program\n"
+		"               last for phases of 22 ms, and points of 58 us\n");
+	telemetry_set(&t->phase_ns, 0);
+	free(text);
+	text = summary(t, 4);
+	assert_null(strstr(text, "last for phases"));
 	assert_shows(text, "migrations   37 in 100 balancing points\n");
 	assert_shows(text,
 		"subdomains   16 of 8 workers, 12 moves in 160 points, spread 95 among them\n");

@@ -130,6 +130,7 @@ static void make(struct world *world)
 			[POLICY_PACE_UNKNOWN] = {1000 * MS, 10 * MS, 10 * MS},
 			[POLICY_PACE_YIELDS] = {8000 * MS, 2 * MS, 8 * MS}},
 		.phase_ns = 15 * MS,
+		.point_ns = 58000,
 		.idle_threads = 1,
 		.cycles = 1200,
 		.migrations = 42,
@@ -406,7 +407,8 @@ static void test_head(void **state)
 		"              aside 2.90 s: a trial\n"
 		"  policy      juggle, domains split, sampler schedstat\n"
 		"  period      10 ms: no sign of phases\n"
-		"  period      2 ms to 8 ms: by phases, seen by yields (last: of 15 ms)\n"
+		"  period      2 ms to 8 ms: by phases, seen by yields\n"
+		"              last for phases of 15 ms, and points of 58 us\n"
 		"  its cost    0.42 % of a CPU; a point 8.10 us (p99 20 us, max 90 us)\n"
 		"  points      1200 (100/s), 42 moves (3.50/s)\n"
 		"  threads     4 compute, 1 idle, on 2 CPUs; spread 3 ms\n"
