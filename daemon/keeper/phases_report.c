@@ -224,6 +224,19 @@ static void summarize_efficiency(FILE *out, const struct telemetry *t, const str
 	fputc('\n', out);
 }
 
+/* Has any thread ended a phase? */
+static bool has_arrivals(const struct telemetry *t)
+{
+	const struct telemetry_thread *thread = telemetry_threads(t);
+	uint32_t slots = slots_of(t);
+
+	for (uint32_t i = 0; i < slots; i++)
+		if (telemetry_get32(&thread[i].flags) & TELEMETRY_THREAD_TOLD &&
+			telemetry_get(&thread[i].arrivals) > 0)
+			return true;
+	return false;
+}
+
 void phases_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 {
 	uint32_t told = telemetry_get32(&t->told);
@@ -240,12 +253,14 @@ void phases_summary(FILE *out, const struct telemetry *t, double elapsed_s)
 		return;
 	}
 	fprintf(out, "  phases       told by %s", told_sources_text(told, sources, sizeof sources));
-	if (found.efficiency.threads > 0)
-		fprintf(out, ": %llu of %.3g ms", (unsigned long long)found.efficiency.phases,
-			found.efficiency.phase_s * 1e3);
-	fputc('\n', out);
-	if (found.efficiency.threads == 0)
+	if (found.efficiency.threads == 0) {
+		fprintf(out, ": %s\n",
+			has_arrivals(t) ? "by no thread for long enough to measure"
+					: "no phase has ended");
 		return;
+	}
+	fprintf(out, ": %llu of %.3g ms\n", (unsigned long long)found.efficiency.phases,
+		found.efficiency.phase_s * 1e3);
 	summarize_efficiency(out, t, &found.efficiency);
 	fprintf(out, "  advice       %s\n", found.advice);
 }

@@ -315,6 +315,34 @@ def test_mandoc_finds_nothing(page):
     assert (done.returncode, done.stdout) == (0, ""), done.stdout + done.stderr
 
 
+PUNCTUATION = {".", ",", ":", ";", "(", ")", "[", "]", "?", "!", "|"}
+
+
+def flags_too_many(line):
+    """Words of a macro line that are options only because they follow Fl: `Fl p , of that` is -p, -of -that."""
+    words, found = line[1:].split() if re.match(r"\.[A-Z]", line) else [], []
+    while "Fl" in words:
+        words = words[words.index("Fl") + 1:]
+        after = words[1:] if words and not re.fullmatch("[A-Z][a-z]", words[0]) else words
+        while after and after[0] in PUNCTUATION:
+            after = after[1:]
+        if after and not re.fullmatch("[A-Z][a-z]", after[0]):
+            found.append(after[0])
+    return found
+
+
+@pytest.mark.parametrize("page", ALL_PAGES)
+def test_no_word_is_an_option_by_mistake(page):
+    assert [line for line in source(page).splitlines() if flags_too_many(line)] == []
+
+
+def test_flags_too_many():
+    assert flags_too_many(".Pq with Fl p , of that process ,") == ["of"]
+    assert flags_too_many(".Fl v prints") == ["prints"]
+    for line in (".It Fl p , Fl -pid Ns = Ns Ar PID", ".Pq Fl v No prints this", ".Fl i Cm auto ,", "with Fl p of"):
+        assert not flags_too_many(line), line
+
+
 def test_each_form_of_a_command_is_one_line():
     """Only .Nm begins one, so that a command that starts another must not have two of them."""
     shown = subprocess.run([need_mandoc(), "-T", "ascii", "-O", "width=200", str(PAGES / "jacobi.1")],

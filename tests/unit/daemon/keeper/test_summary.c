@@ -82,7 +82,7 @@ static void test_summary(void **state)
 	assert_shows(text,
 		"subdomains   16 of 8 workers, 12 moves in 160 points, spread 95 among them\n");
 	assert_shows(text, "its cost     0.050 s of CPU (1.25 % of one CPU), ");
-	assert_shows(text, "phases       told by OpenMP (libgomp), MPI\n");
+	assert_shows(text, "phases       told by OpenMP (libgomp), MPI: no phase has ended\n");
 	free(text);
 	telemetry_unmap(t);
 }
@@ -105,6 +105,11 @@ static void test_summary_of_phases(void **state)
 		telemetry_set32(&telemetry_threads(t)[i].flags, TELEMETRY_THREAD_USED);
 	text = summary(t, 4);
 	assert_shows(text, "efficiency   0.900 of 1 thread: load balance 1.000");
+	free(text);
+	telemetry_set(&telemetry_threads(t)[5].told_until_ns, 7000000000); /* when it began */
+	text = summary(t, 4);
+	assert_shows(
+		text, "told by OpenMP (libgomp), MPI: by no thread for long enough to measure\n");
 	free(text);
 	telemetry_set32(&t->told, 0);
 	snprintf(t->untold, sizeof t->untold, "the program is static");
