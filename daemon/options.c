@@ -307,6 +307,7 @@ static error_t parse_option(int key, char *arg, struct argp_state *state)
 		return 0;
 	case KEY_JITTER:
 		o->jitter = (double)parse_number(state, "--jitter", arg, 0, 90) / 100;
+		o->jitter_given = true;
 		return 0;
 	case KEY_POLICY:
 		o->policy = parse_policy(state, arg);
@@ -417,10 +418,13 @@ void options_parse(struct options *options, int argc, char **argv)
 	argp_err_exit_status = EXIT_JUGGLE_FAILED;
 	argp_parse(&parser, sizeof defaults / sizeof defaults[0] - 1, defaults, ARGP_IN_ORDER, NULL,
 		options);
+	options->jitter_given = false;
 	parse_environment(options, argv[0]);
 	bool fit = options->fit; /* wherever it applies */
 	options->fit = false;
 	(void)command_line_argp(&parser, ARGP_IN_ORDER, argc, argv, options);
+	if (options->policy->regular && !options->jitter_given)
+		options->jitter = 0;
 	bool command = options->command != NULL && options->command[0] != NULL;
 	if (command && options->pid != 0) {
 		fprintf(stderr, "juggle: give either a command or -p PID, not both\n");

@@ -31,7 +31,8 @@ struct options {
 	enum phases_choice phases;
 	uint64_t period_ns;
 	bool period_auto;
-	double jitter; /* a share of the period */
+	double jitter; /* a share of the period ... */
+	bool jitter_given; /* ... that the user chose */
 	const struct policy_kind *policy;
 	bool always; /* balance without trials */
 	enum topology_domains domains;

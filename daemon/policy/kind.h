@@ -31,6 +31,8 @@ struct policy_kind {
 	bool weighs_speeds;
 	/* Do without CPUs that others have taken; needs tickers. */
 	bool leaves_taken;
+	/* Without random variation of the period, unless the user wants it. */
+	bool regular;
 	/* Keep to the user's period even while nothing moves, because it is how often users
 	 * watch. */
 	bool keeps_period;

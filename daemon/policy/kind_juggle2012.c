@@ -22,4 +22,5 @@ const struct policy_kind policy_kind_juggle2012 = {
 	.choose = policy_choose_once,
 	.balance = balance,
 	.period_ns = PERIOD_NS,
+	.regular = true, /* Section 5.2: "adding randomness should not be necessary" */
 };

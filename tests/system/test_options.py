@@ -8,6 +8,7 @@ import pytest
 
 import helpers
 import traces
+from juggle import read_trace
 
 pytestmark = pytest.mark.needs_cpus(2)
 
@@ -60,6 +61,14 @@ def test_jitter(traced):
     found = intervals_ms(traced("-i", "10ms", "--jitter", "50"))
     assert statistics.mean(found) > 9, found
     assert statistics.quantiles(found)[2] - statistics.quantiles(found)[0] > 2, found
+
+
+@pytest.mark.parametrize("options, jitter", [
+    ("", 0.1), ("-P juggle2012", 0), ("-P juggle2012 --jitter 10", 0.1), ("--jitter 20 -P juggle2012", 0.2)])
+def test_paper_has_no_jitter(run_juggle, tmp_path, options, jitter):
+    done = run_juggle(*options.split(), "--trace", tmp_path / "trace", "true")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert read_trace(tmp_path / "trace").header["jitter"] == jitter
 
 
 def test_margin(traced):
