@@ -1,10 +1,15 @@
 # SPDX-License-Identifier: MIT
 """CPUs that others also use, and the purpose of balancing: speed."""
+import collections
+import itertools
 import json
+import operator
 import os
+import signal
 import statistics
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -105,12 +110,29 @@ def plant(source):
     return planted
 
 
+def evenly(*names):
+    """For how many seconds two jobs have had three threads on each CPU since they first had, and the share of that in
+    the time in which all six were placed, by their traces. A loaded CPU may count as taken meanwhile."""
+    moves, where, even_ns, all_ns, before = [], {}, 0, 0, None
+    for name in names:
+        moves += [(move["now_ns"], name, move["tid"], move["to"]) for move in traces.growing(name, "moves")]
+    moves.append((time.monotonic_ns(), names[0], None, -1))
+    for (now_ns, _), group in itertools.groupby(sorted(moves, key=lambda move: move[:2]), key=lambda move: move[:2]):
+        counts = sorted(collections.Counter(cpu for cpu in where.values() if cpu >= 0).values())
+        if sum(counts) == 6 and (even_ns or counts == [3, 3]):
+            all_ns += now_ns - before
+            even_ns += (now_ns - before) * (counts == [3, 3])
+        where.update(((name, tid), cpu) for _, name, tid, cpu in group)  # a point's
+        before = now_ns
+    return even_ns / 1e9, even_ns / max(all_ns, 1)
+
+
 def test_make_way(juggle, app, background, two, tmp_path):
     """The younger of two jobs moves its extra thread when the threads of the older one begin, whatever
-    else lies in the folder. Its trace replays."""
+    else lies in the folder, and there they stay while no phases are told. Its trace replays."""
     def start(name, command):
-        return background([juggle, "-q", "-c", two, "--always", "--trace", tmp_path / name, "--", *command],
-                          stdin=subprocess.PIPE)
+        return background([juggle, "-q", "-c", two, "--always", "--phases=off", "--trace", tmp_path / name, "--",
+                           *command], stdin=subprocess.PIPE)
 
     def wait_for(processes, know, *expected):
         """A reading may be of the middle of a swap, or of a CPU that the other job had for long."""
@@ -129,12 +151,48 @@ def test_make_way(juggle, app, background, two, tmp_path):
         older.stdin.write("\n")
         older.stdin.flush()
         wait_for([older, younger], ["younger"], [(2, 1), (1, 2)], [(1, 2), (2, 1)])
+        # Where phases are told, the share is 0.4 to 0.7.
+        helpers.wait_for(lambda: all(map(operator.gt, evenly(tmp_path / "older", tmp_path / "younger"), (0.5, 0.85))),
+                         "they stay there", younger, interval_s=0.05)
     finally:
         planted.unlink()
     for process in (older, younger):
         process.stdin.close()
         process.wait(helpers.TIMEOUT_S)
     assert knows() == ["younger"]
+    assert_replays(tmp_path / "younger")
+
+
+@pytest.mark.parametrize("dies", ["juggle", "balancer", "all"])
+def test_older_dies(juggle, app, background, two, tmp_path, dies):
+    """The younger of two jobs makes way no more for a juggle that was killed, whether its segment is gone, tells of
+    a lost balancer, or only ceases to change. It goes on."""
+    def start(name):
+        return background([juggle, "-q", "-c", two, "--always", "--trace", tmp_path / name, "--", *helpers.held_job()],
+                          stdin=subprocess.PIPE)
+
+    def neighbours():
+        """As the younger has seen them last; None: never."""
+        points = traces.growing(tmp_path / "younger", "points")
+        return next((point["neighbours"] for point in reversed(points) if "neighbours" in point), None)
+    older = start("older")
+    balancer = helpers.wait_for_balancer(older)
+    helpers.wait_for(lambda: placed(older.pid, two), "its threads have places", older)
+    younger = start("younger")
+    helpers.wait_for(lambda: sum(neighbours() or []) == 3, "the younger has seen the threads of the older", younger)
+    guard, = helpers.children(balancer)
+    killed = {"juggle": [older.pid], "balancer": [balancer], "all": [older.pid, balancer, guard]}[dies]
+    for number in (signal.SIGSTOP, signal.SIGKILL):  # so that none of them hears of another's end
+        for pid in killed:
+            os.kill(pid, number)
+    try:
+        helpers.wait_for(lambda: neighbours() == [0, 0], "the younger makes way for nobody", younger)
+        assert dies == "juggle" or helpers.segment(older.pid).exists()
+        helpers.wait_for_looks(helpers.balancer(younger.pid))
+    finally:
+        helpers.segment(older.pid).unlink(missing_ok=True)
+    younger.stdin.close()
+    assert younger.wait(helpers.TIMEOUT_S) == 7
     assert_replays(tmp_path / "younger")
 
 
