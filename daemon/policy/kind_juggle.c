@@ -40,6 +40,15 @@ static bool are_told_short(const struct policy *policy)
 	       (policy->phases.loud > 0 || policy->needs.yields);
 }
 
+static uint32_t others(const struct policy *policy)
+{
+	uint32_t count = 0;
+
+	for (size_t j = 0; j < policy->m; j++)
+		count += policy->cpu[j].neighbours;
+	return count;
+}
+
 /* What turns gain by what is known of the CPUs. It changes with the number of threads. */
 static void know_turns(struct policy *policy, uint64_t now_ns)
 {
@@ -52,10 +61,15 @@ static void know_turns(struct policy *policy, uint64_t now_ns)
 		(told ? policy_told_speeds(policy) : policy_learn_speeds(policy->cpu, policy->m)))
 		policy->turns.known = false;
 	chooser->steady = now_ns - policy->joined_ns >= STEADY_NS;
-	if (policy->turns.known && policy->turns.threads == threads)
+	if (policy->turns.known && policy->turns.threads == threads &&
+		policy->turns.others == others(policy))
 		return;
 	policy->turns.known = true;
 	policy->turns.threads = threads;
+	policy->turns.others = others(policy);
+	chooser->others = others(policy);
+	chooser->turns_gain_beside =
+		policy_turns_gain(policy->cpu, policy->m, threads + others(policy));
 	chooser->turns_gain = policy_turns_gain(policy->cpu, policy->m, threads);
 	chooser->speeds_differ = policy_speeds_differ(
 		policy->cpu, policy->m, threads > policy->m ? DIFFER_CROWDED : DIFFER);

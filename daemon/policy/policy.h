@@ -119,7 +119,7 @@ struct policy_observation {
 	const struct policy_sight *thread; /* by row */
 	size_t threads; /* at most what policy_reserve() made room for */
 	const struct policy_domain *domain; /* all of them, this one included */
-	/* By CPU: threads that older balancers of other jobs confine to it. NULL: none. */
+	/* By CPU: threads of other jobs with older balancers, confined to it or left to the kernel. NULL: none. */
 	const uint32_t *neighbours;
 	/* By CPU: thousandths of its time that the hypervisor took lately. NULL: none. */
 	const uint32_t *stolen;
@@ -314,7 +314,7 @@ struct policy {
 	uint64_t reason_ns; /* ... and since when */
 	struct policy_chooser chooser;
 	struct {
-		uint32_t threads; /* for so many */
+		uint32_t threads, others; /* for so many */
 		bool known;
 	} turns; /* for which chooser.turns_gain was computed */
 	bool told; /* speeds that differ were given */

@@ -52,6 +52,8 @@
 #define SPINS_FIRST 1.25 /* such threads use so many times the CPU time that is useful */
 /* Where perfect turns would gain no more than this, and threads sleep, the job begins aside. */
 #define TURNS_LEAST 0.15
+/* Likewise, beside other jobs, for all together. */
+#define TURNS_BESIDE_LEAST 0.05
 /* With no more threads than CPUs: CPUs on which turns gain that much are unequal, and stay so while they
  * gain half of it. */
 #define UNEQUAL_LEAST 0.05
@@ -475,6 +477,18 @@ static bool sleeps_in_waits(
 	       !(window->yields && chooser->sleep_rate < SLEEPS_SHARE * phases_hz);
 }
 
+/* Have other jobs as many threads as are needed for all CPUs to have the same, and do they use them? Then nobody gains
+ * by turns, and what a trial shows that this job gains, the others lose. */
+static bool is_filled_up(const struct policy_chooser *chooser, const struct policy_window *window)
+{
+	double share = window->threads / (double)(window->threads + chooser->others);
+	double all_ns = (double)window->elapsed_ns * window->cpus;
+
+	return !chooser->always && !chooser->speeds_differ && chooser->others > 0 &&
+	       window->threads > window->cpus && chooser->turns_gain_beside < TURNS_BESIDE_LEAST &&
+	       (double)window->run_ns < (1 + share) / 2 * all_ns;
+}
+
 /* Where phases are told, they are the measure, whether threads sleep, yield or spin. */
 static bool by_phases(struct policy_chooser *chooser, const struct policy_window *window)
 {
@@ -498,6 +512,8 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
 	else if (is_short && (yields || window->threads > window->cpus))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
+	else if (!spins && is_filled_up(chooser, window))
+		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_UNTRIED);
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
 		changed = settle(chooser, first, POLICY_REASON_LONG);
 	else
@@ -544,6 +560,8 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	if (uneven && chooser->speeds_differ)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
+	if (is_filled_up(chooser, window))
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_UNTRIED);
 	if (chooser->sleep_rate * LONG_WINDOW_NS < WINDOW_SLEEPS * 1e9)
 		return settle(chooser, begins_with(chooser, window), POLICY_REASON_LONG);
 

@@ -80,6 +80,10 @@ struct policy_chooser {
 	 * turns gain over threads that keep to their CPUs? */
 	bool speeds_differ;
 	double turns_gain;
+	/* Set by the caller: the threads of other jobs there which this one makes way for, and what perfect turns would
+	 * gain all of them together. */
+	uint32_t others;
+	double turns_gain_beside;
 	bool bells; /* set by the caller: it is called when CPUs run dry, see dry.h */
 	/* Set by the caller, where phases are told: what turns gain by the needs of threads; 0: these
 	 * are equal. */

@@ -15,23 +15,29 @@
 #define ALIVE_NS UINT64_C(1000000000)
 #define ALIVE_PERIODS 3
 
+/* Threads that are left to the kernel count as spread over the CPUs of their juggle. */
 static void count_threads(
 	struct telemetry_reader *reader, const struct telemetry *header, uint32_t *count)
 {
-	uint32_t slots = telemetry_get32(&header->slots);
+	uint32_t slots = telemetry_get32(&header->slots), cpus = telemetry_get32(&header->cpus);
 	struct telemetry_thread *thread = calloc(slots + 1, sizeof *thread);
+	struct telemetry_cpu *cpu = calloc(cpus + 1, sizeof *cpu);
+	bool read = thread != NULL && cpu != NULL &&
+		    telemetry_reader_threads(reader, thread, slots) == 0 &&
+		    telemetry_reader_cpus(reader, cpu, cpus) == 0;
 
-	if (thread != NULL && telemetry_reader_threads(reader, thread, slots) == 0)
-		for (uint32_t i = 0; i < slots; i++) {
-			uint32_t flags = telemetry_get32(&thread[i].flags);
-			int32_t os_cpu =
-				atomic_load_explicit(&thread[i].os_cpu, memory_order_relaxed);
-			if ((flags & TELEMETRY_THREAD_COMPUTE) &&
-				!(flags & TELEMETRY_THREAD_ENDED) && os_cpu >= 0 &&
-				os_cpu < CPUSET_CPUS_MAX)
-				count[os_cpu]++;
-		}
+	for (uint32_t i = 0, loose = 0; i < slots && read; i++) {
+		uint32_t flags = telemetry_get32(&thread[i].flags);
+		int32_t os_cpu = atomic_load_explicit(&thread[i].os_cpu, memory_order_relaxed);
+		if (!(flags & TELEMETRY_THREAD_COMPUTE) || (flags & TELEMETRY_THREAD_ENDED))
+			continue;
+		if (os_cpu < 0 && cpus > 0)
+			os_cpu = cpu[loose++ % cpus].os_cpu;
+		if (os_cpu >= 0 && os_cpu < CPUSET_CPUS_MAX)
+			count[os_cpu]++;
+	}
 	free(thread);
+	free(cpu);
 }
 
 static bool is_older(const struct telemetry *other, const struct telemetry *own)

@@ -18,8 +18,9 @@
 struct neighbours {
 	struct folder_watch folder; /* of their segments */
 	bool any; /* at the last look there was another juggle of this user */
-	/* By OS number: threads that older juggles of the same user confine to that CPU. One thread
-	 * writes, any may read; counts of several CPUs may be of different moments. */
+	/* By OS number: threads of older juggles of the same user on that CPU. Those that they leave to the
+	 * kernel count as spread evenly. One thread writes, any may read; counts of several CPUs may be of
+	 * different moments. */
 	_Atomic uint32_t threads[CPUSET_CPUS_MAX];
 };
 

@@ -163,6 +163,30 @@ def test_make_way(juggle, app, background, two, tmp_path):
     assert_replays(tmp_path / "younger")
 
 
+def test_filled_up(juggle, background, two, tmp_path):
+    """With the threads of an older job, which are left to the kernel, there are as many for each CPU: the younger
+    leaves its own to the kernel, too, and tries nothing."""
+    trace = tmp_path / "younger"
+    older = background([juggle, "-q", "-c", two, "-P", "observe", "--", *helpers.held_job()], stdin=subprocess.PIPE)
+    helpers.wait_for_stat(older, lambda found: found["threads"] == 3, "the threads of the older compute")
+    younger = background([juggle, "-q", "-c", two, *helpers.ONLY_UBENCH, "--trace", trace, "--",
+                          *helpers.held_job(phase="20ms", barrier="block")], stdin=subprocess.PIPE)
+
+    def decided():
+        """What held lately: (regime, reason, threads of others)."""
+        others, found = 0, []
+        for point in traces.growing(trace, "points"):
+            others = sum(point.get("neighbours", [others]))
+            found.append((point["regime"], point["reason"], others))
+        return set(found[-20:])
+    helpers.wait_for(lambda: decided() == {("aside", "nothing was tried yet", 3)}, "it stands aside", younger,
+                     interval_s=0.05)
+    for process in (older, younger):
+        process.stdin.close()
+        process.wait(helpers.TIMEOUT_S)
+    assert_replays(trace)
+
+
 @pytest.mark.parametrize("dies", ["juggle", "balancer", "all"])
 def test_older_dies(juggle, app, background, two, tmp_path, dies):
     """The younger of two jobs makes way no more for a juggle that was killed, whether its segment is gone, tells of

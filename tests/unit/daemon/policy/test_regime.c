@@ -560,6 +560,59 @@ static void test_begins(void **state)
 		}
 }
 
+/* With other jobs' threads, which this one makes way for, there are as many for each CPU. Then it is left to the kernel,
+ * without trials, which would show what is taken from the others; but not while those have other things to do. */
+static void test_filled_up(void **state)
+{
+	static const struct {
+		uint32_t others;
+		double busy;
+		bool always, spins;
+		enum policy_regime regime;
+		bool trials;
+	} cases[] = {
+		{3, 0.5, false, false, POLICY_ASIDE, false},
+		{5, 0.4, false, false, POLICY_ASIDE, false},
+		{3, 0.9, false, false, POLICY_BALANCE, true}, /* they hardly run */
+		{2, 0.6, false, false, POLICY_BALANCE, true}, /* there is one too many */
+		{0, 0.5, false, false, POLICY_BALANCE, true},
+		{3, 0.5, true, false, POLICY_BALANCE, false},
+		{3, 0.5, false, true, POLICY_BALANCE, true}, /* Linux takes no turns then */
+	};
+	(void)state;
+
+	for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++)
+		for (int told = cases[k].spins; told <= 1; told++) {
+			struct policy_chooser chooser;
+			bool trials = false;
+			policy_regime_init(&chooser, cases[k].always);
+			count(&chooser, 3, 2);
+			chooser.others = cases[k].others;
+			double each = (3 + cases[k].others) / 2.0;
+			chooser.turns_gain_beside = ceil(each) / each - 1;
+			for (int i = 0; i < 20; i++) {
+				double busy = cases[k].busy + 0.05 * chooser.regime;
+				struct policy_window window = {.elapsed_ns = WINDOW_NS,
+					.run_ns = (uint64_t)(busy * 2 * (double)WINDOW_NS),
+					.wait_ns = WINDOW_NS,
+					.since_yield_ns = UINT64_MAX,
+					.sleeps = cases[k].spins ? 0 : 5,
+					.threads = 3,
+					.cpus = 2,
+					.told = told,
+					.regular = true,
+					.useful_ns = (uint64_t)(busy * 2 * (double)WINDOW_NS),
+					.passed = busy * 10,
+					.need_ns = 10e6};
+				policy_regime_update(&chooser, &window);
+				trials |= chooser.trial;
+			}
+			assert_int_equal(
+				chooser.trial ? chooser.settled : chooser.regime, cases[k].regime);
+			assert_int_equal(trials, cases[k].trials);
+		}
+}
+
 /* ---- Phases that are told ---- */
 
 /* A job of 6 threads on 4 CPUs that tells its phases: how many of them its threads pass in a second, all
@@ -954,6 +1007,7 @@ int main(void)
 		cmocka_unit_test(test_same_part),
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_begins),
+		cmocka_unit_test(test_filled_up),
 		cmocka_unit_test(test_first_trial),
 		cmocka_unit_test(test_short_yields),
 	};
