@@ -3,6 +3,7 @@
 
 import json
 import re
+import subprocess
 
 import pytest
 
@@ -271,6 +272,28 @@ def test_nothing_to_balance(simulate):
     # It may well be something.
     for unequal in (["--speeds", "1,0.5"], ["-m", "2", "--load", "0:50"]):
         assert simulate("-n", 2, *unequal, "--phases", "1").stderr == ""
+
+
+def test_long_runs_are_announced(simulate, jugglectl, tmp_path):
+    """Before anything is simulated: nothing is written either, and --quiet is quiet."""
+    def told(phases, *options):
+        done = simulate("-n", 65, "-m", 64, "-P", "juggle", "--phases", phases, "--series", tmp_path / "no" / "such",
+                        *options)
+        assert done.returncode == 1 and "No such file" in done.stderr
+        return re.findall(r"juggle: this takes about (\d+) (seconds|minutes|hours); fewer --phases takes less\n",
+                          done.stderr)
+
+    assert told(100) == []
+    (number, unit), = told(5000)
+    (ten, minutes), = told(50000)
+    assert unit == "seconds" and minutes == "minutes" and int(number) / 6 == pytest.approx(int(ten), abs=0.6)
+    assert told(5000, "-q") == []
+    with subprocess.Popen([jugglectl, "simulate", "juggle", "--heat-map", "--max-threads", "256"],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as heat_map:
+        line = heat_map.stderr.readline()
+        heat_map.kill()
+    assert re.fullmatch(r"jugglectl simulate juggle: this takes about \d minutes; a smaller --max-threads takes less\n",
+                        line)
 
 
 def test_speeds_say_how_many_cpus(result):

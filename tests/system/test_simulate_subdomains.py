@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """jugglectl simulate plb and dplb: what they print, what they refuse, and the expected results."""
 
+import re
+
 import pytest
 
 from helpers import refused
@@ -144,6 +146,39 @@ def test_series(run_jugglectl, tmp_path):
     done = run_jugglectl("simulate", "plb", *SMALL_PLB, "--balance", "joint", "--series",
                          tmp_path / "no" / "such")
     assert done.returncode == 1 and "no/such" in done.stderr
+
+
+@pytest.fixture
+def told(run_jugglectl, tmp_path):
+    """told("plb", ...): what is announced before a run that can't begin, as its picture can't be written."""
+    def run(machine, *arguments):
+        done = run_jugglectl("simulate", machine, *arguments, "--balance", "none", "--series", tmp_path / "no" / "such")
+        assert done.returncode == 1 and "no/such" in done.stderr
+        return re.findall(r"this takes (.*) (\d+) (seconds|minutes|hours); (.*) takes less\n", done.stderr)
+    return run
+
+
+def test_long_runs_are_announced(told):
+    for machine in (["plb"], ["dplb", "--dplb", "none"]):
+        assert told(*machine, "--time", "10ms") == []
+        (about, _, unit, less), = told(*machine, "--time", "10min")
+        assert (about, unit, less) == ("about", "seconds" if machine == ["plb"] else "minutes", "a shorter --time")
+        assert told(*machine, "--time", "10min", "-q") == []
+
+
+def test_time_to_a_residual_is_announced(told):
+    """While only the neighbours of the sides matter, half of it takes 2^(4/3) iterations for one."""
+    cells = ["--grid", "1500x1500", "--residual"]
+    (about, longer, unit, less), = told("plb", *cells, "5e-4")
+    assert (about, unit, less) == ("about", "seconds", "a larger --residual or a smaller --grid")
+    (_, shorter, _, _), = told("plb", *cells, "1e-3")
+    assert int(longer) / int(shorter) == pytest.approx(2 ** (4 / 3), rel=0.1)
+    # A limit may come first, or not.
+    (about, number, _, _), = told("plb", *cells, "5e-4", "--iterations", "1000000")
+    assert (about, number) == ("about", longer)
+    (about, number, unit, _), = told("plb", *cells, "1e-6", "--iterations", "10000")
+    assert (about, unit) == ("at most about", "seconds") and int(shorter) < int(number) < int(longer)
+    assert told("plb", *cells, "1e-6", "--time", "1ms") == []
 
 
 def test_text_fits_a_terminal(run_jugglectl):

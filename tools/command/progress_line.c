@@ -11,6 +11,28 @@
 #define PROGRESS_AFTER_NS (CLOCK_NS_PER_S / 2)
 #define PROGRESS_EVERY_NS (CLOCK_NS_PER_S / 10)
 #define PROGRESS_COLUMNS 30
+#define ANNOUNCED_S 5
+#define MANY 100 /* seconds are told in minutes, minutes in hours */
+
+void command_announce(const struct command_options *options, const char *program, const char *how,
+	double seconds, const char *less)
+{
+	const char *unit = "seconds";
+	double number = seconds;
+
+	if (options->quiet || seconds < ANNOUNCED_S)
+		return;
+	if (number >= MANY) {
+		number /= 60;
+		unit = "minutes";
+	}
+	if (number >= MANY) {
+		number /= 60;
+		unit = "hours";
+	}
+	fprintf(stderr, "%s: this takes %s %.0f %s; %s takes less\n", program, how, number, unit,
+		less);
+}
 
 void command_progress_begin(
 	struct command_progress *progress, const struct command_options *options)

@@ -1,10 +1,15 @@
 /* SPDX-License-Identifier: MIT */
-/* A progress line on a terminal. It does not show when standard error is not a terminal, with
+/* How long a command will take: said before, and shown by a progress line on a terminal. That does not show when standard error is not a terminal, with
  * --quiet, or in the first half second. */
 #ifndef COMMAND_PROGRESS_LINE_H
 #define COMMAND_PROGRESS_LINE_H
 
 #include "tools/command/parse.h"
+
+/* If it is more than a few seconds, say so on standard error, not with --quiet. `how` is "about" or
+ * "at most about"; `less` is what takes less. */
+void command_announce(const struct command_options *options, const char *program, const char *how,
+	double seconds, const char *less);
 
 struct command_progress {
 	bool shown, wanted;

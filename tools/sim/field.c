@@ -19,6 +19,7 @@
 #include <string.h>
 
 #define LINE_DOUBLES 8 /* of a line of the cache */
+#define PI 3.14159265358979323846
 
 struct member {
 	double *now, *next; /* the first cells of this iteration, and of the one to come */
@@ -212,19 +213,27 @@ static int make_members(struct field *field, double source)
 	return 0;
 }
 
-int field_new(struct field **out, const struct field_params *params)
+static int cut(struct grid *grid, const struct field_params *params)
 {
 	if (!params->ranks || !params->workers || !params->each)
 		return -ERANGE;
+	return grid_init(grid, params->rows, params->columns,
+		params->strips ? GRID_CUT_1D : GRID_CUT_2D, params->ranks, params->workers,
+		params->each);
+}
+
+int field_new(struct field **out, const struct field_params *params)
+{
+	struct grid grid;
+	int rc = cut(&grid, params);
+	if (rc < 0)
+		return rc;
 	struct field *field = calloc(1, sizeof(*field));
 	if (!field)
 		return -ENOMEM;
 	field->lockstep = params->lockstep;
-	int rc = grid_init(&field->grid, params->rows, params->columns,
-		params->strips ? GRID_CUT_1D : GRID_CUT_2D, params->ranks, params->workers,
-		params->each);
-	if (rc == 0)
-		rc = make_members(field, params->source);
+	field->grid = grid;
+	rc = make_members(field, params->source);
 	if (rc < 0) {
 		field_free(field);
 		return rc;
@@ -240,6 +249,32 @@ void field_free(struct field *field)
 	free(field->members);
 	free(field->memory);
 	free(field);
+}
+
+double field_cells(const struct field_params *params)
+{
+	struct grid grid;
+
+	return cut(&grid, params) == 0 ? (double)grid.rows * grid.columns : 0;
+}
+
+/* At first each side is as if it were alone: the change of the boundary's neighbours spreads like a
+ * random walk that is absorbed there, of variance k / 2 after k iterations, and so the residual is
+ * (4 / (2 pi))^(1/4) * k^(-3/4) of the first one. Later the slowest mode is left, and the one law
+ * passes into the other where they fall equally fast. */
+double field_iterations(const struct field_params *params, double residual)
+{
+	struct grid grid;
+
+	if (cut(&grid, params) < 0)
+		return 0;
+	double rate = -log((cos(PI / (grid.rows + 1.0)) + cos(PI / (grid.columns + 1.0))) / 2);
+	double alone = pow(2 / PI, 0.25), bend = fmax(0.75 / rate, 1);
+	double iterations = pow(alone / residual, 4 / 3.0);
+
+	if (iterations <= bend)
+		return iterations;
+	return bend + log(alone * pow(bend, -0.75) / residual) / rate;
 }
 
 /* ---- Run ---- */

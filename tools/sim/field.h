@@ -32,6 +32,11 @@ int field_new(struct field **out, const struct field_params *params);
 /* Accepts NULL. */
 void field_free(struct field *field);
 
+/* Before there is a field: how many cells it would have, and about how many iterations until its
+ * residual is so small a part of the first one. Both are 0 for what field_new() refuses. */
+double field_cells(const struct field_params *params);
+double field_iterations(const struct field_params *params, double residual);
+
 uint32_t field_subdomains(const struct field *field);
 /* The neighbours of a subdomain, by side (enum grid_side: north, south, west, east); UINT32_MAX at
  * the boundary. */

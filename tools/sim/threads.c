@@ -50,6 +50,33 @@ static bool valid(const struct threads_params *params)
 	return true;
 }
 
+/* CPUs that several threads, or one and other work, take turns on. */
+static double shared_cpus(const struct threads_params *params)
+{
+	double shared =
+		params->threads > params->cpus ? (double)(params->threads - params->cpus) : 0;
+
+	for (size_t j = 0; j < params->cpus; j++)
+		shared += params->cpu[j].loads > 0;
+	return fmin(shared, (double)params->cpus);
+}
+
+/* At balancing points, in that time. A policy that decides takes twenty steps for each thread and CPU;
+ * if it chooses its periods for itself, they are some ten times as long as the shortest. */
+static double point_steps(const struct threads_params *params, double time_ns)
+{
+	double members = params->threads + (double)params->cpus,
+	       period_ns = (double)params->period_ns;
+
+	if (params->balancer == THREADS_POLICY && params->kind->balance != NULL) {
+		members *= 20;
+		if (params->period_auto)
+			period_ns = params->kind->period_ns > 0 ? (double)params->kind->period_ns
+								: 10 * period_ns;
+	}
+	return time_ns / period_ns * members;
+}
+
 double threads_steps(const struct threads_params *params)
 {
 	double n = params->threads, m = (double)params->cpus, crowd = 1 + n / m;
@@ -57,9 +84,9 @@ double threads_steps(const struct threads_params *params)
 	double sum = phases * n * (m + crowd);
 
 	if (needs_period(params->balancer))
-		sum += time / (double)params->period_ns * (n + m);
+		sum += point_steps(params, time);
 	if (params->slice_ns > 0)
-		sum += time / (double)params->slice_ns * m * (m + crowd);
+		sum += time / (double)params->slice_ns * shared_cpus(params) * (m + crowd);
 	return sum;
 }
 

@@ -95,10 +95,11 @@ struct threads_result {
 		lag_mean_ns; /* largest and mean difference in progress at balancing points */
 };
 
-/* About how many elementary steps a run takes. A machine does some 10^8 to 10^9 of them per
- * second. */
+/* About how many elementary steps a run takes. A machine does some 10^8 of them per second, within a
+ * factor of three. */
 double threads_steps(const struct threads_params *params);
-#define THREADS_STEPS_MAX 1e11 /* some ten minutes: commands refuse more */
+#define THREADS_STEPS_A_SECOND 1e8
+#define THREADS_STEPS_MAX 3e11 /* about an hour: commands refuse more */
 
 struct threads_sim;
 

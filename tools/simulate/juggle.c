@@ -20,6 +20,7 @@
 #define STEPS 1000 /* steps of a run, for progress and pictures */
 #define HOPELESS 100 /* give up after this many times the pinned time at worst */
 #define MAP_RATIOS 500 /* periods over phases: 0.01, 0.02 ... 5 (Fig. 14) */
+#define MAP_S 7e-6 /* the map's time, over the cube of the number of threads */
 
 /* ---- Runs ---- */
 
@@ -356,12 +357,17 @@ static int simulate(struct session *session)
 {
 	const struct simulate_juggle *options = session->options;
 
-	if (options->heat_map)
+	if (options->heat_map) {
+		command_announce(&options->common, session->program, "about",
+			MAP_S * pow(options->threads_max, 3), "a smaller --max-threads");
 		return print_map(session);
+	}
 	if (options->params.threads <= options->params.cpus && equal_cpus(&options->params) &&
 		!options->common.quiet)
 		fprintf(stderr, "%s: no more threads than CPUs: there is little to balance\n",
 			session->program);
+	command_announce(&options->common, session->program, "about",
+		simulate_steps(options) / THREADS_STEPS_A_SECOND, "fewer --phases");
 	if (options->series != NULL) {
 		session->series = fopen(options->series, "we");
 		if (session->series == NULL)

@@ -3,6 +3,7 @@
 #include "tools/simulate/subdomain_options.h"
 
 #include "tools/command/print.h"
+#include "tools/simulate/subdomain_work.h"
 
 #include "daemon/base/command_line.h"
 #include "daemon/base/parse.h"
@@ -16,11 +17,6 @@
 #define COUNT_MAX METHOD_SUBDOMAINS_MAX /* of workers, too */
 #define SUBDOMAINS_MAX UINT64_C(50000000)
 #define SOURCE_MAX 1e12
-#define WORK_MAX 1e11 /* updates: about two hours */
-#define WORK_A_SECOND 1e7 /* and fewer where it is in no cache */
-#define ANNOUNCED_S 10
-#define POINTS_AN_ITERATION 3 /* that take as long */
-#define LOOKS_AN_ITERATION 10 /* this many looks take as long as an iteration */
 #define SLOWER_MAX 99.0 /* percent */
 #define TIME_DEFAULT_NS UINT64_C(10000000000)
 
@@ -425,41 +421,6 @@ static int check_modes(const char *program, struct subdomain_options *options)
 	return 0;
 }
 
-/* About how many updates, and how many subdomains at balancing points, are to be simulated. A run
- * ends with whatever limit comes first; 0: with one that can't be foreseen. */
-static double work_of(const struct subdomain_options *options)
-{
-	const struct cluster_params *params = &options->params;
-	double n = (double)params->ranks * params->workers * params->each;
-	double iteration_ns = params->update_ns * params->each;
-	double iterations =
-		options->time_ns > 0 ? (double)options->time_ns / iteration_ns : INFINITY;
-
-	if (options->iterations > 0 && (double)options->iterations < iterations)
-		iterations = (double)options->iterations;
-	if (options->residual > 0)
-		return 0;
-	double looks = params->ranks > 1 ? iterations * iteration_ns / (double)params->look_ns : 0;
-	double points = iterations * iteration_ns / (double)params->plb_period_ns;
-	double work = 0;
-	for (uint32_t i = 0; i < options->balances; i++)
-		work += iterations + looks / LOOKS_AN_ITERATION +
-			(options->balance[i].kind == PROGRESS_BALANCE_NONE
-					? 0
-					: points / POINTS_AN_ITERATION);
-	return work * n * options->dplbs;
-}
-
-static void announce(const char *program, double work)
-{
-	double seconds = work / WORK_A_SECOND;
-
-	if (seconds > ANNOUNCED_S)
-		fprintf(stderr, "%s: this takes about %.0f %s; a shorter --time takes less\n",
-			program, seconds < 100 ? seconds : seconds / 60,
-			seconds < 100 ? "seconds" : "minutes");
-}
-
 int subdomain_complete(const char *program, struct subdomain_options *options)
 {
 	struct cluster_params *params = &options->params;
@@ -493,8 +454,7 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 	if (options->time_ns == 0 && options->iterations == 0 && options->residual == 0)
 		options->time_ns = TIME_DEFAULT_NS;
 	params->plb_params.bound = method_plb_bound(params->mode, params->bound);
-	double work = work_of(options);
-	if (work > WORK_MAX)
+	if (!subdomain_work_fits(options))
 		return command_wrong(program,
 			"that would take hours: use a longer --update or --period%s, a shorter "
 			"--time, or "
@@ -503,8 +463,24 @@ int subdomain_complete(const char *program, struct subdomain_options *options)
 			params->ranks > 1 ? " or --look" : "");
 	status = check_slow(program, options);
 	if (status == 0)
-		announce(program, work);
+		subdomain_announce(program, options);
 	return status;
+}
+
+struct field_params subdomain_field(const struct subdomain_options *options)
+{
+	const struct cluster_params *params = &options->params;
+
+	return (struct field_params){
+		.rows = options->rows,
+		.columns = options->columns,
+		.ranks = params->ranks,
+		.workers = params->workers,
+		.each = params->each,
+		.strips = params->strips,
+		.source = options->source,
+		.lockstep = params->mode == MODE_SYNC,
+	};
 }
 
 /* ---- Speeds ---- */

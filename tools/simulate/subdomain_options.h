@@ -7,6 +7,7 @@
 
 #include "tools/command/parse.h"
 #include "tools/sim/cluster.h"
+#include "tools/sim/field.h"
 
 enum { SUBDOMAIN_CHOICES_MAX = 8, SUBDOMAIN_SLOW_MAX = 32 };
 
@@ -57,6 +58,9 @@ error_t subdomain_read_slow(struct argp_state *state, const char *option, char *
 /* Complete what was read, and check that it fits together. Returns 0, or an exit status after a
  * message. */
 int subdomain_complete(const char *program, struct subdomain_options *options);
+
+/* The cells, for --residual. */
+struct field_params subdomain_field(const struct subdomain_options *options);
 
 /* The speed of each worker of each rank, by options->params.seed; free() it. NULL after a message,
  * with the exit status in *status. */

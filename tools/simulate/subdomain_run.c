@@ -196,16 +196,7 @@ static void run_residual(struct variant_run *run, uint64_t limit_ns)
 static int make_cluster(struct variant_run *run, struct cluster_params *params)
 {
 	const struct subdomain_options *options = run->options;
-	const struct field_params field = {
-		.rows = options->rows,
-		.columns = options->columns,
-		.ranks = params->ranks,
-		.workers = params->workers,
-		.each = params->each,
-		.strips = params->strips,
-		.source = options->source,
-		.lockstep = params->mode == MODE_SYNC,
-	};
+	const struct field_params field = subdomain_field(options);
 	int rc = options->residual > 0 ? field_new(&run->field, &field) : 0;
 
 	if (rc == -ERANGE)

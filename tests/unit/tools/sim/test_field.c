@@ -171,6 +171,45 @@ static void refused(void **state)
 	field_free(NULL);
 }
 
+/* Told before, by each of the two laws, and for a source that is all there is. */
+static void iterations(void **state)
+{
+	static const struct {
+		uint32_t rows, columns;
+		double source, residual;
+	} cases[] = {{96, 96, 0, 0.1}, {96, 96, 0, 0.01}, {96, 96, 0, 1e-3}, {48, 48, 0, 1e-4},
+		{24, 120, 0, 1e-4}, {120, 24, 0, 1e-3}, {96, 96, 1e3, 0.05}};
+	const struct field_params wrong = {
+		.rows = 3, .columns = 3, .ranks = 1, .workers = 4, .each = 4};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(*cases); i++) {
+		const struct field_params params = {.rows = cases[i].rows,
+			.columns = cases[i].columns,
+			.ranks = 1,
+			.workers = 1,
+			.each = 1,
+			.source = cases[i].source};
+		double told = field_iterations(&params, cases[i].residual), done = 0;
+		struct field *it = NULL;
+		assert_int_equal(field_new(&it, &params), 0);
+		while (field_residual(it) > cases[i].residual) {
+			iterate(it);
+			done++;
+		}
+		if (fabs(told / done - 1) > 0.1)
+			fail_msg("%g iterations told, %g made", told, done);
+		assert_float_equal(field_cells(&params), (double)params.rows * params.columns, 0);
+		field_free(it);
+	}
+	assert_float_equal(field_cells(&wrong), 0, 0);
+	assert_float_equal(field_iterations(&wrong, 0.1), 0, 0);
+	assert_true(isfinite(field_iterations(
+		&(struct field_params){
+			.rows = 1, .columns = 1, .ranks = 1, .workers = 1, .each = 1},
+		1e-9)));
+}
+
 static void neighbours(void **state)
 {
 	struct field *it = field(12, 12, 2, 2, 2);
@@ -409,6 +448,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(refused),
+		cmocka_unit_test(iterations),
 		cmocka_unit_test(neighbours),
 		cmocka_unit_test(lockstep),
 		cmocka_unit_test(in_step),
