@@ -184,9 +184,10 @@ struct progress_rank_options {
 	 * of them [0: no] */
 	uint32_t random_ranks;
 	uint64_t seed; /* of random choices [by rank] */
-	/* How many messages fewer would pass between ranks if that subdomain moved there? One with the
-	 * most goes. Called within progress_rank_balance(); it must not call the library except to look
-	 * [a random one goes: step 3] */
+	/* How many messages fewer would pass between ranks if that subdomain moved there? Of those with
+	 * the most the least advanced one goes. Called within progress_rank_balance(); it must not call
+	 * the library except to look
+	 * [as if all were equal] */
 	int32_t (*halos_saved)(void *arg, uint32_t subdomain, uint32_t to);
 	void *arg;
 	uint32_t reserved[4]; /* 0 */

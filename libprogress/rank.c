@@ -138,14 +138,19 @@ struct choice {
 	uint32_t to;
 };
 
-static int32_t halos_saved(const void *arg, uint32_t place)
+static struct policy_dplb_place look(const void *arg, uint32_t place)
 {
 	const struct choice *choice = arg;
-	const struct instance_rank *rank = &choice->p->rank;
+	const struct progress *p = choice->p;
 
-	if (progress_holder(choice->p, place) == PROGRESS_NOBODY)
-		return POLICY_DPLB_EMPTY;
-	return rank->halos_saved(rank->arg, place, choice->to);
+	if (progress_holder(p, place) == PROGRESS_NOBODY)
+		return (struct policy_dplb_place){.halos_saved = POLICY_DPLB_EMPTY};
+	return (struct policy_dplb_place){
+		.halos_saved = p->rank.halos_saved != NULL
+				       ? p->rank.halos_saved(p->rank.arg, place, choice->to)
+				       : 0,
+		.updates = progress_updates(p, place),
+	};
 }
 
 /* The place of the subdomain that goes; PROGRESS_NOBODY if somebody has damaged the segment since
@@ -160,9 +165,9 @@ static uint32_t choose(const struct progress *p, const struct policy_dplb_move *
 		place++;
 	if (place == p->subdomains)
 		return PROGRESS_NOBODY;
-	if (p->rank.random_ranks > 0 || p->rank.halos_saved == NULL)
+	if (p->rank.random_ranks > 0)
 		return place;
-	return policy_dplb_nearest(place, p->subdomains, halos_saved, &choice);
+	return policy_dplb_pick(place, p->subdomains, look, &choice);
 }
 
 /* The policy needs the ends of the others alone. */

@@ -151,21 +151,22 @@ bool policy_dplb_random(const struct policy_dplb_params *params, struct policy_d
 	return true;
 }
 
-uint32_t policy_dplb_nearest(uint32_t random, uint32_t n,
-	int32_t (*halos_saved)(const void *arg, uint32_t place), const void *arg)
+uint32_t policy_dplb_pick(uint32_t random, uint32_t n,
+	struct policy_dplb_place (*look)(const void *arg, uint32_t place), const void *arg)
 {
-	int32_t most = halos_saved(arg, random);
-	uint32_t best = random;
+	struct policy_dplb_place best = look(arg, random);
+	uint32_t pick = random;
 
 	for (uint32_t k = 1; k < n; k++) {
 		uint32_t place = (uint32_t)(((uint64_t)random + k) % n);
-		int32_t saved = halos_saved(arg, place);
-		if (saved > most) {
-			most = saved;
-			best = place;
+		struct policy_dplb_place one = look(arg, place);
+		if (one.halos_saved > best.halos_saved ||
+			(one.halos_saved == best.halos_saved && one.updates < best.updates)) {
+			best = one;
+			pick = place;
 		}
 	}
-	return best;
+	return pick;
 }
 
 static size_t insert_sorted(uint32_t *list, size_t count, uint32_t rank)

@@ -121,6 +121,15 @@ def test_ssync_bounds_staleness(simulate):
     assert all(0 < variant["staleness"] <= 3 for variant in result["variant"])
 
 
+@pytest.mark.parametrize("dplb", ["global", "neighbours"])
+def test_what_is_behind_is_given_away(simulate, dplb):
+    """A rank with a slow socket gives away what that socket holds, not what the fast one has."""
+    none, balanced = simulate("dplb", "--update", "20ms", "--time", "1min", "--slow-sockets", "4:40",
+                              "--dplb", "none," + dplb, "-q")["variant"]
+    assert balanced["spread"] < none["spread"] / 3 and balanced["staleness_mean"] < none["staleness_mean"] / 2
+    assert balanced["iterations_per_s"] > 0.997 * none["iterations_per_s"]
+
+
 def test_slow_parts(simulate):
     quiet = ["--variation", "0", "--time", "1ms"]
     for arguments, expected in [

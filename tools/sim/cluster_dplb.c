@@ -144,16 +144,17 @@ static bool is_empty(const struct offer *offer, uint32_t slot)
 	       POLICY_PLB_NOBODY;
 }
 
-/* Neighbours of the subdomain in that slot on the other rank, less those on its own. */
-static int32_t halos_saved(const void *arg, uint32_t slot)
+/* Neighbours of the subdomain in that slot on the other rank, less those on its own; and how far it is. */
+static struct policy_dplb_place look(const void *arg, uint32_t slot)
 {
 	const struct offer *offer = arg;
 	const struct cluster *cluster = offer->cluster;
-	uint32_t id = cluster->slots[(size_t)offer->from * cluster->room + slot].id;
+	size_t place = (size_t)offer->from * cluster->room + slot;
+	uint32_t id = cluster->slots[place].id;
 	int32_t saved = 0;
 
 	if (is_empty(offer, slot))
-		return POLICY_DPLB_EMPTY;
+		return (struct policy_dplb_place){.halos_saved = POLICY_DPLB_EMPTY};
 	for (unsigned side = 0; side < SIDES; side++) {
 		uint32_t neighbour = cluster->neighbours[(size_t)id * SIDES + side];
 		if (neighbour == NOBODY)
@@ -161,7 +162,8 @@ static int32_t halos_saved(const void *arg, uint32_t slot)
 		uint32_t rank = rank_of(cluster, neighbour);
 		saved += rank == offer->to ? 1 : rank == offer->from ? -1 : 0;
 	}
-	return saved;
+	return (struct policy_dplb_place){
+		.halos_saved = saved, .updates = cluster->progress[place].updates};
 }
 
 /* The slot of the subdomain to send, which jacobi chooses likewise. */
@@ -175,7 +177,7 @@ static uint32_t slot_to_send(
 		slot++;
 	return cluster->params.dplb == DPLB_RANDOM
 		       ? slot
-		       : policy_dplb_nearest(slot, cluster->ranks[from].slots, halos_saved, &offer);
+		       : policy_dplb_pick(slot, cluster->ranks[from].slots, look, &offer);
 }
 
 /* An offer, an answer and the subdomain, as in jacobi's mover; only one is on its way at a time. */

@@ -634,29 +634,60 @@ static void test_standard_error(void **unused)
 	assert_float_equal(rank.rate, 0, 0);
 }
 
-static int32_t saved_in(const void *list, uint32_t place)
+static struct policy_dplb_place place_in(const void *list, uint32_t place)
 {
-	return ((const int32_t *)list)[place];
+	return ((const struct policy_dplb_place *)list)[place];
 }
 
 /* The one that saves most; among equal ones the random one, or the first after it in the ring. */
-static void test_nearest(void **unused)
+static void test_pick(void **unused)
 {
-	const int32_t saved[] = {-1, 0, 2, -3, 2}, empty[] = {POLICY_DPLB_EMPTY, -4};
+	const struct policy_dplb_place places[] = {{-1, 0}, {0, 0}, {2, 9}, {-3, 0}, {2, 9}},
+				       empty[] = {{POLICY_DPLB_EMPTY, 0}, {-4, 7}},
+				       behind[] = {{1, 8}, {1, 7}, {0, 1}, {1, 7}};
 	(void)unused;
 
-	assert_int_equal(policy_dplb_nearest(0, 5, saved_in, saved), 2);
-	assert_int_equal(policy_dplb_nearest(3, 5, saved_in, saved), 4);
-	assert_int_equal(policy_dplb_nearest(4, 5, saved_in, saved), 4);
-	assert_int_equal(policy_dplb_nearest(1, 2, saved_in, saved), 1);
-	assert_int_equal(policy_dplb_nearest(0, 1, saved_in, saved), 0);
-	assert_int_equal(policy_dplb_nearest(1, 2, saved_in, empty), 1);
+	assert_int_equal(policy_dplb_pick(0, 5, place_in, places), 2);
+	assert_int_equal(policy_dplb_pick(3, 5, place_in, places), 4);
+	assert_int_equal(policy_dplb_pick(4, 5, place_in, places), 4);
+	assert_int_equal(policy_dplb_pick(1, 2, place_in, places), 1);
+	assert_int_equal(policy_dplb_pick(0, 1, place_in, places), 0);
+	assert_int_equal(policy_dplb_pick(1, 2, place_in, empty), 1);
+	assert_int_equal(policy_dplb_pick(0, 4, place_in, behind), 1);
+	assert_int_equal(policy_dplb_pick(2, 4, place_in, behind), 3);
+}
+
+/* Whatever there is, none saves more, and none that saves as much is less advanced. */
+static void test_pick_is_best(void **unused)
+{
+	struct policy_dplb_place places[12];
+	uint64_t seed = 1;
+	(void)unused;
+
+	for (int round = 0; round < 10000; round++) {
+		uint32_t n = (uint32_t)random_int(&seed, 1, 12);
+		for (uint32_t k = 0; k < n; k++) {
+			bool empty = random_int(&seed, 0, 3) == 0;
+			places[k] = (struct policy_dplb_place){
+				.halos_saved = empty ? POLICY_DPLB_EMPTY
+						     : (int32_t)random_int(&seed, -2, 1),
+				.updates = (uint64_t)random_int(&seed, 0, 4)};
+		}
+		uint32_t first = (uint32_t)random_int(&seed, 0, n - 1);
+		const struct policy_dplb_place *best =
+			&places[policy_dplb_pick(first, n, place_in, places)];
+		for (uint32_t k = 0; k < n; k++)
+			assert_true(places[k].halos_saved < best->halos_saved ||
+				    (places[k].halos_saved == best->halos_saved &&
+					    places[k].updates >= best->updates));
+	}
 }
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_nearest),
+		cmocka_unit_test(test_pick),
+		cmocka_unit_test(test_pick_is_best),
 		cmocka_unit_test(test_who),
 		cmocka_unit_test(test_all_behind),
 		cmocka_unit_test(test_threshold),
