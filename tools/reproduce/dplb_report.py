@@ -8,7 +8,7 @@ balanced, and what jacobi reported or would have.
 
 import statistics
 
-from experiment import faster, quartiles
+from experiment import faster, quartiles, span
 from pictures import axis, distributions, find_gnuplot, key_below, plot, read_columns, script
 
 LEVEL = 40  # percent, Section 4
@@ -61,7 +61,7 @@ def write_times(args, runs, mode, balanced):
     """The ranges of times to solution, and what DPLB gains."""
     times = [[values(runs, "elapsed_s", kind="counted", mode=mode, balanced=which, count=count)
               for which in (False, True)] for count in range(args.slow + 1)]
-    ranges = [f"{min(found[balanced]):.2f}-{max(found[balanced]):.2f}" for found in times]
+    ranges = [span(found[balanced], 2) for found in times]
     lines = [f"{'':22}{'range (s)':22}" + "".join(f"{text:>12}" for text in ranges)]
     if balanced:
         gains = [faster(found[True], found[False]) for found in times]

@@ -92,6 +92,11 @@ def quartiles(data):
     return tuple(statistics.quantiles(data, n=4, method="inclusive"))
 
 
+def span(data, digits):
+    """The range of all runs."""
+    return f"{min(data):.{digits}f}-{max(data):.{digits}f}"
+
+
 @functools.lru_cache(maxsize=None)
 def orders(n, m, less):
     """In how many orders of n and m values is one of the first less than one of the others that often?"""

@@ -7,7 +7,7 @@ A run has its kind, its method, whether there was noise, and what jacobi reporte
 
 import statistics
 
-from experiment import faster, quartiles
+from experiment import faster, quartiles, span
 from pictures import (CLOSED_LS, axis, data, distributions, find_gnuplot, key, key_below, plot, quoted, read_columns,
                       script)
 
@@ -74,15 +74,15 @@ def write_solution(args, runs, suffix=""):
     (args.output / f"boxplot{suffix}.tsv").write_text(
         "\n".join([head] + ["\t".join(f"{x:.6f}" for x in row) for row in rows]) + "\n")
     base = BASE if BASE in args.methods else args.methods[0]
-    table = [f"{'Time to solution, s':30}{'median':>8}{'middle half':>14}{'noise':>8}{'middle half':>14}{'':>8}"
+    table = [f"{'Time to solution, s':30}{'median':>8}{'range':>14}{'noise':>8}{'range':>14}{'':>8}"
              f"{'speed':>8}{'noise':>8}",
              f"(% : Table 2; speed: of {base}, ~ may be chance)"]
     for method in args.methods:
         text, medians = f"{method:30}", []
         for noisy in (False, True):
-            low, middle, high = quartiles(values(runs, "solution", method, noisy, "elapsed_s"))
-            medians.append(middle)
-            text += f"{middle:8.3f}{f'{low:.3f}-{high:.3f}':>14}"
+            times = values(runs, "solution", method, noisy, "elapsed_s")
+            medians.append(statistics.median(times))
+            text += f"{medians[-1]:8.3f}{span(times, 3):>14}"
         text += f"{medians[1] / medians[0] - 1:+8.1%}"
         for noisy in (False, True):
             times, others = (values(runs, "solution", one, noisy, "elapsed_s") for one in (method, base))
