@@ -9,6 +9,7 @@
 #define JUGGLE_POLICY_KIND_H
 
 #include "daemon/policy/policy.h"
+#include "daemon/policy/swap.h"
 
 struct policy_kind {
 	const char *name;
@@ -45,6 +46,10 @@ extern const struct policy_kind policy_kind_observe;
 
 /* For choose(): balance once there is a compute thread for each CPU, and from then on. */
 void policy_choose_once(struct policy *policy, const struct policy_observation *observation);
+
+/* The balancing point of -P juggle, by these parameters: its own, or for measurements what others would do. */
+struct policy_swap_params policy_juggle_params(const struct policy *policy);
+size_t policy_juggle_balance(struct policy *policy, const struct policy_swap_params *params);
 
 /* The nth row of the table, from 0; NULL beyond its end. */
 const struct policy_kind *policy_kind_at(size_t nth);

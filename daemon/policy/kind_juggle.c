@@ -135,13 +135,18 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 		policy_window_open(policy, observation);
 }
 
-static size_t balance(struct policy *policy)
+struct policy_swap_params policy_juggle_params(const struct policy *policy)
 {
-	uint64_t elapsed_ns = policy->decision.elapsed_ns;
 	int64_t margin_ns = policy->params.margin_ns;
+
 	if (policy->chooser.speeds_differ)
 		margin_ns /= MARGIN_PARTS;
-	struct policy_swap_params params = policy_swap_defaults(margin_ns, elapsed_ns);
+	return policy_swap_defaults(margin_ns, policy->decision.elapsed_ns);
+}
+
+size_t policy_juggle_balance(struct policy *policy, const struct policy_swap_params *params)
+{
+	uint64_t elapsed_ns = policy->decision.elapsed_ns;
 	size_t moved = 0;
 
 	if (policy->chooser.reason == POLICY_REASON_UNEQUAL ||
@@ -152,12 +157,19 @@ static size_t balance(struct policy *policy)
 	moved = policy_fill_dry(policy);
 	if (moved > 0 || policy_bell_suffices(policy) || policy->chooser.apart)
 		return moved;
-	policy_measure_cpus(&params, elapsed_ns, policy->thread, policy->n, policy->cpu, policy->m);
+	policy_measure_cpus(params, elapsed_ns, policy->thread, policy->n, policy->cpu, policy->m);
 	moved = policy_end_together(policy);
 	if (moved != POLICY_UNTOLD)
 		return moved;
 	return policy_swap_measured(
-		&params, policy->thread, policy->n, policy->cpu, policy->m, policy->order);
+		params, policy->thread, policy->n, policy->cpu, policy->m, policy->order);
+}
+
+static size_t balance(struct policy *policy)
+{
+	struct policy_swap_params params = policy_juggle_params(policy);
+
+	return policy_juggle_balance(policy, &params);
 }
 
 const struct policy_kind policy_kind_juggle = {

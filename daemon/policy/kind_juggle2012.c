@@ -10,7 +10,7 @@
 static size_t balance(struct policy *policy)
 {
 	const struct policy_swap_params params = {
-		.margin_ns = policy->params.margin_ns, .to_the_letter = true};
+		.margin_ns = policy->params.margin_ns, .to_the_letter = POLICY_PAPER};
 
 	return policy_swap(&params, policy->decision.elapsed_ns, policy->thread, policy->n,
 		policy->cpu, policy->m, policy->order);

@@ -110,7 +110,7 @@ static double ahead_margin(const struct policy_swap_params *params,
 		leads += fmax(lead, 0);
 		leading += lead > 0;
 	}
-	if (params->to_the_letter || leading == 0 || lag <= 2 * margin)
+	if (params->to_the_letter & POLICY_PAPER_MARGIN || leading == 0 || lag <= 2 * margin)
 		return margin;
 	double mean_lead = leads / (double)leading;
 	return mean_lead < margin ? mean_lead / 2 : margin;
@@ -121,7 +121,7 @@ static double ahead_margin(const struct policy_swap_params *params,
 static bool is_behind(const struct policy_swap_params *params, const struct policy_thread *thread,
 	int64_t limit_ns)
 {
-	if (params->to_the_letter)
+	if (params->to_the_letter & POLICY_PAPER_SLEEPERS)
 		return thread->progress_ns < limit_ns;
 	return thread->starves || (thread->progress_ns < limit_ns && !thread->asleep);
 }
@@ -167,7 +167,7 @@ static double fast_limit(
 		sum += cpus[j].speed;
 		used++;
 	}
-	if (params->to_the_letter)
+	if (params->to_the_letter & POLICY_PAPER_FAST)
 		return used > 0 ? sum / (double)used : HUGE_VAL;
 	double middle = (slowest + fastest) / 2;
 	if (used == 0 || fastest <= middle * (1 + params->speed_margin))
@@ -324,7 +324,7 @@ size_t policy_swap_measured(const struct policy_swap_params *params, struct poli
 			continue;
 		}
 		if (cpus[fast[f]].fast_slots == 0) {
-			if (!params->to_the_letter) {
+			if (!(params->to_the_letter & POLICY_PAPER_LINE_9)) {
 				drop(fast, &fast_count, f);
 			} else { /* line 9 */
 				if (!any_slots(cpus, fast, fast_count))
@@ -335,7 +335,7 @@ size_t policy_swap_measured(const struct policy_swap_params *params, struct poli
 			continue;
 		}
 		size_t a = s, b = f;
-		if (!params->to_the_letter)
+		if (!(params->to_the_letter & POLICY_PAPER_CACHES))
 			prefer_nearby(threads, cpus, slow, slow_count, fast, fast_count, &a, &b);
 		behind = pick_thread(threads, &cpus[slow[a]], true);
 		int32_t ahead = pick_thread(threads, &cpus[fast[b]], false);

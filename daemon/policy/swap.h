@@ -12,10 +12,18 @@ struct policy_swap_params {
 	double speed_margin;
 	int64_t forget_periods; /* a lead or lag decays over this many; 0: never */
 	uint32_t speed_periods; /* a CPU's speed is smoothed over this many; 0 or 1: it is not */
-	/* Nothing of what is listed below: the margin is xi, a CPU is fast above the mean speed, and
-	 * Fig. 3 is followed in line 9 too. There, a slow CPU is passed over when the fast CPU whose
-	 * turn it is has no slot left; otherwise it gets the next fast CPU that has one. */
-	bool to_the_letter;
+	unsigned to_the_letter; /* a sum of these; 0: nothing */
+};
+
+enum { /* What is done as the paper has it, and not as listed below: */
+	POLICY_PAPER_MARGIN = 1, /* the margin is xi */
+	POLICY_PAPER_SLEEPERS = 2, /* progress alone says who is behind */
+	POLICY_PAPER_FAST = 4, /* a CPU is fast above the mean speed */
+	/* Line 9 of Fig. 3: a slow CPU is passed over when the fast CPU whose turn it is has no slot left;
+	 * otherwise it gets the next fast CPU that has one. */
+	POLICY_PAPER_LINE_9 = 8,
+	POLICY_PAPER_CACHES = 16, /* it matters not which CPUs share a cache */
+	POLICY_PAPER = 31, /* all of these */
 };
 
 /* The parameters of -P juggle; the margin is the user's. Speeds are smoothed over some 130 ms: the

@@ -3,7 +3,8 @@
  * How much does juggle lose by not knowing the best period, and whether to balance at all? Runs the
  * daemon's policy in virtual time on many machines and programs: as it decides by itself, with each
  * fixed period, and left to a model of Linux; and as it decides where the program's runtime tells its phases.
- * Prints one line a case, and a summary of each class of cases. Deterministic, though a case runs on each
+ * Prints one line a case, and a summary of each class of cases; or what each deviation from the paper gains, for
+ * juggle(7). Deterministic, though a case runs on each
  * CPU at a time. The exit status is 1 when a limit is not kept.
  */
 #include "tools/sim/threads.h"
@@ -83,6 +84,72 @@ static const struct limits limits[DISTURBANCES][COUNT(barriers)] = {
 		{0.96, 1.24, 0.95, 1.05, 0.975, 1.36}},
 };
 
+/* ---- What -P juggle does beyond the paper, left out ---- */
+
+static size_t forget_nothing(struct policy *policy)
+{
+	struct policy_swap_params params = policy_juggle_params(policy);
+
+	params.forget_periods = 0;
+	return policy_juggle_balance(policy, &params);
+}
+
+static size_t smooth_nothing(struct policy *policy)
+{
+	struct policy_swap_params params = policy_juggle_params(policy);
+
+	params.speed_periods = 0;
+	return policy_juggle_balance(policy, &params);
+}
+
+static size_t balance_as(struct policy *policy, unsigned to_the_letter)
+{
+	struct policy_swap_params params = policy_juggle_params(policy);
+
+	params.to_the_letter = to_the_letter;
+	return policy_juggle_balance(policy, &params);
+}
+
+static size_t keep_margin(struct policy *policy)
+{
+	return balance_as(policy, POLICY_PAPER_MARGIN);
+}
+
+static size_t fast_by_mean(struct policy *policy)
+{
+	return balance_as(policy, POLICY_PAPER_FAST);
+}
+
+static size_t sleepers_stay(struct policy *policy)
+{
+	return balance_as(policy, POLICY_PAPER_SLEEPERS);
+}
+
+static size_t line_9(struct policy *policy)
+{
+	return balance_as(policy, POLICY_PAPER_LINE_9);
+}
+
+static const struct deviation {
+	const char *name; /* of what is left out */
+	uint64_t period_ns; /* 0: as suits the job */
+	size_t (*balance)(struct policy *policy); /* NULL: as it is */
+	bool tickless, always, regular, paper;
+} deviations[] = {
+	{.name = "a period that suits the phases: 100 ms", .period_ns = 100 * MS},
+	{.name = "the same: 10 ms", .period_ns = 10 * MS},
+	{.name = "forgetting leads and lags", .balance = forget_nothing},
+	{.name = "margins that shrink where few of many lag", .balance = keep_margin},
+	{.name = "ticks", .tickless = true},
+	{.name = "standing aside, and trials", .always = true},
+	{.name = "smoothed speeds of CPUs", .balance = smooth_nothing},
+	{.name = "fast CPUs by a margin, not by the mean alone", .balance = fast_by_mean},
+	{.name = "sleepers that make way", .balance = sleepers_stay},
+	{.name = "fast CPUs dropped in line 9 of Fig. 3", .balance = line_9},
+	{.name = "periods that vary at random", .regular = true},
+	{.name = "all, as with -P juggle2012", .paper = true},
+};
+
 struct tally {
 	unsigned cases;
 	double linux_least, linux_log, best_least, best_log, told_least, told_log;
@@ -97,12 +164,14 @@ struct row {
 	bool done;
 	double pinned_s, linux_s, juggle_s, told_s, best_s;
 	uint64_t best_ns; /* the period of best_s */
+	double without_s[COUNT(deviations)]; /* juggle_s without each of them */
 };
 
 /* All cases: whose turn it is, and which are done. */
 struct work {
 	struct row *row;
 	size_t rows;
+	bool deviate; /* measure without_s, and no more than it needs */
 	atomic_size_t next;
 	pthread_mutex_t lock; /* of `done` */
 	pthread_cond_t one_done;
@@ -218,13 +287,43 @@ static void run_case(struct row *row)
 	}
 }
 
+static double run_without(const struct deviation *without, struct threads_params params)
+{
+	struct policy_kind kind = without->paper ? policy_kind_juggle2012 : policy_kind_juggle;
+
+	if (without->period_ns > 0)
+		kind.period_ns = without->period_ns;
+	if (without->balance != NULL)
+		kind.balance = without->balance;
+	if (without->regular || kind.regular)
+		params.jitter = 0;
+	params.kind = &kind;
+	params.tickless = without->tickless || without->paper;
+	params.always = without->always;
+	return run(&params);
+}
+
+/* The same without each of the deviations. */
+static void run_deviations(struct row *row)
+{
+	struct machine machine;
+
+	set_up(&machine, row);
+	row->juggle_s = run(&machine.params);
+	for (size_t i = 0; i < COUNT(deviations); i++)
+		row->without_s[i] = run_without(&deviations[i], machine.params);
+}
+
 static void *run_cases(void *argument)
 {
 	struct work *work = argument;
 	size_t i;
 
 	while ((i = atomic_fetch_add(&work->next, 1)) < work->rows) {
-		run_case(&work->row[i]);
+		if (work->deviate)
+			run_deviations(&work->row[i]);
+		else
+			run_case(&work->row[i]);
 		pthread_mutex_lock(&work->lock);
 		work->row[i].done = true;
 		pthread_cond_signal(&work->one_done);
@@ -288,6 +387,30 @@ static bool sum_up(const struct tally *tally, const struct limits *limit, const 
 	return kept;
 }
 
+/* The table of juggle(7): times without each thing, relative to those with it. */
+static void compare_deviations(const struct row *row, size_t rows, enum disturbance disturbance)
+{
+	printf("%-45s %6s %6s %6s %6s %6s\n", disturbances[disturbance], barriers[THREADS_BLOCK],
+		barriers[THREADS_YIELD], barriers[THREADS_SPIN], "most", "least");
+	for (size_t i = 0; i < COUNT(deviations); i++) {
+		double logs[COUNT(barriers)] = {0}, most = 0, least = INFINITY;
+		unsigned cases[COUNT(barriers)] = {0};
+		for (size_t k = 0; k < rows; k++) {
+			double longer = row[k].without_s[i] / row[k].juggle_s;
+			if (row[k].disturbance != disturbance)
+				continue;
+			logs[row[k].barrier] += log(longer);
+			cases[row[k].barrier]++;
+			most = fmax(most, longer);
+			least = fmin(least, longer);
+		}
+		printf("%-45s", deviations[i].name);
+		for (size_t b = 0; b < COUNT(barriers); b++)
+			printf(" %6.3f", exp(logs[b] / cases[b]));
+		printf(" %6.3f %6.3f\n", most, least);
+	}
+}
+
 static size_t list(struct row *row, bool all)
 {
 	unsigned number = 0;
@@ -306,6 +429,17 @@ static size_t list(struct row *row, bool all)
 	return rows;
 }
 
+/* Only those on CPUs that do nothing else, or have a hog. */
+static size_t list_deviating(struct row *row, bool all)
+{
+	size_t rows = list(row, all), kept = 0;
+
+	for (size_t i = 0; i < rows; i++)
+		if (row[i].disturbance == QUIET || row[i].disturbance == HOG)
+			row[kept++] = row[i];
+	return kept;
+}
+
 int main(int argc, char **argv)
 {
 	static struct row row[COUNT(sizes) * COUNT(phases) * COUNT(barriers) * DISTURBANCES];
@@ -314,15 +448,32 @@ int main(int argc, char **argv)
 		.one_done = PTHREAD_COND_INITIALIZER};
 	static struct tally tally[DISTURBANCES][COUNT(barriers)];
 	static const struct limits none;
-	bool all = argc == 2 && strcmp(argv[1], "--all") == 0, kept = true;
+	bool all = false, kept = true;
 	char name[64];
 
-	if (argc > 1 && !all) {
-		fprintf(stderr,
-			"usage: regret [--all]\n"
-			"--all: every case, instead of one of %d, and without limits\n",
-			ONE_OF);
-		return 2;
+	for (int i = 1; i < argc; i++) {
+		if (strcmp(argv[i], "--all") == 0) {
+			all = true;
+		} else if (strcmp(argv[i], "--deviations") == 0) {
+			work.deviate = true;
+		} else {
+			fprintf(stderr,
+				"usage: regret [--all] [--deviations]\n"
+				"--all: every case, instead of one of %d, and without limits\n"
+				"--deviations: what each deviation from the paper gains, instead\n",
+				ONE_OF);
+			return 2;
+		}
+	}
+	if (work.deviate) {
+		work.rows = list_deviating(row, all);
+		start(&work);
+		for (size_t i = 0; i < work.rows; i++)
+			wait_for(&work, &row[i]);
+		compare_deviations(row, work.rows, QUIET);
+		printf("\n");
+		compare_deviations(row, work.rows, HOG);
+		return 0;
 	}
 	printf("%-40s %9s %7s %7s %9s %9s %9s %9s\n", "", "pinned s", "Linux", "juggle", "of Linux",
 		"of best", "best", "told");

@@ -79,6 +79,7 @@ struct threads_params {
 	bool untold; /* the policy does not know the speeds and caches of the CPUs */
 	bool period_auto; /* the policy chooses its period; period_ns is the shortest */
 	bool always; /* as juggle --always */
+	bool tickless; /* without tickers */
 	bool idle_auto; /* as --idle auto: threads that sleep for long are idle; false: none is */
 	int64_t margin_ns; /* as juggle --margin */
 	uint64_t seed;

@@ -132,9 +132,10 @@ static void carry_out(
 		pool->sight[move->thread].moved_run_ns = (uint64_t)thread->left_run;
 }
 
-static void set_turns(struct sim_cpu *cpu, const struct policy_cpu *decided)
+static void set_turns(
+	const struct threads_sim *sim, struct sim_cpu *cpu, const struct policy_cpu *decided)
 {
-	cpu->tick = decided->tick;
+	cpu->tick = decided->tick && !sim->params.tickless;
 	cpu->turn_at = decided->turn_ns > 0 ? (double)decided->turn_ns : INFINITY;
 	cpu->turn_gap = decided->turn_gap_ns > 0 ? (double)decided->turn_gap_ns : INFINITY;
 }
@@ -158,7 +159,7 @@ double pool_policy_step(struct threads_sim *sim, struct sim_pool *pool)
 	for (size_t k = 0; k < decision->moves; k++)
 		carry_out(sim, pool, &decision->move[k]);
 	for (uint32_t j = 0; j < pool->m; j++)
-		set_turns(&sim->cpu[pool->cpu[j]], &pool->policy.cpu[j]);
+		set_turns(sim, &sim->cpu[pool->cpu[j]], &pool->policy.cpu[j]);
 	/* The kernel may spread the threads that are left to it now. */
 	sim->unsettled |= decision->changed;
 	return (double)decision->wait_ns;

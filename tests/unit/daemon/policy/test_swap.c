@@ -150,7 +150,7 @@ static void test_to_the_letter(void **state)
 		add_thread(&d, 3, 1300, LAMBDA_NS); /* 3: fast, with one slot, as the mean shows */
 		add_thread(&d, 3, -400, LAMBDA_NS);
 		const struct policy_swap_params params = {
-			.to_the_letter = letter, .margin_ns = 300};
+			.to_the_letter = letter ? POLICY_PAPER : 0, .margin_ns = 300};
 		assert_int_equal(swap(&d, params), 2);
 		assert_move(&d, letter ? 1 : 0, letter, 3);
 		assert_move(&d, 4, 3, letter);
@@ -499,7 +499,7 @@ static void test_swap_properties(void **state)
 			.margin_ns = random_int(&seed, 0, 1) * random_int(&seed, 0, LAMBDA_NS),
 			.speed_margin = (double)random_int(&seed, 0, 20) / 100,
 			.forget_periods = random_int(&seed, 0, 20),
-			.to_the_letter = random_int(&seed, 0, 1)};
+			.to_the_letter = (unsigned)random_int(&seed, 0, POLICY_PAPER)};
 		size_t moves = swap(&d, params);
 
 		total += moves;
