@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Placing threads: the even distribution that the rest relies on. All other moves are
- * swaps, so "never more than one apart" holds if it holds here.
+ * Placing threads: the even distribution that the rest relies on. Where no phases are told, all other moves are
+ * swaps, so "never more than one apart" holds if it holds here, over the CPUs that are to have threads.
  */
 #include "daemon/policy/distribute.h"
 
@@ -41,12 +41,18 @@ static bool emptier_cache(const struct policy_cpu *cpus, size_t j, size_t than)
 	       (uint64_t)other->cache_threads * one->cache_cpus;
 }
 
+/* Is it to have no threads? */
+static bool is_out(const struct policy_cpu *cpu)
+{
+	return cpu->taken || cpu->spare;
+}
+
 /* Does a CPU have fewer threads than another, or as many and more room for one, or as much and an emptier
- * cache? CPUs that were taken count as the fullest. */
+ * cache? CPUs that are to have none count as the fullest. */
 static bool emptier(const struct policy_cpu *cpus, size_t j, size_t than)
 {
-	if (cpus[j].taken != cpus[than].taken)
-		return cpus[than].taken;
+	if (is_out(&cpus[j]) != is_out(&cpus[than]))
+		return is_out(&cpus[than]);
 	if (cpus[j].threads != cpus[than].threads)
 		return cpus[j].threads < cpus[than].threads;
 	double room = policy_room(cpus, j), other = policy_room(cpus, than);
@@ -62,12 +68,12 @@ static size_t emptiest(const struct policy_cpu *cpus, size_t m)
 	return best;
 }
 
-/* Of those that were not taken, which there always are. */
+/* Of those that are to have threads, which there always are. */
 static size_t fullest(const struct policy_cpu *cpus, size_t m)
 {
 	size_t best = m;
 	for (size_t j = 0; j < m; j++)
-		if (!cpus[j].taken && (best == m || emptier(cpus, best, j)))
+		if (!is_out(&cpus[j]) && (best == m || emptier(cpus, best, j)))
 			best = j;
 	return best;
 }

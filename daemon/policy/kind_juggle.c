@@ -85,6 +85,37 @@ static bool is_unsure(const struct policy *policy)
 	return false;
 }
 
+/* Pack threads, if that is decided: which CPUs are to have none. The last CPUs are the first to be tried, as interrupts
+ * mostly go to the first ones. */
+static void set_spare(struct policy *policy)
+{
+	const struct policy_packing *packing = &policy->chooser.packing;
+	bool packs = policy->chooser.reason == POLICY_REASON_PACKED;
+
+	for (size_t j = 0; j < policy->m; j++) {
+		size_t k = policy->m - 1 - (packing->turn + j) % policy->m;
+		policy->cpu[k].spare = packs && j >= packing->cpus;
+	}
+	for (size_t i = 0; i < policy->n; i++) {
+		int32_t *cpu = &policy->thread[i].cpu;
+		if (*cpu != POLICY_NO_CPU && policy->cpu[*cpu].spare)
+			*cpu = POLICY_NO_CPU;
+	}
+}
+
+static void enter(struct policy *policy, uint64_t now_ns)
+{
+	set_spare(policy);
+	policy_enter(policy, policy->chooser.regime, now_ns);
+}
+
+/* The regime is the same, but threads begin or cease to move: subdomains move instead, or they are packed. */
+static void enter_anew(struct policy *policy, uint64_t now_ns)
+{
+	enter(policy, now_ns);
+	policy_even_out(policy->thread, policy->n, policy->cpu, policy->m);
+}
+
 static void choose(struct policy *policy, const struct policy_observation *observation)
 {
 	struct policy_chooser *chooser = &policy->chooser;
@@ -104,15 +135,13 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	chooser->bells = policy_computing(policy) > policy->m && policy_bell_would_do(policy);
 	chooser->told_short = are_told_short(policy);
 	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {
-		policy_enter(policy, chooser->regime, now_ns);
-	} else if (policy_swaps(policy) !=
-		   swapped) { /* subdomains begin or cease to move instead */
-		policy_enter(policy, chooser->regime, now_ns);
-		policy_even_out(policy->thread, policy->n, policy->cpu, policy->m);
+		enter(policy, now_ns);
+	} else if (policy_swaps(policy) != swapped) {
+		enter_anew(policy, now_ns);
 	}
 	if (policy_starves_aside(policy, now_ns) && policy_regime_starved(chooser)) {
 		policy->starved_ns = now_ns;
-		policy_enter(policy, chooser->regime, now_ns);
+		enter(policy, now_ns);
 		return;
 	}
 	if (!policy->window.due || is_unsure(policy))
@@ -130,7 +159,9 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 					    : are_short(policy, window.need_ns);
 	window.taken = policy->taken_ns > 0 && now_ns - policy->taken_ns < TAKEN_MEMORY_NS;
 	if (policy_regime_update(chooser, &window))
-		policy_enter(policy, chooser->regime, now_ns);
+		enter(policy, now_ns);
+	else if (policy_swaps(policy) != swapped)
+		enter_anew(policy, now_ns);
 	else
 		policy_window_open(policy, observation);
 }

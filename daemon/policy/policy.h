@@ -203,6 +203,7 @@ struct policy_cpu {
 	/* Decided: its threads take turns then, and again after each such gap; 0: they need not, and once. */
 	uint64_t turn_ns, turn_gap_ns;
 	bool taken; /* nothing of ours can run there: it has no threads */
+	bool spare; /* threads are packed on other CPUs: it has none */
 	uint64_t
 		silent_ns; /* since when a thread starves and the ticker does not run; 0: neither */
 	uint64_t until_ns, retry_ns; /* when it is tried again, and how long later the next time */

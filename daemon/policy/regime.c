@@ -71,6 +71,7 @@ void policy_regime_init(struct policy_chooser *chooser, bool always)
 		.wait = 1,
 		.gap = GAP_LEAST,
 	};
+	policy_packing_reset(&chooser->packing);
 }
 
 const char *policy_reason_text(enum policy_reason reason)
@@ -108,6 +109,10 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "one CPU, so there is nothing to balance";
 	case POLICY_REASON_STARVED:
 		return "a thread got nothing of its CPU";
+	case POLICY_REASON_FILLED:
+		return "other jobs make the threads of all CPUs even";
+	case POLICY_REASON_PACKED:
+		return "phases so short that fewer CPUs are faster";
 	}
 	return "unknown";
 }
@@ -150,6 +155,8 @@ static bool settle(
 	chooser->trial = false;
 	chooser->yields = chooser->spins = chooser->apart = false;
 	chooser->window_sleep_rate = 0;
+	if (reason != POLICY_REASON_SHORT && reason != POLICY_REASON_PACKED)
+		policy_packing_reset(&chooser->packing);
 	return changed;
 }
 
@@ -229,6 +236,12 @@ static double first_cost_ns(const struct policy_chooser *chooser, uint64_t windo
 	       (double)window_ns;
 }
 
+/* What trials may still cost by now. */
+static double budget_ns(const struct policy_chooser *chooser)
+{
+	return TRIALS_NS + TRIALS_SHARE * (double)chooser->elapsed_ns - chooser->trials_ns;
+}
+
 /* Has the job run for long enough to pay for one more trial, of a window of that length? */
 static bool can_pay(const struct policy_chooser *chooser, uint64_t window_ns,
 	const struct policy_window *window)
@@ -237,8 +250,7 @@ static bool can_pay(const struct policy_chooser *chooser, uint64_t window_ns,
 	double cost_ns = tried ? fabs(gain_of(chooser)) * (double)window_ns
 			       : first_cost_ns(chooser, window_ns, window);
 
-	return chooser->trials_ns + cost_ns <=
-	       TRIALS_NS + TRIALS_SHARE * (double)chooser->elapsed_ns;
+	return cost_ns <= budget_ns(chooser);
 }
 
 /* Threads that never sleep, in this window. */
@@ -339,6 +351,12 @@ bool policy_regime_shortens(
 	return chooser->regime == POLICY_ASIDE && chooser->reason == POLICY_REASON_SHORT &&
 	       chooser->yields && threads <= cpus && chooser->told_ns > 0 &&
 	       chooser->told_ns < SHORTENS_NS && chooser->waiting >= waiting_least;
+}
+
+bool policy_regime_places_only(const struct policy_chooser *chooser)
+{
+	return chooser->reason == POLICY_REASON_SUBDOMAINS ||
+	       chooser->reason == POLICY_REASON_PACKED;
 }
 
 bool policy_regime_rests(const struct policy_chooser *chooser)
@@ -489,6 +507,22 @@ static bool is_filled_up(const struct policy_chooser *chooser, const struct poli
 	       (double)window->run_ns < (1 + share) / 2 * all_ns;
 }
 
+/* Phases too short for turns, of threads that sleep in them. */
+static bool by_packing(
+	struct policy_chooser *chooser, const struct policy_window *window, bool stalled)
+{
+	bool packed = chooser->reason == POLICY_REASON_PACKED;
+
+	if (packed || chooser->reason == POLICY_REASON_SHORT)
+		packed = policy_packing_next(
+			&chooser->packing, window, packed, stalled, budget_ns(chooser));
+	else
+		policy_packing_reset(&chooser->packing);
+	chooser->trials_ns += chooser->packing.cost_ns;
+	return packed ? settle(chooser, POLICY_BALANCE, POLICY_REASON_PACKED)
+		      : settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
+}
+
 /* Where phases are told, they are the measure, whether threads sleep, yield or spin. */
 static bool by_phases(struct policy_chooser *chooser, const struct policy_window *window)
 {
@@ -510,10 +544,12 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 	else if (window->threads <= window->cpus && chooser->speeds_differ &&
 		 unequal(chooser, window->threads, window->cpus))
 		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
+	else if (is_short && sleeps && window->threads > window->cpus)
+		changed = by_packing(chooser, window, stalled);
 	else if (is_short && (yields || window->threads > window->cpus))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	else if (!spins && is_filled_up(chooser, window))
-		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_UNTRIED);
+		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_FILLED);
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
 		changed = settle(chooser, first, POLICY_REASON_LONG);
 	else
@@ -561,7 +597,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 	if (uneven && chooser->speeds_differ)
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
 	if (is_filled_up(chooser, window))
-		return settle(chooser, POLICY_ASIDE, POLICY_REASON_UNTRIED);
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_FILLED);
 	if (chooser->sleep_rate * LONG_WINDOW_NS < WINDOW_SLEEPS * 1e9)
 		return settle(chooser, begins_with(chooser, window), POLICY_REASON_LONG);
 

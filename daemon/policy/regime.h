@@ -6,6 +6,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "daemon/policy/packing.h"
+
 enum policy_regime {
 	POLICY_ASIDE, /* the kernel places the threads, within their own masks */
 	POLICY_BALANCE, /* the balancer places and moves them */
@@ -29,8 +31,10 @@ enum policy_reason {
 	POLICY_REASON_LEARN, /* for one window, to see whether they do */
 	POLICY_REASON_ONE_CPU, /* there is no other to move a thread to */
 	POLICY_REASON_STARVED, /* the kernel left a thread on a CPU that others had taken */
+	POLICY_REASON_FILLED, /* with the threads of others, all CPUs have as many */
+	POLICY_REASON_PACKED, /* on fewer CPUs phases pass faster, as they need not be woken */
 };
-enum { POLICY_REASONS = POLICY_REASON_STARVED + 1 };
+enum { POLICY_REASONS = POLICY_REASON_PACKED + 1 };
 /* The reason in words; "unknown" for any other value. */
 const char *policy_reason_text(enum policy_reason reason);
 /* Is it up to trials, before, while and after they are made? */
@@ -118,11 +122,12 @@ struct policy_chooser {
 	bool regular; /* windows are measured by the phases passed ... */
 	double unit_ns; /* ... as so much CPU time each, whatever the regime */
 	double window_sleep_rate; /* of the window before, to notice a new part of the program */
+	struct policy_packing
+		packing; /* with POLICY_REASON_PACKED they are packed, with POLICY_REASON_SHORT not */
 };
 
 /* With `always` the chooser balances whenever there is a thread for each CPU, and windows only tell
- * it whether threads sleep, yield or spin. With POLICY_REASON_SUBDOMAINS, threads are placed and
- * not moved. */
+ * it whether threads sleep, yield or spin. */
 void policy_regime_init(struct policy_chooser *chooser, bool always);
 
 /* Choose by the number of compute threads alone, where that suffices. May be called at any time.
@@ -144,8 +149,12 @@ bool policy_regime_starved(struct policy_chooser *chooser);
  * threads than CPUs is balanced, as these shares say nothing of it; and phases too short for turns are
  * no reason to stand aside, as threads still have to be on the right CPUs. Nor are they, where they are told, for
  * threads that sleep on as many CPUs, beside others: trials begin aside. Where phases are so long that a trial
- * would take seconds, there is none, and the job is balanced. Windows should leave out the first
- * moments after a change. Returns true when the regime changed. */
+ * would take seconds, there is none, and the job is balanced.
+ *
+ * Where phases are too short for turns, and threads that sleep in them use so little of the CPUs that fewer would do,
+ * most time may be lost in waking CPUs: a trial of packing.cpus of them shows whether phases pass faster there.
+ *
+ * Windows should leave out the first moments after a change. Returns true when the regime changed. */
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);
 
 /* Are threads best left to the kernel with short time slices? So they are where they yield in short phases, which are
@@ -158,6 +167,9 @@ bool policy_regime_shortens(
 /* Does nothing depend on what the threads need, as each has a CPU of its own? Then threads that tell their phases may
  * leave most of very short waits out. */
 bool policy_regime_rests(const struct policy_chooser *chooser);
+
+/* Are threads placed, and then stay where they are? */
+bool policy_regime_places_only(const struct policy_chooser *chooser);
 
 /* How long the next window has to be. */
 uint64_t policy_regime_window_ns(const struct policy_chooser *chooser);

@@ -103,8 +103,7 @@ void policy_remove(struct policy *policy, size_t row)
 bool policy_swaps(const struct policy *policy)
 {
 	return policy->regime == POLICY_BALANCE && policy->m > 1 &&
-	       policy->chooser.reason != POLICY_REASON_SUBDOMAINS &&
-	       policy->params.kind->balance != NULL;
+	       !policy_regime_places_only(&policy->chooser) && policy->params.kind->balance != NULL;
 }
 
 uint32_t policy_computing(const struct policy *policy)

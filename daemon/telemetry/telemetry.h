@@ -23,12 +23,12 @@
 #include <sys/types.h>
 
 #define TELEMETRY_MAGIC UINT64_C(0x656c6767756a0a01) /* "juggle" between two marks */
-#define TELEMETRY_VERSION 7
+#define TELEMETRY_VERSION 8
 #define TELEMETRY_CPUS 1024
 #define TELEMETRY_THREADS 16384
 #define TELEMETRY_PROGRESS 1024
 #define TELEMETRY_BUCKETS 384
-#define TELEMETRY_REASONS 16
+#define TELEMETRY_REASONS 24
 #define TELEMETRY_PACES 12
 #define TELEMETRY_SITES 32
 
@@ -184,10 +184,10 @@ _Static_assert(sizeof(struct telemetry_progress) == 64, "wire format");
 _Static_assert(
 	offsetof(struct telemetry, progress_bytes) == 496 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(offsetof(struct telemetry, aside_ns) == 512 + 8 * TELEMETRY_BUCKETS, "wire format");
-_Static_assert(offsetof(struct telemetry, pace) == 768 + 8 * TELEMETRY_BUCKETS, "wire format");
-_Static_assert(offsetof(struct telemetry, site) == 1232 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(offsetof(struct telemetry, pace) == 896 + 8 * TELEMETRY_BUCKETS, "wire format");
+_Static_assert(offsetof(struct telemetry, site) == 1360 + 8 * TELEMETRY_BUCKETS, "wire format");
 _Static_assert(sizeof(struct telemetry_site) == 112, "wire format");
-_Static_assert(sizeof(struct telemetry) == 1232 + 8 * TELEMETRY_BUCKETS + 112 * TELEMETRY_SITES,
+_Static_assert(sizeof(struct telemetry) == 1360 + 8 * TELEMETRY_BUCKETS + 112 * TELEMETRY_SITES,
 	"wire format");
 
 /* The histogram of the cost of balancing points: buckets of 1/16 of a power of two, exact below 16

@@ -179,7 +179,7 @@ def test_filled_up(juggle, background, two, tmp_path):
             others = sum(point.get("neighbours", [others]))
             found.append((point["regime"], point["reason"], others))
         return set(found[-20:])
-    helpers.wait_for(lambda: decided() == {("aside", "nothing was tried yet", 3)}, "it stands aside", younger,
+    helpers.wait_for(lambda: decided() == {("aside", "other jobs make the threads of all CPUs even", 3)}, "it stands aside", younger,
                      interval_s=0.05)
     for process in (older, younger):
         process.stdin.close()

@@ -41,7 +41,7 @@
 static void test_layout(void **state)
 {
 	(void)state;
-	assert_int_equal(TELEMETRY_VERSION, 7);
+	assert_int_equal(TELEMETRY_VERSION, 8);
 	assert_true(TELEMETRY_MAGIC == UINT64_C(0x656c6767756a0a01));
 	AT(magic, 0);
 	AT(version, 8);
@@ -84,18 +84,18 @@ static void test_layout(void **state)
 	AT(progress_capacity, 3572);
 	AT(progress_slots, 3576);
 	AT(aside_ns, 3584);
-	AT(balance_ns, 3712);
-	AT(pace, 3840);
-	AT(phase_ns, 4128);
-	AT(point_ns, 4136);
-	AT(speeds, 4144);
-	AT(quota, 4160);
-	AT(throttled_ns, 4168);
-	AT(untold, 4176);
-	AT(told, 4292);
-	AT(sites, 4296);
-	AT(site, 4304);
-	assert_int_equal(sizeof(struct telemetry), 7888);
+	AT(balance_ns, 3776);
+	AT(pace, 3968);
+	AT(phase_ns, 4256);
+	AT(point_ns, 4264);
+	AT(speeds, 4272);
+	AT(quota, 4288);
+	AT(throttled_ns, 4296);
+	AT(untold, 4304);
+	AT(told, 4420);
+	AT(sites, 4424);
+	AT(site, 4432);
+	assert_int_equal(sizeof(struct telemetry), 8016);
 	assert_int_equal(offsetof(struct telemetry_site, waits), 96);
 	assert_int_equal(offsetof(struct telemetry_site, waited_ns), 104);
 	assert_int_equal(sizeof(struct telemetry_site), 112);

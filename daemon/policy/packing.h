@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT */
+/*
+ * Fewer CPUs for phases that are too short for turns (beyond the paper). A thread that sleeps at a barrier leaves
+ * its CPU idle, and to wake an idle CPU takes as long as such a phase, above all on a virtual machine. Where
+ * threads use so little of the CPUs that fewer would do, phases may pass faster on those, as they are never idle.
+ * A trial shows it.
+ */
+#ifndef JUGGLE_POLICY_PACKING_H
+#define JUGGLE_POLICY_PACKING_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+struct policy_window;
+
+struct policy_packing {
+	uint32_t cpus; /* so many CPUs would do; 0: no fewer than all */
+	uint32_t turn; /* which ones: changes when they were no better */
+	double rate[2]; /* phases per ns, of all threads: left to the kernel, and packed */
+	uint32_t wait, gap; /* windows until the other way is tried, and after the next outcome */
+	bool trial; /* the window under way is the first of its kind */
+	double cost_ns; /* time that the last window cost the job, if it was a trial that failed */
+};
+
+/* Begin anew, with threads left to the kernel. */
+void policy_packing_reset(struct policy_packing *packing);
+
+/* Take in a window in which threads were packed, or were left to the kernel; stalled: hardly any phase passed. A trial
+ * may cost the job as much time as that. Returns whether they are to be packed in the next window. */
+bool policy_packing_next(struct policy_packing *packing, const struct policy_window *window,
+	bool packed, bool stalled, double budget_ns);
+
+#endif

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: MIT */
+/* Short phases on fewer CPUs: when that is tried, kept and given up; and where threads then are. */
+#undef NDEBUG
+#include "daemon/policy/packing.h"
+
+#include <math.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "tests/unit/daemon/policy/machine.h"
+
+#define PLENTY_NS 1e12
+
+/* A job, in windows of 50 ms. */
+struct job {
+	uint32_t threads, cpus;
+	double rate[2]; /* phases per ms, of all threads: left to the kernel, and packed */
+	double used; /* of that many CPUs, left to the kernel */
+	double budget_ns;
+};
+
+struct run {
+	struct policy_packing packing;
+	bool packed, stalled;
+	int windows_in[2];
+	double cost_ns;
+};
+
+static struct run start(void)
+{
+	struct run run = {.packed = false};
+
+	policy_packing_reset(&run.packing);
+	return run;
+}
+
+static void windows(struct run *run, const struct job *job, int count)
+{
+	for (int i = 0; i < count; i++) {
+		uint64_t window_ns = POLICY_WINDOW_NS;
+		double rate = run->stalled ? 0 : job->rate[run->packed];
+		struct policy_window window = {.elapsed_ns = window_ns,
+			.threads = job->threads,
+			.cpus = job->cpus,
+			.told = true,
+			.useful_ns = (uint64_t)(job->used * (double)window_ns),
+			.passed = rate * (double)window_ns / 1e6};
+
+		run->windows_in[run->packed]++;
+		run->packed = policy_packing_next(
+			&run->packing, &window, run->packed, run->stalled, job->budget_ns);
+		run->cost_ns += run->packing.cost_ns;
+	}
+}
+
+/* The better way is found, whichever it is, and looks at the other get rare. */
+static void test_better(void **state)
+{
+	(void)state;
+
+	for (int better = 0; better <= 1; better++) {
+		struct job job = {3, 2, {20, 20}, 0.7, PLENTY_NS};
+		struct run run = start();
+		job.rate[better] = 40;
+		windows(&run, &job, 1000);
+		assert_int_equal(run.packed, better);
+		assert_in_range(run.windows_in[!better], 2, 10);
+		/* Half of the speed is lost in each trial that fails. To leave threads to the kernel costs nothing that
+		 * they would have without juggle. */
+		assert_true(run.cost_ns == (better ? 0 : 0.5 * 50e6 * run.windows_in[true]));
+	}
+}
+
+/* A gain of a few per cent may be chance. */
+static void test_alike(void **state)
+{
+	struct job job = {3, 2, {20, 20.6}, 0.7, PLENTY_NS};
+	struct run run = start();
+	(void)state;
+
+	windows(&run, &job, 100);
+	assert_false(run.packed);
+}
+
+/* No more than as many CPUs as threads would use, and not all. */
+static void test_how_many(void **state)
+{
+	static const struct {
+		uint32_t cpus;
+		double used;
+		uint32_t do_;
+	} cases[] = {{2, 0.1, 1}, {2, 0.79, 1}, {2, 0.85, 0}, {2, 1.6, 0}, {8, 0, 1}, {8, 3, 4},
+		{8, 7, 0}};
+	(void)state;
+
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		struct job job = {10, cases[c].cpus, {20, 40}, cases[c].used, PLENTY_NS};
+		struct run run = start();
+		windows(&run, &job, 10);
+		assert_int_equal(run.packed, cases[c].do_ > 0);
+		assert_int_equal(run.packing.cpus, cases[c].do_);
+	}
+}
+
+static void test_is_paid_for(void **state)
+{
+	struct job job = {3, 2, {20, 40}, 0.7, 1e6};
+	struct run run = start();
+	(void)state;
+
+	windows(&run, &job, 100);
+	assert_int_equal(run.windows_in[true], 0);
+	job.budget_ns = 6e6;
+	windows(&run, &job, 1);
+	assert_true(run.packed);
+}
+
+/* The CPU has been taken by others, wholly or in part: other ones are tried the next time. */
+static void test_slower(void **state)
+{
+	(void)state;
+
+	for (int wholly = 0; wholly <= 1; wholly++) {
+		struct job job = {3, 2, {20, 40}, 0.7, PLENTY_NS};
+		struct run run = start();
+		windows(&run, &job, 100);
+		assert_true(run.packed);
+		uint32_t turn = run.packing.turn;
+		job.rate[true] = 25;
+		run.stalled = wholly;
+		windows(&run, &job, 1);
+		assert_false(run.packed);
+		assert_int_not_equal(run.packing.turn, turn);
+		job.rate[true] = 40;
+		run.stalled = false;
+		windows(&run, &job, 5);
+		assert_true(run.packed);
+	}
+}
+
+/* ---- On a machine ---- */
+
+/* Three threads on two CPUs whose phases take 0.04 ms of CPU time. Left to the kernel they mostly wait for CPUs to
+ * wake; on one CPU they pass twice as many. It may be one that others have taken. */
+static void pass(struct machine *machine, int32_t taken)
+{
+	uint64_t step_ns = machine->policy.decision.wait_ns, phases = 40;
+	bool packed = machine->sight[0].cpu != POLICY_NO_CPU;
+
+	if (packed)
+		phases = machine->sight[0].cpu == taken ? 0 : 80;
+	for (size_t i = 0; i < 3; i++) {
+		struct policy_sight *sight = &machine->sight[i];
+		uint64_t passed = phases * step_ns / (10 * MS);
+		runs(machine, i, passed * 40000, packed ? step_ns / 2 : 0);
+		sight->news |= POLICY_PHASES | POLICY_SLEEPS;
+		sight->slices += passed;
+		sight->sleeps += passed;
+		sight->arrivals += passed;
+		sight->useful_ns += passed * 40000;
+		sight->waits = true;
+	}
+	step(machine, step_ns);
+}
+
+static void make(struct machine *machine)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+
+	machine_init(machine, &params, 2);
+	for (int i = 0; i < 3; i++)
+		add(machine, POLICY_RULE_COMPUTE);
+	step(machine, 0);
+}
+
+static void test_places(void **state)
+{
+	struct machine machine;
+	int packed = 0, moves = 0;
+	(void)state;
+
+	make(&machine);
+	for (int k = 0; k < 200; k++) {
+		pass(&machine, POLICY_NO_CPU);
+		uint32_t first = confined_to(&machine, 0), last = confined_to(&machine, 1);
+		assert_true(k < 10 || first + last == 0 || first == 3 || last == 3);
+		packed += first + last == 3;
+		moves += machine.policy.decision.changed ? 0 : (int)machine.policy.decision.moves;
+	}
+	assert_true(packed > 150);
+	assert_int_equal(moves, 0);
+	assert_int_equal(machine.policy.decision.reason, POLICY_REASON_PACKED);
+	assert_false(policy_swaps(&machine.policy));
+
+	/* Another thread joins them. */
+	add(&machine, POLICY_RULE_COMPUTE);
+	pass(&machine, POLICY_NO_CPU);
+	pass(&machine, POLICY_NO_CPU);
+	pass(&machine, POLICY_NO_CPU);
+	assert_int_equal(machine.sight[3].cpu, machine.sight[0].cpu);
+	machine_deinit(&machine);
+}
+
+/* Threads that stand still on one CPU get the other one. */
+static void test_taken(void **state)
+{
+	struct machine machine;
+	uint64_t still_ns = 0;
+	(void)state;
+
+	make(&machine);
+	for (int k = 0; k < 50; k++)
+		pass(&machine, POLICY_NO_CPU);
+	int32_t taken = machine.sight[0].cpu;
+	assert_int_not_equal(taken, POLICY_NO_CPU);
+	while (machine.sight[0].cpu == taken && still_ns < 1000 * MS) {
+		still_ns += machine.policy.decision.wait_ns;
+		pass(&machine, taken);
+	}
+	assert_true(still_ns <= 150 * MS);
+	for (int k = 0; k < 50 && machine.sight[0].cpu == POLICY_NO_CPU; k++)
+		pass(&machine, taken);
+	assert_int_equal(machine.sight[0].cpu, !taken);
+	machine_deinit(&machine);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_better),
+		cmocka_unit_test(test_alike),
+		cmocka_unit_test(test_how_many),
+		cmocka_unit_test(test_is_paid_for),
+		cmocka_unit_test(test_slower),
+		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_taken),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
