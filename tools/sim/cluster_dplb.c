@@ -113,8 +113,7 @@ static void transfer(
 	/* The update that is under way ends before the subdomain arrives. */
 	cluster->progress[target] = (struct policy_subdomain){
 		.updates = updates + busy, .worker = POLICY_PLB_NOBODY, .home = POLICY_PLB_NOBODY};
-	cluster->slots[target] = (struct slot){
-		.id = id,
+	cluster->slots[target] = (struct slot){.id = id,
 		.next = NOBODY,
 		.holder = NOBODY,
 		.home = NOBODY,
