@@ -85,21 +85,21 @@ static bool is_unsure(const struct policy *policy)
 	return false;
 }
 
+static bool is_packed(const struct policy *policy)
+{
+	return policy->chooser.reason == POLICY_REASON_PACKED;
+}
+
 /* Pack threads, if that is decided: which CPUs are to have none. The last CPUs are the first to be tried, as interrupts
  * mostly go to the first ones. */
 static void set_spare(struct policy *policy)
 {
 	const struct policy_packing *packing = &policy->chooser.packing;
-	bool packs = policy->chooser.reason == POLICY_REASON_PACKED;
+	bool packs = is_packed(policy);
 
 	for (size_t j = 0; j < policy->m; j++) {
 		size_t k = policy->m - 1 - (packing->turn + j) % policy->m;
 		policy->cpu[k].spare = packs && j >= packing->cpus;
-	}
-	for (size_t i = 0; i < policy->n; i++) {
-		int32_t *cpu = &policy->thread[i].cpu;
-		if (*cpu != POLICY_NO_CPU && policy->cpu[*cpu].spare)
-			*cpu = POLICY_NO_CPU;
 	}
 }
 
@@ -109,7 +109,7 @@ static void enter(struct policy *policy, uint64_t now_ns)
 	policy_enter(policy, policy->chooser.regime, now_ns);
 }
 
-/* The regime is the same, but threads begin or cease to move: subdomains move instead, or they are packed. */
+/* The regime is the same, but threads begin or cease to move, as subdomains move instead; or they were packed. */
 static void enter_anew(struct policy *policy, uint64_t now_ns)
 {
 	enter(policy, now_ns);
@@ -120,7 +120,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 {
 	struct policy_chooser *chooser = &policy->chooser;
 	uint64_t now_ns = observation->now_ns;
-	bool swapped = policy_swaps(policy);
+	bool swapped = policy_swaps(policy), packed = is_packed(policy);
 
 	chooser->subdomains = policy_subdomains_move(policy, observation);
 	if (!policy_is_complete(policy))
@@ -136,7 +136,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	chooser->told_short = are_told_short(policy);
 	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {
 		enter(policy, now_ns);
-	} else if (policy_swaps(policy) != swapped) {
+	} else if (policy_swaps(policy) != swapped || is_packed(policy) != packed) {
 		enter_anew(policy, now_ns);
 	}
 	if (policy_starves_aside(policy, now_ns) && policy_regime_starved(chooser)) {
@@ -160,7 +160,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	window.taken = policy->taken_ns > 0 && now_ns - policy->taken_ns < TAKEN_MEMORY_NS;
 	if (policy_regime_update(chooser, &window))
 		enter(policy, now_ns);
-	else if (policy_swaps(policy) != swapped)
+	else if (policy_swaps(policy) != swapped || is_packed(policy) != packed)
 		enter_anew(policy, now_ns);
 	else
 		policy_window_open(policy, observation);

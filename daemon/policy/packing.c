@@ -11,8 +11,10 @@
 #define COST_FIRST_NS (0.1 * POLICY_WINDOW_NS)
 #define GAIN_LEAST 1.05 /* what packing has to gain */
 #define SLOWER 0.8 /* than before: another part of the program, or other load */
+#define NEED_CHANGE 0.3 /* likewise, by what phases need */
+#define SMOOTHING 8
 #define GAP_LEAST 4
-#define GAP_MOST 1024
+#define GAP_MOST 128
 
 static uint32_t cpus_that_do(const struct policy_window *window)
 {
@@ -24,11 +26,12 @@ static uint32_t cpus_that_do(const struct policy_window *window)
 
 void policy_packing_reset(struct policy_packing *packing)
 {
-	*packing = (struct policy_packing){.turn = packing->turn, .wait = 1, .gap = GAP_LEAST};
+	*packing = (struct policy_packing){
+		.turn = packing->turn + packing->cpus, .wait = 1, .gap = GAP_LEAST};
 }
 
 /* Both ways were tried, now this one: the better one, until a look at the other. */
-static bool decide(struct policy_packing *packing, bool packed, uint64_t window_ns)
+static bool decide(struct policy_packing *packing, bool packed)
 {
 	double gain = packing->rate[1] / packing->rate[0];
 	bool better = gain > GAIN_LEAST, confirmed = better != packed;
@@ -39,28 +42,58 @@ static bool decide(struct policy_packing *packing, bool packed, uint64_t window_
 	else if (packing->gap < GAP_MOST)
 		packing->gap *= 4;
 	packing->wait = packing->gap;
-	if (packed)
-		packing->cost_ns = fmax(0, 1 - gain) * (double)window_ns;
-	if (!better)
-		packing->turn++;
+	if (!better) {
+		packing->cost_ns = fmax(0, 1 - gain) * packing->packed_ns;
+		packing->turn += packing->cpus;
+	}
+	packing->packed_ns = 0;
 	return better;
 }
 
-bool policy_packing_next(struct policy_packing *packing, const struct policy_window *window,
-	bool packed, bool stalled, double budget_ns)
+/* Threads that were packed have become slower. */
+static bool give_up(struct policy_packing *packing, double rate, double window_ns)
 {
-	double rate = window->passed / (double)window->elapsed_ns;
-	bool slower = packed && (stalled || rate < SLOWER * packing->rate[1]);
+	double cost_ns = fmax(0, 1 - rate / packing->rate[0]) * window_ns;
+
+	policy_packing_reset(packing);
+	packing->cost_ns = cost_ns;
+	return false;
+}
+
+static void smooth(double *mean, double value)
+{
+	*mean += *mean > 0 ? (value - *mean) / SMOOTHING : value;
+}
+
+bool policy_packing_next(struct policy_packing *packing, const struct policy_window *window,
+	bool packed, double budget_ns)
+{
+	double window_ns = (double)window->elapsed_ns, rate = window->passed / window_ns;
+	double *need_ns = &packing->need_ns[packed];
+	bool few = window->passed < POLICY_PHASES_MANY * (double)window->threads;
+	bool other = packing->threads != window->threads ||
+		     (*need_ns > 0 && fabs(window->need_ns - *need_ns) > NEED_CHANGE * *need_ns);
 
 	packing->cost_ns = 0;
-	if (stalled || (slower && !packing->trial)) {
-		policy_packing_reset(packing);
-		packing->turn += slower;
+	if (packed)
+		packing->packed_ns += window_ns;
+	if (packed && !packing->trial &&
+		(rate < SLOWER * packing->rate[1] || rate < packing->rate[0]))
+		return give_up(packing, rate, window_ns);
+	if (few && !packed) /* a pause shows nothing */
 		return false;
+	if (other) {
+		policy_packing_reset(packing);
+		packing->threads = window->threads;
+		if (packed)
+			return false;
 	}
-	packing->rate[packed] = rate;
-	if (packing->trial)
-		return decide(packing, packed, window->elapsed_ns);
+	smooth(&packing->need_ns[packed], window->need_ns);
+	if (packing->trial) {
+		packing->rate[packed] = rate;
+		return decide(packing, packed);
+	}
+	smooth(&packing->rate[packed], rate);
 	if (packing->wait > 0)
 		packing->wait--;
 	if (!packed)

@@ -15,19 +15,23 @@ struct policy_window;
 
 struct policy_packing {
 	uint32_t cpus; /* so many CPUs would do; 0: no fewer than all */
-	uint32_t turn; /* which ones: changes when they were no better */
-	double rate[2]; /* phases per ns, of all threads: left to the kernel, and packed */
+	uint32_t turn; /* which ones: the first of them */
+	uint32_t threads; /* all that follows is of so many */
+	double rate
+		[2]; /* phases per ns, of all threads: left to the kernel, and packed; 0: unknown */
+	double need_ns[2]; /* likewise, CPU time of a thread in a phase */
 	uint32_t wait, gap; /* windows until the other way is tried, and after the next outcome */
 	bool trial; /* the window under way is the first of its kind */
-	double cost_ns; /* time that the last window cost the job, if it was a trial that failed */
+	double packed_ns; /* time in which threads were packed, since the last outcome */
+	double cost_ns; /* time that being packed is now known to have cost the job */
 };
 
-/* Begin anew, with threads left to the kernel. */
+/* Begin anew, with threads left to the kernel. The next trial is on other CPUs. */
 void policy_packing_reset(struct policy_packing *packing);
 
-/* Take in a window in which threads were packed, or were left to the kernel; stalled: hardly any phase passed. A trial
- * may cost the job as much time as that. Returns whether they are to be packed in the next window. */
+/* Take in a window in which threads were packed, or were left to the kernel. A trial may cost the job as much time as
+ * that. Returns whether they are to be packed in the next window. */
 bool policy_packing_next(struct policy_packing *packing, const struct policy_window *window,
-	bool packed, bool stalled, double budget_ns);
+	bool packed, double budget_ns);
 
 #endif

@@ -54,6 +54,8 @@
 #define TURNS_LEAST 0.15
 /* Likewise, beside other jobs, for all together. */
 #define TURNS_BESIDE_LEAST 0.05
+#define SHARE_MOST 1.2 /* so much of its part does a job get beside others that use theirs ... */
+#define SHARE_STILL 1.4 /* ... and so much as long as that was so in the window before */
 /* With no more threads than CPUs: CPUs on which turns gain that much are unequal, and stay so while they
  * gain half of it. */
 #define UNEQUAL_LEAST 0.05
@@ -155,8 +157,7 @@ static bool settle(
 	chooser->trial = false;
 	chooser->yields = chooser->spins = chooser->apart = false;
 	chooser->window_sleep_rate = 0;
-	if (reason != POLICY_REASON_SHORT && reason != POLICY_REASON_PACKED)
-		policy_packing_reset(&chooser->packing);
+	policy_packing_reset(&chooser->packing);
 	return changed;
 }
 
@@ -412,7 +413,8 @@ static bool by_trials(struct policy_chooser *chooser, const struct policy_window
 {
 	uint64_t window_ns = policy_regime_window_ns(chooser);
 
-	arm_update(&chooser->arm[chooser->regime], busy);
+	if (chooser->reason != POLICY_REASON_PACKED) /* which is no regime that trials know */
+		arm_update(&chooser->arm[chooser->regime], busy);
 	if (chooser->trial) {
 		chooser->trial = false;
 		return decide(chooser, window->elapsed_ns);
@@ -495,32 +497,34 @@ static bool sleeps_in_waits(
 	       !(window->yields && chooser->sleep_rate < SLEEPS_SHARE * phases_hz);
 }
 
-/* Have other jobs as many threads as are needed for all CPUs to have the same, and do they use them? Then nobody gains
- * by turns, and what a trial shows that this job gains, the others lose. */
+/* Have other jobs as many threads as are needed for all CPUs to have the same, and do they use them, so that this job
+ * gets its part of the time and not much more? Then nobody gains by turns, and what a trial shows that this job gains,
+ * the others lose. */
 static bool is_filled_up(const struct policy_chooser *chooser, const struct policy_window *window)
 {
 	double share = window->threads / (double)(window->threads + chooser->others);
 	double all_ns = (double)window->elapsed_ns * window->cpus;
+	double more = chooser->reason == POLICY_REASON_FILLED ? SHARE_STILL : SHARE_MOST;
 
 	return !chooser->always && !chooser->speeds_differ && chooser->others > 0 &&
 	       window->threads > window->cpus && chooser->turns_gain_beside < TURNS_BESIDE_LEAST &&
-	       (double)window->run_ns < (1 + share) / 2 * all_ns;
+	       (double)window->run_ns < more * share * all_ns;
 }
 
 /* Phases too short for turns, of threads that sleep in them. */
-static bool by_packing(
-	struct policy_chooser *chooser, const struct policy_window *window, bool stalled)
+static bool by_packing(struct policy_chooser *chooser, const struct policy_window *window)
 {
+	struct policy_packing packing = chooser->packing;
 	bool packed = chooser->reason == POLICY_REASON_PACKED;
 
-	if (packed || chooser->reason == POLICY_REASON_SHORT)
-		packed = policy_packing_next(
-			&chooser->packing, window, packed, stalled, budget_ns(chooser));
-	else
-		policy_packing_reset(&chooser->packing);
-	chooser->trials_ns += chooser->packing.cost_ns;
-	return packed ? settle(chooser, POLICY_BALANCE, POLICY_REASON_PACKED)
-		      : settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
+	if (!packed && chooser->reason != POLICY_REASON_SHORT)
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
+	packed = policy_packing_next(&packing, window, packed, budget_ns(chooser));
+	chooser->trials_ns += packing.cost_ns;
+	bool changed = packed ? settle(chooser, POLICY_BALANCE, POLICY_REASON_PACKED)
+			      : settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
+	chooser->packing = packing;
+	return changed;
 }
 
 /* Where phases are told, they are the measure, whether threads sleep, yield or spin. */
@@ -545,7 +549,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 		 unequal(chooser, window->threads, window->cpus))
 		changed = settle(chooser, POLICY_BALANCE, POLICY_REASON_UNEQUAL);
 	else if (is_short && sleeps && window->threads > window->cpus)
-		changed = by_packing(chooser, window, stalled);
+		changed = by_packing(chooser, window);
 	else if (is_short && (yields || window->threads > window->cpus))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	else if (!spins && is_filled_up(chooser, window))

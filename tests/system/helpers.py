@@ -387,7 +387,7 @@ def speeds(juggle_pid):
     found = {}
     for at in range(header_bytes, header_bytes + 16 * cpus, 16):
         os_cpu, _, found[os_cpu], _ = struct.unpack_from("=iiII", data, at)
-    return found, data[4144:4160].rstrip(b"\0").decode()
+    return found, data[4272:4288].rstrip(b"\0").decode()
 
 
 def find(root, name):

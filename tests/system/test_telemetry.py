@@ -48,7 +48,7 @@ def test_contents(running):
      attached, realtime_ns, start_ns, command, policy, sampler, balancers, domains, job_pid,
      state) = HEAD.unpack(data[:HEAD.size])
     assert magic == 0x656C6767756A0A01
-    assert version == 7
+    assert version == 8
     progress_bytes, progress = struct.unpack_from("=II", data, PROGRESS_AT)
     assert total_bytes == len(data) == (
         header_bytes + cpus * cpu_bytes + threads * thread_bytes + progress * progress_bytes)

@@ -21,11 +21,12 @@ struct job {
 	double rate[2]; /* phases per ms, of all threads: left to the kernel, and packed */
 	double used; /* of that many CPUs, left to the kernel */
 	double budget_ns;
+	double need_ns; /* 0: 35 us */
 };
 
 struct run {
 	struct policy_packing packing;
-	bool packed, stalled;
+	bool packed, pauses;
 	int windows_in[2];
 	double cost_ns;
 };
@@ -42,17 +43,18 @@ static void windows(struct run *run, const struct job *job, int count)
 {
 	for (int i = 0; i < count; i++) {
 		uint64_t window_ns = POLICY_WINDOW_NS;
-		double rate = run->stalled ? 0 : job->rate[run->packed];
+		double rate = run->pauses ? 0 : job->rate[run->packed];
 		struct policy_window window = {.elapsed_ns = window_ns,
 			.threads = job->threads,
 			.cpus = job->cpus,
 			.told = true,
 			.useful_ns = (uint64_t)(job->used * (double)window_ns),
-			.passed = rate * (double)window_ns / 1e6};
+			.passed = rate * (double)window_ns / 1e6,
+			.need_ns = job->need_ns > 0 ? job->need_ns : 35000};
 
 		run->windows_in[run->packed]++;
-		run->packed = policy_packing_next(
-			&run->packing, &window, run->packed, run->stalled, job->budget_ns);
+		run->packed =
+			policy_packing_next(&run->packing, &window, run->packed, job->budget_ns);
 		run->cost_ns += run->packing.cost_ns;
 	}
 }
@@ -63,11 +65,12 @@ static void test_better(void **state)
 	(void)state;
 
 	for (int better = 0; better <= 1; better++) {
-		struct job job = {3, 2, {20, 20}, 0.7, PLENTY_NS};
+		struct job job = {3, 2, {20, 20}, 0.7, PLENTY_NS, 0};
 		struct run run = start();
 		job.rate[better] = 40;
 		windows(&run, &job, 1000);
 		assert_int_equal(run.packed, better);
+		assert_int_equal(run.packing.turn > 0, !better); /* other CPUs might do better */
 		assert_in_range(run.windows_in[!better], 2, 10);
 		/* Half of the speed is lost in each trial that fails. To leave threads to the kernel costs nothing that
 		 * they would have without juggle. */
@@ -78,7 +81,7 @@ static void test_better(void **state)
 /* A gain of a few per cent may be chance. */
 static void test_alike(void **state)
 {
-	struct job job = {3, 2, {20, 20.6}, 0.7, PLENTY_NS};
+	struct job job = {3, 2, {20, 20.6}, 0.7, PLENTY_NS, 0};
 	struct run run = start();
 	(void)state;
 
@@ -98,7 +101,7 @@ static void test_how_many(void **state)
 	(void)state;
 
 	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-		struct job job = {10, cases[c].cpus, {20, 40}, cases[c].used, PLENTY_NS};
+		struct job job = {10, cases[c].cpus, {20, 40}, cases[c].used, PLENTY_NS, 0};
 		struct run run = start();
 		windows(&run, &job, 10);
 		assert_int_equal(run.packed, cases[c].do_ > 0);
@@ -108,7 +111,7 @@ static void test_how_many(void **state)
 
 static void test_is_paid_for(void **state)
 {
-	struct job job = {3, 2, {20, 40}, 0.7, 1e6};
+	struct job job = {3, 2, {20, 40}, 0.7, 1e6, 0};
 	struct run run = start();
 	(void)state;
 
@@ -125,21 +128,101 @@ static void test_slower(void **state)
 	(void)state;
 
 	for (int wholly = 0; wholly <= 1; wholly++) {
-		struct job job = {3, 2, {20, 40}, 0.7, PLENTY_NS};
+		struct job job = {3, 2, {20, 40}, 0.7, PLENTY_NS, 0};
 		struct run run = start();
 		windows(&run, &job, 100);
 		assert_true(run.packed);
 		uint32_t turn = run.packing.turn;
 		job.rate[true] = 25;
-		run.stalled = wholly;
+		run.pauses = wholly;
 		windows(&run, &job, 1);
 		assert_false(run.packed);
 		assert_int_not_equal(run.packing.turn, turn);
 		job.rate[true] = 40;
-		run.stalled = false;
+		run.pauses = false;
 		windows(&run, &job, 5);
 		assert_true(run.packed);
 	}
+}
+
+/* They become slower by and by, until they would be no faster than if they were left to the kernel. */
+static void test_slower_by_and_by(void **state)
+{
+	struct job job = {3, 2, {20, 40}, 0.7, PLENTY_NS, 0};
+	struct run run = start();
+	int count = 0;
+	(void)state;
+
+	windows(&run, &job, 100);
+	while (run.packed && count < 100) {
+		job.rate[true] *= 0.98;
+		windows(&run, &job, 1);
+		count++;
+	}
+	assert_true(job.rate[true] > 19);
+	assert_true(run.packing.cost_ns < 50e6 / 20);
+}
+
+/* What is known is of as many threads, and of phases of that kind. */
+static void test_other_part(void **state)
+{
+	(void)state;
+
+	for (int threads = 0; threads <= 1; threads++) {
+		struct job job = {3, 2, {20, 40}, 0.7, PLENTY_NS, 0};
+		struct run run = start();
+		windows(&run, &job, 100);
+		assert_true(run.packed);
+		if (threads)
+			job.threads = 4;
+		else
+			job.need_ns = 50000;
+		windows(&run, &job, 1);
+		assert_false(run.packed);
+	}
+}
+
+/* A pause in which threads are left to the kernel shows nothing, neither before a trial nor in a look. */
+static void test_pause(void **state)
+{
+	struct job job = {3, 2, {40, 20}, 0.7, PLENTY_NS, 0};
+	struct run run = start();
+	(void)state;
+
+	run.pauses = true;
+	windows(&run, &job, 20);
+	assert_int_equal(run.windows_in[true], 0);
+
+	run = start();
+	job.rate[false] = 10;
+	while (!run.packed || !run.packing.trial)
+		windows(&run, &job, 1);
+	while (run.packed) /* until a look */
+		windows(&run, &job, 1);
+	run.pauses = true;
+	windows(&run, &job, 3);
+	assert_true(run.packing.trial && !run.packed);
+	run.pauses = false;
+	windows(&run, &job, 1);
+	assert_true(run.packed);
+}
+
+/* The time that was spent packed until a look showed that it is worse counts, too. */
+static void test_cost_of_a_look(void **state)
+{
+	struct job job = {3, 2, {10, 20}, 0.7, PLENTY_NS, 0};
+	struct run run = start();
+	(void)state;
+
+	while (run.packing.gap < 16)
+		windows(&run, &job, 1);
+	job.rate[false] = 40;
+	double before_ns = run.cost_ns;
+	while (run.packed)
+		windows(&run, &job, 1);
+	windows(&run, &job, 1);
+	assert_false(run.packed);
+	assert_true(run.cost_ns - before_ns == 0.5 * 16 * 50e6);
 }
 
 /* ---- On a machine ---- */
@@ -156,7 +239,7 @@ static void pass(struct machine *machine, int32_t taken)
 	for (size_t i = 0; i < 3; i++) {
 		struct policy_sight *sight = &machine->sight[i];
 		uint64_t passed = phases * step_ns / (10 * MS);
-		runs(machine, i, passed * 40000, packed ? step_ns / 2 : 0);
+		runs(machine, i, passed * 40000, packed && passed > 0 ? step_ns / 2 : 0);
 		sight->news |= POLICY_PHASES | POLICY_SLEEPS;
 		sight->slices += passed;
 		sight->sleeps += passed;
@@ -236,6 +319,10 @@ int main(void)
 		cmocka_unit_test(test_how_many),
 		cmocka_unit_test(test_is_paid_for),
 		cmocka_unit_test(test_slower),
+		cmocka_unit_test(test_slower_by_and_by),
+		cmocka_unit_test(test_other_part),
+		cmocka_unit_test(test_pause),
+		cmocka_unit_test(test_cost_of_a_look),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_taken),
 	};
