@@ -574,7 +574,8 @@ static void test_filled_up(void **state)
 		{3, 0.5, false, false, POLICY_ASIDE, false},
 		{5, 0.38, false, false, POLICY_ASIDE, false},
 		{3, 0.9, false, false, POLICY_BALANCE, true}, /* they hardly run */
-		{3, 0.7, false, false, POLICY_BALANCE, true}, /* likewise, and Linux takes no turns */
+		{3, 0.7, false, false, POLICY_BALANCE,
+			true}, /* likewise, and Linux takes no turns */
 		{2, 0.6, false, false, POLICY_BALANCE, true}, /* there is one too many */
 		{0, 0.5, false, false, POLICY_BALANCE, true},
 		{3, 0.5, true, false, POLICY_BALANCE, false},
