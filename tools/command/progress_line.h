@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
-/* How long a command will take: said before, and shown by a progress line on a terminal. That does not show when standard error is not a terminal, with
- * --quiet, or in the first half second. */
+/* How long a command will take: said before, and shown by a progress line on a terminal. That does not show when
+ * standard error is not a terminal, with --quiet, or in the first half second. */
 #ifndef COMMAND_PROGRESS_LINE_H
 #define COMMAND_PROGRESS_LINE_H
 
