@@ -175,6 +175,17 @@ def descendants(pid):
     return found
 
 
+def descriptors(pid):
+    """What a process has open, by descriptor: {number: link}. Not files of /proc, which juggle opens at any time."""
+    found = {}
+    for number in os.listdir("/proc/%d/fd" % pid):
+        with contextlib.suppress(FileNotFoundError):
+            link = os.readlink("/proc/%d/fd/%s" % (pid, number))
+            if not link.startswith("/proc/"):
+                found[number] = link
+    return found
+
+
 def alive(pid):
     """True while a process has a thread that is not a zombie."""
     try:

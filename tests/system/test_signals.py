@@ -104,7 +104,7 @@ def test_attached_under_nohup_stays(attached):
         signal.signal(signal.SIGINT, signal.SIG_IGN)
     job, process = attached(ignore)
     # Of these, juggle closes the pipe to the balancer first when it releases the job.
-    descriptors = os.listdir("/proc/%d/fd" % process.pid)
+    kept = helpers.descriptors(process.pid)
     process.send_signal(signal.SIGHUP)
     process.send_signal(signal.SIGINT)
 
@@ -113,7 +113,7 @@ def test_attached_under_nohup_stays(attached):
         return int(status["ShdPnd"], 16) == 0 and status["State"][0] in "SZ"
     helpers.wait_for(asleep, "the signals are dealt with")
     assert helpers.alive(process.pid), "it released the job"
-    assert os.listdir("/proc/%d/fd" % process.pid) == descriptors, "it releases the job"
+    assert helpers.descriptors(process.pid) == kept, "it releases the job"
     process.send_signal(signal.SIGTERM)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert job.poll() is None

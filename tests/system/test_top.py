@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 """jugglectl top on pseudo-terminals. tests/unit/tools/top/test_screen.c tests the contents of
 screens."""
+import contextlib
 import fcntl
 import os
 import re
@@ -270,7 +271,8 @@ def test_stopped_it_can_be_killed(stopped):
     top = helpers.children(stopped.process.pid)[0]
     os.kill(top, signal.SIGCONT)  # in the background it has to wait for the terminal
     os.kill(top, signal.SIGTERM)
-    os.kill(top, signal.SIGCONT)
+    with contextlib.suppress(ProcessLookupError):  # it has ended
+        os.kill(top, signal.SIGCONT)
     helpers.wait_for(lambda: not helpers.alive(top), "top ends")
     stopped.type("exit 0\n")
     assert end(stopped) == 0
