@@ -122,8 +122,8 @@ struct policy_chooser {
 	bool regular; /* windows are measured by the phases passed ... */
 	double unit_ns; /* ... as so much CPU time each, whatever the regime */
 	double window_sleep_rate; /* of the window before, to notice a new part of the program */
-	struct policy_packing
-		packing; /* with POLICY_REASON_PACKED they are packed, with POLICY_REASON_SHORT not */
+	/* With POLICY_REASON_PACKED threads are packed, with POLICY_REASON_SHORT not. */
+	struct policy_packing packing;
 };
 
 /* With `always` the chooser balances whenever there is a thread for each CPU, and windows only tell
