@@ -60,10 +60,12 @@ void job_thread_show_told(struct job_thread *thread, const struct told_sight *to
 	struct telemetry_thread *shown = thread->shown;
 	struct told_sight *before = &thread->told;
 
-	if (before->arrivals == 0 || told->arrivals < before->arrivals || shown == NULL) {
+	if (shown == NULL)
+		return;
+	if (shown->told_ns == 0 || told->arrivals < before->arrivals) {
 		/* Another program may tell from here on: it counts from the beginning. */
 		*before = *told;
-		if (shown != NULL && shown->told_ns == 0)
+		if (shown->told_ns == 0)
 			shown->told_ns = now_ns;
 		return;
 	}

@@ -163,15 +163,17 @@ static void take_phases(
 void policy_take_told(
 	struct policy *policy, struct policy_thread *thread, const struct policy_sight *sight)
 {
-	bool news = sight->news & POLICY_PHASES, before = thread->tells;
+	bool before = thread->tells;
 	double share = 0, gain_ns = (double)thread->gain_ns;
 
 	thread->arrivals = thread->useful_ns = 0;
 	thread->passed = 0;
-	thread->tells = news && sight->arrivals > 0;
+	thread->tells = sight->news & POLICY_PHASES;
 	thread->told = false;
 	if (!thread->tells)
 		return;
+	if (!before)
+		thread->done_ns = (double)sight->done_ns;
 	if (before && sight->useful_ns > thread->total_useful)
 		thread->useful_ns = sight->useful_ns - thread->total_useful;
 	if (before && sight->arrivals > thread->total_arrivals)

@@ -300,7 +300,7 @@ bool told_look(const struct told *told, int32_t row, pid_t pid, pid_t tid, uint6
 	/* It may have become another thread's. */
 	if (atomic_load_explicit(&at->tid, memory_order_relaxed) != (uint32_t)tid ||
 		atomic_load_explicit(&at->pid, memory_order_relaxed) != (uint32_t)pid ||
-		content.arrivals == 0)
+		content.since_ns == 0) /* it has not measured yet */
 		return false;
 	*out = sight_of(&content, run_ns, now_ns);
 	return true;

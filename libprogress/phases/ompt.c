@@ -15,7 +15,13 @@
 #include "libprogress/phases/table.h"
 #include "libprogress/phases/wait.h"
 
-enum { CALLBACK_PARALLEL_BEGIN = 3, CALLBACK_TASK_CREATE = 5, CALLBACK_SYNC_REGION_WAIT = 16 };
+enum {
+	CALLBACK_THREAD_BEGIN = 1,
+	CALLBACK_PARALLEL_BEGIN = 3,
+	CALLBACK_TASK_CREATE = 5,
+	CALLBACK_SYNC_REGION_WAIT = 16
+};
+enum { THREAD_WORKER = 2 };
 enum { SCOPE_BEGIN = 1, SCOPE_END = 2 };
 enum { TASK_EXPLICIT = 4 };
 enum { SYNC_TASKWAIT = 5, SYNC_TASKGROUP = 6, SYNC_REDUCTION = 7 };
@@ -36,6 +42,14 @@ struct ompt_start_tool_result {
 
 EXPORT struct ompt_start_tool_result *ompt_start_tool(unsigned version, const char *runtime);
 
+/* A worker is created for a region, which it begins at once. */
+static void thread_begin(int type, union ompt_data *thread)
+{
+	(void)thread;
+	if (type == THREAD_WORKER)
+		wait_begin();
+}
+
 /* Where the region was begun is kept with it. */
 static void parallel_begin(union ompt_data *task, const void *frame, union ompt_data *parallel,
 	unsigned threads, int flags, const void *address)
@@ -44,6 +58,7 @@ static void parallel_begin(union ompt_data *task, const void *frame, union ompt_
 	(void)frame;
 	(void)threads;
 	(void)flags;
+	wait_begin();
 	if (parallel)
 		parallel->address = address;
 }
@@ -94,6 +109,7 @@ static int initialize(ompt_lookup lookup, int device, union ompt_data *data)
 		int (*call)(int event, ompt_callback callback);
 	} set_callback = {lookup("ompt_set_callback")};
 	union {
+		void (*thread)(int, union ompt_data *);
 		void (*wait)(int, int, union ompt_data *, union ompt_data *, const void *);
 		void (*region)(union ompt_data *, const void *, union ompt_data *, unsigned, int,
 			const void *);
@@ -104,6 +120,8 @@ static int initialize(ompt_lookup lookup, int device, union ompt_data *data)
 
 	if (!set_callback.found)
 		return 0;
+	callback.thread = thread_begin;
+	set_callback.call(CALLBACK_THREAD_BEGIN, callback.any);
 	callback.wait = sync_region_wait;
 	set_callback.call(CALLBACK_SYNC_REGION_WAIT, callback.any);
 	callback.region = parallel_begin;

@@ -492,9 +492,18 @@ void wait_yield(void)
 		me.yields++;
 }
 
+void wait_begin(void)
+{
+	if (me.tid == 0 && me.arrivals == 0)
+		take_row();
+}
+
 void wait_fork(struct site *site)
 {
-	if (me.kind != WAIT_NONE || !has_row())
+	if (me.kind != WAIT_NONE)
+		return;
+	wait_begin();
+	if (!has_row())
 		return;
 	me.kind = WAIT_FORK;
 	me.frame = NULL;
@@ -508,6 +517,7 @@ void wait_begin_region(void)
 		if (has_row())
 			end_wait(0);
 	} else {
+		wait_begin();
 		wait_depart(WAIT_REGION);
 	}
 }

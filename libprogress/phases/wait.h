@@ -55,6 +55,10 @@ static inline bool wait_leave_untold(bool ends_phase)
 /* The calling thread yields, which counts if it waits. Safe in signal handlers. */
 void wait_yield(void);
 
+/* The calling thread begins to work with others. If it has told nothing yet, its first phase begins here instead of at
+ * the first arrival: a program may have only one. */
+void wait_begin(void);
+
 /* The calling thread begins a parallel region, for which it may have to wait for the others. That is time in
  * waiting, but ends no phase. */
 void wait_fork(struct site *site);

@@ -8,10 +8,20 @@ import pytest
 
 import helpers
 import phases_table
+import traces
 from phases_programs import CONSTRUCTS, TASKS, openmp
 from phases_table import Table, run
 
 pytestmark = pytest.mark.no_races
+
+
+@pytest.fixture
+def two():
+    """The first two CPUs that may be used, as an argument of --cpus."""
+    cpus = helpers.cpus()[:2]
+    if len(cpus) < 2:
+        pytest.skip("needs two CPUs")
+    return ",".join(map(str, cpus))
 
 
 @pytest.fixture
@@ -127,6 +137,76 @@ def test_another_tool_goes_first(table, tmp_path, how):
     done = run(table, [program], env={how: tools})
     assert done.stdout == "the other tool\ndone\n"
     assert table.rows_used == 0
+
+
+ONLY_REGION = r"""
+#include <omp.h>
+#include <stdio.h>
+
+int main(void)
+{
+	#pragma omp parallel num_threads(2)
+	{
+		#pragma omp critical
+		if (printf("ready\n") > 0 && fflush(stdout) == 0)
+			getchar();
+	}
+	puts("done");
+	fflush(stdout);
+	getchar();
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_the_only_region(table, tmp_path, background, compiler):
+    """It is under way before any thread has waited at its end."""
+    program = background([openmp(tmp_path, compiler, ONLY_REGION)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         env={**os.environ, **table.environment})
+    assert program.stdout.readline() == "ready\n"
+    helpers.wait_for(lambda: table.rows_used == 2, "both threads have begun")
+    assert [row.arrivals for row in table.rows()] == [0, 0]
+    assert all(row.since_ns > 0 and row.tid for row in table.rows())
+    program.stdin.write("\n\n")
+    program.stdin.flush()
+    assert [program.stdout.readline() for _ in range(2)] == ["ready\n", "done\n"]
+    assert [row.arrivals for row in table.rows()] == [1, 1]
+    program.stdin.close()
+    assert program.wait(helpers.TIMEOUT_S) == 0
+
+
+HELD_REGION = r"""
+#include <omp.h>
+#include <poll.h>
+
+int main(void)
+{
+	volatile int end = 0;
+	#pragma omp parallel num_threads(3)
+	while (!end) {
+		for (volatile int i = 0; i < 1000000; i++)
+			;
+		if (omp_get_thread_num() == 0)
+			end = poll(&(struct pollfd){.fd = 0, .events = POLLIN}, 1, 0);
+	}
+	return 0;
+}
+"""
+
+
+@pytest.mark.told
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_period_of_the_only_region(juggle, two, background, tmp_path, compiler):
+    """It is known to be long before it ends: points become rarer, and ticks cease."""
+    process = background([juggle, "-q", "-c", two, "--trace", tmp_path / "trace",
+                          openmp(tmp_path, compiler, HELD_REGION)], stdin=subprocess.PIPE)
+    helpers.wait_for(lambda: any(point["period_ns"] > 12_000_000 and not point["ticks"]
+                                 for point in traces.growing(tmp_path / "trace", "points")
+                                 if point["regime"] == "balance"),
+                     "a period for long phases, without ticks", process, interval_s=0.05)
+    process.stdin.close()
+    assert process.wait(helpers.TIMEOUT_S) == 0
 
 
 FLEETING = r"""

@@ -198,11 +198,15 @@ static void test_nothing_told(void **state)
 	struct told_sight sight = {.arrivals = 9};
 	struct phases_row *row = take(job->table, 0, 10, 11);
 
-	/* No wait has been seen. */
+	/* Nothing was measured yet. */
+	row->since_ns = 0;
 	assert_false(told_look(&job->told, 0, 10, 11, 0, NOW, &sight));
 	assert_true(sight.arrivals == 0);
-	row->arrivals = 1;
-	assert_true(told_look(&job->told, 0, 10, 11, 0, NOW, &sight));
+	/* The first phase is under way. */
+	row->since_ns = NOW - 100 * MS;
+	row->turn_cpu_ns = row->useful_ns = row->before_ns = 20 * MS;
+	assert_true(told_look(&job->told, 0, 10, 11, 90 * MS, NOW, &sight));
+	assert_true(sight.arrivals == 0 && sight.done_ns == 70 * MS && !sight.waits);
 	/* The row is another thread's. */
 	assert_false(told_look(&job->told, 0, 10, 12, 0, NOW, &sight));
 	assert_false(told_look(&job->told, 0, 12, 11, 0, NOW, &sight));
@@ -225,7 +229,7 @@ static void test_hostile_row(void **state)
 	for (int i = 0; i < 8; i++) {
 		row->turns = i & 1 ? UINT32_MAX - 1 : 0;
 		row->turn_cpu_ns = i & 2 ? UINT64_MAX : 0;
-		row->since_ns = i & 4 ? UINT64_MAX : 0;
+		row->since_ns = i & 4 ? UINT64_MAX : 1;
 		struct told_sight sight = look(job, 0, 124 * MS, NOW);
 		assert_true(sight.useful_ns <= 134 * MS && sight.done_ns <= sight.useful_ns);
 		assert_true(sight.waited_ns <= NOW && sight.arrivals < UINT64_C(1) << 62);

@@ -448,6 +448,35 @@ static void test_random(void **state)
 	assert_in_range(row.useful_ns, work_ns / 100 * 97, work_ns / 100 * 103);
 }
 
+/* The first phase of a program may be its only one: it is under way from the beginning of the region. */
+static void test_first_region(void **state)
+{
+	(void)state;
+	wait_forget_all();
+	memset(&world, 0, sizeof world);
+	memset(&table, 0, sizeof table);
+	pass(7 * MS, 7 * MS);
+	wait_fork(NULL); /* the thread that begins it */
+	pass(MS, 0);
+	wait_begin_region();
+	assert_int_equal(row.arrivals, 0);
+	assert_true(row.since_ns > 0 && row.turns % 4 == 0);
+	assert_int_equal(row.before_ns, 7 * MS);
+	pass(10 * MS, 10 * MS);
+	arrive();
+	assert_int_equal(row.arrivals, 1);
+	assert_int_equal(row.useful_ns, 17 * MS);
+
+	wait_forget_all();
+	memset(&table, 0, sizeof table);
+	wait_begin_region(); /* another one */
+	assert_true(row.tid != 0 && row.arrivals == 0);
+	pass(10 * MS, 10 * MS);
+	arrive();
+	assert_int_equal(row.useful_ns - row.before_ns, 0);
+	assert_int_equal(row.arrivals, 1);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -468,6 +497,7 @@ int main(void)
 		cmocka_unit_test_setup(test_done_between, begin_spinning),
 		cmocka_unit_test_setup(test_send, begin_spinning),
 		cmocka_unit_test_setup(test_random, begin_spinning),
+		cmocka_unit_test(test_first_region),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
