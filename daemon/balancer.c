@@ -31,6 +31,7 @@
 #define CPUS_CHECK_NS UINT64_C(500000000)
 #define REFUSED_WAIT_MOST_NS UINT64_C(30000000000)
 #define NEIGHBOURS_NS UINT64_C(500000000)
+#define FIGURES_NS UINT64_C(500000000)
 #define PATIENCE_NS UINT64_C(5000000000) /* until threads that -n expects are missed */
 #define TABLES_NS UINT64_C(1000000000) /* between looks for tables of phases, with -p */
 #define TABLES_SHARE 100 /* the same in multiples of what the last look took */
@@ -51,7 +52,8 @@ struct balancer {
 	struct trace *trace; /* NULL: none */
 	int kick_fd;
 	bool missed; /* it was said that threads are missing */
-	uint64_t started_ns, youngest_ns, last_cpus_ns, last_neighbours_ns, next_tables_ns;
+	uint64_t started_ns, youngest_ns, last_cpus_ns, last_neighbours_ns, last_figures_ns,
+		next_tables_ns;
 	/* While the same CPUs are refused again and again, as processes of the job are in different
 	 * cpusets: look no earlier than this, and how much later the next time. */
 	uint64_t refused_until_ns, refused_wait_ns;
@@ -348,8 +350,8 @@ static int run(struct balancer *b)
 
 	for (;;) {
 		uint64_t now_ns = clock_monotonic_ns();
-		enum job_scan_reason reason =
-			now_ns - b->started_ns < EAGER_FOR_NS ? JOB_SCAN_EAGER : JOB_SCAN_WANTED;
+		bool starting = now_ns - b->started_ns < EAGER_FOR_NS;
+		enum job_scan_reason reason = starting ? JOB_SCAN_EAGER : JOB_SCAN_WANTED;
 		if (proc_watch_changed(&b->watch) ||
 			now_ns >= job_next_scan_ns(&b->job, JOB_SCAN_ANYWAY))
 			wanted = true;
@@ -369,9 +371,12 @@ static int run(struct balancer *b)
 				return r;
 			job_forget(&b->job, teams_take_ended(&b->teams));
 		}
-		if (now_ns - b->last_neighbours_ns >= NEIGHBOURS_NS) {
+		if (starting || now_ns - b->last_neighbours_ns >= NEIGHBOURS_NS) {
 			b->last_neighbours_ns = now_ns;
 			neighbours_look(&b->neighbours, b->setup->telemetry, now_ns);
+		}
+		if (now_ns - b->last_figures_ns >= FIGURES_NS) {
+			b->last_figures_ns = now_ns;
 			stolen_look(&b->stolen, now_ns);
 			teams_show_stolen(&b->teams);
 			show_cost(b);

@@ -26,7 +26,7 @@ struct policy_kind {
 	size_t (*balance)(struct policy *policy);
 	/* Threads go to CPUs that run dry: dry.h. */
 	bool fills_dry;
-	/* Move extra threads out of the way of other jobs'. */
+	/* Move extra threads out of the way of other jobs', and heed how many those have. */
 	bool makes_way;
 	/* Progress is CPU time times the speed of the CPU, and threads go to the fastest CPUs. */
 	bool weighs_speeds;

@@ -42,7 +42,7 @@ static bool are_told_short(const struct policy *policy)
 
 static uint32_t others(const struct policy *policy)
 {
-	uint32_t count = 0;
+	uint32_t count = policy->younger;
 
 	for (size_t j = 0; j < policy->m; j++)
 		count += policy->cpu[j].neighbours;

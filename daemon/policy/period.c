@@ -107,11 +107,12 @@ static uint64_t aside_window_ns(const struct policy *policy, uint64_t now_ns)
 	return share_ns < ASIDE_WINDOW_MOST_NS ? share_ns : ASIDE_WINDOW_MOST_NS;
 }
 
-/* Are threads balanced as those that never sleep and tell no phases, and now tell some, in which they yield? */
+/* Are threads balanced as those that never sleep and tell no phases, and now tell some, which may be better left to the
+ * kernel? */
 static bool is_outdated(const struct policy *policy)
 {
 	return policy->regime == POLICY_BALANCE && policy->chooser.told_ns <= 0 &&
-	       policy->needs.sure && policy->needs.yields;
+	       policy->needs.sure && (policy->needs.yields || policy->chooser.others > 0);
 }
 
 uint64_t policy_window_ns(const struct policy *policy, uint64_t now_ns)

@@ -56,6 +56,8 @@
 #define TURNS_BESIDE_LEAST 0.05
 #define SHARE_MOST 1.2 /* so much of its part does a job get beside others that use theirs ... */
 #define SHARE_STILL 1.4 /* ... and so much as long as that was so in the window before */
+/* Threads that spin gain by turns beside other jobs, too, in phases shorter than the kernel's slices. Measured. */
+#define SPINS_EVEN_NS 4.5e6
 /* With no more threads than CPUs: CPUs on which turns gain that much are unequal, and stay so while they
  * gain half of it. */
 #define UNEQUAL_LEAST 0.05
@@ -308,6 +310,13 @@ static bool leaves_short(const struct policy_chooser *chooser)
 	return !chooser->always && !chooser->speeds_differ && chooser->needs_gain <= 0;
 }
 
+/* Have other jobs as many threads as are needed for all CPUs to have the same, so that nobody gains by turns? */
+static bool are_even_beside(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
+{
+	return !chooser->always && !chooser->speeds_differ && chooser->others > 0 &&
+	       threads > cpus && chooser->turns_gain_beside < TURNS_BESIDE_LEAST;
+}
+
 bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
 {
 	bool uneven = unequal(chooser, threads, cpus);
@@ -330,7 +339,7 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	/* There are more threads than CPUs now. Every millisecond of an uneven distribution is
 	 * lost, so balance; a trial follows soon. */
-	if (chooser->regime == POLICY_ASIDE &&
+	if (chooser->regime == POLICY_ASIDE && !are_even_beside(chooser, threads, cpus) &&
 		(chooser->always || turns_gain(chooser, threads, cpus) > TURNS_LEAST))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
 	return false;
@@ -497,17 +506,15 @@ static bool sleeps_in_waits(
 	       !(window->yields && chooser->sleep_rate < SLEEPS_SHARE * phases_hz);
 }
 
-/* Have other jobs as many threads as are needed for all CPUs to have the same, and do they use them, so that this job
- * gets its part of the time and not much more? Then nobody gains by turns, and what a trial shows that this job gains,
- * the others lose. */
+/* Do the others use their threads, so that this job gets its part of the time and not much more? Then what a trial shows
+ * that it gains, the others lose. */
 static bool is_filled_up(const struct policy_chooser *chooser, const struct policy_window *window)
 {
 	double share = window->threads / (double)(window->threads + chooser->others);
 	double all_ns = (double)window->elapsed_ns * window->cpus;
 	double more = chooser->reason == POLICY_REASON_FILLED ? SHARE_STILL : SHARE_MOST;
 
-	return !chooser->always && !chooser->speeds_differ && chooser->others > 0 &&
-	       window->threads > window->cpus && chooser->turns_gain_beside < TURNS_BESIDE_LEAST &&
+	return are_even_beside(chooser, window->threads, window->cpus) &&
 	       (double)window->run_ns < more * share * all_ns;
 }
 
@@ -552,7 +559,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 		changed = by_packing(chooser, window);
 	else if (is_short && (yields || window->threads > window->cpus))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
-	else if (!spins && is_filled_up(chooser, window))
+	else if ((!spins || need_ns > SPINS_EVEN_NS) && is_filled_up(chooser, window))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_FILLED);
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
 		changed = settle(chooser, first, POLICY_REASON_LONG);

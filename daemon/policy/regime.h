@@ -84,7 +84,7 @@ struct policy_chooser {
 	 * turns gain over threads that keep to their CPUs? */
 	bool speeds_differ;
 	double turns_gain;
-	/* Set by the caller: the threads of other jobs there which this one makes way for, and what perfect turns would
+	/* Set by the caller: the threads of other jobs under juggle there, and what perfect turns would
 	 * gain all of them together. */
 	uint32_t others;
 	double turns_gain_beside;

@@ -178,6 +178,14 @@ static bool take_neighbours(struct policy *policy, const uint32_t *neighbours)
 	return changed;
 }
 
+static bool take_younger(struct policy *policy, uint32_t younger)
+{
+	uint32_t before = policy->younger;
+
+	policy->younger = policy->params.kind->makes_way ? younger : 0;
+	return policy->younger != before;
+}
+
 /* Likewise. What turns gain follows from it. */
 static bool take_stolen(struct policy *policy, const uint32_t *stolen)
 {
@@ -212,6 +220,7 @@ static void begin(struct policy *policy, const struct policy_observation *observ
 			.short_slices = policy->decision.short_slices,
 			.members = policy->decision.members_next,
 			.neighbours_changed = take_neighbours(policy, observation->neighbours),
+			.younger_changed = take_younger(policy, observation->younger),
 			.stolen_changed = take_stolen(policy, observation->stolen)};
 	policy->last_ns = observation->now_ns;
 	if (observation->rung)

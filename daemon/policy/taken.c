@@ -236,7 +236,8 @@ static bool could_starve_aside(const struct policy *policy, uint64_t now_ns)
 {
 	if (policy->regime != POLICY_ASIDE || !policy->params.tickers || policy->m < 2)
 		return false;
-	uint32_t threads = policy_computing(policy), all = threads + crowd(policy, now_ns);
+	uint32_t threads = policy_computing(policy);
+	uint32_t all = threads + policy->younger + crowd(policy, now_ns);
 	for (size_t j = 0; j < policy->m; j++)
 		all += policy->cpu[j].neighbours;
 	return threads >= policy->m && all <= STARVES_THREADS * policy->m;

@@ -185,10 +185,15 @@ static void look_at_told(struct team *team, uint64_t now_ns)
 static void look_at_others(struct team *team)
 {
 	const struct policy *policy = &team->policy;
+	const struct neighbours *neighbours = team->context->neighbours;
 
+	team->younger = 0;
 	for (size_t j = 0; j < policy->m; j++) {
 		int32_t os_cpu = policy->cpu[j].os_cpu;
-		team->neighbours[j] = neighbours_on(team->context->neighbours, os_cpu);
+		team->neighbours[j] =
+			atomic_load_explicit(&neighbours->older[os_cpu], memory_order_relaxed);
+		team->younger +=
+			atomic_load_explicit(&neighbours->younger[os_cpu], memory_order_relaxed);
 		team->stolen[j] = stolen_of(team->context->stolen, os_cpu);
 	}
 }

@@ -57,28 +57,30 @@ static bool is_alive(const struct telemetry *other, uint64_t now_ns)
 }
 
 bool neighbours_count(struct telemetry_reader *reader, const struct telemetry *own, uint64_t now_ns,
-	uint32_t *count)
+	struct neighbours_counts *counts)
 {
 	struct telemetry header;
 
-	if (telemetry_reader_header(reader, &header) != 0 || !is_older(&header, own))
+	if (telemetry_reader_header(reader, &header) != 0)
 		return false;
 	uint32_t state = telemetry_get32(&header.state);
 	if (state == TELEMETRY_RUNNING && is_alive(&header, now_ns))
-		count_threads(reader, &header, count);
+		count_threads(
+			reader, &header, is_older(&header, own) ? counts->older : counts->younger);
 	return state == TELEMETRY_STARTING || state == TELEMETRY_RUNNING;
 }
 
 /* As above, for the juggle with that pid. */
-static bool count_of(pid_t pid, const struct telemetry *own, uint64_t now_ns, uint32_t *count)
+static bool count_of(
+	pid_t pid, const struct telemetry *own, uint64_t now_ns, struct neighbours_counts *counts)
 {
 	struct telemetry_reader *reader;
 
 	if (pid == own->pid || telemetry_reader_open(pid, getuid(), &reader, NULL) < 0)
 		return false;
-	bool counts = neighbours_count(reader, own, now_ns, count);
+	bool count = neighbours_count(reader, own, now_ns, counts);
 	telemetry_reader_close(reader);
-	return counts;
+	return count;
 }
 
 void neighbours_init(struct neighbours *neighbours)
@@ -90,7 +92,7 @@ void neighbours_look(struct neighbours *neighbours, const struct telemetry *own,
 {
 	if (!folder_watch_changed(&neighbours->folder, now_ns) && !neighbours->any)
 		return;
-	uint32_t *count = calloc(CPUSET_CPUS_MAX, sizeof *count);
+	struct neighbours_counts *counts = calloc(1, sizeof *counts);
 	DIR *folder = opendir(FOLDER);
 	const struct dirent *file;
 	char prefix[32];
@@ -98,15 +100,19 @@ void neighbours_look(struct neighbours *neighbours, const struct telemetry *own,
 
 	neighbours->any = false;
 	int length = snprintf(prefix, sizeof prefix, "juggle.%u.", (unsigned)getuid());
-	for (int i = 0; count != NULL && folder != NULL && i < ENTRIES_MOST &&
+	for (int i = 0; counts != NULL && folder != NULL && i < ENTRIES_MOST &&
 			(file = readdir(folder)) != NULL;
 		i++)
 		if (strncmp(file->d_name, prefix, (size_t)length) == 0 &&
 			parse_integer(file->d_name + length, 1, INT32_MAX, &pid) == 0)
-			neighbours->any |= count_of((pid_t)pid, own, now_ns, count);
-	for (size_t j = 0; j < CPUSET_CPUS_MAX && count != NULL; j++)
-		atomic_store_explicit(&neighbours->threads[j], count[j], memory_order_relaxed);
+			neighbours->any |= count_of((pid_t)pid, own, now_ns, counts);
+	for (size_t j = 0; j < CPUSET_CPUS_MAX && counts != NULL; j++) {
+		atomic_store_explicit(
+			&neighbours->older[j], counts->older[j], memory_order_relaxed);
+		atomic_store_explicit(
+			&neighbours->younger[j], counts->younger[j], memory_order_relaxed);
+	}
 	if (folder != NULL)
 		closedir(folder);
-	free(count);
+	free(counts);
 }

@@ -2,7 +2,7 @@
 /*
  * Other juggles on the same CPUs, as their telemetry shows them. Each makes way for those that began
  * before it, so that their extra threads end up on different CPUs, and no two dodge each other for
- * ever.
+ * ever. Whether all together are as many as the CPUs can have evenly, each finds out by itself.
  */
 #ifndef JUGGLE_TEAM_NEIGHBOURS_H
 #define JUGGLE_TEAM_NEIGHBOURS_H
@@ -18,10 +18,15 @@
 struct neighbours {
 	struct folder_watch folder; /* of their segments */
 	bool any; /* at the last look there was another juggle of this user */
-	/* By OS number: threads of older juggles of the same user on that CPU. Those that they leave to the
-	 * kernel count as spread evenly. One thread writes, any may read; counts of several CPUs may be of
-	 * different moments. */
-	_Atomic uint32_t threads[CPUSET_CPUS_MAX];
+	/* By OS number: threads of older, and of younger, juggles of the same user on that CPU. Those that they
+	 * leave to the kernel count as spread evenly. One thread writes, any may read; counts of several CPUs may
+	 * be of different moments. */
+	_Atomic uint32_t older[CPUSET_CPUS_MAX], younger[CPUSET_CPUS_MAX];
+};
+
+/* The same of one moment. */
+struct neighbours_counts {
+	uint32_t older[CPUSET_CPUS_MAX], younger[CPUSET_CPUS_MAX];
 };
 
 void neighbours_init(struct neighbours *neighbours);
@@ -31,14 +36,8 @@ void neighbours_init(struct neighbours *neighbours);
  * juggle's segment. */
 void neighbours_look(struct neighbours *neighbours, const struct telemetry *own, uint64_t now_ns);
 
-/* Add the threads of one of them to count, which has CPUSET_CPUS_MAX elements, by CPU. Returns whether
- * they count, now or later. */
+/* Add the threads of one of them to the counts. Returns whether they count, now or later. */
 bool neighbours_count(struct telemetry_reader *reader, const struct telemetry *own, uint64_t now_ns,
-	uint32_t *count);
-
-static inline uint32_t neighbours_on(const struct neighbours *neighbours, int32_t os_cpu)
-{
-	return atomic_load_explicit(&neighbours->threads[os_cpu], memory_order_relaxed);
-}
+	struct neighbours_counts *counts);
 
 #endif

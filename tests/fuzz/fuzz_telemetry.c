@@ -64,18 +64,19 @@ static void read_all(struct telemetry_reader *reader)
 	free(segment);
 }
 
-/* As a younger juggle counts its threads. */
+/* As another juggle counts its threads, an older or a younger one. */
 static void count(struct telemetry_reader *reader)
 {
 	const struct telemetry own = {.pid = PID + 1, .start_ns = 1};
-	uint32_t *count = calloc(CPUSET_CPUS_MAX, sizeof *count), sum = 0;
+	struct neighbours_counts *counts = calloc(1, sizeof *counts);
+	uint32_t sum = 0;
 
-	assert(count != NULL);
-	bool counts = neighbours_count(reader, &own, 1, count);
+	assert(counts != NULL);
+	bool count = neighbours_count(reader, &own, 1, counts);
 	for (size_t i = 0; i < CPUSET_CPUS_MAX; i++)
-		sum += count[i];
-	assert(sum <= (counts ? TELEMETRY_THREADS : 0));
-	free(count);
+		sum += counts->older[i] + counts->younger[i];
+	assert(sum <= (count ? TELEMETRY_THREADS : 0));
+	free(counts);
 }
 
 /* Returns the size of the file. */

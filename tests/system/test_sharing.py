@@ -141,27 +141,34 @@ def test_make_way(juggle, app, background, two, tmp_path):
 
 
 def test_filled_up(juggle, background, two, tmp_path):
-    """With the threads of an older job, which are left to the kernel, there are as many for each CPU: the younger
-    leaves its own to the kernel, too, and tries nothing."""
-    trace = tmp_path / "younger"
-    older = background([juggle, "-q", "-c", two, "-P", "observe", "--", *helpers.held_job()], stdin=subprocess.PIPE)
-    helpers.wait_for_stat(older, lambda found: found["threads"] == 3, "the threads of the older compute")
-    younger = background([juggle, "-q", "-c", two, *helpers.ONLY_UBENCH, "--trace", trace, "--",
-                          *helpers.held_job(phase="20ms", barrier="block")], stdin=subprocess.PIPE)
+    """Two jobs have as many threads together for each CPU: both leave theirs to the kernel, and try nothing. When one
+    has ended, the other is balanced."""
+    filled = ("aside", "other jobs make the threads of all CPUs even", 3)
 
-    def decided():
+    def start(name):
+        return background([juggle, "-q", "-c", two, *helpers.ONLY_UBENCH, "--trace", tmp_path / name, "--",
+                           *helpers.held_job(phase="20ms", barrier="block")], stdin=subprocess.PIPE)
+
+    def decided(name):
         """What held lately: (regime, reason, threads of others)."""
-        others, found = 0, []
-        for point in traces.growing(trace, "points"):
-            others = sum(point.get("neighbours", [others]))
-            found.append((point["regime"], point["reason"], others))
+        older, younger, found = 0, 0, []
+        for point in traces.growing(tmp_path / name, "points"):
+            older, younger = sum(point.get("neighbours", [older])), point.get("younger", younger)
+            found.append((point["regime"], point["reason"], older + younger))
         return set(found[-20:])
-    helpers.wait_for(lambda: decided() == {("aside", "other jobs make the threads of all CPUs even", 3)}, "it stands aside", younger,
+    older = start("older")
+    helpers.wait_for_stat(older, lambda found: found["threads"] == 3, "the threads of the older compute")
+    younger = start("younger")
+    helpers.wait_for(lambda: decided("older") == decided("younger") == {filled}, "both stand aside", younger,
                      interval_s=0.05)
-    for process in (older, younger):
-        process.stdin.close()
-        process.wait(helpers.TIMEOUT_S)
-    assert_replays(trace)
+    younger.stdin.close()
+    younger.wait(helpers.TIMEOUT_S)
+    helpers.wait_for(lambda: ("balance", 0) in {(regime, others) for regime, _, others in decided("older")},
+                     "the other is balanced", older, interval_s=0.05)
+    older.stdin.close()
+    older.wait(helpers.TIMEOUT_S)
+    for name in ("older", "younger"):
+        assert_replays(tmp_path / name)
 
 
 @pytest.mark.parametrize("dies", ["juggle", "balancer", "all"])

@@ -560,26 +560,27 @@ static void test_begins(void **state)
 		}
 }
 
-/* With other jobs' threads, which this one makes way for, there are as many for each CPU. Then it is left to the kernel,
+/* With other jobs' threads there are as many for each CPU. Then it is left to the kernel, from the beginning on and
  * without trials, which would show what is taken from the others; but not while those have other things to do. */
 static void test_filled_up(void **state)
 {
 	static const struct {
 		uint32_t others;
-		double busy;
+		double need_ns, busy;
 		bool always, spins;
 		enum policy_regime regime;
 		bool trials;
 	} cases[] = {
-		{3, 0.5, false, false, POLICY_ASIDE, false},
-		{5, 0.38, false, false, POLICY_ASIDE, false},
-		{3, 0.9, false, false, POLICY_BALANCE, true}, /* they hardly run */
-		{3, 0.7, false, false, POLICY_BALANCE,
+		{3, 10e6, 0.5, false, false, POLICY_ASIDE, false},
+		{5, 10e6, 0.38, false, false, POLICY_ASIDE, false},
+		{3, 10e6, 0.9, false, false, POLICY_BALANCE, true}, /* they hardly run */
+		{3, 10e6, 0.7, false, false, POLICY_BALANCE,
 			true}, /* likewise, and Linux takes no turns */
-		{2, 0.6, false, false, POLICY_BALANCE, true}, /* there is one too many */
-		{0, 0.5, false, false, POLICY_BALANCE, true},
-		{3, 0.5, true, false, POLICY_BALANCE, false},
-		{3, 0.5, false, true, POLICY_BALANCE, true}, /* Linux takes no turns then */
+		{2, 10e6, 0.6, false, false, POLICY_BALANCE, true}, /* there is one too many */
+		{0, 10e6, 0.5, false, false, POLICY_BALANCE, true},
+		{3, 10e6, 0.5, true, false, POLICY_BALANCE, false},
+		{3, 10e6, 0.5, false, true, POLICY_ASIDE, false},
+		{3, 3e6, 0.5, false, true, POLICY_BALANCE, true}, /* shorter than Linux' slices */
 	};
 	(void)state;
 
@@ -588,10 +589,12 @@ static void test_filled_up(void **state)
 			struct policy_chooser chooser;
 			bool trials = false;
 			policy_regime_init(&chooser, cases[k].always);
-			count(&chooser, 3, 2);
 			chooser.others = cases[k].others;
 			double each = (3 + cases[k].others) / 2.0;
 			chooser.turns_gain_beside = ceil(each) / each - 1;
+			count(&chooser, 3, 2);
+			bool even = cases[k].others % 2 == 1 && !cases[k].always;
+			assert_int_equal(chooser.regime, even ? POLICY_ASIDE : POLICY_BALANCE);
 			for (int i = 0; i < 20; i++) {
 				double busy = cases[k].busy + 0.05 * chooser.regime;
 				struct policy_window window = {.elapsed_ns = WINDOW_NS,
@@ -605,7 +608,7 @@ static void test_filled_up(void **state)
 					.regular = true,
 					.useful_ns = (uint64_t)(busy * 2 * (double)WINDOW_NS),
 					.passed = busy * 10,
-					.need_ns = 10e6};
+					.need_ns = cases[k].need_ns};
 				policy_regime_update(&chooser, &window);
 				trials |= chooser.trial;
 			}
