@@ -31,7 +31,8 @@
 #define CPUS_CHECK_NS UINT64_C(500000000)
 #define REFUSED_WAIT_MOST_NS UINT64_C(30000000000)
 #define NEIGHBOURS_NS UINT64_C(500000000)
-#define FIGURES_NS UINT64_C(500000000)
+#define NEIGHBOURS_SOON_NS UINT64_C(10000000) /* the same while the job is starting */
+#define FIGURES_NS UINT64_C(500000000) /* of what the hypervisor takes, and of what is shown */
 #define PATIENCE_NS UINT64_C(5000000000) /* until threads that -n expects are missed */
 #define TABLES_NS UINT64_C(1000000000) /* between looks for tables of phases, with -p */
 #define TABLES_SHARE 100 /* the same in multiples of what the last look took */
@@ -371,7 +372,8 @@ static int run(struct balancer *b)
 				return r;
 			job_forget(&b->job, teams_take_ended(&b->teams));
 		}
-		if (starting || now_ns - b->last_neighbours_ns >= NEIGHBOURS_NS) {
+		if (now_ns - b->last_neighbours_ns >=
+			(starting ? NEIGHBOURS_SOON_NS : NEIGHBOURS_NS)) {
 			b->last_neighbours_ns = now_ns;
 			neighbours_look(&b->neighbours, b->setup->telemetry, now_ns);
 		}

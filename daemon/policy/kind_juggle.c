@@ -40,15 +40,6 @@ static bool are_told_short(const struct policy *policy)
 	       (policy->phases.loud > 0 || policy->needs.yields);
 }
 
-static uint32_t others(const struct policy *policy)
-{
-	uint32_t count = policy->younger;
-
-	for (size_t j = 0; j < policy->m; j++)
-		count += policy->cpu[j].neighbours;
-	return count;
-}
-
 /* What turns gain by what is known of the CPUs. It changes with the number of threads. */
 static void know_turns(struct policy *policy, uint64_t now_ns)
 {
@@ -62,14 +53,14 @@ static void know_turns(struct policy *policy, uint64_t now_ns)
 		policy->turns.known = false;
 	chooser->steady = now_ns - policy->joined_ns >= STEADY_NS;
 	if (policy->turns.known && policy->turns.threads == threads &&
-		policy->turns.others == others(policy))
+		policy->turns.others == policy->others)
 		return;
 	policy->turns.known = true;
 	policy->turns.threads = threads;
-	policy->turns.others = others(policy);
-	chooser->others = others(policy);
+	policy->turns.others = policy->others;
+	chooser->others = policy->others;
 	chooser->turns_gain_beside =
-		policy_turns_gain(policy->cpu, policy->m, threads + others(policy));
+		policy_turns_gain(policy->cpu, policy->m, threads + policy->others);
 	chooser->turns_gain = policy_turns_gain(policy->cpu, policy->m, threads);
 	chooser->speeds_differ = policy_speeds_differ(
 		policy->cpu, policy->m, threads > policy->m ? DIFFER_CROWDED : DIFFER);

@@ -121,7 +121,8 @@ struct policy_observation {
 	const struct policy_domain *domain; /* all of them, this one included */
 	/* By CPU: threads of other jobs with older balancers, confined to it or left to the kernel. NULL: none. */
 	const uint32_t *neighbours;
-	uint32_t younger; /* threads of other jobs with younger balancers, on all these CPUs */
+	uint32_t
+		others; /* threads of all other jobs with balancers, for all these CPUs: wherever they are now */
 	/* By CPU: thousandths of its time that the hypervisor took lately. NULL: none. */
 	const uint32_t *stolen;
 	/* By CPU: has its ticker run since the interval before? NULL where there are no tickers. */
@@ -150,8 +151,8 @@ struct policy_decision {
 	enum policy_regime regime;
 	enum policy_reason reason;
 	bool changed; /* the regime differs from the one before */
-	bool neighbours_changed; /* so does the number of older jobs' threads on some CPU ... */
-	bool younger_changed; /* ... or that of younger ones' on all */
+	bool neighbours_changed; /* so does the number of older jobs' threads on some CPU */
+	bool others_changed; /* so does the number of all other jobs' threads */
 	bool stolen_changed; /* so does what the hypervisor takes of some CPU */
 	const struct policy_move *move;
 	size_t moves;
@@ -306,7 +307,7 @@ struct policy {
 	struct policy_move *move; /* capacity elements */
 	struct policy_handover *handover; /* capacity elements */
 	uint32_t *order; /* scratch: 2 * m elements */
-	uint32_t younger; /* threads of other jobs that make way for this one */
+	uint32_t others; /* threads of other jobs with balancers */
 	size_t idle_look; /* the row after that of the idle thread that is sampled last */
 	uint64_t random;
 	uint64_t last_ns; /* time of the interval before */

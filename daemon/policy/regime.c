@@ -58,6 +58,7 @@
 #define SHARE_STILL 1.4 /* ... and so much as long as that was so in the window before */
 /* Threads that spin gain by turns beside other jobs, too, in phases shorter than the kernel's slices. Measured. */
 #define SPINS_EVEN_NS 4.5e6
+#define SPINS_STILL_NS 3.6e6 /* likewise, as long as that was so in the window before */
 /* With no more threads than CPUs: CPUs on which turns gain that much are unequal, and stay so while they
  * gain half of it. */
 #define UNEQUAL_LEAST 0.05
@@ -310,11 +311,13 @@ static bool leaves_short(const struct policy_chooser *chooser)
 	return !chooser->always && !chooser->speeds_differ && chooser->needs_gain <= 0;
 }
 
-/* Have other jobs as many threads as are needed for all CPUs to have the same, so that nobody gains by turns? */
+/* Do the threads of other jobs fill up the CPUs evenly, so that nobody gains by turns? Where threads' needs differ, they
+ * gain by turns among themselves. */
 static bool are_even_beside(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
 {
 	return !chooser->always && !chooser->speeds_differ && chooser->others > 0 &&
-	       threads > cpus && chooser->turns_gain_beside < TURNS_BESIDE_LEAST;
+	       threads > cpus && chooser->turns_gain_beside < TURNS_BESIDE_LEAST &&
+	       chooser->needs_gain < TURNS_BESIDE_LEAST;
 }
 
 bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
@@ -339,7 +342,9 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
 	/* There are more threads than CPUs now. Every millisecond of an uneven distribution is
 	 * lost, so balance; a trial follows soon. */
-	if (chooser->regime == POLICY_ASIDE && !are_even_beside(chooser, threads, cpus) &&
+	if (are_even_beside(chooser, threads, cpus))
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_START);
+	if (chooser->regime == POLICY_ASIDE &&
 		(chooser->always || turns_gain(chooser, threads, cpus) > TURNS_LEAST))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
 	return false;
@@ -518,6 +523,15 @@ static bool is_filled_up(const struct policy_chooser *chooser, const struct poli
 	       (double)window->run_ns < more * share * all_ns;
 }
 
+/* Likewise, where phases are told. */
+static bool is_filled_up_told(const struct policy_chooser *chooser,
+	const struct policy_window *window, double need_ns, bool spins)
+{
+	double least_ns = chooser->reason == POLICY_REASON_FILLED ? SPINS_STILL_NS : SPINS_EVEN_NS;
+
+	return (!spins || need_ns > least_ns) && is_filled_up(chooser, window);
+}
+
 /* Phases too short for turns, of threads that sleep in them. */
 static bool by_packing(struct policy_chooser *chooser, const struct policy_window *window)
 {
@@ -559,7 +573,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 		changed = by_packing(chooser, window);
 	else if (is_short && (yields || window->threads > window->cpus))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
-	else if ((!spins || need_ns > SPINS_EVEN_NS) && is_filled_up(chooser, window))
+	else if (is_filled_up_told(chooser, window, need_ns, spins))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_FILLED);
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
 		changed = settle(chooser, first, POLICY_REASON_LONG);

@@ -178,12 +178,12 @@ static bool take_neighbours(struct policy *policy, const uint32_t *neighbours)
 	return changed;
 }
 
-static bool take_younger(struct policy *policy, uint32_t younger)
+static bool take_others(struct policy *policy, uint32_t others)
 {
-	uint32_t before = policy->younger;
+	uint32_t before = policy->others;
 
-	policy->younger = policy->params.kind->makes_way ? younger : 0;
-	return policy->younger != before;
+	policy->others = policy->params.kind->makes_way ? others : 0;
+	return policy->others != before;
 }
 
 /* Likewise. What turns gain follows from it. */
@@ -220,7 +220,7 @@ static void begin(struct policy *policy, const struct policy_observation *observ
 			.short_slices = policy->decision.short_slices,
 			.members = policy->decision.members_next,
 			.neighbours_changed = take_neighbours(policy, observation->neighbours),
-			.younger_changed = take_younger(policy, observation->younger),
+			.others_changed = take_others(policy, observation->others),
 			.stolen_changed = take_stolen(policy, observation->stolen)};
 	policy->last_ns = observation->now_ns;
 	if (observation->rung)

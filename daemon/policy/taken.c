@@ -237,9 +237,7 @@ static bool could_starve_aside(const struct policy *policy, uint64_t now_ns)
 	if (policy->regime != POLICY_ASIDE || !policy->params.tickers || policy->m < 2)
 		return false;
 	uint32_t threads = policy_computing(policy);
-	uint32_t all = threads + policy->younger + crowd(policy, now_ns);
-	for (size_t j = 0; j < policy->m; j++)
-		all += policy->cpu[j].neighbours;
+	uint32_t all = threads + policy->others + crowd(policy, now_ns);
 	return threads >= policy->m && all <= STARVES_THREADS * policy->m;
 }
 

@@ -172,8 +172,10 @@ void policy_take_told(
 	thread->told = false;
 	if (!thread->tells)
 		return;
-	if (!before)
-		thread->done_ns = (double)sight->done_ns;
+	if (!before) {
+		thread->done_ns = policy->params.by_work ? 0 : (double)sight->done_ns;
+		thread->now = (struct policy_parts){.elsewhere_ns = (double)sight->done_ns};
+	}
 	if (before && sight->useful_ns > thread->total_useful)
 		thread->useful_ns = sight->useful_ns - thread->total_useful;
 	if (before && sight->arrivals > thread->total_arrivals)

@@ -253,8 +253,8 @@ static struct content read_row(const struct phases_row *row)
 
 	for (int i = 0; i < TRIES; i++) {
 		c.turns = atomic_load_explicit(&row->turns, memory_order_acquire);
+		c.since_ns = atomic_load_explicit(&row->since_ns, memory_order_acquire);
 		c.arrivals = get(&row->arrivals);
-		c.since_ns = get(&row->since_ns);
 		c.waited_ns = get(&row->waited_ns);
 		c.turn_cpu_ns = get(&row->turn_cpu_ns);
 		c.useful_ns = get(&row->useful_ns);

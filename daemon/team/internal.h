@@ -55,7 +55,7 @@ struct team {
 	uint32_t told_changes; /* what told_changes() was when rows were last looked for ... */
 	size_t told_collected; /* ... and threads that have come since: they may have rows by now */
 	uint32_t *neighbours; /* by CPU: threads of older juggles */
-	uint32_t younger; /* threads of younger juggles on these CPUs */
+	uint32_t others; /* threads of all other juggles on these CPUs */
 	uint32_t *stolen; /* by CPU: what the hypervisor takes, in thousandths */
 	uint32_t *ticked; /* by CPU: has its ticker run? */
 	struct told_ringer *ringer; /* scratch: capacity elements */

@@ -140,7 +140,7 @@ static void look_at_workers(struct team *team, uint64_t now_ns)
 			&published->wanted_until_ns, now_ns + WANTED_NS, memory_order_relaxed);
 }
 
-/* Rows come late, when threads first wait, and are others after exec. */
+/* Rows come late, when threads begin their first region or first wait, and are others after exec. */
 static void find_told(struct team *team)
 {
 	const struct told *told = team->context->told;
@@ -187,13 +187,13 @@ static void look_at_others(struct team *team)
 	const struct policy *policy = &team->policy;
 	const struct neighbours *neighbours = team->context->neighbours;
 
-	team->younger = 0;
+	team->others = 0;
 	for (size_t j = 0; j < policy->m; j++) {
 		int32_t os_cpu = policy->cpu[j].os_cpu;
 		team->neighbours[j] =
 			atomic_load_explicit(&neighbours->older[os_cpu], memory_order_relaxed);
-		team->younger +=
-			atomic_load_explicit(&neighbours->younger[os_cpu], memory_order_relaxed);
+		team->others +=
+			atomic_load_explicit(&neighbours->all[os_cpu], memory_order_relaxed);
 		team->stolen[j] = stolen_of(team->context->stolen, os_cpu);
 	}
 }

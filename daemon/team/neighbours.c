@@ -15,9 +15,14 @@
 #define ALIVE_NS UINT64_C(1000000000)
 #define ALIVE_PERIODS 3
 
-/* Threads that are left to the kernel count as spread over the CPUs of their juggle. */
-static void count_threads(
-	struct telemetry_reader *reader, const struct telemetry *header, uint32_t *count)
+static void count_one(uint32_t *count, int32_t os_cpu)
+{
+	if (os_cpu >= 0 && os_cpu < CPUSET_CPUS_MAX)
+		count[os_cpu]++;
+}
+
+static void count_threads(struct telemetry_reader *reader, const struct telemetry *header,
+	bool older, struct neighbours_counts *counts)
 {
 	uint32_t slots = telemetry_get32(&header->slots), cpus = telemetry_get32(&header->cpus);
 	struct telemetry_thread *thread = calloc(slots + 1, sizeof *thread);
@@ -26,15 +31,14 @@ static void count_threads(
 		    telemetry_reader_threads(reader, thread, slots) == 0 &&
 		    telemetry_reader_cpus(reader, cpu, cpus) == 0;
 
-	for (uint32_t i = 0, loose = 0; i < slots && read; i++) {
+	for (uint32_t i = 0, all = 0, loose = 0; i < slots && cpus > 0 && read; i++) {
 		uint32_t flags = telemetry_get32(&thread[i].flags);
 		int32_t os_cpu = atomic_load_explicit(&thread[i].os_cpu, memory_order_relaxed);
 		if (!(flags & TELEMETRY_THREAD_COMPUTE) || (flags & TELEMETRY_THREAD_ENDED))
 			continue;
-		if (os_cpu < 0 && cpus > 0)
-			os_cpu = cpu[loose++ % cpus].os_cpu;
-		if (os_cpu >= 0 && os_cpu < CPUSET_CPUS_MAX)
-			count[os_cpu]++;
+		count_one(counts->all, cpu[all++ % cpus].os_cpu);
+		if (older)
+			count_one(counts->older, os_cpu < 0 ? cpu[loose++ % cpus].os_cpu : os_cpu);
 	}
 	free(thread);
 	free(cpu);
@@ -65,8 +69,7 @@ bool neighbours_count(struct telemetry_reader *reader, const struct telemetry *o
 		return false;
 	uint32_t state = telemetry_get32(&header.state);
 	if (state == TELEMETRY_RUNNING && is_alive(&header, now_ns))
-		count_threads(
-			reader, &header, is_older(&header, own) ? counts->older : counts->younger);
+		count_threads(reader, &header, is_older(&header, own), counts);
 	return state == TELEMETRY_STARTING || state == TELEMETRY_RUNNING;
 }
 
@@ -109,8 +112,7 @@ void neighbours_look(struct neighbours *neighbours, const struct telemetry *own,
 	for (size_t j = 0; j < CPUSET_CPUS_MAX && counts != NULL; j++) {
 		atomic_store_explicit(
 			&neighbours->older[j], counts->older[j], memory_order_relaxed);
-		atomic_store_explicit(
-			&neighbours->younger[j], counts->younger[j], memory_order_relaxed);
+		atomic_store_explicit(&neighbours->all[j], counts->all[j], memory_order_relaxed);
 	}
 	if (folder != NULL)
 		closedir(folder);

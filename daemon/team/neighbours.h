@@ -2,7 +2,7 @@
 /*
  * Other juggles on the same CPUs, as their telemetry shows them. Each makes way for those that began
  * before it, so that their extra threads end up on different CPUs, and no two dodge each other for
- * ever. Whether all together are as many as the CPUs can have evenly, each finds out by itself.
+ * ever. Each finds out by itself whether all of them together can be spread evenly.
  */
 #ifndef JUGGLE_TEAM_NEIGHBOURS_H
 #define JUGGLE_TEAM_NEIGHBOURS_H
@@ -18,15 +18,16 @@
 struct neighbours {
 	struct folder_watch folder; /* of their segments */
 	bool any; /* at the last look there was another juggle of this user */
-	/* By OS number: threads of older, and of younger, juggles of the same user on that CPU. Those that they
-	 * leave to the kernel count as spread evenly. One thread writes, any may read; counts of several CPUs may
-	 * be of different moments. */
-	_Atomic uint32_t older[CPUSET_CPUS_MAX], younger[CPUSET_CPUS_MAX];
+	/* By OS number: threads of older juggles of the same user that are on that CPU, where those that they leave to
+	 * the kernel count as spread evenly; and of all other juggles, all spread evenly over the CPUs of theirs, so
+	 * that the number does not change with moves. One thread writes, any may read; counts of several CPUs may be
+	 * of different moments. */
+	_Atomic uint32_t older[CPUSET_CPUS_MAX], all[CPUSET_CPUS_MAX];
 };
 
 /* The same of one moment. */
 struct neighbours_counts {
-	uint32_t older[CPUSET_CPUS_MAX], younger[CPUSET_CPUS_MAX];
+	uint32_t older[CPUSET_CPUS_MAX], all[CPUSET_CPUS_MAX];
 };
 
 void neighbours_init(struct neighbours *neighbours);

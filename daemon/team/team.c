@@ -142,7 +142,7 @@ static void step(struct team *team)
 		.cost_ns = team->cost_ns,
 		.domain = team->domain,
 		.neighbours = team->neighbours,
-		.younger = team->younger,
+		.others = team->others,
 		.stolen = team->stolen,
 		.ticked = team->ticked,
 		.rung = team->rung};

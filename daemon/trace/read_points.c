@@ -154,14 +154,14 @@ static int read_slices(struct trace_parser *p, struct trace_point *point)
 	return 0;
 }
 
-static int read_younger(struct trace_parser *p, struct trace_point *point)
+static int read_beside(struct trace_parser *p, struct trace_point *point)
 {
 	uint64_t threads;
 
 	if (!trace_take_number(p, '\n', UINT32_MAX, &threads))
 		return trace_refuse(p, "a damaged count of threads");
-	point->younger_changed = true;
-	point->younger = (uint32_t)threads;
+	point->beside_changed = true;
+	point->beside = (uint32_t)threads;
 	return 0;
 }
 
@@ -242,8 +242,8 @@ static int read_line(struct trace_parser *p, struct trace_point *point)
 	if (trace_take_word(p, "neighbours"))
 		return read_counts(
 			p, &p->memory->neighbours, TRACE_OS_CPU_MAX + 1, &point->neighbour_cpus);
-	if (trace_take_word(p, "younger"))
-		return read_younger(p, point);
+	if (trace_take_word(p, "beside"))
+		return read_beside(p, point);
 	if (trace_take_word(p, "stolen"))
 		return read_counts(
 			p, &p->memory->stolen, TRACE_OS_CPU_MAX + 1, &point->stolen_cpus);

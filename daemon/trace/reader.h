@@ -70,8 +70,8 @@ struct trace_point {
 	size_t loads;
 	const uint32_t *neighbours; /* by CPU of the domain; NULL: as before */
 	size_t neighbour_cpus;
-	bool younger_changed;
-	uint32_t younger; /* where it changed */
+	bool beside_changed;
+	uint32_t beside; /* threads of other jobs, where that changed */
 	const uint32_t *stolen; /* by CPU of the domain, in thousandths; NULL: as before */
 	size_t stolen_cpus;
 	const uint32_t *ticked; /* by CPU of the domain: did its ticker run? NULL: none did */

@@ -154,12 +154,12 @@ void trace_point(struct trace *trace, const struct policy *policy,
 	const struct policy_decision *decision = &policy->decision;
 	bool domains = decision->members && policy->params.domains > 1;
 	bool neighbours = decision->neighbours_changed, ticked = any_heard(policy);
-	bool younger = decision->younger_changed, stolen = decision->stolen_changed;
+	bool beside = decision->others_changed, stolen = decision->stolen_changed;
 
 	if (trace == NULL)
 		return;
 	size_t lines = print_threads(trace, policy, observation, false) + domains + neighbours +
-		       younger + stolen + ticked + decision->moves + decision->handovers +
+		       beside + stolen + ticked + decision->moves + decision->handovers +
 		       decision->slices_changed + 1;
 	trace_begin(trace);
 	trace_print(trace, "point %llu %u %llu %zu %s%s%s", (number)observation->now_ns,
@@ -181,8 +181,8 @@ void trace_point(struct trace *trace, const struct policy *policy,
 			trace_print(trace, " %u", policy->cpu[j].neighbours);
 		trace_print(trace, "\n");
 	}
-	if (younger)
-		trace_print(trace, "younger %u\n", policy->younger);
+	if (beside)
+		trace_print(trace, "beside %u\n", policy->others);
 	if (stolen) {
 		trace_print(trace, "stolen");
 		for (size_t j = 0; j < policy->m; j++)

@@ -320,11 +320,13 @@ static bool take_row(void)
 	if (me.row) {
 		me.turn_ticks = me.full_ticks = ticks_now();
 		uint64_t cpu_ns = read_cpu_ns();
-		set(&me.row->since_ns, clock_ns(CLOCK_MONOTONIC));
 		set(&me.row->turn_cpu_ns, cpu_ns);
 		set(&me.row->useful_ns, cpu_ns);
 		set(&me.row->before_ns, cpu_ns);
 		set(&me.row->arrivals, me.arrivals);
+		/* Last: until then readers know that nothing is there. */
+		atomic_store_explicit(
+			&me.row->since_ns, clock_ns(CLOCK_MONOTONIC), memory_order_release);
 		me.worked_ticks = me.waited_ticks = me.guess_ns = 0;
 		memset(me.pending, 0, sizeof me.pending);
 	}
@@ -494,7 +496,7 @@ void wait_yield(void)
 
 void wait_begin(void)
 {
-	if (me.tid == 0 && me.arrivals == 0)
+	if (me.tid == 0)
 		take_row();
 }
 

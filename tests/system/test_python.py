@@ -176,7 +176,7 @@ def test_recorded_trace(path):
 def test_records(written):
     text = traces.begin(cpus=0).replace("cpus 0", "cpus 0 3:1 4:0:4:500 5:0:4:1000:2") + (
         "birth 5 9 8 a b\nbirth 6 7 8 \nname 7 9 c\n"
-        "point 10 0 10 11 all,open cost=4\ndomains 2 1\nneighbours 0 2\nyounger 3\nstolen 5 6\nticked 1 0\nslice short\nnew 9 1\n"
+        "point 10 0 10 11 all,open cost=4\ndomains 2 1\nneighbours 0 2\nbeside 3\nstolen 5 6\nticked 1 0\nslice short\nnew 9 1\n"
         "thread 9 -1 -5 6 7 8 b unseen ready work=1 left=2 sleeps=3 waits yields role=3\nother 7 4 1 2 3 e asleep\n"
         "handover 9 1\ndecide 3 4 0 aside why not\n"
         "subdomains 11 8 -1 2 0 -1 1\nholders 11 8 1 -1 1\nfuture 11 x y\nnews\ndropped 12\n")
@@ -187,7 +187,7 @@ def test_records(written):
         {"now_ns": 5, "tid": 9, "pid": 8, "comm": "c"}, {"now_ns": 6, "tid": 7, "pid": 8, "comm": ""}]
     assert trace.points == [{
         "now_ns": 10, "domain": 0, "elapsed_ns": 10, "looked": "all,open", "cost_ns": 4, "domains": [2, 1],
-        "neighbours": [0, 2], "younger": 3, "stolen": [5, 6], "ticked": [1, 0], "slice": "short", "period_ns": 3, "wait_ns": 4,
+        "neighbours": [0, 2], "beside": 3, "stolen": [5, 6], "ticked": [1, 0], "slice": "short", "period_ns": 3, "wait_ns": 4,
         "ticks": 0, "regime": "aside", "reason": "why not"}]
     of = {"now_ns": 10, "domain": 0}
     assert trace.samples == [
@@ -206,7 +206,7 @@ def test_fields_that_the_manual_has():
     text = (helpers.REPO / "man/juggle.1").read_text("utf-8")
     section = text.partition(".Sh TRACE FORMAT\n")[2].partition("\n.Sh ")[0]
     words = set(re.findall(r"^\.It Li (\w+) Ar ", section, re.MULTILINE))
-    assert words == {*module._RECORDS, *module._THREAD, *module._OF_POINT, *module._COUNTS, "younger", "slice", "decide"}
+    assert words == {*module._RECORDS, *module._THREAD, *module._OF_POINT, *module._COUNTS, "beside", "slice", "decide"}
 
 
 # --- damage --------------------------------------------------------------------------
@@ -252,7 +252,7 @@ def test_trace_cut_anywhere(written):
     (WHOLE + "point 6 0 1 2 some\nfuture 1 1\n", 11, "fewer lines than it announces"),
     (WHOLE + "point 6 0 1 2 some\nthread 1 0 0 0 0 1 a sometime\n", 11, "a damaged thread record"),
     (WHOLE + "point 6 0 1 2 some\nticked 1 -1\n", 11, "a damaged list of counts"),
-    (WHOLE + "point 6 0 1 2 some\nyounger 1 2\n", 11, "a damaged count of threads"),
+    (WHOLE + "point 6 0 1 2 some\nbeside 1 2\n", 11, "a damaged count of threads"),
     (WHOLE + "point 6 0 1 2 some\nslice long\n", 11, "a damaged slice record"),
 ])
 def test_damaged_trace(written, text, line, words):

@@ -151,10 +151,10 @@ def test_filled_up(juggle, background, two, tmp_path):
 
     def decided(name):
         """What held lately: (regime, reason, threads of others)."""
-        older, younger, found = 0, 0, []
+        others, found = 0, []
         for point in traces.growing(tmp_path / name, "points"):
-            older, younger = sum(point.get("neighbours", [older])), point.get("younger", younger)
-            found.append((point["regime"], point["reason"], older + younger))
+            others = point.get("beside", others)
+            found.append((point["regime"], point["reason"], others))
         return set(found[-20:])
     older = start("older")
     helpers.wait_for_stat(older, lambda found: found["threads"] == 3, "the threads of the older compute")

@@ -215,7 +215,7 @@ _OF_POINT = {
 }
 _COUNTS = ("domains", "neighbours", "stolen", "ticked")  # lists of a point
 _COUNT = re.compile(f"{_NUMBER}(?: {_NUMBER})*")
-_YOUNGER = re.compile(_NUMBER)
+_BESIDE = re.compile(_NUMBER)
 _SLICES = ("short", "default")
 _DECIDE = _layout("period_ns wait_ns ticks", " (?P<regime>balance|aside) (?P<reason>[^\0]*)")
 
@@ -268,7 +268,7 @@ class Trace:
     #: When balancing of a domain began.
     teams: list[Record] = field(default_factory=list)
     #: Balancing points: what was looked at, and the decision. They hold the lists `domains`,
-    #: `neighbours`, `stolen` and `ticked` where the trace has them, `younger` where that number of threads
+    #: `neighbours`, `stolen` and `ticked` where the trace has them, `beside` where that number of threads
     #: has changed, and `slice` ("short" or "default") where time slices do.
     points: list[Record] = field(default_factory=list)
     #: Threads at points (the now_ns and domain of these); state is "behind", "ahead", "idle" or "ended".
@@ -418,10 +418,10 @@ class _TraceReader:
                 if not _COUNT.fullmatch(rest):
                     raise self.refuse("a damaged list of counts")
                 point[word] = [int(number) for number in rest.split(" ")]
-            elif word == "younger":
-                if not _YOUNGER.fullmatch(rest):
+            elif word == "beside":
+                if not _BESIDE.fullmatch(rest):
                     raise self.refuse("a damaged count of threads")
-                point["younger"] = int(rest)
+                point["beside"] = int(rest)
             elif word == "slice":
                 if rest not in _SLICES:
                     raise self.refuse("a damaged slice record")

@@ -212,8 +212,8 @@ static void set_load(struct replay_domain *domain, const struct trace_point *poi
 		domain->load[d].threads = point->load[d];
 	for (size_t j = 0; j < point->neighbour_cpus && j < domain->policy.m; j++)
 		domain->neighbours[j] = point->neighbours[j];
-	if (point->younger_changed)
-		domain->younger = point->younger;
+	if (point->beside_changed)
+		domain->beside = point->beside;
 	for (size_t j = 0; j < point->stolen_cpus && j < domain->policy.m; j++)
 		domain->stolen[j] = point->stolen[j];
 	for (size_t j = 0; j < domain->policy.m; j++)
@@ -240,7 +240,7 @@ int replay_domain_step(struct replay_domain *domain, const struct trace_point *p
 		.cost_ns = point->cost_ns,
 		.domain = domain->load,
 		.neighbours = domain->neighbours,
-		.younger = domain->younger,
+		.others = domain->beside,
 		.stolen = domain->stolen,
 		.ticked = domain->ticked,
 		.rung = point->rung,

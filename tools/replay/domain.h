@@ -13,7 +13,7 @@ struct replay_domain {
 	struct policy_sight *sight; /* by row */
 	struct policy_domain *load; /* of all domains */
 	uint32_t *neighbours, *stolen, *ticked; /* by CPU */
-	uint32_t younger;
+	uint32_t beside; /* threads of other jobs */
 	size_t rows, room;
 	int32_t *row_of; /* rows, sorted by tid; as many as there are rows */
 	bool sorted;

@@ -30,6 +30,7 @@ struct machine {
 	uint32_t ticked[CPUS_MAX];
 	uint32_t stolen[CPUS_MAX]; /* in thousandths */
 	struct policy_traits traits[CPUS_MAX];
+	uint32_t others; /* threads of other jobs */
 	uint64_t cost_ns; /* of each interval */
 };
 
@@ -97,6 +98,7 @@ static inline const struct policy_decision *step(struct machine *machine, uint64
 		.thread = machine->sight,
 		.threads = machine->n,
 		.domain = machine->domain,
+		.others = machine->others,
 		.stolen = machine->stolen,
 		.ticked = machine->ticked,
 		.cost_ns = machine->cost_ns,

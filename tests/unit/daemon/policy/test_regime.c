@@ -618,6 +618,46 @@ static void test_filled_up(void **state)
 		}
 }
 
+/* Beside others that fill up the CPUs: phases of threads that spin, about as long as those from which they are left to
+ * the kernel; and threads whose needs differ, which gain by turns among themselves. */
+static void test_filled_up_told(void **state)
+{
+	static const struct {
+		double need_ns[2], needs_gain; /* by turns */
+		unsigned changes; /* of whether it is left to the kernel for that reason */
+	} cases[] = {{{4.7e6, 4.3e6}, 0, 1}, {{4.4e6, 4.2e6}, 0, 0}, {{4.7e6, 3.5e6}, 0, 20},
+		{{10e6, 10e6}, 0.2, 0}};
+	(void)state;
+
+	for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+		struct policy_chooser chooser;
+		unsigned changes = 0;
+		bool filled = false;
+		policy_regime_init(&chooser, false);
+		count(&chooser, 3, 2);
+		chooser.others = 3;
+		chooser.needs_gain = cases[k].needs_gain;
+		for (int i = 0; i < 20; i++) {
+			const struct policy_window window = {.elapsed_ns = WINDOW_NS,
+				.run_ns = WINDOW_NS,
+				.wait_ns = WINDOW_NS,
+				.since_yield_ns = UINT64_MAX,
+				.threads = 3,
+				.cpus = 2,
+				.told = true,
+				.regular = true,
+				.useful_ns = WINDOW_NS,
+				.passed = 5,
+				.need_ns = cases[k].need_ns[i % 2]};
+			policy_regime_update(&chooser, &window);
+			bool now = chooser.reason == POLICY_REASON_FILLED;
+			changes += now != filled;
+			filled = now;
+		}
+		assert_int_equal(changes, cases[k].changes);
+	}
+}
+
 /* ---- Phases that are told ---- */
 
 /* A job of 6 threads on 4 CPUs that tells its phases: how many of them its threads pass in a second, all
@@ -1013,6 +1053,7 @@ int main(void)
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_begins),
 		cmocka_unit_test(test_filled_up),
+		cmocka_unit_test(test_filled_up_told),
 		cmocka_unit_test(test_first_trial),
 		cmocka_unit_test(test_short_yields),
 	};

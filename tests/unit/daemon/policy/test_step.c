@@ -470,6 +470,40 @@ static void test_subdomains(void **unused)
 	machine_deinit(&machine);
 }
 
+/* Other jobs fill up the CPUs evenly, or not: the job begins so, and ends so when that becomes known. Policies that
+ * don't make way heed no others. */
+static void test_begins_beside_others(void **unused)
+{
+	static const struct {
+		const struct policy_kind *kind;
+		uint32_t others;
+		enum policy_regime regime;
+	} cases[] = {{&policy_kind_juggle, 3, POLICY_ASIDE},
+		{&policy_kind_juggle, 4, POLICY_BALANCE}, {&policy_kind_juggle, 0, POLICY_BALANCE},
+		{&policy_kind_static, 3, POLICY_BALANCE}};
+	(void)unused;
+
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+		for (int late = 0; late <= 1; late++) {
+			const struct policy_params params = defaults(cases[c].kind);
+			struct machine machine;
+			machine_init(&machine, &params, 2);
+			for (int i = 0; i < 3; i++)
+				add(&machine, POLICY_RULE_COMPUTE);
+			for (int k = 0; k < 4; k++) {
+				if (k == 2 || !late)
+					machine.others = cases[c].others;
+				step(&machine, 5 * MS);
+				bool heeds = cases[c].kind->makes_way && cases[c].others > 0;
+				assert_int_equal(machine.policy.decision.others_changed,
+					heeds && k == (late ? 2 : 0));
+				assert_int_equal(machine.policy.regime,
+					late && k < 2 ? POLICY_BALANCE : cases[c].regime);
+			}
+			machine_deinit(&machine);
+		}
+}
+
 /* Threads that block are balanced and left alone in turn, to find out which is better. */
 static void test_trials(void **unused)
 {
@@ -748,6 +782,7 @@ int main(void)
 		cmocka_unit_test(test_observe),
 		cmocka_unit_test(test_as_many_as_cpus),
 		cmocka_unit_test(test_subdomains),
+		cmocka_unit_test(test_begins_beside_others),
 		cmocka_unit_test(test_trials),
 		cmocka_unit_test(test_starves),
 		cmocka_unit_test(test_waits_once),

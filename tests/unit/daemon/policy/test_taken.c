@@ -282,6 +282,25 @@ static void test_starves_aside(void **unused)
 	machine_deinit(&machine);
 }
 
+/* So many threads of other jobs that it is nothing unusual to wait. */
+static void test_waits_beside_others(void **unused)
+{
+	static const struct {
+		uint32_t others;
+		enum policy_regime regime;
+	} cases[] = {{2, POLICY_BALANCE}, {3, POLICY_ASIDE}};
+	(void)unused;
+
+	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+		struct machine machine;
+		begin_aside(&machine);
+		machine.others = cases[c].others;
+		one_stands_still(&machine, true, 1000 * MS);
+		assert_int_equal(machine.policy.regime, cases[c].regime);
+		machine_deinit(&machine);
+	}
+}
+
 /* Many others keep the CPUs busy, none of them for long enough to count as computing; a few that help don't. */
 static void test_waits_in_a_crowd(void **unused)
 {
@@ -367,6 +386,7 @@ int main(void)
 		cmocka_unit_test(test_one_is_left),
 		cmocka_unit_test(test_births_and_ends),
 		cmocka_unit_test(test_starves_aside),
+		cmocka_unit_test(test_waits_beside_others),
 		cmocka_unit_test(test_waits_in_a_crowd),
 		cmocka_unit_test(test_sleeps_aside),
 		cmocka_unit_test(test_wakes_aside),

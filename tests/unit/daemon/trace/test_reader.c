@@ -426,7 +426,7 @@ static void test_damage(void **state)
 	assert_refused(POINT(2) "domains 1 -1\n", 3, "a damaged list of counts");
 	assert_refused(POINT(2) "domains 4294967296\n", 3, "a damaged list of counts");
 	assert_refused(POINT(2) "neighbours 1 x\n", 3, "a damaged list of counts");
-	assert_refused(POINT(2) "younger 1 2\n", 3, "a damaged count of threads");
+	assert_refused(POINT(2) "beside 1 2\n", 3, "a damaged count of threads");
 	assert_refused(POINT(2) "slice long\n", 3, "a damaged slice record");
 	assert_refused(POINT(2) "slice short \n", 3, "a damaged slice record");
 	assert_refused(POINT(2) "ticked 1 x\n", 3, "a damaged list of counts");

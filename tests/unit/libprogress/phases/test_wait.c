@@ -469,7 +469,7 @@ static void test_first_region(void **state)
 
 	wait_forget_all();
 	memset(&table, 0, sizeof table);
-	wait_begin_region(); /* another one */
+	wait_begin_region(); /* a thread that joins it */
 	assert_true(row.tid != 0 && row.arrivals == 0);
 	pass(10 * MS, 10 * MS);
 	arrive();
