@@ -9,6 +9,7 @@
 
 #include <cmocka.h>
 
+#include "daemon/policy/step.h"
 #include "tests/unit/daemon/policy/machine.h"
 
 static void test_period_aside(void **unused)
@@ -208,6 +209,30 @@ static void test_yields_and_spins(void **unused)
 	}
 }
 
+/* Threads that never sleep are judged in long windows, but for those that begin to tell phases which may be better left
+ * to the kernel. */
+static void test_windows(void **unused)
+{
+	const struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	struct policy *policy = &machine.policy;
+	(void)unused;
+
+	begin(&machine, &params, 3, 2);
+	go_on(&machine, 500 * MS);
+	assert_int_equal(policy->regime, POLICY_BALANCE);
+	policy->needs.sure = true;
+	assert_int_equal(policy_window_ns(policy, machine.now_ns), 200 * MS);
+	policy->chooser.others = 3;
+	assert_int_equal(policy_window_ns(policy, machine.now_ns), POLICY_WINDOW_NS);
+	policy->chooser.others = 0;
+	policy->needs.yields = true;
+	assert_int_equal(policy_window_ns(policy, machine.now_ns), POLICY_WINDOW_NS);
+	policy->needs.sure = false;
+	assert_int_equal(policy_window_ns(policy, machine.now_ns), 200 * MS);
+	machine_deinit(&machine);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -219,6 +244,7 @@ int main(void)
 		cmocka_unit_test(test_best_period),
 		cmocka_unit_test(test_turns_pay),
 		cmocka_unit_test(test_yields_and_spins),
+		cmocka_unit_test(test_windows),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -86,6 +86,25 @@ static void test_needs(void **state)
 	machine_deinit(&machine);
 }
 
+/* Of a phase that was under way at the first look it is not known where its work was done. */
+static void test_begun_before(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	begin_two(&machine);
+	for (int k = 0; k < 3; k++) {
+		both_run(&machine);
+		for (size_t i = 0; i < 2; i++) {
+			tells(&machine, i, 10 * MS, k > 0, 0, k > 0);
+			machine.sight[i].cpu = (int32_t)i;
+		}
+		step(&machine, 10 * MS);
+		assert_true((thread_of(&machine, 0)->before.part[0].ns > 0) == (k > 1));
+	}
+	machine_deinit(&machine);
+}
+
 /* A phase that ends within an interval: what was done before counts for it, the rest for the next. */
 static void test_end_within(void **state)
 {
@@ -793,6 +812,7 @@ int main(void)
 {
 	static const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_needs),
+		cmocka_unit_test(test_begun_before),
 		cmocka_unit_test(test_end_within),
 		cmocka_unit_test(test_waiting_is_no_need),
 		cmocka_unit_test(test_brief),

@@ -457,6 +457,7 @@ static void test_first_region(void **state)
 	memset(&table, 0, sizeof table);
 	pass(7 * MS, 7 * MS);
 	wait_fork(NULL); /* the thread that begins it */
+	assert_true(row.tid != 0); /* so that the table is there when others join */
 	pass(MS, 0);
 	wait_begin_region();
 	assert_int_equal(row.arrivals, 0);
