@@ -121,8 +121,8 @@ struct policy_observation {
 	const struct policy_domain *domain; /* all of them, this one included */
 	/* By CPU: threads of other jobs with older balancers, confined to it or left to the kernel. NULL: none. */
 	const uint32_t *neighbours;
-	uint32_t
-		others; /* threads of all other jobs with balancers, for all these CPUs: wherever they are now */
+	/* Threads of all other jobs with balancers, for all these CPUs, wherever they are now. */
+	uint32_t others;
 	/* By CPU: thousandths of its time that the hypervisor took lately. NULL: none. */
 	const uint32_t *stolen;
 	/* By CPU: has its ticker run since the interval before? NULL where there are no tickers. */
