@@ -267,11 +267,13 @@ static uint64_t period_ns(struct policy *policy, uint64_t now_ns)
 	return policy_may_starve(policy) && soon_ns < slow_ns ? soon_ns : slow_ns;
 }
 
-/* Are phases told, or the one under way, that are too long for ticks to gain anything? */
+/* Are phases told, or the one under way, that are too long for ticks to gain anything? A first phase may be one in which
+ * threads spin to wait for each other, untold. Then ticks gain much more than they cost a program that only computes. */
 static bool are_long(const struct policy *policy)
 {
-	return (policy->needs.told ? policy->needs.mean_ns : policy->needs.begun_ns) >=
-	       TICKS_MOST_NS;
+	double begun_ns = policy->needs.arrived ? policy->needs.begun_ns : 0;
+
+	return (policy->needs.told ? policy->needs.mean_ns : begun_ns) >= TICKS_MOST_NS;
 }
 
 /* Threads that sleep or yield give way by themselves: a ticker would only disturb them. So it would

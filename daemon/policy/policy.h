@@ -343,9 +343,10 @@ struct policy {
 		bool yields; /* most of those threads yield in waits */
 		bool brief; /* equal, and so short that only what waiting threads take matters */
 		double mean_ns, most_ns; /* CPU time of a thread in a phase */
-		/* All compute threads have arrived somewhere before, but how long phases are is not known: the CPU
-		 * time of a thread in the one under way, until now; else 0. */
+		/* All compute threads tell, but how long phases are is not known: the CPU time of a thread in the one
+		 * under way, until now; else 0. */
 		double begun_ns;
+		bool arrived; /* all have told that they arrived somewhere */
 	} needs;
 	double point_ns; /* the mean cost of a balancing point: CPU time, as observed */
 	uint32_t points; /* behind that mean */

@@ -230,13 +230,14 @@ bool policy_told_speeds(struct policy *policy)
 void policy_sum_up_told(struct policy *policy)
 {
 	double count = 0, need = 0, off = 0, least = HUGE_VAL, most = 0, yields = 0, done = 0;
-	bool all = true, sure = true, tell = true;
+	bool all = true, sure = true, tell = true, arrived = true;
 
 	for (size_t i = 0; i < policy->n; i++) {
 		const struct policy_thread *thread = &policy->thread[i];
 		if (!thread->computes)
 			continue;
 		tell &= thread->tells;
+		arrived &= thread->total_arrivals > 0;
 		all &= thread->told;
 		sure &= thread->phases >= SMOOTHING;
 		count++;
@@ -249,6 +250,7 @@ void policy_sum_up_told(struct policy *policy)
 	}
 	policy->needs.told = all && count > 0 && need > 0;
 	policy->needs.begun_ns = tell && !policy->needs.told && count > 0 ? done / count : 0;
+	policy->needs.arrived = arrived;
 	policy->needs.yields = policy->needs.told && 2 * yields > count;
 	policy->needs.sure = policy->needs.told && sure;
 	policy->needs.regular = policy->needs.told && off < REGULAR * need;

@@ -233,6 +233,41 @@ static void test_windows(void **unused)
 	machine_deinit(&machine);
 }
 
+/* A phase under way that has taken long: a long period; and no ticks, unless it may be one of threads that spin in waits
+ * of their own, as they have not arrived anywhere yet. */
+static void test_first_phase(void **unused)
+{
+	(void)unused;
+
+	for (uint64_t arrivals = 0; arrivals <= 1; arrivals++) {
+		const struct policy_params params = defaults(&policy_kind_juggle);
+		struct machine machine;
+		begin(&machine, &params, 3, 2);
+		go_on(&machine, 300 * MS);
+		for (int k = 0; k < 100; k++) {
+			for (size_t i = 0; i < 3; i++) {
+				struct policy_sight *sight = &machine.sight[i];
+				runs(&machine, i, 20 * MS / 3, 0);
+				sight->news |= POLICY_PHASES;
+				sight->useful_ns += 20 * MS / 3;
+				sight->done_ns += 20 * MS / 3;
+				/* A short phase, of which there was one. */
+				if (k == 3 && arrivals > 0) {
+					sight->arrivals = 1;
+					sight->done_ns = 0;
+				}
+			}
+			step(&machine, 10 * MS);
+		}
+		assert_true(machine.policy.decision.phase_ns > 500 * MS);
+		assert_true(machine.policy.decision.period_ns > 12 * MS);
+		for (size_t j = 0; j < 2; j++)
+			assert_int_equal(machine.policy.cpu[j].tick,
+				arrivals == 0 && confined_to(&machine, (int32_t)j) > 1);
+		machine_deinit(&machine);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -245,6 +280,7 @@ int main(void)
 		cmocka_unit_test(test_turns_pay),
 		cmocka_unit_test(test_yields_and_spins),
 		cmocka_unit_test(test_windows),
+		cmocka_unit_test(test_first_phase),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
