@@ -165,9 +165,9 @@ def test_the_only_region(table, tmp_path, background, compiler):
     program = background([openmp(tmp_path, compiler, ONLY_REGION)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
                          env={**os.environ, **table.environment})
     assert program.stdout.readline() == "ready\n"
-    helpers.wait_for(lambda: table.rows_used == 2, "both threads have begun")
+    helpers.wait_for(lambda: len(table.rows()) == 2 and all(row.since_ns > 0 for row in table.rows()),
+                     "both threads have begun", program)
     assert [row.arrivals for row in table.rows()] == [0, 0]
-    assert all(row.since_ns > 0 and row.tid for row in table.rows())
     program.stdin.write("\n\n")
     program.stdin.flush()
     assert [program.stdout.readline() for _ in range(2)] == ["ready\n", "done\n"]
