@@ -235,12 +235,12 @@ def test_trace(juggle, app, tmp_path, threads):
     assert found.unknown == 0
 
     # With a fixed period, there are ticks only where others may have taken a CPU.
-    placed = [(there, moves) for (before, _, _), (point, there, moves) in zip(points, points[1:])
+    placed = [(point, there, moves) for (before, _, _), (point, there, moves) in zip(points, points[1:])
               if len(there) == threads and all(thread["os_cpu"] >= 0 for thread in there)
               and before["ticks"] == point["ticks"] == 0]
     assert len(placed) > 10
-    assert any(moves for _, moves in placed)
-    for there, moves in placed:
+    assert any(moves for _, _, moves in placed)
+    for point, there, moves in placed:
         where = {thread["tid"]: thread["os_cpu"] for thread in there}
         assert len(where) == threads
         assert set(where.values()) <= set(helpers.cpus()[:2])
@@ -249,7 +249,10 @@ def test_trace(juggle, app, tmp_path, threads):
         for move in moves:
             assert where[move["tid"]] == move["from"] != move["to"]
             where[move["tid"]] = move["to"]
-        assert collections.Counter(where.values()) == before, "not a swap"
+        after = collections.Counter(where.values())
+        # It may make way for the juggle of another test, or for a hypervisor.
+        makes_way = point["looked"].startswith("all") and sorted(after.values()) == sorted(before.values())
+        assert after == before or makes_way, "not a swap"
         assert len({move["tid"] for move in moves}) == len(moves)
         behind = {thread["tid"] for thread in there if thread["state"] == "behind"}
         assert sum(move["tid"] in behind for move in moves) * 2 == len(moves)
