@@ -7,6 +7,7 @@
 #include <poll.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -17,6 +18,7 @@
 #define NAME_BYTES 8192
 #define READER_NS 1000000000 /* what the reader of a FIFO has to open it */
 #define READER_PAUSE_NS 5000000
+#define LOCK_PAUSE_NS 1000000
 
 static bool is_fifo(const char *path)
 {
@@ -85,6 +87,30 @@ int file_write_all(int fd, const void *data, size_t bytes, uint64_t until_ns)
 		bytes -= (size_t)n;
 	}
 	return 0;
+}
+
+/* Where files can't be locked, or somebody keeps a lock for long, go on without. */
+static void lock(int fd, uint64_t until_ns)
+{
+	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
+
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0 && (errno == EWOULDBLOCK || errno == EINTR) &&
+		clock_monotonic_ns() < until_ns)
+		nanosleep(&pause, NULL);
+}
+
+int file_write_whole(int fd, const void *data, size_t bytes, uint64_t until_ns)
+{
+	struct stat st;
+
+	if (fstat(fd, &st) < 0)
+		return -errno;
+	if (S_ISREG(st.st_mode)) {
+		lock(fd, until_ns);
+		if (ftruncate(fd, 0) < 0)
+			return -errno;
+	}
+	return file_write_all(fd, data, bytes, until_ns);
 }
 
 int file_read_text(const char *root, const char *path, char *out, size_t bytes)

@@ -23,6 +23,10 @@ ssize_t file_write_some(int fd, const void *data, size_t bytes);
  * an error, a part may have been written. */
 int file_write_all(int fd, const void *data, size_t bytes, uint64_t until_ns);
 
+/* Make this all that a file, of file_open_output(), holds, also where others do the same to it at this time:
+ * one after the other. Returns as file_write_all(). */
+int file_write_whole(int fd, const void *data, size_t bytes, uint64_t until_ns);
+
 /* Read the beginning of a file below root ("" for the machine's own) into out, as a string without the
  * newline at its end. Never blocks, even if the file is a FIFO. Returns 0 or a negative errno; then out
  * is "". */

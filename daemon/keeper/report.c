@@ -258,21 +258,33 @@ json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_
 	return report;
 }
 
+/* To a file that several ranks may name, or standard error. */
+static int write_text(const char *path, const char *text, size_t bytes)
+{
+	uint64_t until_ns = clock_monotonic_ns() + PATIENCE_NS;
+
+	if (strcmp(path, "-") == 0)
+		return file_write_all(STDERR_FILENO, text, bytes, until_ns);
+	int fd = file_open_output(path, false);
+	if (fd < 0)
+		return fd;
+	int r = file_write_whole(fd, text, bytes, until_ns);
+	if (close(fd) < 0 && r == 0)
+		r = -errno;
+	return r;
+}
+
 int report_write(const char *path, json_t *report)
 {
 	if (report == NULL)
 		return -ENOMEM;
-	char *text = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(9));
+	char *json = json_dumps(report, JSON_INDENT(2) | JSON_REAL_PRECISION(9)), *text = NULL;
 	json_decref(report);
-	if (text == NULL)
+	int bytes = json != NULL ? asprintf(&text, "%s\n", json) : -1;
+	free(json);
+	if (bytes < 0)
 		return -ENOMEM;
-	int fd = strcmp(path, "-") == 0 ? STDERR_FILENO : file_open_output(path, true);
-	uint64_t until_ns = clock_monotonic_ns() + PATIENCE_NS;
-	int r = fd < 0 ? fd : file_write_all(fd, text, strlen(text), until_ns);
-	if (r == 0)
-		r = file_write_all(fd, "\n", 1, until_ns);
-	if (fd >= 0 && fd != STDERR_FILENO && close(fd) < 0 && r == 0)
-		r = -errno;
+	int r = write_text(path, text, (size_t)bytes);
 	free(text);
 	return r;
 }

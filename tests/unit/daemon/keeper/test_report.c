@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -499,6 +500,51 @@ static void test_write(void **state)
 	telemetry_unmap(t);
 }
 
+/* Each with a command of another length. */
+static pid_t write_as_rank(const char *path, json_t *report, int rank)
+{
+	pid_t child = fork();
+
+	if (child != 0)
+		return child;
+	char *command = calloc(1, (size_t)rank * 500 + 1);
+	memset(command, 'x', (size_t)rank * 500);
+	json_object_set_new(report, "command", json_string(command));
+	int r = 0;
+	for (int i = 0; i < 5 && r == 0; i++)
+		r = report_write(path, json_incref(report));
+	_exit(r == 0 ? 0 : 1);
+}
+
+/* Ranks that write the same file at the same time. */
+static void test_ranks(void **state)
+{
+	char folder[] = "/tmp/test_report.XXXXXX", path[64];
+	struct telemetry *t = telemetry_of_run();
+	json_t *report = build(t);
+	(void)state;
+
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof path, "%s/report.json", folder);
+	for (int round = 0; round < 50; round++) {
+		pid_t rank[4];
+		int status;
+		for (int i = 0; i < 4; i++)
+			rank[i] = write_as_rank(path, report, i);
+		for (int i = 0; i < 4; i++) {
+			assert_int_equal(waitpid(rank[i], &status, 0), rank[i]);
+			assert_int_equal(status, 0);
+		}
+		json_t *back = json_load_file(path, 0, NULL);
+		assert_non_null(back);
+		json_decref(back);
+	}
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+	json_decref(report);
+	telemetry_unmap(t);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -515,6 +561,7 @@ int main(void)
 		cmocka_unit_test(test_zeros),
 		cmocka_unit_test(test_beyond_the_capacity),
 		cmocka_unit_test(test_write),
+		cmocka_unit_test(test_ranks),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
