@@ -94,7 +94,8 @@ static bool is_table(int folder, const char *name)
 	       target[sizeof expected - 1] == ' ';
 }
 
-static struct phases_table *map_from(int folder, const char *name)
+/* NULL: it is none, or another process's, as a child has it between fork and exec. */
+static struct phases_table *map_from(int folder, const char *name, pid_t pid)
 {
 	struct phases_table *table = NULL;
 	int fd = openat(folder, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -103,7 +104,11 @@ static struct phases_table *map_from(int folder, const char *name)
 		return NULL;
 	int r = phases_map(fd, false, &table);
 	close(fd);
-	return r == 0 ? table : NULL;
+	if (r == 0 && table->header.pid != (uint32_t)pid) {
+		phases_unmap(table);
+		table = NULL;
+	}
+	return table;
 }
 
 static struct phases_table *find_table(pid_t pid)
@@ -119,7 +124,7 @@ static struct phases_table *find_table(pid_t pid)
 		return NULL;
 	while (table == NULL && seen++ < DESCRIPTORS_MOST && (entry = readdir(folder)) != NULL)
 		if (is_table(dirfd(folder), entry->d_name))
-			table = map_from(dirfd(folder), entry->d_name);
+			table = map_from(dirfd(folder), entry->d_name, pid);
 	closedir(folder);
 	return table;
 }

@@ -22,7 +22,7 @@
 #include <stdint.h>
 
 #define PHASES_MAGIC UINT64_C(0x00736573616870) /* "phases", little endian */
-#define PHASES_VERSION 4
+#define PHASES_VERSION 5
 #define PHASES_ROWS 16384
 #define PHASES_SITES 1024
 #define PHASES_BELLS 64
@@ -91,6 +91,9 @@ struct phases_header {
 	uint64_t size_bytes; /* of the file */
 	uint32_t rows, sites; /* capacities */
 	uint32_t row_bytes, site_bytes;
+	/* The process that has made it for itself: a child has its descriptor, too, until it closes it.
+	 * 0: it is juggle's. */
+	uint32_t pid;
 	/* Live: */
 	alignas(64) _Atomic uint32_t rows_used; /* ever; no row from here on has been taken */
 	_Atomic uint32_t changes; /* counted up when a row is taken */

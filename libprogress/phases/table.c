@@ -102,6 +102,7 @@ static int make_own(void)
 	}
 	guest.device = file.st_dev;
 	guest.inode = file.st_ino;
+	guest.table->header.pid = (uint32_t)guest.pid;
 	return 0;
 }
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import helpers
 
-MAGIC, VERSION = 0x736573616870, 4
+MAGIC, VERSION = 0x736573616870, 5
 ROWS, SITES = 16384, 1024
 BELLS = 64
 HEADER_BYTES, ROW_BYTES, SITE_BYTES, BELL_BYTES = 128, 64, 128, 256
@@ -91,6 +91,11 @@ class Table:
         """For a program that is to fill it in."""
         return {"JUGGLE_PHASES": self.path, "LD_PRELOAD": library()}
 
+    @property
+    def maker(self):
+        """The process that has made it for itself."""
+        return struct.unpack_from("=I", self.memory, 40)[0]
+
     def _live(self):
         return struct.unpack_from("=IIII", self.memory, 64)
 
@@ -134,13 +139,16 @@ class Table:
 
 
 def of_process(pid):
-    """The table that a process has made for itself; None if it has none."""
+    """The table that a process has made for itself; None if it has none, or still its parent's."""
     folder = "/proc/%d/fd" % pid
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         with contextlib.suppress(FileNotFoundError):
             if os.readlink(path).startswith("/memfd:juggle-phases"):
-                return Table(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+                table = Table(os.open(path, os.O_RDWR | os.O_CLOEXEC))
+                if table.maker == pid:
+                    return table
+                table.close()
     return None
 
 

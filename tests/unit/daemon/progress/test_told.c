@@ -290,6 +290,10 @@ static void test_add_process(void **state)
 
 	take(job->table, 7, getpid(), getpid())->arrivals = 1;
 	take(job->table, 8, 10, 11); /* no process tells of another's threads */
+	job->table->header.pid = (uint32_t)getppid(); /* as between fork and exec */
+	assert_false(told_add_process(&told, getpid()));
+	assert_int_equal(told.parts, 0);
+	job->table->header.pid = (uint32_t)getpid();
 	assert_true(told_add_process(&told, getpid()));
 	assert_true(told_add_process(&told, getpid()));
 	assert_int_equal(told.parts, 1);
@@ -315,6 +319,7 @@ static void test_unsealed(void **state)
 
 	if (child == 0) {
 		close(job->fd);
+		job->table->header.pid = (uint32_t)getpid();
 		int fd = memfd_create(PHASES_MEMFD, 0);
 		if (fd < 0 || write(fd, job->table, sizeof *job->table) < 0)
 			_exit(9);
