@@ -8,10 +8,13 @@
 /* Threads are packed on CPUs of which they would use no more than this share, as to sleep and to be woken takes some
  * of it, too. So a trial costs little, of the time of a window: */
 #define USED_MOST 0.8
-#define COST_FIRST_NS (0.1 * POLICY_WINDOW_NS)
-#define GAIN_LEAST 1.05 /* what packing has to gain */
+#define COST_FIRST_NS (0.15 * (POLICY_PACKING_NS + POLICY_SETTLE_NS))
+#define GAIN_LEAST                                                                                 \
+	1.1 /* what packing has to gain: useful time may be more on fewer CPUs, by what caches lose */
 #define SLOWER 0.8 /* than before: another part of the program, or other load */
-#define NEED_CHANGE 0.3 /* likewise, by what phases need */
+#define NEED_CHANGE                                                                                \
+	0.5 /* likewise, by what phases need; an iteration of a program may have many kinds of them */
+#define WAIT_FIRST 2 /* windows before the first trial, as there is but one to compare with */
 #define SMOOTHING 8
 #define GAP_LEAST 4
 #define GAP_MOST 128
@@ -27,7 +30,7 @@ static uint32_t cpus_that_do(const struct policy_window *window)
 void policy_packing_reset(struct policy_packing *packing)
 {
 	*packing = (struct policy_packing){
-		.turn = packing->turn + packing->cpus, .wait = 1, .gap = GAP_LEAST};
+		.turn = packing->turn + packing->cpus, .wait = WAIT_FIRST, .gap = GAP_LEAST};
 }
 
 /* Both ways were tried, now this one: the better one, until a look at the other. */
@@ -68,7 +71,7 @@ static void smooth(double *mean, double value)
 bool policy_packing_next(struct policy_packing *packing, const struct policy_window *window,
 	bool packed, double budget_ns)
 {
-	double window_ns = (double)window->elapsed_ns, rate = window->passed / window_ns;
+	double window_ns = (double)window->elapsed_ns, rate = (double)window->useful_ns / window_ns;
 	double *need_ns = &packing->need_ns[packed];
 	bool few = window->passed < POLICY_PHASES_MANY * (double)window->threads;
 	bool other = packing->threads != window->threads ||
@@ -76,7 +79,7 @@ bool policy_packing_next(struct policy_packing *packing, const struct policy_win
 
 	packing->cost_ns = 0;
 	if (packed)
-		packing->packed_ns += window_ns;
+		packing->packed_ns += window_ns + (packing->trial ? POLICY_SETTLE_NS : 0);
 	if (packed && !packing->trial &&
 		(rate < SLOWER * packing->rate[1] || rate < packing->rate[0]))
 		return give_up(packing, rate, window_ns);

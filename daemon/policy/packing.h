@@ -13,12 +13,15 @@
 
 struct policy_window;
 
+/* The window of a trial. It has hundreds of phases, and may cost the job a third of its time. */
+#define POLICY_PACKING_NS UINT64_C(30000000)
+
 struct policy_packing {
 	uint32_t cpus; /* so many CPUs would do; 0: no fewer than all */
 	uint32_t turn; /* which ones: the first of them */
 	uint32_t threads; /* all that follows is of so many */
 	double rate
-		[2]; /* phases per ns, of all threads: left to the kernel, and packed; 0: unknown */
+		[2]; /* useful CPU time of all threads, in CPUs: left to the kernel, and packed; 0: unknown */
 	double need_ns[2]; /* likewise, CPU time of a thread in a phase */
 	uint32_t wait, gap; /* windows until the other way is tried, and after the next outcome */
 	bool trial; /* the window under way is the first of its kind */

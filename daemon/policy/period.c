@@ -139,6 +139,8 @@ uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns)
 
 	if (is_left_alone(policy))
 		return slow_ns;
+	if (policy_regime_tries_packing(&policy->chooser))
+		slow_ns = POLICY_PACKING_NS / 3;
 	if (young_ns < EAGER_NS)
 		return EAGER_NS;
 	return young_ns < slow_ns ? young_ns : slow_ns;

@@ -291,11 +291,18 @@ bool policy_regime_sleeps(const struct policy_chooser *chooser)
 	return chooser->sleep_rate >= NEVER_HZ;
 }
 
+bool policy_regime_tries_packing(const struct policy_chooser *chooser)
+{
+	return chooser->reason == POLICY_REASON_PACKED && chooser->packing.trial;
+}
+
 uint64_t policy_regime_window_ns(const struct policy_chooser *chooser)
 {
 	bool first = chooser->sleep_windows == 0;
 	bool look = chooser->regime == POLICY_BALANCE && chooser->short_gap > 0;
 
+	if (policy_regime_tries_packing(chooser))
+		return POLICY_PACKING_NS;
 	if (chooser->told_ns > 0)
 		return (uint64_t)fmin(
 			fmax(WINDOW_PHASES * chooser->told_ns, POLICY_WINDOW_NS), LONG_WINDOW_NS);

@@ -45,6 +45,7 @@ bool policy_reason_by_trials(enum policy_reason reason);
 
 /* No window needs to be longer, except to hold several sleeps or phases of each thread. */
 #define POLICY_WINDOW_NS UINT64_C(50000000)
+#define POLICY_SETTLE_NS UINT64_C(10000000) /* from a change of regime to the next window */
 
 /* What the job did during one window. */
 struct policy_window {
@@ -167,6 +168,9 @@ bool policy_regime_shortens(
 /* Does nothing depend on what the threads need, as each has a CPU of its own? Then threads that tell their phases may
  * leave most of very short waits out. */
 bool policy_regime_rests(const struct policy_chooser *chooser);
+
+/* Are threads packed for a window, to see whether that is faster? */
+bool policy_regime_tries_packing(const struct policy_chooser *chooser);
 
 /* Are threads placed, and then stay where they are? */
 bool policy_regime_places_only(const struct policy_chooser *chooser);

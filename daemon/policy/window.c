@@ -8,8 +8,8 @@
 #include "daemon/policy/step.h"
 
 #include "daemon/policy/kind.h"
+#include "daemon/policy/regime.h"
 
-#define SETTLE_NS UINT64_C(10000000) /* from a change of regime to the next window */
 #define SLEEPS_SAMPLE 4 /* threads whose sleeps are read: that costs as much as 10 times */
 
 static void begin(struct policy *policy, uint64_t now_ns)
@@ -86,7 +86,7 @@ void policy_window_reset(struct policy *policy, uint64_t now_ns)
 {
 	policy->window.open = false;
 	policy->window.due = false;
-	policy->window.start_ns = now_ns + SETTLE_NS;
+	policy->window.start_ns = now_ns + POLICY_SETTLE_NS;
 }
 
 void policy_window_ask(struct policy *policy, uint64_t next_ns)

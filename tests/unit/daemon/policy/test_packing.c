@@ -19,9 +19,8 @@
 struct job {
 	uint32_t threads, cpus;
 	double rate[2]; /* phases per ms, of all threads: left to the kernel, and packed */
-	double used; /* of that many CPUs, left to the kernel */
+	double need_ns; /* so much of the CPUs is used by them */
 	double budget_ns;
-	double need_ns; /* 0: 35 us */
 };
 
 struct run {
@@ -48,9 +47,9 @@ static void windows(struct run *run, const struct job *job, int count)
 			.threads = job->threads,
 			.cpus = job->cpus,
 			.told = true,
-			.useful_ns = (uint64_t)(job->used * (double)window_ns),
+			.useful_ns = (uint64_t)(rate / 1e6 * job->need_ns * (double)window_ns),
 			.passed = rate * (double)window_ns / 1e6,
-			.need_ns = job->need_ns > 0 ? job->need_ns : 35000};
+			.need_ns = job->need_ns};
 
 		run->windows_in[run->packed]++;
 		run->packed =
@@ -65,7 +64,7 @@ static void test_better(void **state)
 	(void)state;
 
 	for (int better = 0; better <= 1; better++) {
-		struct job job = {3, 2, {20, 20}, 0.7, PLENTY_NS, 0};
+		struct job job = {3, 2, {20, 20}, 18e3, PLENTY_NS};
 		struct run run = start();
 		job.rate[better] = 40;
 		windows(&run, &job, 1000);
@@ -74,14 +73,15 @@ static void test_better(void **state)
 		assert_in_range(run.windows_in[!better], 2, 10);
 		/* Half of the speed is lost in each trial that fails. To leave threads to the kernel costs nothing that
 		 * they would have without juggle. */
-		assert_true(run.cost_ns == (better ? 0 : 0.5 * 50e6 * run.windows_in[true]));
+		double trial_ns = POLICY_WINDOW_NS + POLICY_SETTLE_NS;
+		assert_true(run.cost_ns == (better ? 0 : 0.5 * trial_ns * run.windows_in[true]));
 	}
 }
 
 /* A gain of a few per cent may be chance. */
 static void test_alike(void **state)
 {
-	struct job job = {3, 2, {20, 20.6}, 0.7, PLENTY_NS, 0};
+	struct job job = {3, 2, {20, 20.6}, 35e3, PLENTY_NS};
 	struct run run = start();
 	(void)state;
 
@@ -96,12 +96,12 @@ static void test_how_many(void **state)
 		uint32_t cpus;
 		double used;
 		uint32_t do_;
-	} cases[] = {{2, 0.1, 1}, {2, 0.79, 1}, {2, 0.85, 0}, {2, 1.6, 0}, {8, 0, 1}, {8, 3, 4},
+	} cases[] = {{2, 0.1, 1}, {2, 0.79, 1}, {2, 0.85, 0}, {2, 1.6, 0}, {8, 0.01, 1}, {8, 3, 4},
 		{8, 7, 0}};
 	(void)state;
 
 	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-		struct job job = {10, cases[c].cpus, {20, 40}, cases[c].used, PLENTY_NS, 0};
+		struct job job = {10, cases[c].cpus, {20, 40}, cases[c].used * 50e3, PLENTY_NS};
 		struct run run = start();
 		windows(&run, &job, 10);
 		assert_int_equal(run.packed, cases[c].do_ > 0);
@@ -111,7 +111,7 @@ static void test_how_many(void **state)
 
 static void test_is_paid_for(void **state)
 {
-	struct job job = {3, 2, {20, 40}, 0.7, 1e6, 0};
+	struct job job = {3, 2, {20, 40}, 35e3, 1e6};
 	struct run run = start();
 	(void)state;
 
@@ -128,7 +128,7 @@ static void test_slower(void **state)
 	(void)state;
 
 	for (int wholly = 0; wholly <= 1; wholly++) {
-		struct job job = {3, 2, {20, 40}, 0.7, PLENTY_NS, 0};
+		struct job job = {3, 2, {20, 40}, 35e3, PLENTY_NS};
 		struct run run = start();
 		windows(&run, &job, 100);
 		assert_true(run.packed);
@@ -148,7 +148,7 @@ static void test_slower(void **state)
 /* They become slower by and by, until they would be no faster than if they were left to the kernel. */
 static void test_slower_by_and_by(void **state)
 {
-	struct job job = {3, 2, {20, 40}, 0.7, PLENTY_NS, 0};
+	struct job job = {3, 2, {20, 40}, 35e3, PLENTY_NS};
 	struct run run = start();
 	int count = 0;
 	(void)state;
@@ -169,14 +169,14 @@ static void test_other_part(void **state)
 	(void)state;
 
 	for (int threads = 0; threads <= 1; threads++) {
-		struct job job = {3, 2, {20, 40}, 0.7, PLENTY_NS, 0};
+		struct job job = {3, 2, {20, 40}, 35e3, PLENTY_NS};
 		struct run run = start();
 		windows(&run, &job, 100);
 		assert_true(run.packed);
 		if (threads)
 			job.threads = 4;
 		else
-			job.need_ns = 50000;
+			job.need_ns = 60e3;
 		windows(&run, &job, 1);
 		assert_false(run.packed);
 	}
@@ -185,7 +185,7 @@ static void test_other_part(void **state)
 /* A pause in which threads are left to the kernel shows nothing, neither before a trial nor in a look. */
 static void test_pause(void **state)
 {
-	struct job job = {3, 2, {40, 20}, 0.7, PLENTY_NS, 0};
+	struct job job = {3, 2, {40, 20}, 18e3, PLENTY_NS};
 	struct run run = start();
 	(void)state;
 
@@ -210,7 +210,7 @@ static void test_pause(void **state)
 /* The time that was spent packed until a look showed that it is worse counts, too. */
 static void test_cost_of_a_look(void **state)
 {
-	struct job job = {3, 2, {10, 20}, 0.7, PLENTY_NS, 0};
+	struct job job = {3, 2, {10, 20}, 35e3, PLENTY_NS};
 	struct run run = start();
 	(void)state;
 
@@ -222,20 +222,20 @@ static void test_cost_of_a_look(void **state)
 		windows(&run, &job, 1);
 	windows(&run, &job, 1);
 	assert_false(run.packed);
-	assert_true(run.cost_ns - before_ns == 0.5 * 16 * 50e6);
+	assert_true(run.cost_ns - before_ns == 0.5 * 16 * POLICY_WINDOW_NS);
 }
 
 /* ---- On a machine ---- */
 
 /* Three threads on two CPUs whose phases take 0.04 ms of CPU time. Left to the kernel they mostly wait for CPUs to
- * wake; on one CPU they pass twice as many. It may be one that others have taken. */
-static void pass(struct machine *machine, int32_t taken)
+ * wake; on one CPU they pass `phases_packed` in 10 ms. It may be one that others have taken. */
+static void pass(struct machine *machine, int32_t taken, uint64_t phases_packed)
 {
 	uint64_t step_ns = machine->policy.decision.wait_ns, phases = 40;
 	bool packed = machine->sight[0].cpu != POLICY_NO_CPU;
 
 	if (packed)
-		phases = machine->sight[0].cpu == taken ? 0 : 80;
+		phases = machine->sight[0].cpu == taken ? 0 : phases_packed;
 	for (size_t i = 0; i < 3; i++) {
 		struct policy_sight *sight = &machine->sight[i];
 		uint64_t passed = phases * step_ns / (10 * MS);
@@ -268,7 +268,7 @@ static void test_places(void **state)
 
 	make(&machine);
 	for (int k = 0; k < 200; k++) {
-		pass(&machine, POLICY_NO_CPU);
+		pass(&machine, POLICY_NO_CPU, 80);
 		uint32_t first = confined_to(&machine, 0), last = confined_to(&machine, 1);
 		assert_true(k < 10 || first + last == 0 || first == 3 || last == 3);
 		packed += first + last == 3;
@@ -281,10 +281,27 @@ static void test_places(void **state)
 
 	/* Another thread joins them. */
 	add(&machine, POLICY_RULE_COMPUTE);
-	pass(&machine, POLICY_NO_CPU);
-	pass(&machine, POLICY_NO_CPU);
-	pass(&machine, POLICY_NO_CPU);
+	pass(&machine, POLICY_NO_CPU, 80);
+	pass(&machine, POLICY_NO_CPU, 80);
+	pass(&machine, POLICY_NO_CPU, 80);
 	assert_int_equal(machine.sight[3].cpu, machine.sight[0].cpu);
+	machine_deinit(&machine);
+}
+
+/* A trial that fails costs no more than 60 ms on one CPU, on which half as many pass. */
+static void test_short_trial(void **state)
+{
+	struct machine machine;
+	uint64_t packed_ns = 0;
+	(void)state;
+
+	make(&machine);
+	for (int k = 0; k < 40 || (k < 80 && machine.sight[0].cpu != POLICY_NO_CPU); k++) {
+		if (machine.sight[0].cpu != POLICY_NO_CPU)
+			packed_ns += machine.policy.decision.wait_ns;
+		pass(&machine, POLICY_NO_CPU, 20);
+	}
+	assert_in_range(packed_ns, POLICY_PACKING_NS, 60 * MS);
 	machine_deinit(&machine);
 }
 
@@ -297,16 +314,16 @@ static void test_taken(void **state)
 
 	make(&machine);
 	for (int k = 0; k < 50; k++)
-		pass(&machine, POLICY_NO_CPU);
+		pass(&machine, POLICY_NO_CPU, 80);
 	int32_t taken = machine.sight[0].cpu;
 	assert_int_not_equal(taken, POLICY_NO_CPU);
 	while (machine.sight[0].cpu == taken && still_ns < 1000 * MS) {
 		still_ns += machine.policy.decision.wait_ns;
-		pass(&machine, taken);
+		pass(&machine, taken, 80);
 	}
 	assert_true(still_ns <= 150 * MS);
 	for (int k = 0; k < 50 && machine.sight[0].cpu == POLICY_NO_CPU; k++)
-		pass(&machine, taken);
+		pass(&machine, taken, 80);
 	assert_int_equal(machine.sight[0].cpu, !taken);
 	machine_deinit(&machine);
 }
@@ -324,6 +341,7 @@ int main(void)
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_cost_of_a_look),
 		cmocka_unit_test(test_places),
+		cmocka_unit_test(test_short_trial),
 		cmocka_unit_test(test_taken),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
