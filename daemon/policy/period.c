@@ -198,12 +198,15 @@ static double phases_period_ns(struct policy *policy, double phase_ns)
 	return POLICY_PERIOD_MOST_NS;
 }
 
-/* Nothing shows how long phases are. Where the one under way is told, it is as long as it has taken, at least. */
+/* Nothing shows how long phases are. Where the one under way is told, it is as long as it has taken, at least; and no
+ * shorter than an update of libprogress, where threads may wait for each other after these. */
 static double unknown_period_ns(struct policy *policy)
 {
 	uint32_t n = policy_computing(policy), m = (uint32_t)policy->m;
 	double default_ns = UNKNOWN_NS * fmax(1, (double)n / m);
-	double begun_ns = policy->needs.begun_ns, point_ns = policy_point_ns(policy);
+	double update_ns = policy->chooser.subdomains ? 0 : policy_update_ns(policy);
+	double begun_ns = fmax(policy->needs.begun_ns, update_ns),
+	       point_ns = policy_point_ns(policy);
 	double best_ns = begun_ns > 0 ? policy_best_period_ns(begun_ns, point_ns, n, m) : 0;
 
 	if (best_ns <= default_ns)

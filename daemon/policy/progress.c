@@ -166,12 +166,29 @@ static void measure_updates(struct policy *policy)
 /* As far ahead as a thread can be: sums and differences of two stay in range. */
 #define PROGRESS_MOST (INT64_MAX / 4)
 
-static int64_t progress_of(const struct policy *policy, const struct policy_thread *thread)
+double policy_update_ns(const struct policy *policy)
 {
-	if (thread->updates < 0 || policy->update_count < 1)
-		return thread->gain_ns < PROGRESS_MOST ? (int64_t)thread->gain_ns : PROGRESS_MOST;
-	return (int64_t)fmin((double)thread->updates * policy->update_run_ns / policy->update_count,
-		(double)PROGRESS_MOST);
+	return policy->update_count >= 1 ? policy->update_run_ns / policy->update_count : 0;
+}
+
+/* Do updates show how far threads have come since the last point? They don't where they take longer than that. Workers
+ * between whom subdomains move wait for nobody: there it shows over many points, and CPU time would not. */
+static bool updates_count(const struct policy *policy)
+{
+	double update_ns = policy_update_ns(policy);
+
+	return update_ns > 0 &&
+	       (policy->chooser.subdomains || update_ns < (double)policy->decision.elapsed_ns);
+}
+
+static int64_t progress_of(
+	const struct policy *policy, const struct policy_thread *thread, bool by_updates)
+{
+	double progress_ns = (double)thread->gain_ns;
+
+	if (by_updates && thread->updates >= 0)
+		progress_ns = (double)thread->updates * policy_update_ns(policy);
+	return progress_ns < (double)PROGRESS_MOST ? (int64_t)progress_ns : PROGRESS_MOST;
 }
 
 static void end(struct policy *policy, struct policy_thread *thread)
@@ -222,11 +239,12 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 	if (policy->params.by_work)
 		scale_work(policy);
 	measure_updates(policy);
+	bool by_updates = updates_count(policy);
 	for (size_t i = 0; i < policy->n; i++) {
 		struct policy_thread *thread = &policy->thread[i];
 		if (!thread->computes)
 			continue;
-		int64_t progress_ns = thread->progress_ns + progress_of(policy, thread);
+		int64_t progress_ns = thread->progress_ns + progress_of(policy, thread, by_updates);
 		thread->progress_ns = progress_ns < PROGRESS_MOST ? progress_ns : PROGRESS_MOST;
 	}
 	return fewer;

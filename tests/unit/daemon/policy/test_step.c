@@ -721,6 +721,40 @@ static void test_slow_worker_has_a_cpu(void **unused)
 	machine_deinit(&machine);
 }
 
+/* Updates of a second say nothing of what threads have done meanwhile: they take turns by CPU time, as long as no
+ * subdomains move. Phases may end after each, and are no shorter. */
+static void test_long_updates(void **unused)
+{
+	(void)unused;
+
+	for (int moving = 0; moving <= 1; moving++) {
+		const struct policy_params params = defaults(&policy_kind_juggle);
+		struct machine machine;
+		uint64_t least = UINT64_MAX, most = 0;
+		begin(&machine, &params, 3, 2);
+		while (machine.now_ns < START_NS + 9000 * MS) {
+			uint64_t step_ns = machine.policy.decision.wait_ns;
+			all_run(&machine, step_ns);
+			for (size_t row = 0; row < 3; row++) {
+				struct policy_sight *sight = &machine.sight[row];
+				sight->role = moving ? POLICY_ROLE_BALANCED : POLICY_ROLE_WORKER;
+				sight->news |= POLICY_UPDATES;
+				sight->updates = sight->run_ns / (1000 * MS);
+			}
+			step(&machine, step_ns);
+		}
+		for (size_t row = 0; row < 3; row++) {
+			uint64_t run_ns = machine.sight[row].run_ns;
+			least = run_ns < least ? run_ns : least;
+			most = run_ns > most ? run_ns : most;
+		}
+		assert_int_equal(most - least < 100 * MS, !moving);
+		assert_int_equal(machine.policy.decision.period_ns > 15 * MS, !moving);
+		assert_int_equal(machine.policy.decision.pace == POLICY_PACE_TOLD, !moving);
+		machine_deinit(&machine);
+	}
+}
+
 /* Work in any unit counts as time at its mean rate. */
 static void test_by_work(void **unused)
 {
@@ -790,6 +824,7 @@ int main(void)
 		cmocka_unit_test(test_equal_progress),
 		cmocka_unit_test(test_updates),
 		cmocka_unit_test(test_slow_worker_has_a_cpu),
+		cmocka_unit_test(test_long_updates),
 		cmocka_unit_test(test_by_work),
 		cmocka_unit_test(test_no_news),
 	};
