@@ -14,6 +14,8 @@
 /* When aside, the same between all intervals, and for windows: longer ones, the longer that has
  * been so. There are two intervals in a long window. */
 #define ASIDE_NS UINT64_C(50000000)
+/* Likewise, while each thread has a CPU of its own: 20 wake-ups a second, with the four of the balancer's main thread. */
+#define ASIDE_CALM_NS UINT64_C(62500000)
 #define SUSPECT_NS UINT64_C(15000000) /* until a thread that may starve is looked at again */
 #define ASIDE_WINDOW_MOST_NS UINT64_C(200000000)
 #define ASIDE_WINDOW_SHARE 20
@@ -133,8 +135,9 @@ static bool is_left_alone(const struct policy *policy)
 
 uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns)
 {
+	uint64_t aside_ns = policy_regime_rests(&policy->chooser) ? ASIDE_CALM_NS : ASIDE_NS;
 	uint64_t slow_ns =
-		is_aside(policy) ? longer(ASIDE_NS, aside_window_ns(policy, now_ns) / 2) : SLOW_NS;
+		is_aside(policy) ? longer(aside_ns, aside_window_ns(policy, now_ns) / 2) : SLOW_NS;
 	uint64_t young_ns = (now_ns - policy->params.start_ns) / EAGER_SHARE;
 
 	if (is_left_alone(policy))

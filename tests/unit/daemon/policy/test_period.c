@@ -21,14 +21,14 @@ static void test_period_aside(void **unused)
 	begin(&machine, &params, 1, 2);
 	assert_int_equal(go_on(&machine, 80 * MS)->period_ns, 5 * MS);
 	assert_in_range(go_on(&machine, 300 * MS)->period_ns, 15 * MS, 20 * MS);
-	assert_int_equal(go_on(&machine, 1000 * MS)->period_ns, 50 * MS);
+	assert_int_equal(go_on(&machine, 1000 * MS)->period_ns, 62500 * MS / 1000);
 	/* The longer nothing changes, the rarer are looks, ... */
 	assert_in_range(go_on(&machine, 1500 * MS)->period_ns, 65 * MS, 75 * MS);
 	assert_int_equal(go_on(&machine, 3000 * MS)->period_ns, 100 * MS);
 	assert_int_equal(machine.policy.decision.reason, POLICY_REASON_FEW);
 	/* ... until something does. */
 	add(&machine, POLICY_RULE_NONE);
-	assert_in_range(go_on(&machine, 700 * MS)->period_ns, 50 * MS, 60 * MS);
+	assert_in_range(go_on(&machine, 700 * MS)->period_ns, 62 * MS, 70 * MS);
 	assert_int_equal(machine.policy.decision.reason, POLICY_REASON_NO_CONTEST);
 	machine_deinit(&machine);
 }
@@ -43,7 +43,7 @@ static void test_period_given(void **unused)
 		uint64_t given_ns, expected_ns;
 	} cases[] = {
 		{&policy_kind_juggle, 3, 7 * MS, 7 * MS},
-		{&policy_kind_juggle, 1, 7 * MS, 50 * MS},
+		{&policy_kind_juggle, 1, 7 * MS, 62500 * MS / 1000},
 		{&policy_kind_juggle, 1, 70 * MS, 70 * MS},
 		{&policy_kind_static, 3, 7 * MS, 7 * MS},
 		{&policy_kind_observe, 3, 7 * MS, 7 * MS},
