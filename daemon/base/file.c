@@ -89,28 +89,33 @@ int file_write_all(int fd, const void *data, size_t bytes, uint64_t until_ns)
 	return 0;
 }
 
-/* Where files can't be locked, or somebody keeps a lock for long, go on without. */
-static void lock(int fd, uint64_t until_ns)
+/* Returns 0, also where files can't be locked, or -ETIMEDOUT. */
+static int lock(int fd, uint64_t until_ns)
 {
 	const struct timespec pause = {.tv_nsec = LOCK_PAUSE_NS};
 
-	while (flock(fd, LOCK_EX | LOCK_NB) < 0 && (errno == EWOULDBLOCK || errno == EINTR) &&
-		clock_monotonic_ns() < until_ns)
+	while (flock(fd, LOCK_EX | LOCK_NB) < 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return 0;
+		if (clock_monotonic_ns() >= until_ns)
+			return -ETIMEDOUT;
 		nanosleep(&pause, NULL);
+	}
+	return 0;
 }
 
 int file_write_whole(int fd, const void *data, size_t bytes, uint64_t until_ns)
 {
 	struct stat st;
+	int r = 0;
 
 	if (fstat(fd, &st) < 0)
 		return -errno;
-	if (S_ISREG(st.st_mode)) {
-		lock(fd, until_ns);
-		if (ftruncate(fd, 0) < 0)
-			return -errno;
-	}
-	return file_write_all(fd, data, bytes, until_ns);
+	if (S_ISREG(st.st_mode))
+		r = lock(fd, until_ns);
+	if (r == 0 && S_ISREG(st.st_mode) && ftruncate(fd, 0) < 0)
+		r = -errno;
+	return r < 0 ? r : file_write_all(fd, data, bytes, until_ns);
 }
 
 int file_read_text(const char *root, const char *path, char *out, size_t bytes)

@@ -23,8 +23,9 @@ ssize_t file_write_some(int fd, const void *data, size_t bytes);
  * an error, a part may have been written. */
 int file_write_all(int fd, const void *data, size_t bytes, uint64_t until_ns);
 
-/* Make this all that a file, of file_open_output(), holds, also where others do the same to it at this time:
- * one after the other. Returns as file_write_all(). */
+/* Make this all that a file, of file_open_output(), holds. Where others do the same to it at this time, it is one after
+ * the other, as far as the file system has locks. Returns as file_write_all(); -ETIMEDOUT with the file as it was where
+ * another holds the lock until then. */
 int file_write_whole(int fd, const void *data, size_t bytes, uint64_t until_ns);
 
 /* Read the beginning of a file below root ("" for the machine's own) into out, as a string without the

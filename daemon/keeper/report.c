@@ -261,13 +261,14 @@ json_t *report_build(const struct telemetry *t, int exit_status, double elapsed_
 /* To a file that several ranks may name, or standard error. */
 static int write_text(const char *path, const char *text, size_t bytes)
 {
+	bool file = strcmp(path, "-") != 0;
+	int fd = file ? file_open_output(path, false) : STDERR_FILENO;
 	uint64_t until_ns = clock_monotonic_ns() + PATIENCE_NS;
 
-	if (strcmp(path, "-") == 0)
-		return file_write_all(STDERR_FILENO, text, bytes, until_ns);
-	int fd = file_open_output(path, false);
 	if (fd < 0)
 		return fd;
+	if (!file)
+		return file_write_all(fd, text, bytes, until_ns);
 	int r = file_write_whole(fd, text, bytes, until_ns);
 	if (close(fd) < 0 && r == 0)
 		r = -errno;

@@ -6,15 +6,16 @@
 #include "daemon/policy/regime.h"
 
 /* Threads are packed on CPUs of which they would use no more than this share, as to sleep and to be woken takes some
- * of it, too. So a trial costs little, of the time of a window: */
+ * of it, too. A first trial is taken to cost the job so much: */
 #define USED_MOST 0.8
 #define COST_FIRST_NS (0.15 * (POLICY_PACKING_NS + POLICY_SETTLE_NS))
-#define GAIN_LEAST                                                                                 \
-	1.1 /* what packing has to gain: useful time may be more on fewer CPUs, by what caches lose */
+/* What packing has to gain: useful time may be more on fewer CPUs, by what caches lose. Phases are no more than a check,
+ * as those of an iteration are often of many kinds; but serial parts of a program are useful, too. */
+#define GAIN_LEAST 1.1
+#define PHASES_LEAST 0.9
 #define SLOWER 0.8 /* than before: another part of the program, or other load */
-#define NEED_CHANGE                                                                                \
-	0.5 /* likewise, by what phases need; an iteration of a program may have many kinds of them */
-#define WAIT_FIRST 2 /* windows before the first trial, as there is but one to compare with */
+#define NEED_CHANGE 0.5 /* likewise, by what phases need */
+#define WAIT_FIRST 2 /* windows to compare the first trial with */
 #define SMOOTHING 8
 #define GAP_LEAST 4
 #define GAP_MOST 128
@@ -36,8 +37,10 @@ void policy_packing_reset(struct policy_packing *packing)
 /* Both ways were tried, now this one: the better one, until a look at the other. */
 static bool decide(struct policy_packing *packing, bool packed)
 {
-	double gain = packing->rate[1] / packing->rate[0];
-	bool better = gain > GAIN_LEAST, confirmed = better != packed;
+	const struct policy_packing_means *mean = packing->mean;
+	double gain = mean[1].useful / mean[0].useful;
+	bool better = gain > GAIN_LEAST && mean[1].phases >= PHASES_LEAST * mean[0].phases;
+	bool confirmed = better != packed;
 
 	packing->trial = false;
 	if (!confirmed)
@@ -54,49 +57,65 @@ static bool decide(struct policy_packing *packing, bool packed)
 }
 
 /* Threads that were packed have become slower. */
-static bool give_up(struct policy_packing *packing, double rate, double window_ns)
+static bool give_up(struct policy_packing *packing, double useful, double window_ns)
 {
-	double cost_ns = fmax(0, 1 - rate / packing->rate[0]) * window_ns;
+	double cost_ns = fmax(0, 1 - useful / packing->mean[0].useful) * window_ns;
 
 	policy_packing_reset(packing);
 	packing->cost_ns = cost_ns;
 	return false;
 }
 
-static void smooth(double *mean, double value)
+/* Something else has begun. A trial under way shows nothing, and has cost something. */
+static void begin_anew(struct policy_packing *packing, uint32_t threads, bool packed)
 {
-	*mean += *mean > 0 ? (value - *mean) / SMOOTHING : value;
+	double cost_ns = packed && packing->trial ? COST_FIRST_NS : 0;
+
+	policy_packing_reset(packing);
+	packing->threads = threads;
+	packing->cost_ns = cost_ns;
+}
+
+static void take_in(struct policy_packing_means *mean, const struct policy_packing_means *window)
+{
+	mean->windows = mean->windows < SMOOTHING ? mean->windows + 1 : SMOOTHING;
+	mean->useful += (window->useful - mean->useful) / mean->windows;
+	mean->phases += (window->phases - mean->phases) / mean->windows;
+	mean->need_ns += (window->need_ns - mean->need_ns) / mean->windows;
 }
 
 bool policy_packing_next(struct policy_packing *packing, const struct policy_window *window,
 	bool packed, double budget_ns)
 {
-	double window_ns = (double)window->elapsed_ns, rate = (double)window->useful_ns / window_ns;
-	double *need_ns = &packing->need_ns[packed];
+	double window_ns = (double)window->elapsed_ns;
+	const struct policy_packing_means now = {.useful = (double)window->useful_ns / window_ns,
+		.phases = window->passed / window_ns,
+		.need_ns = window->need_ns};
+	struct policy_packing_means *mean = &packing->mean[packed];
 	bool few = window->passed < POLICY_PHASES_MANY * (double)window->threads;
 	bool other = packing->threads != window->threads ||
-		     (*need_ns > 0 && fabs(window->need_ns - *need_ns) > NEED_CHANGE * *need_ns);
+		     (mean->windows > 0 &&
+			     fabs(now.need_ns - mean->need_ns) > NEED_CHANGE * mean->need_ns);
 
 	packing->cost_ns = 0;
 	if (packed)
 		packing->packed_ns += window_ns + (packing->trial ? POLICY_SETTLE_NS : 0);
 	if (packed && !packing->trial &&
-		(rate < SLOWER * packing->rate[1] || rate < packing->rate[0]))
-		return give_up(packing, rate, window_ns);
+		(now.useful < SLOWER * mean->useful || now.useful < packing->mean[0].useful))
+		return give_up(packing, now.useful, window_ns);
 	if (few && !packed) /* a pause shows nothing */
 		return false;
 	if (other) {
-		policy_packing_reset(packing);
-		packing->threads = window->threads;
+		begin_anew(packing, window->threads, packed);
 		if (packed)
 			return false;
 	}
-	smooth(&packing->need_ns[packed], window->need_ns);
-	if (packing->trial) {
-		packing->rate[packed] = rate;
+	if (packing->trial)
+		mean->windows = 0;
+	if (!few || packing->trial)
+		take_in(mean, &now);
+	if (packing->trial)
 		return decide(packing, packed);
-	}
-	smooth(&packing->rate[packed], rate);
 	if (packing->wait > 0)
 		packing->wait--;
 	if (!packed)

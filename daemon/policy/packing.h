@@ -13,16 +13,20 @@
 
 struct policy_window;
 
-/* The window of a trial. It has hundreds of phases, and may cost the job a third of its time. */
-#define POLICY_PACKING_NS UINT64_C(30000000)
+/* The window of a trial, at least. It may cost the job a third of its time, and what is before the window, too. */
+#define POLICY_PACKING_NS UINT64_C(20000000)
 
 struct policy_packing {
 	uint32_t cpus; /* so many CPUs would do; 0: no fewer than all */
 	uint32_t turn; /* which ones: the first of them */
 	uint32_t threads; /* all that follows is of so many */
-	double rate
-		[2]; /* useful CPU time of all threads, in CPUs: left to the kernel, and packed; 0: unknown */
-	double need_ns[2]; /* likewise, CPU time of a thread in a phase */
+	/* Left to the kernel, and packed: */
+	struct policy_packing_means {
+		double useful; /* CPU time of all threads outside waits, in CPUs */
+		double phases; /* per ns, of all threads */
+		double need_ns; /* CPU time of a thread in a phase */
+		uint32_t windows; /* behind these, up to a limit; 0: nothing is known */
+	} mean[2];
 	uint32_t wait, gap; /* windows until the other way is tried, and after the next outcome */
 	bool trial; /* the window under way is the first of its kind */
 	double packed_ns; /* time in which threads were packed, since the last outcome */

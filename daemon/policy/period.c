@@ -16,6 +16,9 @@
 #define ASIDE_NS UINT64_C(50000000)
 /* Likewise, while each thread has a CPU of its own: 20 wake-ups a second, with the four of the balancer's main thread. */
 #define ASIDE_CALM_NS UINT64_C(62500000)
+/* While threads are packed for a trial: even with jitter, one is longer than POLICY_SETTLE_NS, and two than
+ * POLICY_PACKING_NS. */
+#define PACKING_NS UINT64_C(12000000)
 #define SUSPECT_NS UINT64_C(15000000) /* until a thread that may starve is looked at again */
 #define ASIDE_WINDOW_MOST_NS UINT64_C(200000000)
 #define ASIDE_WINDOW_SHARE 20
@@ -143,7 +146,7 @@ uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns)
 	if (is_left_alone(policy))
 		return slow_ns;
 	if (policy_regime_tries_packing(&policy->chooser))
-		slow_ns = POLICY_PACKING_NS / 3;
+		return PACKING_NS;
 	if (young_ns < EAGER_NS)
 		return EAGER_NS;
 	return young_ns < slow_ns ? young_ns : slow_ns;
@@ -207,7 +210,7 @@ static double unknown_period_ns(struct policy *policy)
 {
 	uint32_t n = policy_computing(policy), m = (uint32_t)policy->m;
 	double default_ns = UNKNOWN_NS * fmax(1, (double)n / m);
-	double update_ns = policy->chooser.subdomains ? 0 : policy_update_ns(policy);
+	double update_ns = policy->chooser.subdomains ? 0 : policy->update_ns;
 	double begun_ns = fmax(policy->needs.begun_ns, update_ns),
 	       point_ns = policy_point_ns(policy);
 	double best_ns = begun_ns > 0 ? policy_best_period_ns(begun_ns, point_ns, n, m) : 0;

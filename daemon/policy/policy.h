@@ -356,8 +356,10 @@ struct policy {
 		double late_ns; /* how much later phases begin than computed, smoothed */
 	} beat; /* see dry.c */
 	uint32_t quiet_points; /* since the last move */
-	double update_run_ns,
-		update_count; /* CPU time and number of updates, over the last periods */
+	/* CPU time and number of updates, in the last intervals in which some ended; and the CPU time of one, 0:
+	 * unknown. Progress goes by their number, or by CPU time. */
+	double update_run_ns, update_count, update_ns;
+	bool by_updates;
 };
 
 /* os_cpu are the OS numbers of the domain's CPUs; count > 0. Copies params. Returns 0 or

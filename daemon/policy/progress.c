@@ -139,55 +139,59 @@ static void scale_work(struct policy *policy)
 			(uint64_t)((double)policy->thread[i].gain_ns * run / gain);
 }
 
-/* The CPU time of an update, smoothed; forgotten when there are no more updates. */
+/* The CPU time of an update, smoothed; forgotten when there are no more updates. Where they are long, it is known when
+ * each worker has ended one, and then stays until the next one ends. */
 static void measure_updates(struct policy *policy)
 {
 	double run_ns = 0, count = 0;
-	bool any = false;
+	uint32_t workers = 0;
 
 	for (size_t i = 0; i < policy->n; i++) {
 		const struct policy_thread *thread = &policy->thread[i];
 		if (!thread->computes)
 			continue;
-		any |= thread->counted;
+		workers += thread->counted;
 		if (thread->updates >= 0) {
 			run_ns += (double)thread->run_ns;
 			count += (double)thread->updates;
 		}
 	}
-	if (!any) {
-		policy->update_run_ns = policy->update_count = 0;
+	if (workers == 0) {
+		policy->update_run_ns = policy->update_count = policy->update_ns = 0;
 		return;
 	}
-	policy->update_run_ns += run_ns - policy->update_run_ns / UPDATE_PERIODS;
-	policy->update_count += count - policy->update_count / UPDATE_PERIODS;
+	policy->update_run_ns += run_ns;
+	if (count <= 0)
+		return;
+	policy->update_count += count;
+	if (policy->update_ns > 0 || policy->update_count >= workers)
+		policy->update_ns = policy->update_run_ns / policy->update_count;
+	policy->update_run_ns -= policy->update_run_ns / UPDATE_PERIODS;
+	policy->update_count -= policy->update_count / UPDATE_PERIODS;
 }
 
 /* As far ahead as a thread can be: sums and differences of two stay in range. */
 #define PROGRESS_MOST (INT64_MAX / 4)
 
-double policy_update_ns(const struct policy *policy)
+/* Do updates show how far threads have come since the last point? They don't where each makes hardly one from point to
+ * point. Workers between whom subdomains move wait for nobody: there it shows over many points, and CPU time would
+ * not. */
+static void choose_measure(struct policy *policy)
 {
-	return policy->update_count >= 1 ? policy->update_run_ns / policy->update_count : 0;
+	double run_ns = (double)policy->decision.elapsed_ns * (double)policy->m /
+			fmax((double)policy->m, policy_computing(policy));
+	double most_ns = policy->by_updates ? run_ns : run_ns / 2;
+
+	policy->by_updates = policy->update_ns > 0 &&
+			     (policy->chooser.subdomains || policy->update_ns < most_ns);
 }
 
-/* Do updates show how far threads have come since the last point? They don't where they take longer than that. Workers
- * between whom subdomains move wait for nobody: there it shows over many points, and CPU time would not. */
-static bool updates_count(const struct policy *policy)
-{
-	double update_ns = policy_update_ns(policy);
-
-	return update_ns > 0 &&
-	       (policy->chooser.subdomains || update_ns < (double)policy->decision.elapsed_ns);
-}
-
-static int64_t progress_of(
-	const struct policy *policy, const struct policy_thread *thread, bool by_updates)
+static int64_t progress_of(const struct policy *policy, const struct policy_thread *thread)
 {
 	double progress_ns = (double)thread->gain_ns;
 
-	if (by_updates && thread->updates >= 0)
-		progress_ns = (double)thread->updates * policy_update_ns(policy);
+	if (policy->by_updates && thread->updates >= 0)
+		progress_ns = (double)thread->updates * policy->update_ns;
 	return progress_ns < (double)PROGRESS_MOST ? (int64_t)progress_ns : PROGRESS_MOST;
 }
 
@@ -239,12 +243,12 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
 	if (policy->params.by_work)
 		scale_work(policy);
 	measure_updates(policy);
-	bool by_updates = updates_count(policy);
+	choose_measure(policy);
 	for (size_t i = 0; i < policy->n; i++) {
 		struct policy_thread *thread = &policy->thread[i];
 		if (!thread->computes)
 			continue;
-		int64_t progress_ns = thread->progress_ns + progress_of(policy, thread, by_updates);
+		int64_t progress_ns = thread->progress_ns + progress_of(policy, thread);
 		thread->progress_ns = progress_ns < PROGRESS_MOST ? progress_ns : PROGRESS_MOST;
 	}
 	return fewer;

@@ -153,7 +153,7 @@ bool policy_regime_starved(struct policy_chooser *chooser);
  * would take seconds, there is none, and the job is balanced.
  *
  * Where phases are too short for turns, and threads that sleep in them use so little of the CPUs that fewer would do,
- * most time may be lost in waking CPUs: a trial of packing.cpus of them shows whether phases pass faster there.
+ * most time may be lost in waking CPUs: a trial of packing.cpus of them shows whether more is done there.
  *
  * Windows should leave out the first moments after a change. Returns true when the regime changed. */
 bool policy_regime_update(struct policy_chooser *chooser, const struct policy_window *window);

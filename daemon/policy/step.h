@@ -24,9 +24,6 @@ bool policy_take_in(struct policy *policy, const struct policy_observation *obse
  * compute are included, as the first decision on them follows. */
 void policy_look_for_yields(struct policy *policy, uint64_t now_ns);
 
-/* The CPU time of an update of libprogress, over the last intervals; 0: none were seen. */
-double policy_update_ns(const struct policy *policy);
-
 /* ---- members.c ---- */
 
 /* Find out which threads compute. While balancing, those that begin to compute are placed, and

@@ -133,6 +133,7 @@ static_assert(offsetof(struct phases_row, since_ns) == 24, "layout");
 static_assert(PHASES_SITES <= UINT16_MAX, "an index has 16 bits");
 static_assert(sizeof(struct phases_site) == 128, "layout");
 static_assert(offsetof(struct phases_site, name) == 32, "layout");
+static_assert(offsetof(struct phases_header, pid) == 40, "layout");
 static_assert(offsetof(struct phases_header, rows_used) == 64, "layout");
 static_assert(sizeof(struct phases_header) == 128, "layout");
 static_assert(sizeof(struct phases_bell) == 256, "layout");
