@@ -139,8 +139,9 @@ static void scale_work(struct policy *policy)
 			(uint64_t)((double)policy->thread[i].gain_ns * run / gain);
 }
 
-/* The CPU time of an update, smoothed; forgotten when there are no more updates. Where they are long, it is known when
- * each worker has ended one, and then stays until the next one ends. */
+/* The CPU time of an update, smoothed; forgotten when there are no more workers. Where updates are long, it is known when
+ * each worker has ended two, and then stays until the next one ends. Before the first one, and where they are short, time
+ * without any is a pause, which hardly counts. */
 static void measure_updates(struct policy *policy)
 {
 	double run_ns = 0, count = 0;
@@ -160,12 +161,14 @@ static void measure_updates(struct policy *policy)
 		policy->update_run_ns = policy->update_count = policy->update_ns = 0;
 		return;
 	}
-	policy->update_run_ns += run_ns;
-	if (count <= 0)
+	if (count <= 0 && policy->update_count <= 0)
 		return;
+	policy->update_run_ns += run_ns;
 	policy->update_count += count;
-	if (policy->update_ns > 0 || policy->update_count >= workers)
+	if (count > 0 && (policy->update_ns > 0 || policy->update_count >= 2 * workers))
 		policy->update_ns = policy->update_run_ns / policy->update_count;
+	if (count <= 0 && !policy->by_updates)
+		return;
 	policy->update_run_ns -= policy->update_run_ns / UPDATE_PERIODS;
 	policy->update_count -= policy->update_count / UPDATE_PERIODS;
 }

@@ -755,6 +755,33 @@ static void test_long_updates(void **unused)
 	}
 }
 
+/* Workers that compute for long before their first update, or between two, are soon judged by updates again. */
+static void test_pause_between_updates(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.always = true;
+	begin(&machine, &params, 3, 2);
+	for (int part = 0; part < 4; part++) {
+		bool pause = part % 2 == 0;
+		for (int i = 0; i < (pause ? 5000 : 20); i++) {
+			all_run(&machine, 4 * MS);
+			for (size_t row = 0; row < 3; row++) {
+				machine.sight[row].role = POLICY_ROLE_WORKER;
+				machine.sight[row].news |= POLICY_UPDATES;
+				machine.sight[row].updates += pause ? 0 : 100;
+			}
+			step(&machine, 4 * MS);
+		}
+		assert_int_equal(machine.policy.by_updates, part > 0);
+		if (!pause)
+			assert_in_range(machine.policy.update_ns, 1, MS / 2);
+	}
+	machine_deinit(&machine);
+}
+
 /* Work in any unit counts as time at its mean rate. */
 static void test_by_work(void **unused)
 {
@@ -825,6 +852,7 @@ int main(void)
 		cmocka_unit_test(test_updates),
 		cmocka_unit_test(test_slow_worker_has_a_cpu),
 		cmocka_unit_test(test_long_updates),
+		cmocka_unit_test(test_pause_between_updates),
 		cmocka_unit_test(test_by_work),
 		cmocka_unit_test(test_no_news),
 	};
