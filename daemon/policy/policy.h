@@ -357,9 +357,9 @@ struct policy {
 	} beat; /* see dry.c */
 	uint32_t quiet_points; /* since the last move */
 	/* CPU time and number of updates, in the last intervals in which some ended; and the CPU time of one, 0:
-	 * unknown. Progress goes by their number, or by CPU time. */
+	 * unknown. */
 	double update_run_ns, update_count, update_ns;
-	bool by_updates;
+	bool by_updates; /* progress goes by their number, else by CPU time */
 };
 
 /* os_cpu are the OS numbers of the domain's CPUs; count > 0. Copies params. Returns 0 or
