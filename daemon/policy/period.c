@@ -138,7 +138,8 @@ static bool is_left_alone(const struct policy *policy)
 
 uint64_t policy_slow_ns(const struct policy *policy, uint64_t now_ns)
 {
-	uint64_t aside_ns = policy_regime_rests(&policy->chooser) ? ASIDE_CALM_NS : ASIDE_NS;
+	bool calm = policy_regime_rest(&policy->chooser) == POLICY_RESTS;
+	uint64_t aside_ns = calm ? ASIDE_CALM_NS : ASIDE_NS;
 	uint64_t slow_ns =
 		is_aside(policy) ? longer(aside_ns, aside_window_ns(policy, now_ns) / 2) : SLOW_NS;
 	uint64_t young_ns = (now_ns - policy->params.start_ns) / EAGER_SHARE;

@@ -166,7 +166,7 @@ struct policy_decision {
 	bool members_next; /* the next one will be a member interval */
 	bool short_slices; /* compute threads have short time slices from now on, else their own ones ... */
 	bool slices_changed; /* ... which differs from the decision before */
-	bool rests; /* threads need not tell all of their waits: see policy_regime_rests() */
+	enum policy_rest rest; /* which of their waits threads need not tell */
 	bool bell; /* the next interval ends as soon as a CPU runs dry: see dry.h */
 	uint32_t computing, idle; /* threads of this domain, now */
 	const struct policy_domain *domain; /* the observation's, brought up to date */

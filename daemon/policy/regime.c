@@ -381,9 +381,12 @@ bool policy_regime_places_only(const struct policy_chooser *chooser)
 	       chooser->reason == POLICY_REASON_PACKED;
 }
 
-bool policy_regime_rests(const struct policy_chooser *chooser)
+enum policy_rest policy_regime_rest(const struct policy_chooser *chooser)
 {
-	return chooser->reason == POLICY_REASON_FEW || chooser->reason == POLICY_REASON_NO_CONTEST;
+	if (chooser->reason == POLICY_REASON_FEW || chooser->reason == POLICY_REASON_NO_CONTEST)
+		return POLICY_RESTS;
+	return chooser->reason == POLICY_REASON_SHORT && !chooser->yields ? POLICY_RESTS_MORE
+									  : POLICY_TELLS;
 }
 
 /* No more threads than CPUs, and none of them waits for one; or a single thread, which has nobody to take

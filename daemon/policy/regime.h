@@ -13,6 +13,13 @@ enum policy_regime {
 	POLICY_BALANCE, /* the balancer places and moves them */
 };
 
+/* Which of their waits threads that tell their phases need not tell. */
+enum policy_rest {
+	POLICY_TELLS, /* none */
+	POLICY_RESTS, /* most of very short ones */
+	POLICY_RESTS_MORE, /* all within some milliseconds */
+};
+
 /* Why this regime was chosen, for reports. */
 enum policy_reason {
 	POLICY_REASON_START, /* nothing known yet */
@@ -165,9 +172,10 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 bool policy_regime_shortens(
 	const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus, bool already);
 
-/* Does nothing depend on what the threads need, as each has a CPU of its own? Then threads that tell their phases may
- * leave most of very short waits out. */
-bool policy_regime_rests(const struct policy_chooser *chooser);
+/* Which waits need the threads not tell? The more they rest, the fewer they tell. Where each has a CPU of its own, nothing depends on what they need, but waits in
+ * which they spin may still be long. Where they sleep in phases too short for turns, windows show whether that is still
+ * so, and waits cost most, as a thread that has slept finds little of what it needs in caches. */
+enum policy_rest policy_regime_rest(const struct policy_chooser *chooser);
 
 /* Are threads packed for a window, to see whether that is faster? */
 bool policy_regime_tries_packing(const struct policy_chooser *chooser);

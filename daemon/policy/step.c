@@ -253,7 +253,7 @@ static void decide(struct policy *policy, enum policy_regime before, uint64_t no
 				 policy_regime_shortens(&policy->chooser, decision->computing,
 					 (uint32_t)policy->m, had_short);
 	decision->slices_changed = decision->short_slices != had_short;
-	decision->rests = policy_regime_rests(&policy->chooser);
+	decision->rest = policy_regime_rest(&policy->chooser);
 	if (decision->changed || policy->reason != decision->reason)
 		policy->reason_ns = now_ns;
 	policy->reason = decision->reason;

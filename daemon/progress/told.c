@@ -281,7 +281,7 @@ static struct told_sight sight_of(const struct content *c, uint64_t run_ns, uint
 		.trusted = (c->flags & PHASES_TASKS) == 0};
 	uint64_t waited_ns = c->waited_ns, useful_ns = c->useful_ns;
 
-	/* Times are a little older than the last turn, but less than 1 ms. A thread may have lost its CPU while it
+	/* Times are a little older than the last turn, but less than 1 ms, or some while the thread rests. A thread may have lost its CPU while it
 	 * arrives or departs: then they are still those of the work, or the wait, before. */
 	if (sight.waits)
 		waited_ns = sum(waited_ns, above(now_ns, c->since_ns));
@@ -311,13 +311,13 @@ bool told_look(const struct told *told, int32_t row, pid_t pid, pid_t tid, uint6
 	return true;
 }
 
-void told_let_rest(const struct told *told, int32_t row, bool rests)
+void told_let_rest(const struct told *told, int32_t row, uint8_t resting)
 {
 	struct phases_table *table = own_table(told);
 
 	if (table != NULL && row >= 0 && row < PHASES_ROWS &&
-		atomic_load_explicit(&table->resting[row], memory_order_relaxed) != rests)
-		atomic_store_explicit(&table->resting[row], rests, memory_order_relaxed);
+		atomic_load_explicit(&table->resting[row], memory_order_relaxed) != resting)
+		atomic_store_explicit(&table->resting[row], resting, memory_order_relaxed);
 }
 
 /* ---- Bells ---- */

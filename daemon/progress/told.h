@@ -97,8 +97,8 @@ struct told_sight {
 bool told_look(const struct told *told, int32_t row, pid_t pid, pid_t tid, uint64_t run_ns,
 	uint64_t now_ns, struct told_sight *out);
 
-/* Let the thread of that row, if it is of the job's table, rest or not: struct phases_table, resting. */
-void told_let_rest(const struct told *told, int32_t row, bool rests);
+/* Let the thread of that row rest or not, if it is of the job's table: struct phases_table. */
+void told_let_rest(const struct told *told, int32_t row, uint8_t resting);
 
 /* ---- The job ---- */
 

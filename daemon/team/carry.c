@@ -9,6 +9,7 @@
 #include <sched.h>
 
 #include "daemon/act/act.h"
+#include "libprogress/phases/phases.h"
 
 /* Half the tick with HZ=250. Shorter ones help short phases more, and cost more. */
 #define TICK_NS 2000000
@@ -137,11 +138,15 @@ static void set_slices(struct team *team, bool short_slices)
 	}
 }
 
-static void let_rest(const struct team *team, bool rests)
+static void let_rest(const struct team *team, enum policy_rest rest)
 {
+	static const uint8_t resting[] = {
+		[POLICY_RESTS] = PHASES_RESTS, [POLICY_RESTS_MORE] = PHASES_RESTS_MORE};
+
 	for (size_t i = 0; i < team->n; i++)
 		if (team->thread[i] != NULL)
-			told_let_rest(team->context->told, team->thread[i]->told_row, rests);
+			told_let_rest(
+				team->context->told, team->thread[i]->told_row, resting[rest]);
 }
 
 void team_carry_out(struct team *team, const struct policy_decision *decision)
@@ -164,7 +169,7 @@ void team_carry_out(struct team *team, const struct policy_decision *decision)
 		migrate(team, decision);
 	set_slices(team, decision->short_slices);
 	if (decision->members)
-		let_rest(team, decision->rests);
+		let_rest(team, decision->rest);
 	for (size_t j = 0; j < team->policy.m; j++)
 		if (team->policy.cpu[j].taken)
 			shun_taken(&team->shun, team->policy.cpu[j].os_cpu, team->policy.last_ns);

@@ -45,6 +45,13 @@ enum { /* struct phases_row, flags */
 	PHASES_YIELDS = 2,
 };
 
+enum { /* struct phases_table, resting */
+	/* Of very short waits the thread may tell a few that stand for all. */
+	PHASES_RESTS = 1,
+	/* It may tell one wait in some milliseconds, which stands for all of them. */
+	PHASES_RESTS_MORE = 2,
+};
+
 /* A thread. It works, arrives somewhere and waits, departs and works again. What it works between two
  * arrivals is a phase. Waits after little work, and those that may be over at once, end none. */
 struct phases_row {
@@ -122,8 +129,7 @@ struct phases_table {
 	struct phases_site site[PHASES_SITES];
 	struct phases_bell bell[PHASES_BELLS];
 	_Atomic uint8_t bell_of[PHASES_ROWS]; /* that its thread may have to ring, + 1; 0: none */
-	/* Juggle sets it to 1 while nobody decides by the thread's times: of very short waits it may tell a few
-	 * that stand for all. */
+	/* Juggle's: while little or nothing depends on the thread's times, a PHASES_ constant. 0: it tells all waits. */
 	_Atomic uint8_t resting[PHASES_ROWS];
 };
 

@@ -18,6 +18,11 @@
  *   been spent in the wait. After several guesses that stay within these bounds, the clock is read.
  * - If it was, and sleeps in waits, the clock is read.
  *
+ * A wait in which a thread has slept costs more: what it needs here is no longer in its CPU's caches, and a switch
+ * follows where the clock of CPU time shows that a slice is over. A thread by whose times hardly anybody decides, as
+ * it is left to the kernel for its short phases, leaves waits untold for REST_TICKS after each TOLD_RUN that it tells.
+ * What it did meanwhile is taken to have been waiting in the same share as when it was told.
+ *
  * Even looks at the ticks are dear beside barriers of less than a microsecond. A thread by whose times nobody
  * decides, as it has a CPU of its own, tells one of UNTOLD + 1 of such waits. The others are taken to have been as
  * long as the last one that was told.
@@ -62,6 +67,9 @@
 #define FLEETING_TICKS (FULL_TICKS / 32)
 #define FLEETING_LEAST 256
 #define UNTOLD 16
+#define REST_TICKS (16 * FULL_TICKS) /* 1 to 3 ms */
+#define TOLD_RUN 8
+#define TOLD_SMOOTHING 16 /* such runs */
 
 /* What a thread knows of itself. Small, as it has to fit into what the C library keeps free for
  * libraries that are loaded late. */
@@ -82,6 +90,8 @@ struct thread {
 	uint32_t yields; /* in waits since times were brought up to date */
 	uint32_t fleeting; /* waits in a row */
 	uint32_t told_ticks; /* of the last one of them */
+	uint32_t run; /* waits told in a row, with the work before them */
+	uint64_t told_worked, told_waited; /* ticks of the last of such runs, smoothed */
 	const void *frame; /* of the wait */
 	uint32_t tid;
 	uint32_t site; /* of the wait */
@@ -364,17 +374,19 @@ static void end_change(uint32_t turns)
 
 /* Both, each counted by its length: short phases hardly make a long one shorter. A single long one among short
  * ones, for which the machine is to blame, hides none of them. */
-static uint64_t smooth(uint64_t usual_ns, uint64_t done_ns)
+static uint64_t smooth(uint64_t usual_ns, uint64_t done_ns, uint32_t phases)
 {
-	done_ns = lesser(done_ns, 2 * usual_ns + USUAL_NS / 2);
-	return done_ns > usual_ns
-		       ? usual_ns + share(done_ns - usual_ns, done_ns, done_ns + usual_ns)
-		       : usual_ns - share(usual_ns - done_ns, done_ns, done_ns + usual_ns);
+	uint64_t each_ns = lesser(done_ns / phases, 2 * usual_ns + USUAL_NS / 2);
+	uint64_t length_ns = each_ns * phases;
+
+	return each_ns > usual_ns
+		       ? usual_ns + share(each_ns - usual_ns, length_ns, length_ns + usual_ns)
+		       : usual_ns - share(usual_ns - each_ns, length_ns, length_ns + usual_ns);
 }
 
-/* What was done since the last phase says little of how long phases are if it may contain a long wait that was left
- * untold. */
-static bool ends_phase(bool all_told)
+/* What was done since the last phase contains so many that were not told. 0: one that was. It says little of how long
+ * phases are if it may contain a long wait, too, in which the thread spun. */
+static bool ends_phase(uint32_t untold)
 {
 	uint64_t useful_ns = get(&me.row->useful_ns),
 		 done_ns = above(useful_ns, get(&me.row->before_ns));
@@ -382,8 +394,8 @@ static bool ends_phase(bool all_told)
 	if (me.usual_ns >= USUAL_NS && done_ns < me.usual_ns / PHASE_PARTS)
 		return false;
 	if (done_ns > 0) {
-		if (all_told)
-			me.usual_ns = smooth(me.usual_ns, done_ns);
+		if (untold == 0 || wait_untold.until_ticks > 0)
+			me.usual_ns = smooth(me.usual_ns, done_ns, untold + 1);
 		set(&me.row->before_ns, useful_ns);
 	}
 	return true;
@@ -401,44 +413,70 @@ static void count_wait(unsigned waits, uint64_t ticks)
 /* Counts waits that were not told since the last one that was. Returns how much of the time since then was work. */
 static uint64_t count_untold(uint64_t passed)
 {
-	uint32_t waits = wait_untold.waits;
-	uint64_t waited = lesser((uint64_t)waits * me.told_ticks, passed);
+	uint64_t waits = wait_untold.waits;
+	uint64_t waited = waits * me.told_waited;
 
-	me.fleeting = passed < (uint64_t)FLEETING_TICKS * (waits + 1) ? me.fleeting + 1 : 0;
+	/* There is work before and after each of the waits. */
+	waited = wait_untold.until_ticks > 0
+			 ? share(passed, waited, waited + (waits + 1) * me.told_worked)
+			 : lesser(waits * me.told_ticks, passed);
+	me.fleeting = passed < FLEETING_TICKS * (waits + 1) ? me.fleeting + 1 : 0;
 	if (waits > 0) /* of those, wait_fork() is none that counts, as in wait_begin_region() */
 		count_wait(wait_untold.phases, waited);
-	if (me.usual_ns < USUAL_NS)
-		me.arrivals += wait_untold.phases;
-	wait_untold = (struct wait_untold){0};
 	return passed - waited;
+}
+
+/* Counts a wait of that length. Returns whether it is the last of a run. */
+static bool end_run(uint64_t ticks)
+{
+	if (me.run == 0)
+		return false;
+	me.told_waited += ticks;
+	if (me.run < TOLD_RUN)
+		return false;
+	me.told_worked -= me.told_worked / TOLD_SMOOTHING;
+	me.told_waited -= me.told_waited / TOLD_SMOOTHING;
+	me.run = 0;
+	return true;
 }
 
 /* Whether the next waits may stay untold, after one of that length. */
 static void allow_untold(uint64_t ticks)
 {
+	struct phases_table *table = table_get();
+
+	wait_untold.resting = &table->resting[me.row - table->row];
 	if (ticks >= FLEETING_TICKS)
 		me.fleeting = 0;
-	if (me.fleeting < FLEETING_LEAST)
-		return;
-	me.told_ticks = (uint32_t)ticks;
-	struct phases_table *table = table_get();
-	wait_untold.resting = &table->resting[me.row - table->row];
-	wait_untold.left = UNTOLD;
+	if (me.fleeting >= FLEETING_LEAST) {
+		me.told_ticks = (uint32_t)ticks;
+		wait_untold.left = UNTOLD;
+		wait_untold.until_ticks = 0;
+	} else if (end_run(ticks) && atomic_load_explicit(wait_untold.resting,
+					     memory_order_relaxed) >= PHASES_RESTS_MORE) {
+		wait_untold.left = UINT16_MAX;
+		wait_untold.until_ticks = me.turn_ticks + REST_TICKS;
+	}
 }
 
 static void begin_wait(struct site *site, bool may_end_phase)
 {
-	bool all_told = wait_untold.waits == 0;
+	uint32_t untold = wait_untold.phases;
+	uint64_t passed = turn();
 
-	me.worked_ticks += count_untold(turn());
+	me.run = wait_untold.waits > 0 ? 0 : me.run + 1;
+	me.told_worked += wait_untold.waits > 0 ? 0 : passed;
+	me.worked_ticks += count_untold(passed);
 	me.site = site_index(site);
 	uint32_t turns = ((turns_of(me.row) + 3) & ~3U) + 1;
 	begin_change(turns);
 	atomic_store_explicit(&me.row->site, (uint16_t)me.site, memory_order_relaxed);
 	measure_arrival();
-	me.ended = may_end_phase && ends_phase(all_told);
+	me.ended = may_end_phase && ends_phase(untold);
+	me.arrivals += me.ended + (me.usual_ns < USUAL_NS ? untold : 0);
 	if (me.ended)
-		set(&me.row->arrivals, ++me.arrivals);
+		set(&me.row->arrivals, me.arrivals);
+	wait_untold = (struct wait_untold){0};
 	end_change(turns);
 }
 

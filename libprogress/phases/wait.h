@@ -10,6 +10,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "libprogress/phases/clocks.h"
+#include "libprogress/phases/phases.h"
+
 struct site;
 
 /* Who says that a wait has ended: */
@@ -34,17 +37,24 @@ void wait_depart(enum wait_kind kind);
 struct wait_untold {
 	/* The thread's in the table, see phases.h. Valid if left > 0. */
 	const _Atomic uint8_t *resting;
-	uint32_t left; /* so many more */
+	uint32_t left; /* so many more ... */
+	uint64_t
+		until_ticks; /* ... before that, if PHASES_RESTS_MORE; 0: at any time, if PHASES_RESTS */
 	uint16_t waits, phases; /* those that were not told, and those of them that ended a phase */
 };
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
 
 /* Whether the calling thread may leave the wait that it begins untold, instead of calling wait_arrive(), which would
- * end a phase, or wait_fork(), which would not. If so, the wait is counted. Takes a few nanoseconds. */
+ * end a phase, or wait_fork(), which would not. If so, the wait is counted. Takes some nanoseconds. */
 static inline bool wait_leave_untold(bool ends_phase)
 {
-	if (wait_untold.left == 0 ||
-		!atomic_load_explicit(wait_untold.resting, memory_order_relaxed))
+	uint64_t until_ticks = wait_untold.until_ticks;
+
+	if (wait_untold.left == 0)
+		return false;
+	uint8_t resting = atomic_load_explicit(wait_untold.resting, memory_order_relaxed);
+	if (resting < (until_ticks > 0 ? PHASES_RESTS_MORE : PHASES_RESTS) ||
+		(until_ticks > 0 && ticks_now() >= until_ticks))
 		return false;
 	wait_untold.left--;
 	wait_untold.waits++;

@@ -374,6 +374,55 @@ static void test_long_untold(void **state)
 	assert_true(me.usual_ns < USUAL_NS);
 }
 
+/* Waits in which a thread sleeps, after phases of that work. Returns how many of them were told. */
+static unsigned brief_phases(unsigned n, uint64_t work_ns, uint64_t wait_ns)
+{
+	unsigned told = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		pass(work_ns, work_ns);
+		bool untold = wait_leave_untold(true);
+		told += !untold;
+		if (!untold)
+			arrive();
+		pass(wait_ns, wait_ns / 4);
+		if (!untold)
+			wait_depart(WAIT_CALL);
+	}
+	return told;
+}
+
+/* A thread that rests more leaves waits untold for a while, however short they are. */
+static void test_rests_more(void **state)
+{
+	static const uint64_t lengths_ns[] = {10000, 30000, 100000, 300000};
+	(void)state;
+
+	for (size_t k = 0; k < sizeof lengths_ns / sizeof *lengths_ns; k++) {
+		uint64_t work_ns = lengths_ns[k], wait_ns = 2 * work_ns, ns = work_ns + wait_ns;
+		unsigned each = TOLD_RUN + (unsigned)(REST_TICKS / ns), n = 1000 * each;
+		set_up(0);
+		assert_int_equal(brief_phases(100, work_ns, wait_ns), 100);
+		table.resting[3] = PHASES_RESTS;
+		assert_int_equal(brief_phases(100, work_ns, wait_ns), 100);
+		table.resting[3] = PHASES_RESTS_MORE;
+		(void)brief_phases(10 * each, work_ns, wait_ns);
+		uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns,
+			 waited_ns = row.waited_ns;
+		assert_in_range(
+			brief_phases(n, work_ns, wait_ns), TOLD_RUN * 950, (TOLD_RUN + 1) * 1001);
+		assert_in_range(row.arrivals, arrivals + n - each, arrivals + n + each);
+		assert_in_range(
+			row.useful_ns - useful_ns, n * work_ns / 100 * 98, n * work_ns / 100 * 102);
+		assert_in_range(
+			row.waited_ns - waited_ns, n * wait_ns / 100 * 98, n * wait_ns / 100 * 102);
+	}
+	(void)brief_phases(1, REST_TICKS, REST_TICKS);
+	assert_int_equal(brief_phases(100, REST_TICKS, REST_TICKS), 100);
+	table.resting[3] = 0;
+	assert_int_equal(brief_phases(100, 1000, 1000), 100);
+}
+
 /* The beginnings of regions end no phases, and where phases are long, short ones don't count. */
 static void test_untold_phases(void **state)
 {
@@ -495,6 +544,7 @@ int main(void)
 		cmocka_unit_test(test_told_again),
 		cmocka_unit_test(test_not_fleeting),
 		cmocka_unit_test(test_long_untold),
+		cmocka_unit_test(test_rests_more),
 		cmocka_unit_test(test_untold_phases),
 		cmocka_unit_test_setup(test_done_between, begin_spinning),
 		cmocka_unit_test_setup(test_send, begin_spinning),
