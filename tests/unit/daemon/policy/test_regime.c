@@ -477,6 +477,8 @@ static void test_short_yields(void **state)
 		aside += chooser.regime == POLICY_ASIDE;
 		if (chooser.regime == POLICY_ASIDE)
 			assert_int_equal(chooser.reason, POLICY_REASON_SHORT);
+		/* What they did in waits that they don't tell would count as work. */
+		assert_int_equal(policy_regime_rest(&chooser), POLICY_TELLS);
 	}
 	assert_in_range(aside, 920, 950);
 	window.short_yields = false;

@@ -419,8 +419,16 @@ static void test_rests_more(void **state)
 	}
 	(void)brief_phases(1, REST_TICKS, REST_TICKS);
 	assert_int_equal(brief_phases(100, REST_TICKS, REST_TICKS), 100);
-	table.resting[3] = 0;
-	assert_int_equal(brief_phases(100, 1000, 1000), 100);
+	uint64_t arrivals = row.arrivals;
+	(void)brief_phases(10000, 10000, 10000);
+	assert_in_range(row.arrivals, arrivals + 8500, arrivals + 10000);
+	for (uint8_t resting = 0; resting < PHASES_RESTS_MORE; resting++) {
+		table.resting[3] = PHASES_RESTS_MORE;
+		while (wait_untold.left == 0)
+			(void)brief_phases(1, 10000, 10000);
+		table.resting[3] = resting;
+		assert_int_equal(brief_phases(100, 10000, 10000), 100);
+	}
 }
 
 /* The beginnings of regions end no phases, and where phases are long, short ones don't count. */
