@@ -48,7 +48,7 @@ enum { /* struct phases_row, flags */
 enum { /* struct phases_table, resting */
 	/* Of very short waits the thread may tell a few that stand for all. */
 	PHASES_RESTS = 1,
-	/* It may tell one wait in some milliseconds, which stands for all of them. */
+	/* Of waits of any length it may tell a few that stand for all of some milliseconds. */
 	PHASES_RESTS_MORE = 2,
 };
 

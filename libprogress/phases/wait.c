@@ -20,8 +20,9 @@
  *
  * A wait in which a thread has slept costs more: what it needs here is no longer in its CPU's caches, and a switch
  * follows where the clock of CPU time shows that a slice is over. A thread by whose times hardly anybody decides, as
- * it is left to the kernel for its short phases, leaves waits untold for REST_TICKS after each TOLD_RUN that it tells.
- * What it did meanwhile is taken to have been waiting in the same share as when it was told.
+ * it is left to the kernel for its short phases, leaves waits untold for some REST_TICKS after each TOLD_RUN that it
+ * tells. What it did meanwhile is taken to have been waiting in the same share as when it was told. So that this is
+ * no more often after long waits, or in the same places of the program, waits end a rest by their number, of chance.
  *
  * Even looks at the ticks are dear beside barriers of less than a microsecond. A thread by whose times nobody
  * decides, as it has a CPU of its own, tells one of UNTOLD + 1 of such waits. The others are taken to have been as
@@ -67,7 +68,8 @@
 #define FLEETING_TICKS (FULL_TICKS / 32)
 #define FLEETING_LEAST 256
 #define UNTOLD 16
-#define REST_TICKS (16 * FULL_TICKS) /* 1 to 3 ms */
+#define REST_TICKS (32 * FULL_TICKS) /* 3 to 6 ms, on average ... */
+#define REST_MOST (4 * REST_TICKS) /* ... and at most that: other phases may have begun */
 #define TOLD_RUN 8
 #define TOLD_SMOOTHING 16 /* such runs */
 
@@ -440,6 +442,16 @@ static bool end_run(uint64_t ticks)
 	return true;
 }
 
+/* So many waits take REST_TICKS, on average. */
+static uint32_t rest_waits(void)
+{
+	uint64_t each = (me.told_worked + me.told_waited) / ((uint64_t)TOLD_RUN * TOLD_SMOOTHING);
+	uint64_t waits = lesser(REST_TICKS / (each + 1), UINT16_MAX / 2);
+	uint64_t random = me.turn_ticks * UINT64_C(0x9e3779b97f4a7c15) >> 32;
+
+	return (uint32_t)(waits / 2 + random % (waits + 1));
+}
+
 /* Whether the next waits may stay untold, after one of that length. */
 static void allow_untold(uint64_t ticks)
 {
@@ -454,8 +466,8 @@ static void allow_untold(uint64_t ticks)
 		wait_untold.until_ticks = 0;
 	} else if (end_run(ticks) && atomic_load_explicit(wait_untold.resting,
 					     memory_order_relaxed) >= PHASES_RESTS_MORE) {
-		wait_untold.left = UINT16_MAX;
-		wait_untold.until_ticks = me.turn_ticks + REST_TICKS;
+		wait_untold.left = rest_waits();
+		wait_untold.until_ticks = me.turn_ticks + REST_MOST;
 	}
 }
 
