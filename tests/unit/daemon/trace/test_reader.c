@@ -15,6 +15,7 @@
 
 #include "daemon/trace/reader.h"
 #include "tests/unit/daemon/trace/text.h"
+#include "tests/unit/sanitized.h"
 
 #define HEADER TRACE_HEADER("5")
 #define CPUS "cpus 5 0:0 3:1\n"
@@ -557,7 +558,9 @@ static void test_cut_anywhere(void **state)
 	size_t header = (size_t)((char *)memchr(text, '\n', bytes) - text) + 1;
 
 	(void)state;
-	for (size_t cut = 0; cut <= bytes; cut++) {
+	/* With a sanitizer this takes long: in the middle, where one record is like another, every seventh. */
+	for (size_t cut = 0; cut <= bytes;
+		cut += SANITIZED && cut > 4000 && cut + 500 < bytes ? 7 : 1) {
 		/* A copy that ends there, so that a sanitizer sees reads beyond it. */
 		char *part = malloc(cut > 0 ? cut : 1);
 		assert_non_null(part);

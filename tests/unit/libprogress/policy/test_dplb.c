@@ -14,6 +14,10 @@
 #include "libprogress/policy/dplb.h"
 #include "tests/unit/libprogress/policy/dplb_model.h"
 #include "tests/unit/random.h"
+#include "tests/unit/sanitized.h"
+
+/* Of the longest runs in virtual time. */
+enum { RANKS_MAX = SANITIZED ? 16 : 64, TURNS_RANKS_MAX = SANITIZED ? 4 : 16 };
 
 static const struct policy_dplb_params params = {
 	.threshold = 10, .period_ns = POLICY_DPLB_DEFAULT_PERIOD_NS, .keep = 2};
@@ -348,7 +352,7 @@ static void test_spread_is_bounded(void **unused)
 	uint64_t seed = 3;
 	(void)unused;
 
-	for (size_t i = 0; i < sizeof counts / sizeof *counts; i++)
+	for (size_t i = 0; i < sizeof counts / sizeof *counts && counts[i] <= RANKS_MAX; i++)
 		for (int round = 0; round < 3; round++) {
 			double speed[64];
 			for (uint32_t r = 0; r < counts[i]; r++)
@@ -427,7 +431,7 @@ static void test_turns(void **unused)
 
 	for (size_t i = 0; i < sizeof periods_ms / sizeof *periods_ms; i++)
 		for (int k = MODEL_GLOBAL; k <= MODEL_NEIGHBOURS; k++)
-			for (uint32_t ranks = 2; ranks <= 16; ranks *= 2) {
+			for (uint32_t ranks = 2; ranks <= TURNS_RANKS_MAX; ranks *= 2) {
 				struct model_params model = model_with_turns(
 					(enum model_knowledge)k, ranks, periods_ms[i]);
 				struct model m;

@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/random.h"
+#include "tests/unit/sanitized.h"
 #include "tools/sim/cluster_internal.h"
 #include "tools/sim/field.h"
 
@@ -19,6 +20,8 @@
 #include <sys/resource.h>
 
 #define MS UINT64_C(1000000)
+
+enum { MANY_RANKS = SANITIZED ? 50 : 200 };
 
 /* The node of the PLB paper, with an update taking a tenth of a balancing period, and no noise. */
 static struct cluster_params node(void)
@@ -565,8 +568,8 @@ static void test_ranks_alone(void **unused)
 
 static void test_neighbours_stay_together(void **unused)
 {
-	struct cluster_params params = nodes(200);
-	double *speed = calloc(800, sizeof(*speed));
+	struct cluster_params params = nodes(MANY_RANKS);
+	double *speed = calloc((size_t)params.ranks * params.workers, sizeof(*speed));
 	(void)unused;
 
 	assert_non_null(speed);
@@ -579,9 +582,9 @@ static void test_neighbours_stay_together(void **unused)
 	assert_true(late.spread < early.spread + 200);
 	assert_true(late.dplb_moves > early.dplb_moves);
 	/* Each look asks six neighbours, 4000 times; moves are few. */
-	assert_true(late.messages >= UINT64_C(200) * 4000 * 6);
+	assert_true(late.messages >= UINT64_C(4000) * MANY_RANKS * 6);
 	assert_true(late.messages <=
-		    UINT64_C(200) * 4000 * 6 + 3 * (late.dplb_moves + late.dplb_refused));
+		    UINT64_C(4000) * MANY_RANKS * 6 + 3 * (late.dplb_moves + late.dplb_refused));
 	free(speed);
 }
 
@@ -589,8 +592,8 @@ static void test_neighbours_stay_together(void **unused)
  * others. */
 static void test_global_is_one_at_a_time(void **unused)
 {
-	struct cluster_params params = nodes(200);
-	double *speed = calloc(800, sizeof(*speed));
+	struct cluster_params params = nodes(MANY_RANKS);
+	double *speed = calloc((size_t)params.ranks * params.workers, sizeof(*speed));
 	(void)unused;
 
 	assert_non_null(speed);

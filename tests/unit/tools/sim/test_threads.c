@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #undef NDEBUG
+#include "tests/unit/sanitized.h"
 #include "tools/sim/ideal.h"
 #include "tools/sim/threads.h"
 
@@ -181,7 +182,7 @@ static void test_static_and_reactive(void **unused)
 	(void)unused;
 
 	for (uint32_t m = 1; m <= 16; m += 1 + m / 4)
-		for (uint32_t n = 1; n <= 40; n += 1 + n / 16) {
+		for (uint32_t n = 1; n <= (SANITIZED ? 20 : 40); n += 1 + n / 16) {
 			double ratio = (double)n / m;
 			begin(&machine, n, m, PINNED);
 			machine.params.phases = 3;
@@ -209,7 +210,7 @@ static void test_juggle(void **unused)
 	struct machine machine;
 	(void)unused;
 
-	for (uint32_t m = 2; m <= 16; m += 2)
+	for (uint32_t m = 2; m <= (SANITIZED ? 8 : 16); m += 2)
 		for (uint32_t n = m; n <= 3 * m; n += 1 + m / 5) {
 			begin(&machine, n, m, JUGGLE);
 			machine.params.phases = 3;

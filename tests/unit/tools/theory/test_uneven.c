@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #undef NDEBUG
+#include "tests/unit/sanitized.h"
 #include "tools/sim/jitter.h"
 #include "tools/sim/threads.h"
 #include "tools/theory/theory.h"
@@ -21,6 +22,8 @@
 #define CPUS_MAX 6
 #define THREADS_MAX 16
 #define PHASE_NS 1e8
+
+enum { SAMPLES = SANITIZED ? 50 : 200 };
 
 static int largest_first(const void *a, const void *b)
 {
@@ -156,7 +159,7 @@ static void test_unequal_work(void **unused)
 	double most = 0;
 	(void)unused;
 
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < SAMPLES; i++) {
 		struct threads_params params = sample(&random, cpu, i);
 		params.imbalance = 0.9 * erand48(random.state);
 		params.heavier = i % 2 * 2 * erand48(random.state);
@@ -179,7 +182,7 @@ static void test_cost_of_moves(void **unused)
 	double most = 0;
 	(void)unused;
 
-	for (int i = 0; i < 200; i++) {
+	for (int i = 0; i < SAMPLES; i++) {
 		struct threads_params params = sample(&random, cpu, i);
 		params.period_ns = (uint64_t)(PHASE_NS / 100);
 		params.threads =
