@@ -185,7 +185,8 @@ def test_many_threads_and_points(run_jugglectl, tmp_path):
 @pytest.mark.needs_cpus(2)
 def test_of_a_live_run(run_juggle, plot, app, tmp_path):
     """Subdomains of a program that is wrapped."""
-    done = run_juggle("--trace", str(tmp_path / "trace"), "--", app("jacobi"), "-t", "2", "-n", "3000",
+    iterations = "500" if helpers.SANITIZER else "3000"  # half a second without a sanitizer
+    done = run_juggle("--trace", str(tmp_path / "trace"), "--", app("jacobi"), "-t", "2", "-n", iterations,
                       "--host", "daemon", "--period", "2ms", "-b", "joint", "-q")
     assert done.returncode == 0, done.stderr
     texts, result = draw(plot, tmp_path, tmp_path / "trace")
