@@ -26,6 +26,8 @@ def pytest_configure(config):
     config.addinivalue_line(
         "markers", "no_races: but for tests that use juggle or app, nothing runs in which ThreadSanitizer could find "
         "one: programs have one thread, or are not made for it")
+    config.addinivalue_line(
+        "markers", "unsanitized: but for tests that use juggle or app, nothing runs that is built with a sanitizer")
     config.addinivalue_line("markers", "slow: takes more than ten seconds")
     config.addinivalue_line(
         "markers", "beside: passes whatever other tests do at the same time; tests/run starts several at once")
@@ -89,9 +91,11 @@ def pytest_runtest_setup(item):
         pytest.skip("nothing is preloaded to a sanitized workload")
     if helpers.SANITIZER == "thread" and item.module.__name__ in COUNTING_THREADS:
         pytest.skip("counts threads, and ThreadSanitizer adds one to each process")
-    if helpers.SANITIZER == "thread" and item.get_closest_marker("no_races") and \
-            not {"juggle", "app"} & set(item.fixturenames):
-        pytest.skip("ThreadSanitizer has nothing to find in this")
+    if not {"juggle", "app"} & set(item.fixturenames):
+        if helpers.SANITIZER == "thread" and item.get_closest_marker("no_races"):
+            pytest.skip("ThreadSanitizer has nothing to find in this")
+        if helpers.SANITIZER and item.get_closest_marker("unsanitized"):
+            pytest.skip("a sanitizer sees nothing of this")
     mark = item.get_closest_marker("needs_cpus")
     if mark and len(helpers.cpus()) < mark.args[0]:
         pytest.skip("needs %d CPUs, may use %d" % (mark.args[0], len(helpers.cpus())))

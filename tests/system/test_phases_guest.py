@@ -15,7 +15,7 @@ import phases_programs
 import phases_table
 from phases_table import Table, run
 
-pytestmark = [pytest.mark.beside, pytest.mark.no_races]
+pytestmark = [pytest.mark.beside, pytest.mark.unsanitized]
 
 
 @pytest.fixture(scope="module")

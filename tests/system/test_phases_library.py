@@ -11,7 +11,7 @@ import phases_programs
 import phases_table
 from phases_table import Table, run
 
-pytestmark = pytest.mark.no_races
+pytestmark = pytest.mark.unsanitized
 
 
 @pytest.fixture(scope="module")

@@ -12,7 +12,7 @@ import traces
 from phases_programs import CONSTRUCTS, TASKS, openmp
 from phases_table import Table, run
 
-pytestmark = pytest.mark.no_races
+pytestmark = pytest.mark.unsanitized
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ RESULTS = SCRIPT.with_name("results")
 sys.path.append(str(SCRIPT.parent))
 import evaluation  # noqa: E402
 
-pytestmark = [pytest.mark.beside, pytest.mark.no_races]
+pytestmark = [pytest.mark.beside, pytest.mark.unsanitized]
 
 SOURCES = ["juggle", "juggle-real", "plb", "dplb"]
 # Claim and Section: numbers that only the text has.
