@@ -14,7 +14,7 @@
 /* When aside, the same between all intervals, and for windows: longer ones, the longer that has
  * been so. There are two intervals in a long window. */
 #define ASIDE_NS UINT64_C(50000000)
-/* Likewise, while each thread has a CPU of its own: 20 wake-ups a second, with the four of the balancer's main thread. */
+/* Likewise, while each thread has a CPU of its own: 18 wake-ups a second, with the two of the balancer's main thread. */
 #define ASIDE_CALM_NS UINT64_C(62500000)
 /* While threads are packed for a trial: even with jitter, one is longer than POLICY_SETTLE_NS, and two than
  * POLICY_PACKING_NS. */
