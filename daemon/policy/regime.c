@@ -385,8 +385,9 @@ enum policy_rest policy_regime_rest(const struct policy_chooser *chooser)
 {
 	if (chooser->reason == POLICY_REASON_FEW || chooser->reason == POLICY_REASON_NO_CONTEST)
 		return POLICY_RESTS;
-	return chooser->reason == POLICY_REASON_SHORT && !chooser->yields ? POLICY_RESTS_MORE
-									  : POLICY_TELLS;
+
+	bool sleeps = policy_regime_sleeps(chooser) && !chooser->yields;
+	return chooser->reason == POLICY_REASON_SHORT && sleeps ? POLICY_RESTS_MORE : POLICY_TELLS;
 }
 
 /* No more threads than CPUs, and none of them waits for one; or a single thread, which has nobody to take

@@ -172,9 +172,9 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 bool policy_regime_shortens(
 	const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus, bool already);
 
-/* Which waits need the threads not tell? The more they rest, the fewer they tell. Where each has a CPU of its own, nothing depends on what they need, but waits in
- * which they spin may still be long. Where they sleep in phases too short for turns, windows show whether that is still
- * so, and waits cost most, as a thread that has slept finds little of what it needs in caches. */
+/* How much may the threads rest? Where each has a CPU of its own, nothing depends on what it needs, but waits in which it
+ * spins may still be long. Where they sleep in phases too short for turns, windows show whether that is still so; and
+ * there waits cost most, as a thread that has slept finds little of what it needs in caches. */
 enum policy_rest policy_regime_rest(const struct policy_chooser *chooser);
 
 /* Are threads packed for a window, to see whether that is faster? */

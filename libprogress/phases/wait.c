@@ -20,9 +20,9 @@
  *
  * A wait in which a thread has slept costs more: what it needs here is no longer in its CPU's caches, and a switch
  * follows where the clock of CPU time shows that a slice is over. A thread by whose times hardly anybody decides, as
- * it is left to the kernel for its short phases, leaves waits untold for some REST_TICKS after each TOLD_RUN that it
- * tells. What it did meanwhile is taken to have been waiting in the same share as when it was told. So that this is
- * no more often after long waits, or in the same places of the program, waits end a rest by their number, of chance.
+ * it is left to the kernel for its short phases, rests: it tells a run of waits, and leaves those of the next REST_TICKS
+ * untold. It is taken to have waited in the same share of that time as in the last runs, and in the same places as in
+ * the last one. So that runs show no kind of wait more often than others, a rest is so many waits long, at random.
  *
  * Even looks at the ticks are dear beside barriers of less than a microsecond. A thread by whose times nobody
  * decides, as it has a CPU of its own, tells one of UNTOLD + 1 of such waits. The others are taken to have been as
@@ -68,10 +68,11 @@
 #define FLEETING_TICKS (FULL_TICKS / 32)
 #define FLEETING_LEAST 256
 #define UNTOLD 16
-#define REST_TICKS (32 * FULL_TICKS) /* 3 to 6 ms, on average ... */
-#define REST_MOST (4 * REST_TICKS) /* ... and at most that: other phases may have begun */
-#define TOLD_RUN 8
-#define TOLD_SMOOTHING 16 /* such runs */
+/* Rests, on average. No single wait or work counts for more, as it says nothing of others. */
+#define REST_TICKS (32 * FULL_TICKS) /* 3 to 6 ms */
+#define REST_MOST (4 * REST_TICKS) /* then other phases may have begun */
+#define RUN_WAITS 8 /* of which the work before them is told, too */
+#define RUNS_SMOOTHING 16
 
 /* What a thread knows of itself. Small, as it has to fit into what the C library keeps free for
  * libraries that are loaded late. */
@@ -92,14 +93,21 @@ struct thread {
 	uint32_t yields; /* in waits since times were brought up to date */
 	uint32_t fleeting; /* waits in a row */
 	uint32_t told_ticks; /* of the last one of them */
-	uint32_t run; /* waits told in a row, with the work before them */
-	uint64_t told_worked, told_waited; /* ticks of the last of such runs, smoothed */
+	struct {
+		uint32_t waits; /* of the run under way */
+		uint32_t site; /* of one of them, at random, the more likely the longer it was */
+		uint64_t work_ticks; /* before the last one */
+		uint64_t waited_ticks; /* of the run */
+		uint64_t all_waits, all_worked_ticks, all_waited_ticks; /* of several, smoothed */
+	} run;
+	uint64_t excess_ticks; /* of worked_ticks: a rest took so much longer than it should */
 	const void *frame; /* of the wait */
 	uint32_t tid;
 	uint32_t site; /* of the wait */
 	enum wait_kind kind;
 	bool spins; /* in waits */
 	bool ended; /* by the last arrival: a phase */
+	bool untold; /* some phases since before_ns, or a long wait */
 	struct {
 		uint32_t site;
 		uint32_t waits;
@@ -141,6 +149,7 @@ static uint32_t turns_of(const struct phases_row *row)
 /* What has passed since times were last brought up to date. */
 struct span {
 	uint64_t worked_ns, waited_ns;
+	uint64_t excess_ns; /* of worked_ns: asleep, but for what it has run */
 	uint64_t yields;
 };
 
@@ -151,6 +160,7 @@ static struct span take_span(void)
 	uint64_t elapsed_ns = now_ns - get(&row->since_ns);
 	uint64_t ticks = me.worked_ticks + me.waited_ticks;
 	uint64_t waited_ns = share(elapsed_ns, me.waited_ticks, ticks);
+	uint64_t excess_ns = share(elapsed_ns, me.excess_ticks, ticks);
 
 	set(&row->waited_ns, get(&row->waited_ns) + waited_ns);
 	set(&row->since_ns, now_ns);
@@ -162,11 +172,11 @@ static struct span take_span(void)
 		me.pending[i].ticks = 0;
 	}
 	me.long_ticks = (uint64_t)((double)ticks / (double)(elapsed_ns + 1) * LONG_NS);
-	me.worked_ticks = me.waited_ticks = 0;
+	me.worked_ticks = me.waited_ticks = me.excess_ticks = 0;
 	me.full_ticks = me.turn_ticks;
 	uint64_t yields = me.yields;
 	me.yields = 0;
-	return (struct span){elapsed_ns - waited_ns, waited_ns, yields};
+	return (struct span){elapsed_ns - waited_ns, waited_ns, excess_ns, yields};
 }
 
 /* Begins to watch for preemptions. */
@@ -251,6 +261,7 @@ static void measure_arrival(void)
 	if (!guess)
 		learn_need(useful_ns);
 	set(&row->useful_ns, get(&row->useful_ns) + useful_ns);
+	set(&row->waited_ns, get(&row->waited_ns) + above(span.excess_ns, useful_ns));
 	set(&row->turn_cpu_ns, cpu_ns);
 }
 
@@ -339,7 +350,11 @@ static bool take_row(void)
 		/* Last: until then readers know that nothing is there. */
 		atomic_store_explicit(
 			&me.row->since_ns, clock_ns(CLOCK_MONOTONIC), memory_order_release);
-		me.worked_ticks = me.waited_ticks = me.guess_ns = 0;
+		me.worked_ticks = me.waited_ticks = me.excess_ticks = me.guess_ns = 0;
+		me.fleeting = 0;
+		me.untold = false;
+		wait_untold = (struct wait_untold){0};
+		memset(&me.run, 0, sizeof me.run);
 		memset(me.pending, 0, sizeof me.pending);
 	}
 	errno = saved;
@@ -376,19 +391,15 @@ static void end_change(uint32_t turns)
 
 /* Both, each counted by its length: short phases hardly make a long one shorter. A single long one among short
  * ones, for which the machine is to blame, hides none of them. */
-static uint64_t smooth(uint64_t usual_ns, uint64_t done_ns, uint32_t phases)
+static uint64_t smooth(uint64_t usual_ns, uint64_t done_ns)
 {
-	uint64_t each_ns = lesser(done_ns / phases, 2 * usual_ns + USUAL_NS / 2);
-	uint64_t length_ns = each_ns * phases;
-
-	return each_ns > usual_ns
-		       ? usual_ns + share(each_ns - usual_ns, length_ns, length_ns + usual_ns)
-		       : usual_ns - share(usual_ns - each_ns, length_ns, length_ns + usual_ns);
+	done_ns = lesser(done_ns, 2 * usual_ns + USUAL_NS / 2);
+	return done_ns > usual_ns
+		       ? usual_ns + share(done_ns - usual_ns, done_ns, done_ns + usual_ns)
+		       : usual_ns - share(usual_ns - done_ns, done_ns, done_ns + usual_ns);
 }
 
-/* What was done since the last phase contains so many that were not told. 0: one that was. It says little of how long
- * phases are if it may contain a long wait, too, in which the thread spun. */
-static bool ends_phase(uint32_t untold)
+static bool ends_phase(void)
 {
 	uint64_t useful_ns = get(&me.row->useful_ns),
 		 done_ns = above(useful_ns, get(&me.row->before_ns));
@@ -396,66 +407,93 @@ static bool ends_phase(uint32_t untold)
 	if (me.usual_ns >= USUAL_NS && done_ns < me.usual_ns / PHASE_PARTS)
 		return false;
 	if (done_ns > 0) {
-		if (untold == 0 || wait_untold.until_ticks > 0)
-			me.usual_ns = smooth(me.usual_ns, done_ns, untold + 1);
+		if (!me.untold)
+			me.usual_ns = smooth(me.usual_ns, done_ns);
 		set(&me.row->before_ns, useful_ns);
+		me.untold = false;
 	}
 	return true;
 }
 
-static void count_wait(unsigned waits, uint64_t ticks)
+static void count_waits(uint32_t site, unsigned waits, uint64_t ticks)
 {
 	me.waited_ticks += ticks;
 	/* Two of many sites may share a place: then the later one gets all. */
-	me.pending[me.site % PENDING].site = me.site;
-	me.pending[me.site % PENDING].waits += waits;
-	me.pending[me.site % PENDING].ticks += ticks;
+	me.pending[site % PENDING].site = site;
+	me.pending[site % PENDING].waits += waits;
+	me.pending[site % PENDING].ticks += ticks;
+}
+
+/* Of so many waits in a rest, and the work before and after each. The rest should not have been longer than REST_MOST.
+ * Returns the ticks in waits. */
+static uint64_t waited_in_rest(uint64_t waits, uint64_t passed)
+{
+	uint64_t waited = waits * me.run.all_waited_ticks;
+	uint64_t worked = (waits + 1) * me.run.all_worked_ticks;
+
+	me.excess_ticks += above(passed, REST_MOST);
+	return share(lesser(passed, REST_MOST), waited, waited + worked);
 }
 
 /* Counts waits that were not told since the last one that was. Returns how much of the time since then was work. */
 static uint64_t count_untold(uint64_t passed)
 {
-	uint64_t waits = wait_untold.waits;
-	uint64_t waited = waits * me.told_waited;
+	uint32_t waits = wait_untold.waits;
+	bool rest = wait_untold.until_ticks > 0;
 
-	/* There is work before and after each of the waits. */
-	waited = wait_untold.until_ticks > 0
-			 ? share(passed, waited, waited + (waits + 1) * me.told_worked)
-			 : lesser(waits * me.told_ticks, passed);
-	me.fleeting = passed < FLEETING_TICKS * (waits + 1) ? me.fleeting + 1 : 0;
-	if (waits > 0) /* of those, wait_fork() is none that counts, as in wait_begin_region() */
-		count_wait(wait_untold.phases, waited);
+	me.fleeting = passed < (uint64_t)FLEETING_TICKS * (waits + 1) ? me.fleeting + 1 : 0;
+	if (waits == 0)
+		return passed;
+	uint64_t waited = rest ? waited_in_rest(waits, passed)
+			       : lesser((uint64_t)waits * me.told_ticks, passed);
+	me.untold = true;
+	/* Of the waits, wait_fork() is none that counts, as in wait_begin_region(). */
+	count_waits(me.site, wait_untold.phases, 0);
+	count_waits(rest ? me.run.site : me.site, 0, waited);
 	return passed - waited;
 }
 
-/* Counts a wait of that length. Returns whether it is the last of a run. */
+/* Less than n, which is less than 2^32. */
+static uint32_t random_below(uint64_t n)
+{
+	return (uint32_t)((me.turn_ticks * UINT64_C(0x9e3779b97f4a7c15) >> 32) % n);
+}
+
+/* Takes in a wait of that length. Returns whether it is the last of a run. */
 static bool end_run(uint64_t ticks)
 {
-	if (me.run == 0)
+	if (me.run.waits == 0)
 		return false;
-	me.told_waited += ticks;
-	if (me.run < TOLD_RUN)
+	ticks = lesser(ticks, REST_TICKS);
+	me.run.waited_ticks = me.run.waits == 1 ? ticks : me.run.waited_ticks + ticks;
+	if (me.run.waits == 1 || random_below(me.run.waited_ticks + 1) < ticks)
+		me.run.site = me.site;
+	me.run.all_waits++;
+	me.run.all_worked_ticks += lesser(me.run.work_ticks, REST_TICKS);
+	me.run.all_waited_ticks += ticks;
+	if (me.run.waits < RUN_WAITS)
 		return false;
-	me.told_worked -= me.told_worked / TOLD_SMOOTHING;
-	me.told_waited -= me.told_waited / TOLD_SMOOTHING;
-	me.run = 0;
+	me.run.all_waits -= me.run.all_waits / RUNS_SMOOTHING;
+	me.run.all_worked_ticks -= me.run.all_worked_ticks / RUNS_SMOOTHING;
+	me.run.all_waited_ticks -= me.run.all_waited_ticks / RUNS_SMOOTHING;
+	me.run.waits = 0;
 	return true;
 }
 
 /* So many waits take REST_TICKS, on average. */
 static uint32_t rest_waits(void)
 {
-	uint64_t each = (me.told_worked + me.told_waited) / ((uint64_t)TOLD_RUN * TOLD_SMOOTHING);
+	uint64_t each = (me.run.all_worked_ticks + me.run.all_waited_ticks) / me.run.all_waits;
 	uint64_t waits = lesser(REST_TICKS / (each + 1), UINT16_MAX / 2);
-	uint64_t random = me.turn_ticks * UINT64_C(0x9e3779b97f4a7c15) >> 32;
 
-	return (uint32_t)(waits / 2 + random % (waits + 1));
+	return (uint32_t)waits / 2 + random_below(waits + 1);
 }
 
 /* Whether the next waits may stay untold, after one of that length. */
 static void allow_untold(uint64_t ticks)
 {
 	struct phases_table *table = table_get();
+	bool ends_run = end_run(ticks) && me.usual_ns < USUAL_NS;
 
 	wait_untold.resting = &table->resting[me.row - table->row];
 	if (ticks >= FLEETING_TICKS)
@@ -464,8 +502,8 @@ static void allow_untold(uint64_t ticks)
 		me.told_ticks = (uint32_t)ticks;
 		wait_untold.left = UNTOLD;
 		wait_untold.until_ticks = 0;
-	} else if (end_run(ticks) && atomic_load_explicit(wait_untold.resting,
-					     memory_order_relaxed) >= PHASES_RESTS_MORE) {
+	} else if (ends_run && atomic_load_explicit(wait_untold.resting, memory_order_relaxed) >=
+				       PHASES_RESTS_MORE) {
 		wait_untold.left = rest_waits();
 		wait_untold.until_ticks = me.turn_ticks + REST_MOST;
 	}
@@ -476,15 +514,15 @@ static void begin_wait(struct site *site, bool may_end_phase)
 	uint32_t untold = wait_untold.phases;
 	uint64_t passed = turn();
 
-	me.run = wait_untold.waits > 0 ? 0 : me.run + 1;
-	me.told_worked += wait_untold.waits > 0 ? 0 : passed;
+	me.run.waits = wait_untold.waits > 0 ? 0 : me.run.waits + 1;
+	me.run.work_ticks = passed;
 	me.worked_ticks += count_untold(passed);
 	me.site = site_index(site);
 	uint32_t turns = ((turns_of(me.row) + 3) & ~3U) + 1;
 	begin_change(turns);
 	atomic_store_explicit(&me.row->site, (uint16_t)me.site, memory_order_relaxed);
 	measure_arrival();
-	me.ended = may_end_phase && ends_phase(untold);
+	me.ended = may_end_phase && ends_phase();
 	me.arrivals += me.ended + (me.usual_ns < USUAL_NS ? untold : 0);
 	if (me.ended)
 		set(&me.row->arrivals, me.arrivals);
@@ -516,7 +554,7 @@ static void end_wait(unsigned waits)
 {
 	uint64_t passed = turn();
 
-	count_wait(waits, passed);
+	count_waits(me.site, waits, passed);
 	uint32_t turns = turns_of(me.row) | 3;
 	begin_change(turns);
 	measure_departure();
@@ -577,6 +615,7 @@ void wait_begin_region(void)
 uint32_t wait_forget_row(void)
 {
 	uint32_t tid = me.row ? me.tid : 0;
+	wait_untold = (struct wait_untold){0};
 	me.row = NULL;
 	me.retry = 0;
 	return tid;

@@ -868,6 +868,7 @@ static void test_told_yields_and_sleeps(void **state)
 		assert_int_equal(
 			chooser.reason, phases > 20 ? POLICY_REASON_SHORT : POLICY_REASON_UNTRIED);
 		assert_int_equal(chooser.yields, phases > 20);
+		assert_int_equal(policy_regime_rest(&chooser), POLICY_TELLS);
 	}
 }
 
@@ -1012,6 +1013,8 @@ static void test_told_short_at_once(void **state)
 	assert_false(count(&run.chooser, 6, 4));
 	assert_int_equal(run.chooser.regime, POLICY_ASIDE);
 	assert_int_equal(run.chooser.reason, POLICY_REASON_SHORT);
+	/* Whether they sleep is not known yet. */
+	assert_int_equal(policy_regime_rest(&run.chooser), POLICY_TELLS);
 
 	run = start(1);
 	assert_true(count(&run.chooser, 6, 4));

@@ -443,15 +443,16 @@ static void test_let_rest(void **state)
 	struct job *job = *state;
 	struct told none;
 
-	told_let_rest(&job->told, 5, true);
-	told_let_rest(&job->told, PHASES_ROWS - 1, true);
-	assert_int_equal(job->table->resting[5] + job->table->resting[PHASES_ROWS - 1], 2);
-	told_let_rest(&job->told, 5, false);
+	told_let_rest(&job->told, 5, PHASES_RESTS);
+	told_let_rest(&job->told, PHASES_ROWS - 1, PHASES_RESTS_MORE);
+	assert_int_equal(job->table->resting[5], PHASES_RESTS);
+	assert_int_equal(job->table->resting[PHASES_ROWS - 1], PHASES_RESTS_MORE);
+	told_let_rest(&job->told, 5, 0);
 	assert_int_equal(job->table->resting[5], 0);
-	told_let_rest(&job->told, TOLD_NO_ROW, true);
-	told_let_rest(&job->told, PHASES_ROWS, true);
+	told_let_rest(&job->told, TOLD_NO_ROW, PHASES_RESTS);
+	told_let_rest(&job->told, PHASES_ROWS, PHASES_RESTS);
 	told_init(&none, NULL);
-	told_let_rest(&none, 0, true);
+	told_let_rest(&none, 0, PHASES_RESTS);
 	assert_int_equal(job->table->resting[0], 0);
 }
 

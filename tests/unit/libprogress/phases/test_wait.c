@@ -21,6 +21,7 @@ static struct {
 	uint64_t hz; /* of ticks; 0: a tick is a nanosecond */
 	unsigned cpu_reads;
 	bool preempted; /* since preempt_watch() */
+	bool odd; /* in the other one of two places */
 } world;
 
 /* Instead of those of the machine. */
@@ -75,7 +76,7 @@ void bell_ring(struct phases_table *at, const struct phases_row *by)
 uint32_t site_index(struct site *site)
 {
 	(void)site;
-	return 1;
+	return 1 + world.odd;
 }
 
 void site_add(uint32_t index, uint32_t waits, uint64_t waited_ns)
@@ -400,7 +401,7 @@ static void test_rests_more(void **state)
 
 	for (size_t k = 0; k < sizeof lengths_ns / sizeof *lengths_ns; k++) {
 		uint64_t work_ns = lengths_ns[k], wait_ns = 2 * work_ns, ns = work_ns + wait_ns;
-		unsigned each = TOLD_RUN + (unsigned)(REST_TICKS / ns), n = 1000 * each;
+		unsigned each = RUN_WAITS + (unsigned)(REST_TICKS / ns), n = 1000 * each;
 		set_up(0);
 		assert_int_equal(brief_phases(100, work_ns, wait_ns), 100);
 		table.resting[3] = PHASES_RESTS;
@@ -409,27 +410,97 @@ static void test_rests_more(void **state)
 		(void)brief_phases(10 * each, work_ns, wait_ns);
 		uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns,
 			 waited_ns = row.waited_ns;
-		assert_in_range(brief_phases(n, work_ns, wait_ns), TOLD_RUN * 850, TOLD_RUN * 1150);
+		assert_in_range(
+			brief_phases(n, work_ns, wait_ns), RUN_WAITS * 850, RUN_WAITS * 1150);
 		assert_in_range(row.arrivals, arrivals + n - 2 * each, arrivals + n + 2 * each);
 		assert_in_range(
 			row.useful_ns - useful_ns, n * work_ns / 100 * 98, n * work_ns / 100 * 102);
 		assert_in_range(
 			row.waited_ns - waited_ns, n * wait_ns / 100 * 98, n * wait_ns / 100 * 102);
 	}
-	(void)brief_phases(100, 6 * MS, 6 * MS);
-	uint64_t arrivals = row.arrivals;
-	(void)brief_phases(10000, 10000, 10000);
-	assert_in_range(row.arrivals, arrivals + 8000, arrivals + 10000);
+}
+
+static void begin_rest(void)
+{
+	table.resting[3] = PHASES_RESTS_MORE;
+	while (wait_untold.left < 10)
+		(void)brief_phases(1, 10000, 10000);
+}
+
+/* A rest ends where less of it is wanted, or when it has taken too long. Where phases are long there is none. */
+static void test_rest_ends(void **state)
+{
+	(void)state;
+	set_up(0);
 	for (uint8_t resting = 0; resting < PHASES_RESTS_MORE; resting++) {
-		table.resting[3] = PHASES_RESTS_MORE;
-		while (wait_untold.left == 0)
-			(void)brief_phases(1, 10000, 10000);
+		begin_rest();
 		table.resting[3] = resting;
 		assert_int_equal(brief_phases(100, 10000, 10000), 100);
 	}
+	begin_rest();
+	assert_int_equal(brief_phases(1, REST_MOST, 1000), 1);
+	(void)brief_phases(100, 2 * MS, 2 * MS);
+	uint64_t arrivals = row.arrivals;
+	assert_int_equal(brief_phases(100, 2 * MS, 2 * MS), 100);
+	assert_int_equal(row.arrivals, arrivals + 100);
+	(void)brief_phases(10000, 10000, 10000);
+	assert_in_range(row.arrivals, arrivals + 9000, arrivals + 10100);
+	begin_rest();
+	set_up(0);
+	assert_int_equal(wait_untold.left, 0);
+}
+
+/* The last wait of a rest is a long one, or long work follows. */
+static void test_long_rest(void **state)
+{
+	(void)state;
+	for (int works = 0; works < 2; works++) {
+		set_up(0);
+		begin_rest();
+		uint64_t useful_ns = row.useful_ns, waited_ns = row.waited_ns;
+		pass(10000, 10000);
+		assert_true(wait_leave_untold(true));
+		pass(1000 * MS, works ? 1000 * MS : 0);
+		arrive();
+		assert_in_range(works ? row.useful_ns - useful_ns : row.waited_ns - waited_ns,
+			940 * MS, 1001 * MS);
+		assert_in_range(
+			works ? row.waited_ns - waited_ns : row.useful_ns - useful_ns, 0, 60 * MS);
+	}
+}
+
+/* Rests that end at waits which end no phase. */
+static void test_rest_and_forks(void **state)
+{
+	(void)state;
+	set_up(0);
 	table.resting[3] = PHASES_RESTS_MORE;
-	(void)brief_phases(1, REST_MOST, 1000);
-	assert_int_equal(brief_phases(100, REST_MOST, 1000), 100);
+	uint64_t arrivals = row.arrivals;
+	for (int i = 0; i < 100000; i++) {
+		bool untold = wait_leave_untold(false);
+		if (!untold)
+			wait_fork(NULL);
+		pass(100, 100);
+		wait_begin_region();
+		(void)brief_phases(1, 50000, 50000);
+		assert_true(me.usual_ns < USUAL_NS / 2);
+	}
+	assert_in_range(row.arrivals, arrivals + 99000, arrivals + 100000);
+}
+
+/* Two places, in which waits take 2 and 100 us. */
+static void test_rest_and_places(void **state)
+{
+	(void)state;
+	set_up(0);
+	table.resting[3] = PHASES_RESTS_MORE;
+	for (int i = 0; i < 100000; i++) {
+		world.odd = i % 2;
+		(void)brief_phases(1, 20000, world.odd ? 100000 : 2000);
+	}
+	assert_in_range(table.site[1].waits, 45000, 55000);
+	assert_in_range(table.site[1].waited_ns, 50 * MS, 300 * MS);
+	assert_in_range(table.site[2].waited_ns, 4600 * MS, 5400 * MS);
 }
 
 /* The beginnings of regions end no phases, and where phases are long, short ones don't count. */
@@ -554,6 +625,10 @@ int main(void)
 		cmocka_unit_test(test_not_fleeting),
 		cmocka_unit_test(test_long_untold),
 		cmocka_unit_test(test_rests_more),
+		cmocka_unit_test(test_rest_ends),
+		cmocka_unit_test(test_long_rest),
+		cmocka_unit_test(test_rest_and_forks),
+		cmocka_unit_test(test_rest_and_places),
 		cmocka_unit_test(test_untold_phases),
 		cmocka_unit_test_setup(test_done_between, begin_spinning),
 		cmocka_unit_test_setup(test_send, begin_spinning),
