@@ -281,8 +281,8 @@ static struct told_sight sight_of(const struct content *c, uint64_t run_ns, uint
 		.trusted = (c->flags & PHASES_TASKS) == 0};
 	uint64_t waited_ns = c->waited_ns, useful_ns = c->useful_ns;
 
-	/* Times are a little older than the last turn, but less than 1 ms, or a rest of the thread. A thread may have lost its CPU while it
-	 * arrives or departs: then they are still those of the work, or the wait, before. */
+	/* Times are a little older than the last turn: by less than 1 ms, but by a whole rest if the thread rests. It may
+	 * have lost its CPU while it arrives or departs: then they are still those of the work, or the wait, before. */
 	if (sight.waits)
 		waited_ns = sum(waited_ns, above(now_ns, c->since_ns));
 	if (c->turns % 4 < 2)

@@ -97,7 +97,7 @@ struct told_sight {
 bool told_look(const struct told *told, int32_t row, pid_t pid, pid_t tid, uint64_t run_ns,
 	uint64_t now_ns, struct told_sight *out);
 
-/* Let the thread of that row rest or not, if it is of the job's table: struct phases_table. */
+/* How much the thread of that row may rest, if it is of the job's table: 0, or a constant of phases.h. */
 void told_let_rest(const struct told *told, int32_t row, uint8_t resting);
 
 /* ---- The job ---- */

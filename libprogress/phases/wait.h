@@ -38,8 +38,8 @@ struct wait_untold {
 	/* The thread's in the table, see phases.h. Valid if left > 0. */
 	const _Atomic uint8_t *resting;
 	uint32_t left; /* so many more ... */
-	uint64_t
-		until_ticks; /* ... before that, if PHASES_RESTS_MORE; 0: at any time, if PHASES_RESTS */
+	/* ... before that, if PHASES_RESTS_MORE. 0: at any time, if PHASES_RESTS */
+	uint64_t until_ticks;
 	uint16_t waits, phases; /* those that were not told, and those of them that ended a phase */
 };
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
