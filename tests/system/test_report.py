@@ -160,7 +160,7 @@ def test_slow_reader_of_the_trace(juggle, app, tmp_path, background):
     fifo, report = tmp_path / "fifo", tmp_path / "r.json"
     os.mkfifo(fifo)
     slow = ("import fcntl, os, sys, time\nprint(flush=True)\nsys.stdin.readline()\ntime.sleep(0.1)\n"
-            "fd = os.open(sys.argv[1], os.O_RDONLY)\nfcntl.fcntl(fd, %d, 4096)\nwhile os.read(fd, 1024):\n"
+            "fd = os.open(sys.argv[1], os.O_RDONLY)\nfcntl.fcntl(fd, %d, 4096)\nwhile os.read(fd, 64):\n"
             "    time.sleep(0.2)\n" % F_SETPIPE_SZ)
     reader = background(["python3", "-c", slow, fifo], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     reader.stdout.readline()
