@@ -155,7 +155,7 @@ def test_reader_of_the_trace_that_stops(run_juggle, app, tmp_path):
     assert helpers.read_report(report)["balancer"] == "ended"
 
 
-def test_slow_reader_of_the_trace(juggle, app, tmp_path, background):
+def test_slow_reader_of_the_trace(juggle, tmp_path, background):
     """It may also come late. It loses the rest, but the balancer ends in time all the same."""
     fifo, report = tmp_path / "fifo", tmp_path / "r.json"
     os.mkfifo(fifo)
@@ -165,8 +165,10 @@ def test_slow_reader_of_the_trace(juggle, app, tmp_path, background):
     reader = background(["python3", "-c", slow, fifo], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     reader.stdout.readline()
     process = background([juggle, "--always", "-i", "1ms", "--trace", fifo, "--report", report, "--",
-                          *ubench(app)], stderr=subprocess.PIPE)
+                          *helpers.held_job(status=0)], stdin=subprocess.PIPE, stderr=subprocess.PIPE)
     reader.stdin.close()
+    helpers.wait_for_stat(process, lambda found: found["cycles"] > 300, "there is more than is read")
+    process.stdin.close()
     assert process.wait(helpers.TIMEOUT_S) == 0
     assert process.stderr.read() == "juggle: the trace ends early: Connection timed out\n"
     assert helpers.read_report(report)["balancer"] == "ended"
