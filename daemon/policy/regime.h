@@ -172,9 +172,10 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 bool policy_regime_shortens(
 	const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus, bool already);
 
-/* How much may the threads rest? Where each has a CPU of its own, nothing depends on what it needs, but waits in which it
- * spins may still be long. Where they sleep in phases too short for turns, windows show whether that is still so; and
- * there waits cost most, as a thread that has slept finds little of what it needs in caches. */
+/* How much may the threads rest? Where each has a CPU of its own, nothing depends on what it needs, but it may spin in
+ * waits, which may be long: those are told. Where threads sleep in phases too short for turns, all that matters is
+ * whether phases stay short, which some waits show; and waits cost most there, as a thread that has slept finds little
+ * of what it needs in caches. */
 enum policy_rest policy_regime_rest(const struct policy_chooser *chooser);
 
 /* Are threads packed for a window, to see whether that is faster? */

@@ -61,13 +61,13 @@ struct phases_row {
 	_Atomic uint32_t pid; /* written last, set to 0 first: while it is 0, the row is not used */
 	_Atomic uint64_t arrivals; /* phases that it has ended */
 	/* How often it has begun and ended to wait, and to write here what has changed by that: modulo 4, it
-	 * works, arrives, waits, departs. */
+	 * works, arrives, waits, departs. While it rests, it also waits at 0. */
 	_Atomic uint32_t turns;
 	_Atomic uint16_t site; /* where it waits, or last did: an index */
 	_Atomic uint16_t flags;
 	/* Times are brought up to date at a turn, unless they were less than some 100 to 500 us before: clocks
 	 * cost too much beside phases of microseconds. What has passed since then is not lost, but added
-	 * the next time. */
+	 * the next time. A thread that rests does so after some milliseconds. */
 	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC then */
 	_Atomic uint64_t waited_ns; /* elapsed in waits */
 	_Atomic uint64_t turn_cpu_ns; /* CPU time of the thread then */

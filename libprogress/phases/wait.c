@@ -22,7 +22,7 @@
  * follows where the clock of CPU time shows that a slice is over. A thread by whose times hardly anybody decides, as
  * it is left to the kernel for its short phases, rests: it tells a run of waits, and leaves those of the next REST_TICKS
  * untold. It is taken to have waited in the same share of that time as in the last runs, and in the same places as in
- * the last one. So that runs show no kind of wait more often than others, a rest is so many waits long, at random.
+ * the last one. A rest is a random number of waits long, so that runs show no kind of wait more often than others.
  *
  * Even looks at the ticks are dear beside barriers of less than a microsecond. A thread by whose times nobody
  * decides, as it has a CPU of its own, tells one of UNTOLD + 1 of such waits. The others are taken to have been as
