@@ -131,12 +131,13 @@ def status(pid, tid=None):
 
 
 def threads(pid):
-    """The thread ids of a process, ascending; empty when it is gone.
+    """The thread ids of a process, in the order of their births; empty when it is gone.
 
     Leaves out the thread that ThreadSanitizer adds to our programs, right after the first.
     """
     try:
-        tids = sorted(int(name) for name in os.listdir("/proc/%d/task" % pid))
+        # After the highest pid, the kernel begins again with low ones.
+        tids = sorted(map(int, os.listdir("/proc/%d/task" % pid)), key=lambda tid: (tid < pid, tid))
         if ADDED_THREADS and os.readlink("/proc/%d/exe" % pid).startswith(str(BUILD)):
             del tids[1:1 + ADDED_THREADS]
         return tids
