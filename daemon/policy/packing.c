@@ -14,11 +14,17 @@
 #define GAIN_LEAST 1.1
 #define PHASES_LEAST 0.9
 #define SLOWER 0.8 /* than before: another part of the program, or other load */
-#define NEED_CHANGE 0.5 /* likewise, by what phases need */
-#define WAIT_FIRST 2 /* windows to compare the first trial with */
+/* Likewise, by what phases need in so many windows in a row: one may show a part of an iteration. */
+#define NEED_CHANGE 0.5
+#define STRANGE_MOST 2
+#define WAIT_FIRST 2 /* windows to compare a trial with */
 #define SMOOTHING 8
 #define GAP_LEAST 4
 #define GAP_MOST 128
+/* An outcome that is confirmed makes the gap longer, and one that is far from where it would turn even more. */
+#define LONGER 4
+#define CLEAR 1.25
+#define LONGER_CLEAR 16
 
 static uint32_t cpus_that_do(const struct policy_window *window)
 {
@@ -34,19 +40,28 @@ void policy_packing_reset(struct policy_packing *packing)
 		.turn = packing->turn + packing->cpus, .wait = WAIT_FIRST, .gap = GAP_LEAST};
 }
 
+/* On fewer CPUs, about as many as else? */
+static bool passes_phases(const struct policy_packing_means *mean)
+{
+	return mean[1].phases >= PHASES_LEAST * mean[0].phases;
+}
+
 /* Both ways were tried, now this one: the better one, until a look at the other. */
 static bool decide(struct policy_packing *packing, bool packed)
 {
 	const struct policy_packing_means *mean = packing->mean;
 	double gain = mean[1].useful / mean[0].useful;
-	bool better = gain > GAIN_LEAST && mean[1].phases >= PHASES_LEAST * mean[0].phases;
+	bool better = gain > GAIN_LEAST && passes_phases(mean);
+	bool clear = better ? gain > GAIN_LEAST * CLEAR : gain < GAIN_LEAST / CLEAR;
 	bool confirmed = better != packed;
 
 	packing->trial = false;
 	if (!confirmed)
 		packing->gap = GAP_LEAST;
-	else if (packing->gap < GAP_MOST)
-		packing->gap *= 4;
+	else
+		packing->gap *= clear ? LONGER_CLEAR : LONGER;
+	if (packing->gap > GAP_MOST)
+		packing->gap = GAP_MOST;
 	packing->wait = packing->gap;
 	if (!better) {
 		packing->cost_ns = fmax(0, 1 - gain) * packing->packed_ns;
@@ -93,10 +108,10 @@ bool policy_packing_next(struct policy_packing *packing, const struct policy_win
 		.need_ns = window->need_ns};
 	struct policy_packing_means *mean = &packing->mean[packed];
 	bool few = window->passed < POLICY_PHASES_MANY * (double)window->threads;
-	bool other = packing->threads != window->threads ||
-		     (mean->windows > 0 &&
-			     fabs(now.need_ns - mean->need_ns) > NEED_CHANGE * mean->need_ns);
+	bool strange = !packing->trial && mean->windows > 0 &&
+		       fabs(now.need_ns - mean->need_ns) > NEED_CHANGE * mean->need_ns;
 
+	packing->strange = strange ? packing->strange + 1 : 0;
 	packing->cost_ns = 0;
 	if (packed)
 		packing->packed_ns += window_ns + (packing->trial ? POLICY_SETTLE_NS : 0);
@@ -105,7 +120,7 @@ bool policy_packing_next(struct policy_packing *packing, const struct policy_win
 		return give_up(packing, now.useful, window_ns);
 	if (few && !packed) /* a pause shows nothing */
 		return false;
-	if (other) {
+	if (packing->threads != window->threads || packing->strange >= STRANGE_MOST) {
 		begin_anew(packing, window->threads, packed);
 		if (packed)
 			return false;
@@ -116,12 +131,18 @@ bool policy_packing_next(struct policy_packing *packing, const struct policy_win
 		take_in(mean, &now);
 	if (packing->trial)
 		return decide(packing, packed);
-	if (packing->wait > 0)
-		packing->wait--;
+	if (packed && !passes_phases(packing->mean)) /* what a trial showed was chance */
+		return give_up(packing, now.useful, window_ns);
 	if (!packed)
 		packing->cpus = cpus_that_do(window);
-	if (packing->wait > 0 || (!packed && (packing->cpus == 0 || COST_FIRST_NS > budget_ns)))
-		return packed;
-	packing->trial = true;
-	return !packed;
+	bool may_try = packed || (packing->cpus > 0 && COST_FIRST_NS <= budget_ns);
+	uint32_t least = may_try ? 0 : WAIT_FIRST + 1;
+	packing->wait = packing->wait > least ? packing->wait - 1 : least;
+	packing->trial = packing->wait == 0;
+	return packing->trial ? !packed : packed;
+}
+
+bool policy_packing_compares(const struct policy_packing *packing)
+{
+	return packing->wait <= WAIT_FIRST;
 }

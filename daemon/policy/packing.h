@@ -28,6 +28,7 @@ struct policy_packing {
 		uint32_t windows; /* behind these, up to a limit; 0: nothing is known */
 	} mean[2];
 	uint32_t wait, gap; /* windows until the other way is tried, and after the next outcome */
+	uint32_t strange; /* windows in a row whose phases need something else than before */
 	bool trial; /* the window under way is the first of its kind */
 	double packed_ns; /* time in which threads were packed, since the last outcome */
 	double cost_ns; /* time that being packed is now known to have cost the job */
@@ -40,5 +41,8 @@ void policy_packing_reset(struct policy_packing *packing);
  * that. Returns whether they are to be packed in the next window. */
 bool policy_packing_next(struct policy_packing *packing, const struct policy_window *window,
 	bool packed, double budget_ns);
+
+/* While threads are left to the kernel: is the window under way one of those that a trial will be compared with? */
+bool policy_packing_compares(const struct policy_packing *packing);
 
 #endif

@@ -69,8 +69,8 @@
 #define FLEETING_LEAST 256
 #define UNTOLD 16
 /* Rests, on average. No single wait or work counts for more, as it says nothing of others. */
-#define REST_TICKS (32 * FULL_TICKS) /* 3 to 6 ms */
-#define REST_MOST (4 * REST_TICKS) /* then other phases may have begun */
+#define REST_TICKS (96 * FULL_TICKS) /* 8 to 19 ms */
+#define REST_MOST (2 * REST_TICKS) /* then other phases may have begun */
 #define RUN_WAITS 8 /* of which the work before them is told, too */
 #define RUNS_SMOOTHING 16
 

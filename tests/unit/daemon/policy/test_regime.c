@@ -872,6 +872,34 @@ static void test_told_yields_and_sleeps(void **state)
 	}
 }
 
+/* Threads that sleep in short phases rest, but tell all that a trial of fewer CPUs is compared with, and the trial. */
+static void test_told_rests(void **state)
+{
+	struct policy_chooser chooser;
+	int rests = 0, trials = 0;
+	enum policy_rest before[2] = {POLICY_TELLS, POLICY_TELLS};
+	(void)state;
+
+	policy_regime_init(&chooser, false);
+	for (int i = 0; i < 1000; i++) {
+		bool packed = policy_regime_tries_packing(&chooser);
+		struct policy_window window = short_window(true, packed ? 100 : 200);
+		window.threads = 3;
+		(void)policy_regime_update(&chooser, &window);
+		enum policy_rest rest = policy_regime_rest(&chooser);
+		if (policy_regime_tries_packing(&chooser)) {
+			assert_true(rest == POLICY_TELLS && before[0] == POLICY_TELLS &&
+				    before[1] == POLICY_TELLS);
+			trials++;
+		}
+		rests += rest == POLICY_RESTS_MORE;
+		before[1] = before[0];
+		before[0] = rest;
+	}
+	assert_in_range(trials, 2, 20);
+	assert_in_range(rests, 1000 - 5 * trials, 1000);
+}
+
 /* To keep threads apart costs little: a young job can pay for the first trial. */
 static void test_told_apart(void **state)
 {
@@ -1047,6 +1075,7 @@ int main(void)
 		cmocka_unit_test(test_told_yields),
 		cmocka_unit_test(test_told_sleeps),
 		cmocka_unit_test(test_told_yields_and_sleeps),
+		cmocka_unit_test(test_told_rests),
 		cmocka_unit_test(test_told_apart),
 		cmocka_unit_test(test_told_unit),
 		cmocka_unit_test(test_told_anew_each_time),
