@@ -17,27 +17,24 @@
 /* Likewise, by what phases need in so many windows in a row: one may show a part of an iteration. */
 #define NEED_CHANGE 0.5
 #define STRANGE_MOST 2
-#define WAIT_FIRST 2 /* windows to compare a trial with */
+#define COMPARED                                                                                   \
+	2 /* windows that a trial is compared with. All waits are told in them, and in the one before */
 #define SMOOTHING 8
+#define CERTAIN 3 /* windows on fewer CPUs that show whether phases really are no fewer */
 #define GAP_LEAST 4
 #define GAP_MOST 128
-/* An outcome that is confirmed makes the gap longer, and one that is far from where it would turn even more. */
-#define LONGER 4
-#define CLEAR 1.25
-#define LONGER_CLEAR 16
 
-static uint32_t cpus_that_do(const struct policy_window *window)
+static uint32_t cpus_that_do(double useful, uint32_t all)
 {
-	double used = (double)window->useful_ns / (double)window->elapsed_ns;
-	double cpus = fmax(1, ceil(used / USED_MOST));
+	double cpus = fmax(1, ceil(useful / USED_MOST));
 
-	return cpus < window->cpus ? (uint32_t)cpus : 0;
+	return cpus < all ? (uint32_t)cpus : 0;
 }
 
 void policy_packing_reset(struct policy_packing *packing)
 {
 	*packing = (struct policy_packing){
-		.turn = packing->turn + packing->cpus, .wait = WAIT_FIRST, .gap = GAP_LEAST};
+		.turn = packing->turn + packing->cpus, .wait = COMPARED, .gap = GAP_LEAST};
 }
 
 /* On fewer CPUs, about as many as else? */
@@ -46,29 +43,38 @@ static bool passes_phases(const struct policy_packing_means *mean)
 	return mean[1].phases >= PHASES_LEAST * mean[0].phases;
 }
 
-/* Both ways were tried, now this one: the better one, until a look at the other. */
+/* The threads are packed from now on, or left to the kernel, until a look at the other way. */
+static bool conclude(struct policy_packing *packing, bool packed, bool confirmed)
+{
+	packing->trial = false;
+	if (!confirmed)
+		packing->gap = GAP_LEAST;
+	else if (packing->gap < GAP_MOST)
+		packing->gap *= 4;
+	packing->wait = packing->gap;
+	packing->turn += packed ? 0 : packing->cpus;
+	packing->packed_ns = 0;
+	return packed;
+}
+
+/* Both ways were tried, now this one. */
 static bool decide(struct policy_packing *packing, bool packed)
 {
 	const struct policy_packing_means *mean = packing->mean;
 	double gain = mean[1].useful / mean[0].useful;
 	bool better = gain > GAIN_LEAST && passes_phases(mean);
-	bool clear = better ? gain > GAIN_LEAST * CLEAR : gain < GAIN_LEAST / CLEAR;
-	bool confirmed = better != packed;
 
-	packing->trial = false;
-	if (!confirmed)
-		packing->gap = GAP_LEAST;
-	else
-		packing->gap *= clear ? LONGER_CLEAR : LONGER;
-	if (packing->gap > GAP_MOST)
-		packing->gap = GAP_MOST;
-	packing->wait = packing->gap;
-	if (!better) {
+	if (!better)
 		packing->cost_ns = fmax(0, 1 - gain) * packing->packed_ns;
-		packing->turn += packing->cpus;
-	}
-	packing->packed_ns = 0;
-	return better;
+	return conclude(packing, better, better != packed);
+}
+
+/* What a trial showed was chance: a part of an iteration, perhaps. */
+static bool take_back(struct policy_packing *packing)
+{
+	packing->cost_ns =
+		fmax(0, 1 - packing->mean[1].phases / packing->mean[0].phases) * packing->packed_ns;
+	return conclude(packing, false, true);
 }
 
 /* Threads that were packed have become slower. */
@@ -85,18 +91,34 @@ static bool give_up(struct policy_packing *packing, double useful, double window
 static void begin_anew(struct policy_packing *packing, uint32_t threads, bool packed)
 {
 	double cost_ns = packed && packing->trial ? COST_FIRST_NS : 0;
+	bool first = packing->threads == 0; /* then they have not rested yet */
 
 	policy_packing_reset(packing);
+	packing->wait += first ? 0 : 2;
 	packing->threads = threads;
 	packing->cost_ns = cost_ns;
 }
 
-static void take_in(struct policy_packing_means *mean, const struct policy_packing_means *window)
+static void take_in(
+	struct policy_packing_means *mean, const struct policy_packing_means *window, bool strange)
 {
 	mean->windows = mean->windows < SMOOTHING ? mean->windows + 1 : SMOOTHING;
 	mean->useful += (window->useful - mean->useful) / mean->windows;
 	mean->phases += (window->phases - mean->phases) / mean->windows;
-	mean->need_ns += (window->need_ns - mean->need_ns) / mean->windows;
+	if (!strange)
+		mean->need_ns += (window->need_ns - mean->need_ns) / mean->windows;
+}
+
+/* One more window has passed as the threads are now. Returns whether the other way is to be tried. */
+static bool is_time(
+	struct policy_packing *packing, bool packed, uint32_t all_cpus, double budget_ns)
+{
+	if (!packed)
+		packing->cpus = cpus_that_do(packing->mean[0].useful, all_cpus);
+	bool may_try = packed || (packing->cpus > 0 && COST_FIRST_NS <= budget_ns);
+	uint32_t least = may_try ? 0 : COMPARED + 2;
+	packing->wait = packing->wait > least ? packing->wait - 1 : least;
+	return packing->wait == 0;
 }
 
 bool policy_packing_next(struct policy_packing *packing, const struct policy_window *window,
@@ -111,7 +133,6 @@ bool policy_packing_next(struct policy_packing *packing, const struct policy_win
 	bool strange = !packing->trial && mean->windows > 0 &&
 		       fabs(now.need_ns - mean->need_ns) > NEED_CHANGE * mean->need_ns;
 
-	packing->strange = strange ? packing->strange + 1 : 0;
 	packing->cost_ns = 0;
 	if (packed)
 		packing->packed_ns += window_ns + (packing->trial ? POLICY_SETTLE_NS : 0);
@@ -120,29 +141,25 @@ bool policy_packing_next(struct policy_packing *packing, const struct policy_win
 		return give_up(packing, now.useful, window_ns);
 	if (few && !packed) /* a pause shows nothing */
 		return false;
+	packing->strange = strange ? packing->strange + 1 : 0;
 	if (packing->threads != window->threads || packing->strange >= STRANGE_MOST) {
 		begin_anew(packing, window->threads, packed);
 		if (packed)
 			return false;
 	}
-	if (packing->trial)
+	if (packing->trial || (!packed && packing->wait == COMPARED))
 		mean->windows = 0;
 	if (!few || packing->trial)
-		take_in(mean, &now);
+		take_in(mean, &now, strange);
 	if (packing->trial)
 		return decide(packing, packed);
-	if (packed && !passes_phases(packing->mean)) /* what a trial showed was chance */
-		return give_up(packing, now.useful, window_ns);
-	if (!packed)
-		packing->cpus = cpus_that_do(window);
-	bool may_try = packed || (packing->cpus > 0 && COST_FIRST_NS <= budget_ns);
-	uint32_t least = may_try ? 0 : WAIT_FIRST + 1;
-	packing->wait = packing->wait > least ? packing->wait - 1 : least;
-	packing->trial = packing->wait == 0;
+	if (packed && mean->windows >= CERTAIN && !passes_phases(packing->mean))
+		return take_back(packing);
+	packing->trial = is_time(packing, packed, window->cpus, budget_ns);
 	return packing->trial ? !packed : packed;
 }
 
 bool policy_packing_compares(const struct policy_packing *packing)
 {
-	return packing->wait <= WAIT_FIRST;
+	return packing->wait <= COMPARED + 1;
 }

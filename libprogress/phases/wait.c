@@ -68,9 +68,10 @@
 #define FLEETING_TICKS (FULL_TICKS / 32)
 #define FLEETING_LEAST 256
 #define UNTOLD 16
-/* Rests, on average. No single wait or work counts for more, as it says nothing of others. */
-#define REST_TICKS (96 * FULL_TICKS) /* 8 to 19 ms */
-#define REST_MOST (2 * REST_TICKS) /* then other phases may have begun */
+#define REST_TICKS (96 * FULL_TICKS) /* 8 to 19 ms, on average */
+#define REST_MOST (3 * REST_TICKS) /* then other phases may have begun */
+/* What a single wait or work counts for: it says nothing of others. */
+#define ALONE_MOST (32 * FULL_TICKS)
 #define RUN_WAITS 8 /* of which the work before them is told, too */
 #define RUNS_SMOOTHING 16
 
@@ -464,12 +465,12 @@ static bool end_run(uint64_t ticks)
 {
 	if (me.run.waits == 0)
 		return false;
-	ticks = lesser(ticks, REST_TICKS);
+	ticks = lesser(ticks, ALONE_MOST);
 	me.run.waited_ticks = me.run.waits == 1 ? ticks : me.run.waited_ticks + ticks;
 	if (me.run.waits == 1 || random_below(me.run.waited_ticks + 1) < ticks)
 		me.run.site = me.site;
 	me.run.all_waits++;
-	me.run.all_worked_ticks += lesser(me.run.work_ticks, REST_TICKS);
+	me.run.all_worked_ticks += lesser(me.run.work_ticks, ALONE_MOST);
 	me.run.all_waited_ticks += ticks;
 	if (me.run.waits < RUN_WAITS)
 		return false;

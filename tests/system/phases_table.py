@@ -17,6 +17,7 @@ HEADER_BYTES, ROW_BYTES, SITE_BYTES, BELL_BYTES = 128, 64, 128, 256
 BYTES = HEADER_BYTES + ROWS * (ROW_BYTES + 2) + SITES * SITE_BYTES + BELLS * BELL_BYTES
 OMPT, GOMP, MPI, PTHREAD, OWN = 1, 2, 4, 8, 16
 TASKS, YIELDS = 1, 2
+RESTS, RESTS_MORE = 1, 2
 
 F_ADD_SEALS, F_SEAL_SEAL, F_SEAL_SHRINK, F_SEAL_GROW = 1033, 1, 2, 4
 
@@ -124,7 +125,13 @@ class Table:
     def let_rest(self, rows):
         """Nobody decides by the times of the threads that have the first so many rows."""
         at = BYTES - ROWS
-        self.memory[at:at + rows] = bytes([1]) * rows
+        self.memory[at:at + rows] = bytes([RESTS]) * rows
+
+    @property
+    def resting(self):
+        """What threads that have a row may leave untold: see libprogress/phases/phases.h."""
+        at = BYTES - ROWS
+        return [self.memory[at + i] for i in range(self.rows_used) if self.row(i).tid]
 
     def sites(self):
         found = []
@@ -138,15 +145,16 @@ class Table:
         return {site.name.partition("+")[0] for site in self.sites()}
 
 
-def of_process(pid):
-    """The table that a process has made for itself; None if it has none, or still its parent's."""
+def of_process(pid, maker=None):
+    """The table that a process has made for itself; None if it has none, or still its parent's. Juggle's has no
+    maker (0)."""
     folder = "/proc/%d/fd" % pid
     for name in os.listdir(folder):
         path = os.path.join(folder, name)
         with contextlib.suppress(FileNotFoundError):
             if os.readlink(path).startswith("/memfd:juggle-phases"):
                 table = Table(os.open(path, os.O_RDWR | os.O_CLOEXEC))
-                if table.maker == pid:
+                if table.maker == (pid if maker is None else maker):
                     return table
                 table.close()
     return None

@@ -14,6 +14,7 @@ import pytest
 
 import helpers
 import mpi
+import phases_table
 
 pytestmark = pytest.mark.beside
 
@@ -550,6 +551,17 @@ def test_attached(background, juggle, library, tmp_path, option, expected):
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
     assert said_of_phases(report) == expected
     assert (" arrivals=" in trace.read_text()) == (option == "auto")
+
+
+@pytest.mark.told
+@pytest.mark.skipif(len(helpers.cpus()) < 2, reason="needs two CPUs")
+def test_short_phases_are_told_in_part(background, juggle):
+    """Threads that sleep in them are left to the kernel, and need not tell all of their waits."""
+    cpus = ",".join(map(str, helpers.cpus()[:2]))
+    job = background([juggle, "-q", "--cpus", cpus, "--", *helpers.held_job(3, phase="500us", barrier="block")],
+                     stdin=subprocess.PIPE)
+    table = helpers.wait_for(lambda: phases_table.of_process(job.pid, maker=0), "juggle has a table", job)
+    helpers.wait_for(lambda: table.resting == 3 * [phases_table.RESTS_MORE], "they may rest", job)
 
 
 @pytest.mark.alone

@@ -72,7 +72,7 @@ static void test_better(void **state)
 		windows(&run, &job, 1000);
 		assert_int_equal(run.packed, better);
 		assert_int_equal(run.packing.turn > 0, !better); /* other CPUs might do better */
-		assert_in_range(run.windows_in[!better], 2, 12);
+		assert_in_range(run.windows_in[!better], 2, 10);
 		/* Half of the speed is lost in each trial that fails. To leave threads to the kernel costs nothing that
 		 * they would have without juggle. */
 		double trial_ns = POLICY_WINDOW_NS + POLICY_SETTLE_NS;
@@ -120,7 +120,7 @@ static void test_is_paid_for(void **state)
 	windows(&run, &job, 100);
 	assert_int_equal(run.windows_in[true], 0);
 	job.budget_ns = 6e6;
-	windows(&run, &job, 3);
+	windows(&run, &job, 4);
 	assert_true(run.packed);
 }
 
@@ -174,7 +174,7 @@ static void test_other_part(void **state)
 		int windows;
 		bool other;
 	} cases[] = {{3, 35e3, 2, false}, {4, 35e3, 1, true}, {3, 49e3, 2, false},
-		{3, 200e3, 1, false}, {3, 200e3, 2, true}};
+		{3, 60e3, 1, false}, {3, 60e3, 2, true}};
 	(void)state;
 
 	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
@@ -265,44 +265,40 @@ static void test_cost_of_a_look(void **state)
 	assert_true(run.cost_ns - before_ns == 0.5 * gap * POLICY_WINDOW_NS);
 }
 
-/* The next look is the later, the clearer the outcome is. */
-static void test_clear(void **state)
-{
-	static const struct {
-		double packed; /* phases per ms; 20 if left to the kernel */
-		int windows; /* until the next trial */
-	} cases[] = {{14, 64}, {16, 64}, {19, 16}, {21, 16}};
-	(void)state;
-
-	for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
-		struct job job = {3, 2, {20, cases[c].packed}, 18e3, PLENTY_NS, 0};
-		struct run run = start();
-		windows(&run, &job, 3);
-		assert_true(!run.packed && run.windows_in[true] == 1);
-		windows(&run, &job, cases[c].windows - 1);
-		assert_false(run.packed);
-		windows(&run, &job, 1);
-		assert_true(run.packed);
-	}
-}
-
-/* A trial of a part of an iteration shows a gain that is none: phases are fewer, though threads use more. */
+/* A trial of a part of an iteration shows a gain that is none: phases are fewer, though threads use more. Others
+ * follow, but seldom, and they cost. */
 static void test_chance(void **state)
 {
 	struct job job = {3, 2, {20, 40}, 18e3, PLENTY_NS, 0};
 	struct run run = start();
 	(void)state;
 
-	windows(&run, &job, 3);
-	assert_true(run.packed && !run.packing.trial);
-	job.rate[true] = 10;
+	for (int count = 0; count < 100; count++) {
+		bool packed = run.packed;
+		job.rate[true] = run.packing.trial ? 40 : 5;
+		job.useful = packed ? 0.7 : 0;
+		windows(&run, &job, 1);
+		if (packed)
+			assert_int_equal(run.packed, run.windows_in[true] % 3 != 0);
+	}
+	assert_in_range(run.windows_in[true], 6, 18);
+	assert_true(run.cost_ns > 0.1 * POLICY_WINDOW_NS * run.windows_in[true]);
+
+	/* One window may be so. */
+	static const double rates[] = {25, 5, 40};
+	job.useful = 0;
+	run = start();
+	windows(&run, &job, 2);
 	job.useful = 0.7;
-	windows(&run, &job, 8);
-	assert_false(run.packed);
-	assert_in_range(run.windows_in[true], 2, 5);
+	for (size_t k = 0; k < sizeof rates / sizeof *rates; k++) {
+		job.rate[true] = rates[k];
+		assert_true(run.packed);
+		windows(&run, &job, 1);
+	}
+	assert_true(run.packed);
 }
 
-/* Windows to compare with are the two before a trial. */
+/* A trial is compared with the last two windows before it, in which all waits are told, as in the one before them. */
 static void test_compares(void **state)
 {
 	struct job job = {3, 2, {20, 10}, 18e3, PLENTY_NS, 0};
@@ -311,13 +307,16 @@ static void test_compares(void **state)
 
 	for (int trials = 0; trials < 3; trials++) {
 		int compared = 0;
+		job.threads = trials == 2 ? 4 : 3; /* something else begins */
 		while (!run.packed) {
 			bool compares = policy_packing_compares(&run.packing);
 			assert_true(compares || compared == 0);
 			compared += compares;
+			job.rate[false] = run.packing.wait <= 2 ? 20 : 40;
 			windows(&run, &job, 1);
 		}
-		assert_int_equal(compared, 2);
+		assert_int_equal(compared, trials > 0 ? 3 : 2);
+		assert_true(run.packing.mean[0].phases == 20 / 1e6);
 		windows(&run, &job, 1);
 	}
 
@@ -332,6 +331,33 @@ static void test_compares(void **state)
 			windows(&run, &job, 1);
 		}
 	}
+}
+
+/* Strange windows of a pause are not counted, and one that uses more CPUs than would do does not put trials off. */
+static void test_odd_windows(void **state)
+{
+	struct job job = {3, 2, {20, 10}, 18e3, PLENTY_NS, 0};
+	struct run run = start();
+	(void)state;
+
+	windows(&run, &job, 6);
+	assert_true(!run.packed && run.packing.wait == 13);
+	run.pauses = true;
+	job.need_ns = 60e3;
+	windows(&run, &job, 2);
+	run.pauses = false;
+	windows(&run, &job, 1);
+	job.need_ns = 18e3;
+	assert_int_equal(run.packing.wait, 12);
+	windows(&run, &job, 12);
+	assert_true(run.packed);
+
+	run = start();
+	for (int count = 0; count < 10 && run.windows_in[true] == 0; count++) {
+		job.useful = count % 2 ? 0.85 : 0.7;
+		windows(&run, &job, 1);
+	}
+	assert_int_equal(run.windows_in[true], 1);
 }
 
 /* ---- On a machine ---- */
@@ -460,9 +486,9 @@ int main(void)
 		cmocka_unit_test(test_broken_off),
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_cost_of_a_look),
-		cmocka_unit_test(test_clear),
 		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_compares),
+		cmocka_unit_test(test_odd_windows),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_short_trial),
 		cmocka_unit_test(test_taken),
