@@ -17,8 +17,8 @@
 /* Likewise, by what phases need in so many windows in a row: one may show a part of an iteration. */
 #define NEED_CHANGE 0.5
 #define STRANGE_MOST 2
-#define COMPARED                                                                                   \
-	2 /* windows that a trial is compared with. All waits are told in them, and in the one before */
+/* Windows that a trial is compared with. All waits are told in them, and in the one before. */
+#define COMPARED 2
 #define SMOOTHING 8
 #define CERTAIN 3 /* windows on fewer CPUs that show whether phases really are no fewer */
 #define GAP_LEAST 4
@@ -105,7 +105,7 @@ static void take_in(
 	mean->windows = mean->windows < SMOOTHING ? mean->windows + 1 : SMOOTHING;
 	mean->useful += (window->useful - mean->useful) / mean->windows;
 	mean->phases += (window->phases - mean->phases) / mean->windows;
-	if (!strange)
+	if (!strange || mean->windows == 1)
 		mean->need_ns += (window->need_ns - mean->need_ns) / mean->windows;
 }
 

@@ -333,6 +333,25 @@ static void test_compares(void **state)
 	}
 }
 
+/* Where threads are left to the kernel, and something else begins for good, it is tried anew. */
+static void test_lasting_change(void **state)
+{
+	struct job job = {3, 2, {20, 10}, 6e3, PLENTY_NS, 0};
+	struct run run = start();
+	(void)state;
+
+	windows(&run, &job, 3);
+	assert_true(!run.packed && run.windows_in[true] == 1);
+	job.need_ns = 18e3;
+	windows(&run, &job, 5);
+	assert_true(run.packed);
+	windows(&run, &job, 1);
+	assert_int_equal(run.packing.wait, 16);
+	windows(&run, &job, 10);
+	assert_int_equal(run.packing.wait, 6);
+	assert_true(run.packing.mean[0].need_ns == 18e3);
+}
+
 /* Strange windows of a pause are not counted, and one that uses more CPUs than would do does not put trials off. */
 static void test_odd_windows(void **state)
 {
@@ -488,6 +507,7 @@ int main(void)
 		cmocka_unit_test(test_cost_of_a_look),
 		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_compares),
+		cmocka_unit_test(test_lasting_change),
 		cmocka_unit_test(test_odd_windows),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_short_trial),
