@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "tests/unit/daemon/policy/machine.h"
+#include "tests/unit/random.h"
 
 #define PLENTY_NS 1e12
 
@@ -352,6 +353,45 @@ static void test_lasting_change(void **state)
 	assert_true(run.packing.mean[0].need_ns == 18e3);
 }
 
+/* From least to most. */
+static double random_between(uint64_t *seed, double least, double most)
+{
+	return least + (most - least) * (double)random_int(seed, 0, 1000) / 1000;
+}
+
+/* Whatever was before, each way is tried in the end, and the better one is kept. */
+static void test_any_history(void **state)
+{
+	uint64_t seed = 1;
+	(void)state;
+
+	for (int history = 0; history < 1000; history++) {
+		struct job job = {3, 2, {20, 20}, 18e3, PLENTY_NS, 0};
+		struct run run = start();
+		int better = history % 2;
+		for (int k = 0; k < 30; k++) {
+			job.threads = 3 + (random_int(&seed, 0, 7) == 0);
+			job.rate[0] = random_between(&seed, 5, 35);
+			job.rate[1] = random_between(&seed, 5, 35);
+			job.need_ns = random_between(&seed, 3e3, 60e3);
+			job.useful =
+				random_int(&seed, 0, 3) == 0 ? random_between(&seed, 0.1, 1.1) : 0;
+			job.budget_ns = random_int(&seed, 0, 3) == 0 ? 0 : PLENTY_NS;
+			run.pauses = random_int(&seed, 0, 3) == 0;
+			windows(&run, &job, 1);
+		}
+		job = (struct job){3, 2, {20, 20}, 18e3, PLENTY_NS, 0};
+		job.rate[better] = 40;
+		run.pauses = false;
+		run.windows_in[0] = run.windows_in[1] = 0;
+		windows(&run, &job, 600);
+		assert_true(run.windows_in[0] > 0 && run.windows_in[1] > 0);
+		windows(&run, &job, run.packed == better ? 0 : 1); /* it was a look */
+		assert_int_equal(run.packed, better);
+		assert_in_range(run.windows_in[better], 300, 600);
+	}
+}
+
 /* Strange windows of a pause are not counted, and one that uses more CPUs than would do does not put trials off. */
 static void test_odd_windows(void **state)
 {
@@ -508,6 +548,7 @@ int main(void)
 		cmocka_unit_test(test_chance),
 		cmocka_unit_test(test_compares),
 		cmocka_unit_test(test_lasting_change),
+		cmocka_unit_test(test_any_history),
 		cmocka_unit_test(test_odd_windows),
 		cmocka_unit_test(test_places),
 		cmocka_unit_test(test_short_trial),
