@@ -20,7 +20,7 @@
 /* Windows that a trial is compared with. All waits are told in them, and in the one before. */
 #define COMPARED 2
 #define SMOOTHING 8
-#define CERTAIN 3 /* windows on fewer CPUs that show whether phases really are no fewer */
+#define CERTAIN 2 /* windows after a trial that was won show whether phases really are no fewer */
 #define GAP_LEAST 4
 #define GAP_MOST 128
 
@@ -66,6 +66,8 @@ static bool decide(struct policy_packing *packing, bool packed)
 
 	if (!better)
 		packing->cost_ns = fmax(0, 1 - gain) * packing->packed_ns;
+	else if (packed)
+		packing->mean[1].windows = 0; /* whole windows tell more */
 	return conclude(packing, better, better != packed);
 }
 
@@ -105,7 +107,7 @@ static void take_in(
 	mean->windows = mean->windows < SMOOTHING ? mean->windows + 1 : SMOOTHING;
 	mean->useful += (window->useful - mean->useful) / mean->windows;
 	mean->phases += (window->phases - mean->phases) / mean->windows;
-	if (!strange || mean->windows == 1)
+	if (!strange || mean->need_ns == 0)
 		mean->need_ns += (window->need_ns - mean->need_ns) / mean->windows;
 }
 
@@ -153,7 +155,7 @@ bool policy_packing_next(struct policy_packing *packing, const struct policy_win
 		take_in(mean, &now, strange);
 	if (packing->trial)
 		return decide(packing, packed);
-	if (packed && mean->windows >= CERTAIN && !passes_phases(packing->mean))
+	if (packed && mean->windows == CERTAIN && !passes_phases(packing->mean))
 		return take_back(packing);
 	packing->trial = is_time(packing, packed, window->cpus, budget_ns);
 	return packing->trial ? !packed : packed;

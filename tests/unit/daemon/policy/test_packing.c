@@ -183,6 +183,7 @@ static void test_other_part(void **state)
 		struct run run = start();
 		while (!run.packed || run.packing.trial)
 			windows(&run, &job, 1);
+		windows(&run, &job, 1);
 		job.threads = cases[c].threads;
 		job.need_ns = cases[c].need_ns;
 		windows(&run, &job, cases[c].windows);
@@ -278,6 +279,7 @@ static void test_chance(void **state)
 		bool packed = run.packed;
 		job.rate[true] = run.packing.trial ? 40 : 5;
 		job.useful = packed ? 0.7 : 0;
+		job.need_ns = packed ? 0.7e6 / job.rate[true] : 18e3;
 		windows(&run, &job, 1);
 		if (packed)
 			assert_int_equal(run.packed, run.windows_in[true] % 3 != 0);
@@ -288,6 +290,7 @@ static void test_chance(void **state)
 	/* One window may be so. */
 	static const double rates[] = {25, 5, 40};
 	job.useful = 0;
+	job.need_ns = 18e3;
 	run = start();
 	windows(&run, &job, 2);
 	job.useful = 0.7;
@@ -297,6 +300,23 @@ static void test_chance(void **state)
 		windows(&run, &job, 1);
 	}
 	assert_true(run.packed);
+}
+
+/* Later, phases may need more, so that they are fewer in either way. */
+static void test_longer_phases(void **state)
+{
+	struct job job = {3, 2, {20, 25}, 18e3, PLENTY_NS, 0};
+	struct run run = start();
+	(void)state;
+
+	while (!run.packed || run.packing.wait < 40)
+		windows(&run, &job, 1);
+	job.need_ns *= 1.45;
+	job.rate[0] /= 1.45;
+	job.rate[1] /= 1.45;
+	windows(&run, &job, 39);
+	assert_true(run.packed);
+	assert_true(run.cost_ns == 0);
 }
 
 /* A trial is compared with the last two windows before it, in which all waits are told, as in the one before them. */
@@ -546,6 +566,7 @@ int main(void)
 		cmocka_unit_test(test_pause),
 		cmocka_unit_test(test_cost_of_a_look),
 		cmocka_unit_test(test_chance),
+		cmocka_unit_test(test_longer_phases),
 		cmocka_unit_test(test_compares),
 		cmocka_unit_test(test_lasting_change),
 		cmocka_unit_test(test_any_history),
