@@ -16,11 +16,13 @@
 #define SLOWER 0.8 /* than before: another part of the program, or other load */
 /* Likewise, by what phases need in so many windows in a row: one may show a part of an iteration. */
 #define NEED_CHANGE 0.5
-#define STRANGE_MOST 2
+#define STRANGE_WINDOWS 2
 /* Windows that a trial is compared with. All waits are told in them, and in the one before. */
 #define COMPARED 2
+#define WAIT_AFTER_REST (COMPARED + 2) /* so many windows with the one in which they rested */
 #define SMOOTHING 8
-#define CERTAIN 2 /* windows after a trial that was won show whether phases really are no fewer */
+/* Windows after a trial that was won, which show whether phases really are no fewer. */
+#define CERTAIN 2
 #define GAP_LEAST 4
 #define GAP_MOST 128
 
@@ -37,13 +39,13 @@ void policy_packing_reset(struct policy_packing *packing)
 		.turn = packing->turn + packing->cpus, .wait = COMPARED, .gap = GAP_LEAST};
 }
 
-/* On fewer CPUs, about as many as else? */
+/* Do threads pass about as many phases on fewer CPUs as on all? */
 static bool passes_phases(const struct policy_packing_means *mean)
 {
 	return mean[1].phases >= PHASES_LEAST * mean[0].phases;
 }
 
-/* The threads are packed from now on, or left to the kernel, until a look at the other way. */
+/* The threads are packed from now on, or left to the kernel, until a look at the other way. Returns packed. */
 static bool conclude(struct policy_packing *packing, bool packed, bool confirmed)
 {
 	packing->trial = false;
@@ -93,10 +95,11 @@ static bool give_up(struct policy_packing *packing, double useful, double window
 static void begin_anew(struct policy_packing *packing, uint32_t threads, bool packed)
 {
 	double cost_ns = packed && packing->trial ? COST_FIRST_NS : 0;
-	bool first = packing->threads == 0; /* then they have not rested yet */
+	bool may_have_rested = packing->threads != 0;
 
 	policy_packing_reset(packing);
-	packing->wait += first ? 0 : 2;
+	if (may_have_rested)
+		packing->wait = WAIT_AFTER_REST;
 	packing->threads = threads;
 	packing->cost_ns = cost_ns;
 }
@@ -118,7 +121,7 @@ static bool is_time(
 	if (!packed)
 		packing->cpus = cpus_that_do(packing->mean[0].useful, all_cpus);
 	bool may_try = packed || (packing->cpus > 0 && COST_FIRST_NS <= budget_ns);
-	uint32_t least = may_try ? 0 : COMPARED + 2;
+	uint32_t least = may_try ? 0 : WAIT_AFTER_REST;
 	packing->wait = packing->wait > least ? packing->wait - 1 : least;
 	return packing->wait == 0;
 }
@@ -144,7 +147,7 @@ bool policy_packing_next(struct policy_packing *packing, const struct policy_win
 	if (few && !packed) /* a pause shows nothing */
 		return false;
 	packing->strange = strange ? packing->strange + 1 : 0;
-	if (packing->threads != window->threads || packing->strange >= STRANGE_MOST) {
+	if (packing->threads != window->threads || packing->strange >= STRANGE_WINDOWS) {
 		begin_anew(packing, window->threads, packed);
 		if (packed)
 			return false;

@@ -70,7 +70,7 @@
 #define UNTOLD 16
 #define REST_TICKS (96 * FULL_TICKS) /* 8 to 19 ms, on average */
 #define REST_MOST (3 * REST_TICKS) /* then other phases may have begun */
-/* What a single wait or work counts for: it says nothing of others. */
+/* The most that a single wait or work counts for, as it says nothing of others. */
 #define ALONE_MOST (32 * FULL_TICKS)
 #define RUN_WAITS 8 /* of which the work before them is told, too */
 #define RUNS_SMOOTHING 16

@@ -560,8 +560,8 @@ def test_short_phases_are_told_in_part(background, juggle):
     cpus = ",".join(map(str, helpers.cpus()[:2]))
     job = background([juggle, "-q", "--cpus", cpus, "--", *helpers.held_job(3, phase="500us", barrier="block")],
                      stdin=subprocess.PIPE)
-    table = helpers.wait_for(lambda: phases_table.of_process(job.pid, maker=0), "juggle has a table", job)
-    helpers.wait_for(lambda: table.resting == 3 * [phases_table.RESTS_MORE], "they may rest", job)
+    with helpers.wait_for(lambda: phases_table.of_process(job.pid, maker=0), "juggle has a table", job) as table:
+        helpers.wait_for(lambda: table.resting == 3 * [phases_table.RESTS_MORE], "they may rest", job)
 
 
 @pytest.mark.alone
