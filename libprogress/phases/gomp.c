@@ -10,6 +10,7 @@
  * calls tools.
  */
 #include <dlfcn.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -69,26 +70,34 @@ struct region {
 	void *data;
 	struct function *function; /* which began the region, and where it was called */
 	const void *address;
+	struct wait_region waits;
+	_Atomic bool restless; /* set by a thread that can't rest */
 };
 
 static void run_region(void *data)
 {
-	struct region region = *(struct region *)data;
+	struct region *region = data;
 
-	wait_begin_region();
-	region.run(region.data);
+	if (!wait_begin_region(region->waits))
+		atomic_store_explicit(&region->restless, true, memory_order_relaxed);
+	region->run(region->data);
 	if (!wait_leave_untold(true))
-		wait_arrive(WAIT_REGION, site_at(region.function, region.address), NULL);
+		wait_arrive(WAIT_REGION, site_at(region->function, region->address), NULL);
 }
 
 typedef long begin_region(void (*)(void *), void *, long, long, long, long, long, long);
 
 static long begin(
-	begin_region *next, struct region region, long c, long d, long e, long f, long g, long h)
+	begin_region *next, struct region *region, long c, long d, long e, long f, long g, long h)
 {
-	if (!wait_leave_untold(false))
-		wait_fork(site_at(region.function, region.address));
-	long result = next(run_region, &region, c, d, e, f, g, h);
+	bool untold = wait_leave_fork();
+
+	if (!untold)
+		wait_fork(site_at(region->function, region->address));
+	region->waits = wait_tell_region(untold);
+	long result = next(run_region, region, c, d, e, f, g, h);
+	if (atomic_load_explicit(&region->restless, memory_order_relaxed))
+		wait_wake_team();
 	wait_depart(WAIT_REGION);
 	return result;
 }
@@ -115,9 +124,11 @@ static long begin(
 			run(data);                                                                 \
 			return 1;                                                                  \
 		}                                                                                  \
+		if (wait_leave_region())                                                           \
+			return next.begin(run, data, c, d, e, f, g, h);                            \
 		void *first = (number) == 0 ? *(void **)data : NULL;                               \
-		struct region region = {first, run, data, function, address};                      \
-		return begin(next.begin, region, c, d, e, f, g, h);                                \
+		struct region region = {first, run, data, function, address, {0}, false};          \
+		return begin(next.begin, &region, c, d, e, f, g, h);                               \
 	}
 
 #define BARRIER(symbol, said, number)                                                              \

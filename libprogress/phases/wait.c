@@ -24,6 +24,10 @@
  * untold. It is taken to have waited in the same share of that time as in the last runs, and in the same places as in
  * the last one. A rest is a random number of waits long, so that runs show no kind of wait more often than others.
  *
+ * Where a runtime calls back what begins parallel regions, those who run them rest together: in a rest, the thread that
+ * begins them hands them on as they are, so that the others find nothing of ours in their way. They are told to rest
+ * at the beginning of a region, and at that of the first one after the rest how many there were.
+ *
  * Even looks at the ticks are dear beside barriers of less than a microsecond. A thread by whose times nobody
  * decides, as it has a CPU of its own, tells one of UNTOLD + 1 of such waits. The others are taken to have been as
  * long as the last one that was told.
@@ -68,7 +72,7 @@
 #define FLEETING_TICKS (FULL_TICKS / 32)
 #define FLEETING_LEAST 256
 #define UNTOLD 16
-#define REST_TICKS (96 * FULL_TICKS) /* 8 to 19 ms, on average */
+#define REST_TICKS (12 * FULL_TICKS) /* 1 to 2.4 ms, on average */
 #define REST_MOST (3 * REST_TICKS) /* then other phases may have begun */
 /* The most that a single wait or work counts for, as it says nothing of others. */
 #define ALONE_MOST (32 * FULL_TICKS)
@@ -460,6 +464,14 @@ static uint32_t random_below(uint64_t n)
 	return (uint32_t)((me.turn_ticks * UINT64_C(0x9e3779b97f4a7c15) >> 32) % n);
 }
 
+static void smooth_runs(void)
+{
+	me.run.all_waits -= me.run.all_waits / RUNS_SMOOTHING;
+	me.run.all_worked_ticks -= me.run.all_worked_ticks / RUNS_SMOOTHING;
+	me.run.all_waited_ticks -= me.run.all_waited_ticks / RUNS_SMOOTHING;
+	me.run.waits = 0;
+}
+
 /* Takes in a wait of that length. Returns whether it is the last of a run. */
 static bool end_run(uint64_t ticks)
 {
@@ -474,10 +486,7 @@ static bool end_run(uint64_t ticks)
 	me.run.all_waited_ticks += ticks;
 	if (me.run.waits < RUN_WAITS)
 		return false;
-	me.run.all_waits -= me.run.all_waits / RUNS_SMOOTHING;
-	me.run.all_worked_ticks -= me.run.all_worked_ticks / RUNS_SMOOTHING;
-	me.run.all_waited_ticks -= me.run.all_waited_ticks / RUNS_SMOOTHING;
-	me.run.waits = 0;
+	smooth_runs();
 	return true;
 }
 
@@ -490,11 +499,23 @@ static uint32_t rest_waits(void)
 	return (uint32_t)waits / 2 + random_below(waits + 1);
 }
 
+static bool may_rest(void)
+{
+	return me.usual_ns < USUAL_NS &&
+	       atomic_load_explicit(wait_untold.resting, memory_order_relaxed) >= PHASES_RESTS_MORE;
+}
+
+static void rest(uint32_t waits)
+{
+	wait_untold.left = waits;
+	wait_untold.until_ticks = me.turn_ticks + REST_MOST;
+}
+
 /* Whether the next waits may stay untold, after one of that length. */
 static void allow_untold(uint64_t ticks)
 {
 	struct phases_table *table = table_get();
-	bool ends_run = end_run(ticks) && me.usual_ns < USUAL_NS;
+	bool ends_run = end_run(ticks);
 
 	wait_untold.resting = &table->resting[me.row - table->row];
 	if (ticks >= FLEETING_TICKS)
@@ -503,11 +524,15 @@ static void allow_untold(uint64_t ticks)
 		me.told_ticks = (uint32_t)ticks;
 		wait_untold.left = UNTOLD;
 		wait_untold.until_ticks = 0;
-	} else if (ends_run && atomic_load_explicit(wait_untold.resting, memory_order_relaxed) >=
-				       PHASES_RESTS_MORE) {
-		wait_untold.left = rest_waits();
-		wait_untold.until_ticks = me.turn_ticks + REST_MOST;
+	} else if (ends_run && may_rest()) {
+		rest(rest_waits());
 	}
+}
+
+static void forget_untold(void)
+{
+	wait_untold.waits = wait_untold.phases = wait_untold.left = 0;
+	wait_untold.until_ticks = 0;
 }
 
 static void begin_wait(struct site *site, bool may_end_phase)
@@ -527,7 +552,7 @@ static void begin_wait(struct site *site, bool may_end_phase)
 	me.arrivals += me.ended + (me.usual_ns < USUAL_NS ? untold : 0);
 	if (me.ended)
 		set(&me.row->arrivals, me.arrivals);
-	wait_untold = (struct wait_untold){0};
+	forget_untold();
 	end_change(turns);
 }
 
@@ -601,16 +626,62 @@ void wait_fork(struct site *site)
 	begin_wait(site, false);
 }
 
-void wait_begin_region(void)
+struct wait_region wait_tell_region(bool untold)
+{
+	struct wait_region region = {
+		.untold = wait_untold.regions, .rests = untold && wait_untold.until_ticks > 0};
+
+	wait_untold.regions = 0;
+	wait_untold.team_rests = region.rests;
+	return region;
+}
+
+void wait_wake_team(void)
+{
+	wait_untold.team_rests = false;
+}
+
+/* The thread has run so many regions unseen since it began to rest. */
+static void count_regions(uint32_t untold)
+{
+	if (untold == 0 || me.kind != WAIT_NONE)
+		return;
+	wait_untold.waits += untold;
+	wait_untold.phases += untold;
+	if (wait_untold.until_ticks == 0)
+		wait_untold.until_ticks = me.turn_ticks;
+}
+
+/* Returns false if it can't. A thread that tells nothing anyway can. */
+static bool rest_with_team(void)
+{
+	if (me.kind != WAIT_NONE || !has_row())
+		return true;
+	if (!wait_untold.resting || !may_rest())
+		return false;
+	if (wait_untold.left == 0 || wait_untold.until_ticks == 0) {
+		smooth_runs();
+		rest(UINT32_MAX);
+	}
+	return true;
+}
+
+bool wait_begin_region(struct wait_region region)
 {
 	if (me.kind == WAIT_FORK) {
 		me.kind = WAIT_NONE;
 		if (has_row())
 			end_wait(0);
-	} else {
-		wait_begin();
-		wait_depart(WAIT_REGION);
+		return true;
 	}
+	count_regions(region.untold);
+	wait_begin();
+	wait_depart(WAIT_REGION);
+	if (region.rests)
+		return rest_with_team();
+	if (wait_untold.until_ticks > 0)
+		wait_untold.left = 0;
+	return true;
 }
 
 uint32_t wait_forget_row(void)

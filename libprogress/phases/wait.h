@@ -37,10 +37,13 @@ void wait_depart(enum wait_kind kind);
 struct wait_untold {
 	/* The thread's in the table, see phases.h. Valid if left > 0. */
 	const _Atomic uint8_t *resting;
-	uint32_t left; /* so many more ... */
-	/* ... before that, if PHASES_RESTS_MORE. 0: at any time, if PHASES_RESTS */
+	/* So many more before that, if PHASES_RESTS_MORE: a rest. 0: at any time, if PHASES_RESTS */
 	uint64_t until_ticks;
-	uint16_t waits, phases; /* those that were not told, and those of them that ended a phase */
+	uint32_t left; /* so many more */
+	uint32_t waits, phases; /* those that were not told, and those of them that ended a phase */
+	/* Of a thread that begins parallel regions: */
+	uint32_t regions; /* that it has begun unseen, since it last told the others of its team */
+	bool team_rests; /* they have been told to rest, and do */
 };
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
 
@@ -62,6 +65,30 @@ static inline bool wait_leave_untold(bool ends_phase)
 	return true;
 }
 
+/* Whether the calling thread may begin a parallel region as if this library were not there, as it rests, and with it
+ * all threads of its team. If so, both its waits are counted. Takes some nanoseconds. */
+static inline bool wait_leave_region(void)
+{
+	if (!wait_untold.team_rests || !wait_leave_untold(true))
+		return false;
+	wait_untold.left -= wait_untold.left > 0;
+	wait_untold.waits++;
+	wait_untold.regions++;
+	return true;
+}
+
+/* Otherwise: whether it may leave the wait for the others untold. Where the team has rested until now, it tells. */
+static inline bool wait_leave_fork(void)
+{
+	return !wait_untold.team_rests && wait_leave_untold(false);
+}
+
+/* What the thread that begins a parallel region tells those that run it. */
+struct wait_region {
+	uint32_t untold; /* they have run that many others that nobody told them of */
+	bool rests; /* they shall rest from now on */
+};
+
 /* The calling thread yields, which counts if it waits. Safe in signal handlers. */
 void wait_yield(void);
 
@@ -69,12 +96,19 @@ void wait_yield(void);
  * the first arrival: a program may have only one. */
 void wait_begin(void);
 
-/* The calling thread begins a parallel region, for which it may have to wait for the others. That is time in
- * waiting, but ends no phase. */
+/* The calling thread begins a parallel region, for which it may have to wait for the others, unless it may leave that
+ * untold. It is time in waiting, but ends no phase. */
 void wait_fork(struct site *site);
 
-/* The region has begun for the calling thread, which ends a wait for it. */
-void wait_begin_region(void);
+/* What it is to tell of the region then. `untold`: the wait was left so. */
+struct wait_region wait_tell_region(bool untold);
+
+/* The region has begun for the calling thread, which ends a wait for it. Returns false if it can't rest although it
+ * shall. Then wait_wake_team() has to follow, in the thread that began the region. */
+bool wait_begin_region(struct wait_region region);
+
+/* The team of the calling thread does not rest. */
+void wait_wake_team(void);
 
 /* The calling thread has no row any more. Returns the tid that it had it for, or 0. */
 uint32_t wait_forget_row(void);

@@ -122,10 +122,10 @@ class Table:
             struct.pack_into("=II", self.memory, HEADER_BYTES + i * ROW_BYTES, tid, tid)
         struct.pack_into("=I", self.memory, 64, last)
 
-    def let_rest(self, rows):
+    def let_rest(self, rows, how=RESTS):
         """Nobody decides by the times of the threads that have the first so many rows."""
         at = BYTES - ROWS
-        self.memory[at:at + rows] = bytes([RESTS]) * rows
+        self.memory[at:at + rows] = bytes([how]) * rows
 
     @property
     def resting(self):

@@ -266,6 +266,64 @@ def test_fleeting(table, tmp_path, background, compiler, threads, rests):
     assert program.wait(helpers.TIMEOUT_S) == 0
 
 
+REGIONS = r"""
+#include <omp.h>
+#include <stdio.h>
+
+static void regions(int n)
+{
+	for (int i = 0; i < n; i++) {
+		#pragma omp parallel
+		for (volatile int work = 0; work < 10000; work++)
+			continue;
+	}
+}
+
+static void tell(const char *what)
+{
+	puts(what);
+	fflush(stdout);
+	getchar();
+}
+
+int main(void)
+{
+	regions(100);
+	tell("ready");
+	regions(10000);
+	tell("done");
+	regions(100);
+	tell("told again");
+	return 0;
+}
+"""
+
+
+@pytest.mark.parametrize("restless", [0, 1], ids=["all rest", "one is restless"])
+def test_regions_unseen(table, tmp_path, background, restless):
+    """A team that rests runs most of its regions as without the library; the others are counted later."""
+    program = background([openmp(tmp_path, "gcc", REGIONS)], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                         env={**os.environ, **table.environment, "OMP_NUM_THREADS": "3"})
+
+    def go_on(to):
+        program.stdin.write("\n")
+        program.stdin.flush()
+        assert program.stdout.readline() == to + "\n"
+
+    assert program.stdout.readline() == "ready\n"
+    table.let_rest(rows=3 - restless, how=phases_table.RESTS_MORE)
+    before = table.rows()
+    go_on("done")
+    table.let_rest(rows=3, how=0)
+    go_on("told again")
+    for row in table.rows():
+        told = row.waits - next(other.waits for other in before if other.tid == row.tid)
+        assert row.arrivals == 10200
+        assert (told < 5000) == (row != table.row(2) or not restless)
+    program.stdin.close()
+    assert program.wait(helpers.TIMEOUT_S) == 0
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("tasks", [False, True], ids=["without tasks", "with tasks"])
 def test_all_constructs(table, tmp_path, compiler, tasks):

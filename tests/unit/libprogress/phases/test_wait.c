@@ -481,7 +481,7 @@ static void test_rest_and_forks(void **state)
 		if (!untold)
 			wait_fork(NULL);
 		pass(100, 100);
-		wait_begin_region();
+		assert_true(wait_begin_region((struct wait_region){0}));
 		(void)brief_phases(1, 50000, 50000);
 		assert_true(me.usual_ns < USUAL_NS / 2);
 	}
@@ -501,6 +501,124 @@ static void test_rest_and_places(void **state)
 	assert_in_range(table.site[1].waits, 45000, 55000);
 	assert_in_range(table.site[1].waited_ns, 50 * MS, 300 * MS);
 	assert_in_range(table.site[2].waited_ns, 4600 * MS, 5400 * MS);
+}
+
+/* Regions of 20 us, each after a wait of 10 us, as the thread that begins them runs them. Returns how many it has told
+ * of, and adds to *untold those that it has told the others to count. */
+static unsigned begin_regions(unsigned n, unsigned *untold)
+{
+	unsigned told = 0;
+
+	for (unsigned i = 0; i < n; i++) {
+		bool unseen = wait_leave_region(), left = !unseen && wait_leave_fork();
+		if (!unseen && !left)
+			wait_fork(NULL);
+		struct wait_region region = {0};
+		if (!unseen)
+			region = wait_tell_region(left);
+		told += !unseen;
+		*untold += region.untold;
+		pass(10000, 5000);
+		if (!unseen)
+			assert_true(wait_begin_region(region));
+		pass(20000, 20000);
+		if (!unseen && !wait_leave_untold(true))
+			assert_true(wait_arrive(WAIT_REGION, NULL, NULL));
+		wait_depart(WAIT_REGION);
+	}
+	return told;
+}
+
+/* A thread that rests begins regions unseen, and tells the others later how many they were. */
+static void test_regions_unseen(void **state)
+{
+	enum { REGIONS = 100000 };
+	unsigned untold = 0;
+	(void)state;
+
+	set_up(0);
+	assert_int_equal(begin_regions(100, &untold), 100);
+	table.resting[3] = PHASES_RESTS;
+	assert_int_equal(begin_regions(100, &untold), 100);
+	assert_int_equal(untold, 0);
+	table.resting[3] = PHASES_RESTS_MORE;
+	uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns;
+	unsigned told = begin_regions(REGIONS, &untold);
+	assert_in_range(told, REGIONS / 1000, REGIONS / 10);
+	assert_int_equal(told + untold + wait_untold.regions, REGIONS);
+	assert_in_range(row.arrivals, arrivals + REGIONS - 3000, arrivals + REGIONS);
+	assert_in_range(
+		row.useful_ns - useful_ns, REGIONS * UINT64_C(19000), REGIONS * UINT64_C(21000));
+
+	while (!wait_untold.team_rests || wait_untold.left < 100)
+		begin_regions(1, &untold);
+	assert_int_equal(begin_regions(10, &untold), 0);
+	table.resting[3] = PHASES_RESTS;
+	assert_int_equal(begin_regions(10, &untold), 10);
+	table.resting[3] = PHASES_RESTS_MORE;
+	while (!wait_untold.team_rests || wait_untold.left < 100)
+		begin_regions(1, &untold);
+	wait_wake_team();
+	assert_int_equal(begin_regions(1, &untold), 1);
+}
+
+/* As another thread of the team runs them. */
+static bool run_region(struct wait_region region)
+{
+	pass(10000, 0);
+	bool done = wait_begin_region(region);
+	pass(20000, 20000);
+	if (!wait_leave_untold(true))
+		assert_true(wait_arrive(WAIT_REGION, NULL, NULL));
+	return done;
+}
+
+/* It rests when it is told to, and counts what was untold. */
+static void test_rests_with_team(void **state)
+{
+	enum { RESTS = 1000, TOLD = 5, UNSEEN = 400, REGIONS = RESTS * (TOLD + 1 + UNSEEN) };
+	(void)state;
+
+	set_up(0);
+	assert_false(run_region((struct wait_region){.rests = true}));
+	assert_int_equal(row.turns % 4, 2);
+	table.resting[3] = PHASES_RESTS_MORE;
+	for (int i = 0; i < 100; i++)
+		assert_true(run_region((struct wait_region){0}));
+	uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns, waited_ns = row.waited_ns;
+	for (int k = 0; k < RESTS; k++) {
+		assert_true(run_region((struct wait_region){.rests = true}));
+		assert_int_equal(row.turns % 4, 0);
+		pass(UNSEEN * 30000, UNSEEN * 20000);
+		assert_true(run_region((struct wait_region){.untold = UNSEEN}));
+		assert_int_equal(row.turns % 4, 2);
+		assert_int_equal(row.arrivals, arrivals + (k + 1) * (TOLD + 1 + UNSEEN) - TOLD + 1);
+		for (int i = 1; i < TOLD; i++)
+			assert_true(run_region((struct wait_region){0}));
+	}
+	assert_in_range(
+		row.useful_ns - useful_ns, REGIONS * UINT64_C(19000), REGIONS * UINT64_C(21000));
+	assert_in_range(
+		row.waited_ns - waited_ns, REGIONS * UINT64_C(9000), REGIONS * UINT64_C(11000));
+
+	/* The rest goes on, or ends before anything was untold. */
+	assert_true(run_region((struct wait_region){.rests = true}));
+	assert_true(run_region((struct wait_region){.rests = true}));
+	assert_int_equal(row.turns % 4, 0);
+	assert_true(run_region((struct wait_region){0}));
+	assert_int_equal(row.turns % 4, 2);
+	/* It tells a wait of its own in between. */
+	assert_true(run_region((struct wait_region){.rests = true}));
+	arrivals = row.arrivals + wait_untold.phases;
+	pass(30000, 20000);
+	table.resting[3] = 0;
+	assert_false(wait_leave_untold(true));
+	arrive();
+	pass(10000, 0);
+	wait_depart(WAIT_CALL);
+	table.resting[3] = PHASES_RESTS_MORE;
+	assert_true(run_region((struct wait_region){.untold = 3}));
+	assert_int_equal(row.arrivals, arrivals + 1 + 3 + 1);
 }
 
 /* The beginnings of regions end no phases, and where phases are long, short ones don't count. */
@@ -588,7 +706,7 @@ static void test_first_region(void **state)
 	wait_fork(NULL); /* the thread that begins it */
 	assert_true(row.tid != 0); /* so that the table is there when others join */
 	pass(MS, 0);
-	wait_begin_region();
+	assert_true(wait_begin_region((struct wait_region){0}));
 	assert_int_equal(row.arrivals, 0);
 	assert_true(row.since_ns > 0 && row.turns % 4 == 0);
 	assert_int_equal(row.before_ns, 7 * MS);
@@ -599,7 +717,7 @@ static void test_first_region(void **state)
 
 	wait_forget_all();
 	memset(&table, 0, sizeof table);
-	wait_begin_region(); /* a thread that joins it */
+	assert_true(wait_begin_region((struct wait_region){0})); /* a thread that joins it */
 	assert_true(row.tid != 0 && row.arrivals == 0);
 	uint64_t before_ns = row.before_ns;
 	pass(10 * MS, 10 * MS);
@@ -629,6 +747,8 @@ int main(void)
 		cmocka_unit_test(test_long_rest),
 		cmocka_unit_test(test_rest_and_forks),
 		cmocka_unit_test(test_rest_and_places),
+		cmocka_unit_test(test_regions_unseen),
+		cmocka_unit_test(test_rests_with_team),
 		cmocka_unit_test(test_untold_phases),
 		cmocka_unit_test_setup(test_done_between, begin_spinning),
 		cmocka_unit_test_setup(test_send, begin_spinning),
