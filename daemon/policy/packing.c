@@ -17,9 +17,7 @@
 /* Likewise, by what phases need in so many windows in a row: one may show a part of an iteration. */
 #define NEED_CHANGE 0.5
 #define STRANGE_WINDOWS 2
-/* Windows that a trial is compared with. All waits are told in them, and in the one before. */
-#define COMPARED 2
-#define WAIT_AFTER_REST (COMPARED + 2) /* so many windows with the one in which they rested */
+#define COMPARED 2 /* windows that a trial is compared with */
 #define SMOOTHING 8
 /* Windows after a trial that was won, which show whether phases really are no fewer. */
 #define CERTAIN 2
@@ -95,11 +93,11 @@ static bool give_up(struct policy_packing *packing, double useful, double window
 static void begin_anew(struct policy_packing *packing, uint32_t threads, bool packed)
 {
 	double cost_ns = packed && packing->trial ? COST_FIRST_NS : 0;
-	bool may_have_rested = packing->threads != 0;
+	bool first = packing->threads == 0;
 
 	policy_packing_reset(packing);
-	if (may_have_rested)
-		packing->wait = WAIT_AFTER_REST;
+	if (!first) /* it may have begun within this window */
+		packing->wait++;
 	packing->threads = threads;
 	packing->cost_ns = cost_ns;
 }
@@ -121,7 +119,7 @@ static bool is_time(
 	if (!packed)
 		packing->cpus = cpus_that_do(packing->mean[0].useful, all_cpus);
 	bool may_try = packed || (packing->cpus > 0 && COST_FIRST_NS <= budget_ns);
-	uint32_t least = may_try ? 0 : WAIT_AFTER_REST;
+	uint32_t least = may_try ? 0 : COMPARED + 1;
 	packing->wait = packing->wait > least ? packing->wait - 1 : least;
 	return packing->wait == 0;
 }
@@ -162,9 +160,4 @@ bool policy_packing_next(struct policy_packing *packing, const struct policy_win
 		return take_back(packing);
 	packing->trial = is_time(packing, packed, window->cpus, budget_ns);
 	return packing->trial ? !packed : packed;
-}
-
-bool policy_packing_compares(const struct policy_packing *packing)
-{
-	return packing->wait <= COMPARED + 1;
 }

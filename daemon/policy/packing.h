@@ -42,8 +42,4 @@ void policy_packing_reset(struct policy_packing *packing);
 bool policy_packing_next(struct policy_packing *packing, const struct policy_window *window,
 	bool packed, double budget_ns);
 
-/* While threads are left to the kernel: is the window under way one of those that a trial will be compared
- * with, or the one before them? */
-bool policy_packing_compares(const struct policy_packing *packing);
-
 #endif

@@ -387,10 +387,7 @@ enum policy_rest policy_regime_rest(const struct policy_chooser *chooser)
 		return POLICY_RESTS;
 
 	bool sleeps = policy_regime_sleeps(chooser) && !chooser->yields;
-	/* Without phases that are told there is no trial of fewer CPUs. */
-	bool compares = chooser->told_ns > 0 && policy_packing_compares(&chooser->packing);
-	return chooser->reason == POLICY_REASON_SHORT && sleeps && !compares ? POLICY_RESTS_MORE
-									     : POLICY_TELLS;
+	return chooser->reason == POLICY_REASON_SHORT && sleeps ? POLICY_RESTS_MORE : POLICY_TELLS;
 }
 
 /* No more threads than CPUs, and none of them waits for one; or a single thread, which has nobody to take

@@ -175,8 +175,7 @@ bool policy_regime_shortens(
 /* How much may the threads rest? Where each has a CPU of its own, nothing depends on what it needs, but it may spin in
  * waits, which may be long: those are told. Where threads sleep in phases too short for turns, all that matters is
  * whether phases stay short, which some waits show; and waits cost most there, as a thread that has slept finds little
- * of what it needs in caches. Trials of fewer CPUs, and windows that they are compared with, show a part of an iteration
- * as it is: all of their waits are told. */
+ * of what it needs in caches. */
 enum policy_rest policy_regime_rest(const struct policy_chooser *chooser);
 
 /* Are threads packed for a window, to see whether that is faster? */
