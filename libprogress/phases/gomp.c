@@ -63,41 +63,57 @@ enum { FUNCTIONS = 0 PARALLELS(COUNT) BARRIERS(COUNT) TASKS(COUNT) };
 		.members = FUNCTIONS},
 static struct function functions[FUNCTIONS] = {PARALLELS(ENTRY) BARRIERS(ENTRY) TASKS(ENTRY)};
 
-/* What is run instead of a region's function. */
+/* What is run instead of a region's function. It lives until all threads have left the barrier at the end of the
+ * region. */
 struct region {
 	void *first; /* the first word of its data, which the library may look at: reductions */
 	void (*run)(void *data);
 	void *data;
 	struct function *function; /* which began the region, and where it was called */
 	const void *address;
-	struct wait_region waits;
-	_Atomic bool restless; /* set by a thread that can't rest */
+	const struct wait_untold *leader; /* of the thread that began it */
+	struct wait_region team;
+	_Atomic unsigned answers; /* of the others, to the leader */
 };
 
 static void run_region(void *data)
 {
 	struct region *region = data;
+	bool joins = region->leader != &wait_untold;
 
-	if (!wait_begin_region(region->waits))
-		atomic_store_explicit(&region->restless, true, memory_order_relaxed);
+	if (joins)
+		wait_join_region(&region->team);
+	else
+		wait_begin_region();
 	region->run(region->data);
-	if (!wait_leave_untold(true))
+	bool untold = wait_leave_untold(true);
+	if (!untold)
 		wait_arrive(WAIT_REGION, site_at(region->function, region->address), NULL);
+	if (joins && region->team.until_ticks > 0)
+		atomic_fetch_or(&region->answers, untold ? WAIT_RESTS : WAIT_RESTLESS);
 }
 
 typedef long begin_region(void (*)(void *), void *, long, long, long, long, long, long);
 
+/* Of the number of threads that a region may have, 0 means any. */
+static bool is_alone(long threads)
+{
+	return (unsigned)threads == 1;
+}
+
 static long begin(
 	begin_region *next, struct region *region, long c, long d, long e, long f, long g, long h)
 {
-	bool untold = wait_leave_fork();
+	bool leads = !is_alone(c) && !wait_untold.within;
+	bool untold = wait_leave_untold(false);
 
 	if (!untold)
 		wait_fork(site_at(region->function, region->address));
-	region->waits = wait_tell_region(untold);
+	if (leads)
+		region->team = wait_begin_team(untold);
 	long result = next(run_region, region, c, d, e, f, g, h);
-	if (atomic_load_explicit(&region->restless, memory_order_relaxed))
-		wait_wake_team();
+	if (leads)
+		wait_end_team(&region->team, atomic_load(&region->answers));
 	wait_depart(WAIT_REGION);
 	return result;
 }
@@ -124,10 +140,18 @@ static long begin(
 			run(data);                                                                 \
 			return 1;                                                                  \
 		}                                                                                  \
-		if (wait_leave_region())                                                           \
-			return next.begin(run, data, c, d, e, f, g, h);                            \
+		if (!is_alone(c) && wait_hand_on()) {                                              \
+			long result = next.begin(run, data, c, d, e, f, g, h);                     \
+			wait_handed_on();                                                          \
+			return result;                                                             \
+		}                                                                                  \
 		void *first = (number) == 0 ? *(void **)data : NULL;                               \
-		struct region region = {first, run, data, function, address, {0}, false};          \
+		struct region region = {.first = first,                                            \
+			.run = run,                                                                \
+			.data = data,                                                              \
+			.function = function,                                                      \
+			.address = address,                                                        \
+			.leader = &wait_untold};                                                   \
 		return begin(next.begin, &region, c, d, e, f, g, h);                               \
 	}
 

@@ -48,7 +48,7 @@ enum { /* struct phases_row, flags */
 enum { /* struct phases_table, resting */
 	/* Of very short waits the thread may tell a few that stand for all. */
 	PHASES_RESTS = 1,
-	/* Of waits of any length it may tell a few that stand for all of up to 8 ms. */
+	/* Of waits of any length it may tell a few that stand for all of some milliseconds. */
 	PHASES_RESTS_MORE = 2,
 };
 
@@ -67,7 +67,7 @@ struct phases_row {
 	_Atomic uint16_t flags;
 	/* Times are brought up to date at a turn, unless they were less than some 100 to 500 us before: clocks
 	 * cost too much beside phases of microseconds. What has passed since then is not lost, but added
-	 * the next time. A thread that rests does so after up to 8 ms. */
+	 * the next time. A thread that rests does so when it tells again. */
 	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC then */
 	_Atomic uint64_t waited_ns; /* elapsed in waits */
 	_Atomic uint64_t turn_cpu_ns; /* CPU time of the thread then */

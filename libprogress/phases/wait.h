@@ -42,8 +42,10 @@ struct wait_untold {
 	uint32_t left; /* so many more */
 	uint32_t waits, phases; /* those that were not told, and those of them that ended a phase */
 	/* Of a thread that begins parallel regions: */
-	uint32_t regions; /* that it has begun unseen, since it last told the others of its team */
-	bool team_rests; /* they have been told to rest, and do */
+	uint64_t
+		team_until_ticks; /* as long as its rest is the one until then, its team rests, too; 0: it doesn't */
+	uint32_t handed_on; /* regions, since it last told its team of one */
+	bool within; /* one that it has begun */
 };
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
 
@@ -65,29 +67,38 @@ static inline bool wait_leave_untold(bool ends_phase)
 	return true;
 }
 
-/* Whether the calling thread may begin a parallel region as if this library were not there, as it rests, and with it
- * all threads of its team. If so, both its waits are counted. Takes some nanoseconds. */
-static inline bool wait_leave_region(void)
+/* What the thread that begins a parallel region tells the others that run it. */
+struct wait_region {
+	uint64_t
+		until_ticks; /* they shall rest from now on, as long as its own rest, until then. 0: they shan't */
+	uint32_t handed_on; /* so many regions that they have run before */
+};
+
+/* What they answer: a sum of these. */
+enum wait_answer {
+	WAIT_RESTS = 1,
+	WAIT_RESTLESS = 2, /* has told where the region has ended */
+};
+
+/* Whether the calling thread may hand on the parallel region that it begins, as if this library were not there: it
+ * rests, and with it all threads of its team. If so, both its waits are counted, and wait_handed_on() has to follow at
+ * the end. Takes some nanoseconds. */
+static inline bool wait_hand_on(void)
 {
-	if (!wait_untold.team_rests || !wait_leave_untold(true))
+	if (wait_untold.team_until_ticks == 0 || wait_untold.within ||
+		wait_untold.team_until_ticks != wait_untold.until_ticks || !wait_leave_untold(true))
 		return false;
 	wait_untold.left -= wait_untold.left > 0;
 	wait_untold.waits++;
-	wait_untold.regions++;
+	wait_untold.handed_on++;
+	wait_untold.within = true;
 	return true;
 }
 
-/* Otherwise: whether it may leave the wait for the others untold. Where the team has rested until now, it tells. */
-static inline bool wait_leave_fork(void)
+static inline void wait_handed_on(void)
 {
-	return !wait_untold.team_rests && wait_leave_untold(false);
+	wait_untold.within = false;
 }
-
-/* What the thread that begins a parallel region tells those that run it. */
-struct wait_region {
-	uint32_t untold; /* they have run that many others that nobody told them of */
-	bool rests; /* they shall rest from now on */
-};
 
 /* The calling thread yields, which counts if it waits. Safe in signal handlers. */
 void wait_yield(void);
@@ -100,15 +111,17 @@ void wait_begin(void);
  * untold. It is time in waiting, but ends no phase. */
 void wait_fork(struct site *site);
 
-/* What it is to tell of the region then. `untold`: the wait was left so. */
-struct wait_region wait_tell_region(bool untold);
+/* Then, unless it is `within` another region, or alone: what to tell its team. `untold`: the wait was left so. */
+struct wait_region wait_begin_team(bool untold);
 
-/* The region has begun for the calling thread, which ends a wait for it. Returns false if it can't rest although it
- * shall. Then wait_wake_team() has to follow, in the thread that began the region. */
-bool wait_begin_region(struct wait_region region);
+/* The same region has ended, and the others have answered. */
+void wait_end_team(const struct wait_region *region, unsigned answers);
 
-/* The team of the calling thread does not rest. */
-void wait_wake_team(void);
+/* The region has begun for the thread that began it, which ends a wait for it. */
+void wait_begin_region(void);
+
+/* The same for another thread. */
+void wait_join_region(const struct wait_region *region);
 
 /* The calling thread has no row any more. Returns the tid that it had it for, or 0. */
 uint32_t wait_forget_row(void);

@@ -481,7 +481,7 @@ static void test_rest_and_forks(void **state)
 		if (!untold)
 			wait_fork(NULL);
 		pass(100, 100);
-		assert_true(wait_begin_region((struct wait_region){0}));
+		wait_begin_region();
 		(void)brief_phases(1, 50000, 50000);
 		assert_true(me.usual_ns < USUAL_NS / 2);
 	}
@@ -503,122 +503,231 @@ static void test_rest_and_places(void **state)
 	assert_in_range(table.site[2].waited_ns, 4600 * MS, 5400 * MS);
 }
 
-/* Regions of 20 us, each after a wait of 10 us, as the thread that begins them runs them. Returns how many it has told
- * of, and adds to *untold those that it has told the others to count. */
-static unsigned begin_regions(unsigned n, unsigned *untold)
+static void do_nothing(void)
 {
-	unsigned told = 0;
-
-	for (unsigned i = 0; i < n; i++) {
-		bool unseen = wait_leave_region(), left = !unseen && wait_leave_fork();
-		if (!unseen && !left)
-			wait_fork(NULL);
-		struct wait_region region = {0};
-		if (!unseen)
-			region = wait_tell_region(left);
-		told += !unseen;
-		*untold += region.untold;
-		pass(10000, 5000);
-		if (!unseen)
-			assert_true(wait_begin_region(region));
-		pass(20000, 20000);
-		if (!unseen && !wait_leave_untold(true))
-			assert_true(wait_arrive(WAIT_REGION, NULL, NULL));
-		wait_depart(WAIT_REGION);
-	}
-	return told;
 }
 
-/* A thread that rests begins regions unseen, and tells the others later how many they were. */
-static void test_regions_unseen(void **state)
+static void barriers_within(void)
+{
+	(void)brief_phases(30, 5000, 15000);
+}
+
+static void regions_within(void)
+{
+	for (int i = 0; i < 3; i++) {
+		assert_false(wait_hand_on());
+		if (!wait_leave_untold(false))
+			wait_fork(NULL);
+		wait_begin_region();
+		(void)brief_phases(1, 5000, 15000);
+	}
+}
+
+/* What a team of two is told, and answers. */
+static struct {
+	void (*within)(void); /* besides work */
+	unsigned answer, told, handed_on, run; /* regions */
+	bool rests; /* the other */
+} team;
+
+/* Regions of 20 us, each after a wait of 10 us, for the thread that begins them. */
+static void begin_regions(unsigned n)
+{
+	for (unsigned i = 0; i < n; i++) {
+		struct wait_region region = {0};
+		bool handed_on = wait_hand_on();
+		if (!handed_on) {
+			bool untold = wait_leave_untold(false);
+			if (!untold)
+				wait_fork(NULL);
+			region = wait_begin_team(untold);
+			assert_true(region.until_ticks == 0 ||
+				    (region.handed_on == 0 && wait_untold.left > 0));
+			team.told++;
+			team.handed_on += region.handed_on;
+			team.rests = team.answer == WAIT_RESTS && region.until_ticks > 0;
+		}
+		assert_true(!handed_on || team.rests);
+		team.run++;
+		pass(10000, 5000);
+		if (!handed_on)
+			wait_begin_region();
+		team.within();
+		pass(20000, 20000);
+		if (handed_on) {
+			wait_handed_on();
+			continue;
+		}
+		if (!wait_leave_untold(true))
+			assert_true(wait_arrive(WAIT_REGION, NULL, NULL));
+		wait_end_team(&region, region.until_ticks > 0 ? team.answer : 0);
+		wait_depart(WAIT_REGION);
+	}
+}
+
+static unsigned told_of(unsigned regions)
+{
+	unsigned before = team.told;
+
+	begin_regions(regions);
+	return team.told - before;
+}
+
+static void set_up_team(void (*within)(void))
+{
+	set_up(0);
+	memset(&team, 0, sizeof team);
+	team.within = within;
+	team.answer = WAIT_RESTS;
+	table.resting[3] = PHASES_RESTS_MORE;
+}
+
+/* A thread that rests hands regions on, and tells the others later how many they were. */
+static void test_regions_handed_on(void **state)
 {
 	enum { REGIONS = 100000 };
-	unsigned untold = 0;
 	(void)state;
 
-	set_up(0);
-	assert_int_equal(begin_regions(100, &untold), 100);
-	table.resting[3] = PHASES_RESTS;
-	assert_int_equal(begin_regions(100, &untold), 100);
-	assert_int_equal(untold, 0);
+	set_up_team(do_nothing);
+	for (uint8_t resting = 0; resting < PHASES_RESTS_MORE; resting++) {
+		table.resting[3] = resting;
+		assert_int_equal(told_of(100), 100);
+	}
 	table.resting[3] = PHASES_RESTS_MORE;
 	uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns;
-	unsigned told = begin_regions(REGIONS, &untold);
-	assert_in_range(told, REGIONS / 1000, REGIONS / 10);
-	assert_int_equal(told + untold + wait_untold.regions, REGIONS);
+	assert_in_range(told_of(REGIONS), REGIONS / 1000, REGIONS / 10);
+	assert_int_equal(team.told + team.handed_on + wait_untold.handed_on, team.run);
 	assert_in_range(row.arrivals, arrivals + REGIONS - 3000, arrivals + REGIONS);
 	assert_in_range(
 		row.useful_ns - useful_ns, REGIONS * UINT64_C(19000), REGIONS * UINT64_C(21000));
 
-	while (!wait_untold.team_rests || wait_untold.left < 100)
-		begin_regions(1, &untold);
-	assert_int_equal(begin_regions(10, &untold), 0);
-	table.resting[3] = PHASES_RESTS;
-	assert_int_equal(begin_regions(10, &untold), 10);
-	table.resting[3] = PHASES_RESTS_MORE;
-	while (!wait_untold.team_rests || wait_untold.left < 100)
-		begin_regions(1, &untold);
-	wait_wake_team();
-	assert_int_equal(begin_regions(1, &untold), 1);
+	/* Nobody else has run them, or not all rest. */
+	for (team.answer = 0; team.answer <= (WAIT_RESTS | WAIT_RESTLESS); team.answer++)
+		if (team.answer != WAIT_RESTS) {
+			begin_regions(2000); /* a rest may be under way */
+			assert_int_equal(told_of(1000), 1000);
+		}
 }
 
-/* As another thread of the team runs them. */
-static bool run_region(struct wait_region region)
+/* Whatever happens between and within regions, they are handed on only while the others have been told to rest, which
+ * begin_regions() checks; and these are told of regions time and again. */
+static void test_rests_of_team(void **state)
 {
-	pass(10000, 0);
-	bool done = wait_begin_region(region);
-	pass(20000, 20000);
-	if (!wait_leave_untold(true))
-		assert_true(wait_arrive(WAIT_REGION, NULL, NULL));
-	return done;
+	static void (*const within[])(void) = {do_nothing, barriers_within, regions_within};
+	(void)state;
+
+	for (size_t k = 0; k < sizeof within / sizeof *within; k++)
+		for (unsigned between = 0; between < 20; between++) {
+			set_up_team(within[k]);
+			for (int i = 0; i < 200; i++) {
+				begin_regions(50);
+				for (unsigned wait = 0; wait < between; wait++) {
+					pass(10000, 10000);
+					arrive();
+					pass(10000, 0);
+					wait_depart(WAIT_CALL);
+				}
+			}
+			assert_int_equal(
+				team.told + team.handed_on + wait_untold.handed_on, team.run);
+			assert_in_range(team.told, 200, 4000);
+		}
 }
 
-/* It rests when it is told to, and counts what was untold. */
+/* As another thread of the team runs them. Returns whether it rests after that. */
+static bool join_region(uint64_t until_ticks, uint32_t handed_on)
+{
+	struct wait_region region = {until_ticks, handed_on};
+
+	pass(10000, 0);
+	wait_join_region(&region);
+	pass(20000, 20000);
+	bool untold = wait_leave_untold(true);
+	if (!untold)
+		assert_true(wait_arrive(WAIT_REGION, NULL, NULL));
+	assert_int_equal(row.turns % 4, untold ? 0 : 2);
+	return untold;
+}
+
+/* It rests when it is told to, and counts what was handed on. */
 static void test_rests_with_team(void **state)
 {
-	enum { RESTS = 1000, TOLD = 5, UNSEEN = 400, REGIONS = RESTS * (TOLD + 1 + UNSEEN) };
+	enum { RESTS = 1000, TOLD = 3, REST = 100, REGIONS = RESTS * (TOLD + 1 + REST) };
 	(void)state;
 
 	set_up(0);
-	assert_false(run_region((struct wait_region){.rests = true}));
-	assert_int_equal(row.turns % 4, 2);
+	assert_false(join_region(1, 0));
+	assert_false(join_region(1, 0));
 	table.resting[3] = PHASES_RESTS_MORE;
 	for (int i = 0; i < 100; i++)
-		assert_true(run_region((struct wait_region){0}));
+		assert_false(join_region(0, 0));
 	uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns, waited_ns = row.waited_ns;
 	for (int k = 0; k < RESTS; k++) {
-		assert_true(run_region((struct wait_region){.rests = true}));
-		assert_int_equal(row.turns % 4, 0);
-		pass(UNSEEN * 30000, UNSEEN * 20000);
-		assert_true(run_region((struct wait_region){.untold = UNSEEN}));
-		assert_int_equal(row.turns % 4, 2);
-		assert_int_equal(row.arrivals, arrivals + (k + 1) * (TOLD + 1 + UNSEEN) - TOLD + 1);
+		assert_true(join_region(1, 0));
+		pass(REST * 30000, REST * 20000);
+		assert_false(join_region(0, REST));
+		assert_int_equal(row.arrivals, arrivals + (k + 1) * (TOLD + 1 + REST) - TOLD + 1);
 		for (int i = 1; i < TOLD; i++)
-			assert_true(run_region((struct wait_region){0}));
+			assert_false(join_region(0, 0));
 	}
 	assert_in_range(
 		row.useful_ns - useful_ns, REGIONS * UINT64_C(19000), REGIONS * UINT64_C(21000));
 	assert_in_range(
 		row.waited_ns - waited_ns, REGIONS * UINT64_C(9000), REGIONS * UINT64_C(11000));
 
-	/* The rest goes on, or ends before anything was untold. */
-	assert_true(run_region((struct wait_region){.rests = true}));
-	assert_true(run_region((struct wait_region){.rests = true}));
-	assert_int_equal(row.turns % 4, 0);
-	assert_true(run_region((struct wait_region){0}));
-	assert_int_equal(row.turns % 4, 2);
+	/* The rest goes on, or ends before any was handed on. */
+	assert_true(join_region(1, 0));
+	assert_true(join_region(1, 0));
+	assert_false(join_region(0, 0));
+	/* What it has not measured since, it does not rest in. */
+	assert_false(join_region(1, 0));
+	assert_true(join_region(1, 0));
 	/* It tells a wait of its own in between. */
-	assert_true(run_region((struct wait_region){.rests = true}));
 	arrivals = row.arrivals + wait_untold.phases;
 	pass(30000, 20000);
-	table.resting[3] = 0;
-	assert_false(wait_leave_untold(true));
 	arrive();
 	pass(10000, 0);
 	wait_depart(WAIT_CALL);
-	table.resting[3] = PHASES_RESTS_MORE;
-	assert_true(run_region((struct wait_region){.untold = 3}));
+	assert_false(join_region(0, 3));
 	assert_int_equal(row.arrivals, arrivals + 1 + 3 + 1);
+}
+
+/* With few waits between rests, what they show is not forgotten. */
+static void test_rests_after_little(void **state)
+{
+	(void)state;
+	set_up(0);
+	table.resting[3] = PHASES_RESTS_MORE;
+	for (int i = 0; i < 1000; i++)
+		(void)join_region(0, 0);
+	for (int i = 0; i < 1000; i++) {
+		uint64_t waited_ns = row.waited_ns;
+		while (!join_region(1, 0))
+			continue;
+		pass(300 * 10000, 200 * 10000);
+		(void)join_region(0, 100);
+		assert_in_range(row.waited_ns - waited_ns, 100 * 8000, 110 * 12000);
+	}
+}
+
+/* In one of 20 parts of a program phases are long, with 20 of them in each part. */
+static void test_rest_and_work(void **state)
+{
+	enum { PARTS = 50000, PHASES = 20, WAIT_NS = 30000 };
+	uint64_t seed = 1, worked_ns = 0;
+	(void)state;
+
+	set_up(0);
+	table.resting[3] = PHASES_RESTS_MORE;
+	(void)brief_phases(100000, 13000, WAIT_NS);
+	uint64_t since_ns = world.now_ns, waited_ns = row.waited_ns;
+	for (int i = 0; i < PARTS; i++) {
+		uint64_t work_ns = random_int(&seed, 0, 19) == 0 ? 200000 : 3000;
+		(void)brief_phases(PHASES, work_ns, WAIT_NS);
+		worked_ns += PHASES * work_ns;
+	}
+	uint64_t shown_ns = world.now_ns - since_ns - (row.waited_ns - waited_ns);
+	assert_in_range(shown_ns, worked_ns / 100 * 95, worked_ns / 100 * 105);
 }
 
 /* The beginnings of regions end no phases, and where phases are long, short ones don't count. */
@@ -706,7 +815,7 @@ static void test_first_region(void **state)
 	wait_fork(NULL); /* the thread that begins it */
 	assert_true(row.tid != 0); /* so that the table is there when others join */
 	pass(MS, 0);
-	assert_true(wait_begin_region((struct wait_region){0}));
+	wait_begin_region();
 	assert_int_equal(row.arrivals, 0);
 	assert_true(row.since_ns > 0 && row.turns % 4 == 0);
 	assert_int_equal(row.before_ns, 7 * MS);
@@ -717,7 +826,7 @@ static void test_first_region(void **state)
 
 	wait_forget_all();
 	memset(&table, 0, sizeof table);
-	assert_true(wait_begin_region((struct wait_region){0})); /* a thread that joins it */
+	wait_join_region(&(struct wait_region){0}); /* a thread that joins it */
 	assert_true(row.tid != 0 && row.arrivals == 0);
 	uint64_t before_ns = row.before_ns;
 	pass(10 * MS, 10 * MS);
@@ -747,8 +856,11 @@ int main(void)
 		cmocka_unit_test(test_long_rest),
 		cmocka_unit_test(test_rest_and_forks),
 		cmocka_unit_test(test_rest_and_places),
-		cmocka_unit_test(test_regions_unseen),
+		cmocka_unit_test(test_rest_and_work),
+		cmocka_unit_test(test_regions_handed_on),
+		cmocka_unit_test(test_rests_of_team),
 		cmocka_unit_test(test_rests_with_team),
+		cmocka_unit_test(test_rests_after_little),
 		cmocka_unit_test(test_untold_phases),
 		cmocka_unit_test_setup(test_done_between, begin_spinning),
 		cmocka_unit_test_setup(test_send, begin_spinning),
