@@ -72,7 +72,7 @@ struct region {
 	struct function *function; /* which began the region, and where it was called */
 	const void *address;
 	const struct wait_untold *leader; /* of the thread that began it */
-	struct wait_region team;
+	struct wait_team team;
 	_Atomic unsigned answers; /* of the others, to the leader */
 };
 
@@ -89,7 +89,7 @@ static void run_region(void *data)
 	bool untold = wait_leave_untold(true);
 	if (!untold)
 		wait_arrive(WAIT_REGION, site_at(region->function, region->address), NULL);
-	if (joins && region->team.until_ticks > 0)
+	if (joins && (region->team.rests || region->team.handed_on > 0))
 		atomic_fetch_or(&region->answers, untold ? WAIT_RESTS : WAIT_RESTLESS);
 }
 
@@ -110,15 +110,16 @@ static long begin(
 	if (!untold)
 		wait_fork(site_at(region->function, region->address));
 	if (leads)
-		region->team = wait_begin_team(untold);
+		region->team = wait_lead(untold);
 	long result = next(run_region, region, c, d, e, f, g, h);
 	if (leads)
-		wait_end_team(&region->team, atomic_load(&region->answers));
+		wait_end_lead(&region->team, atomic_load(&region->answers));
 	wait_depart(WAIT_REGION);
 	return result;
 }
 
-/* What calls tools is called last of all, for it to see where it was called. */
+/* What calls tools is called last of all, for it to see where it was called. Where modules have runtimes of their own,
+ * no region is handed on, as a thread may begin regions of several teams. */
 #define PARALLEL(symbol, said, number)                                                             \
 	EXPORT begin_region symbol;                                                                \
 	long symbol(                                                                               \
@@ -130,6 +131,11 @@ static long begin(
 			void *found;                                                               \
 			begin_region *begin;                                                       \
 		} next = {site_next_without_tools(function)};                                      \
+		if (next.found && !is_alone(c) && wait_hand_on()) {                                \
+			long result = next.begin(run, data, c, d, e, f, g, h);                     \
+			wait_end_handed_on();                                                      \
+			return result;                                                             \
+		}                                                                                  \
 		if (!next.found) {                                                                 \
 			struct site *site = site_at(function, address);                            \
 			next.found = site_next(site, function, address);                           \
@@ -139,11 +145,6 @@ static long begin(
 		if (!next.found) {                                                                 \
 			run(data);                                                                 \
 			return 1;                                                                  \
-		}                                                                                  \
-		if (!is_alone(c) && wait_hand_on()) {                                              \
-			long result = next.begin(run, data, c, d, e, f, g, h);                     \
-			wait_handed_on();                                                          \
-			return result;                                                             \
 		}                                                                                  \
 		void *first = (number) == 0 ? *(void **)data : NULL;                               \
 		struct region region = {.first = first,                                            \

@@ -508,6 +508,11 @@ static bool may_rest(void)
 	       atomic_load_explicit(wait_untold.resting, memory_order_relaxed) >= PHASES_RESTS_MORE;
 }
 
+static bool rests_now(void)
+{
+	return wait_untold.left > 0 && wait_untold.until_ticks > 0;
+}
+
 static void rest(uint32_t waits)
 {
 	wait_untold.left = waits;
@@ -536,6 +541,7 @@ static void forget_untold(void)
 {
 	wait_untold.waits = wait_untold.phases = wait_untold.left = 0;
 	wait_untold.until_ticks = 0;
+	wait_untold.team_rests = false;
 }
 
 static void begin_wait(struct site *site, bool may_end_phase)
@@ -629,24 +635,25 @@ void wait_fork(struct site *site)
 	begin_wait(site, false);
 }
 
-struct wait_region wait_begin_team(bool untold)
+struct wait_team wait_lead(bool untold)
 {
 	/* Those that have just rested tell first. */
-	bool rests = untold && wait_untold.left > 0 && wait_untold.handed_on == 0;
-	struct wait_region region = {.until_ticks = rests ? wait_untold.until_ticks : 0,
-		.handed_on = wait_untold.handed_on};
+	bool rests = untold && rests_now() && wait_untold.handed_on == 0;
+	struct wait_team team = {.rests = rests, .handed_on = wait_untold.handed_on};
 
 	wait_untold.handed_on = 0;
-	wait_untold.team_until_ticks = 0;
+	wait_untold.team_rests = rests;
 	wait_untold.within = true;
-	return region;
+	return team;
 }
 
-void wait_end_team(const struct wait_region *region, unsigned answers)
+void wait_end_lead(const struct wait_team *team, unsigned answers)
 {
 	wait_untold.within = false;
-	if (answers == WAIT_RESTS)
-		wait_untold.team_until_ticks = region->until_ticks;
+	if (answers != WAIT_RESTS)
+		wait_untold.team_rests = false;
+	if (answers == 0)
+		wait_untold.handed_on += team->handed_on;
 }
 
 void wait_begin_region(void)
@@ -658,35 +665,24 @@ void wait_begin_region(void)
 		end_wait(0);
 }
 
-/* The thread has run so many regions that were handed on, while it rested. */
-static void count_regions(uint32_t handed_on)
-{
-	if (handed_on == 0 || me.kind != WAIT_NONE || !has_row())
-		return;
-	wait_untold.waits += handed_on;
-	wait_untold.phases += handed_on;
-	if (wait_untold.until_ticks == 0) /* it has told some of its own */
-		wait_untold.until_ticks = me.turn_ticks;
-}
-
 /* To take part in a rest, a thread has to have measured what it will be taken to do in it. */
 static void rest_with_team(void)
 {
-	bool rests = wait_untold.left > 0 && wait_untold.until_ticks > 0;
-
-	if (me.kind != WAIT_NONE || !has_row() || (!rests && me.run.waits == 0) || !may_rest())
+	if (me.kind != WAIT_NONE || !has_row() || (!rests_now() && me.run.waits == 0) ||
+		!may_rest())
 		return;
 	if (me.run.waits > 0)
 		smooth_runs();
 	rest(UINT32_MAX);
 }
 
-void wait_join_region(const struct wait_region *region)
+void wait_join_region(const struct wait_team *team)
 {
-	count_regions(region->handed_on);
+	if (team->handed_on > 0 && me.kind == WAIT_NONE && has_row())
+		wait_add_untold(team->handed_on);
 	wait_begin();
 	wait_depart(WAIT_REGION);
-	if (region->until_ticks > 0)
+	if (team->rests)
 		rest_with_team();
 	else if (wait_untold.until_ticks > 0)
 		wait_untold.left = 0;

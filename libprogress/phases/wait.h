@@ -42,10 +42,9 @@ struct wait_untold {
 	uint32_t left; /* so many more */
 	uint32_t waits, phases; /* those that were not told, and those of them that ended a phase */
 	/* Of a thread that begins parallel regions: */
-	uint64_t
-		team_until_ticks; /* as long as its rest is the one until then, its team rests, too; 0: it doesn't */
-	uint32_t handed_on; /* regions, since it last told its team of one */
-	bool within; /* one that it has begun */
+	uint32_t handed_on; /* regions since its team was last told of one */
+	bool team_rests; /* during this rest, as well */
+	bool within; /* a region that it has begun */
 };
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
 
@@ -68,35 +67,43 @@ static inline bool wait_leave_untold(bool ends_phase)
 }
 
 /* What the thread that begins a parallel region tells the others that run it. */
-struct wait_region {
-	uint64_t
-		until_ticks; /* they shall rest from now on, as long as its own rest, until then. 0: they shan't */
+struct wait_team {
+	bool rests; /* they shall rest from now on */
 	uint32_t handed_on; /* so many regions that they have run before */
 };
 
-/* What they answer: a sum of these. */
+/* What they answer at its end, if they were told any of that: a sum of these. */
 enum wait_answer {
-	WAIT_RESTS = 1,
-	WAIT_RESTLESS = 2, /* has told where the region has ended */
+	WAIT_RESTS = 1, /* the wait there was left untold */
+	WAIT_RESTLESS = 2,
 };
 
 /* Whether the calling thread may hand on the parallel region that it begins, as if this library were not there: it
- * rests, and with it all threads of its team. If so, both its waits are counted, and wait_handed_on() has to follow at
- * the end. Takes some nanoseconds. */
+ * rests, and with it all threads of its team. If so, its wait for them is counted, and wait_end_handed_on() has to
+ * follow. Takes some nanoseconds. */
 static inline bool wait_hand_on(void)
 {
-	if (wait_untold.team_until_ticks == 0 || wait_untold.within ||
-		wait_untold.team_until_ticks != wait_untold.until_ticks || !wait_leave_untold(true))
+	if (!wait_untold.team_rests || wait_untold.within || !wait_leave_untold(false))
 		return false;
-	wait_untold.left -= wait_untold.left > 0;
-	wait_untold.waits++;
 	wait_untold.handed_on++;
 	wait_untold.within = true;
 	return true;
 }
 
-static inline void wait_handed_on(void)
+/* Notes that waits have not been told, where the thread may have ended to rest meanwhile. */
+static inline void wait_add_untold(uint32_t phases)
 {
+	wait_untold.waits += phases;
+	wait_untold.phases += phases;
+	if (wait_untold.until_ticks == 0)
+		wait_untold.until_ticks = 1; /* it is over */
+}
+
+/* The region has ended, and with it the wait at its end. */
+static inline void wait_end_handed_on(void)
+{
+	wait_add_untold(1);
+	wait_untold.left -= wait_untold.left > 0;
 	wait_untold.within = false;
 }
 
@@ -112,16 +119,16 @@ void wait_begin(void);
 void wait_fork(struct site *site);
 
 /* Then, unless it is `within` another region, or alone: what to tell its team. `untold`: the wait was left so. */
-struct wait_region wait_begin_team(bool untold);
+struct wait_team wait_lead(bool untold);
 
-/* The same region has ended, and the others have answered. */
-void wait_end_team(const struct wait_region *region, unsigned answers);
+/* The region of that team has ended. `answers`: a sum of enum wait_answer; 0 if nobody else has run it. */
+void wait_end_lead(const struct wait_team *team, unsigned answers);
 
 /* The region has begun for the thread that began it, which ends a wait for it. */
 void wait_begin_region(void);
 
 /* The same for another thread. */
-void wait_join_region(const struct wait_region *region);
+void wait_join_region(const struct wait_team *team);
 
 /* The calling thread has no row any more. Returns the tid that it had it for, or 0. */
 uint32_t wait_forget_row(void);

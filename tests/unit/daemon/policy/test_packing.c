@@ -347,11 +347,11 @@ static void test_compares(void **state)
 		job.budget_ns = PLENTY_NS;
 		job.need_ns = 18e3;
 		int more = 0;
-		for (; !run.packed; more++) {
+		for (; more < 5 && !run.packed; more++) {
 			job.rate[false] = run.packing.wait <= 2 ? 20 : 40;
 			windows(&run, &job, 1);
 		}
-		assert_in_range(more, 2, 5);
+		assert_true(run.packed && more >= 2);
 		assert_true(run.packing.mean[0].phases == 20 / 1e6);
 	}
 }

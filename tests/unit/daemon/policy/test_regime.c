@@ -872,7 +872,7 @@ static void test_told_yields_and_sleeps(void **state)
 	}
 }
 
-/* Threads that sleep in short phases rest, but tell all of a trial of fewer CPUs. */
+/* Threads that sleep in short phases rest, but tell all while they are on fewer CPUs. */
 static void test_told_rests(void **state)
 {
 	struct policy_chooser chooser;

@@ -534,18 +534,17 @@ static struct {
 static void begin_regions(unsigned n)
 {
 	for (unsigned i = 0; i < n; i++) {
-		struct wait_region region = {0};
+		struct wait_team told = {0};
 		bool handed_on = wait_hand_on();
 		if (!handed_on) {
 			bool untold = wait_leave_untold(false);
 			if (!untold)
 				wait_fork(NULL);
-			region = wait_begin_team(untold);
-			assert_true(region.until_ticks == 0 ||
-				    (region.handed_on == 0 && wait_untold.left > 0));
+			told = wait_lead(untold);
+			assert_true(!told.rests || (told.handed_on == 0 && wait_untold.left > 0));
 			team.told++;
-			team.handed_on += region.handed_on;
-			team.rests = team.answer == WAIT_RESTS && region.until_ticks > 0;
+			team.handed_on += told.handed_on;
+			team.rests = team.answer == WAIT_RESTS && told.rests;
 		}
 		assert_true(!handed_on || team.rests);
 		team.run++;
@@ -555,12 +554,12 @@ static void begin_regions(unsigned n)
 		team.within();
 		pass(20000, 20000);
 		if (handed_on) {
-			wait_handed_on();
+			wait_end_handed_on();
 			continue;
 		}
 		if (!wait_leave_untold(true))
 			assert_true(wait_arrive(WAIT_REGION, NULL, NULL));
-		wait_end_team(&region, region.until_ticks > 0 ? team.answer : 0);
+		wait_end_lead(&told, told.rests ? team.answer : WAIT_RESTLESS);
 		wait_depart(WAIT_REGION);
 	}
 }
@@ -635,12 +634,13 @@ static void test_rests_of_team(void **state)
 }
 
 /* As another thread of the team runs them. Returns whether it rests after that. */
-static bool join_region(uint64_t until_ticks, uint32_t handed_on)
+static bool join_region(bool rests, uint32_t handed_on)
 {
-	struct wait_region region = {until_ticks, handed_on};
+	struct wait_team told = {rests, handed_on};
 
 	pass(10000, 0);
-	wait_join_region(&region);
+	wait_join_region(&told);
+	team.within();
 	pass(20000, 20000);
 	bool untold = wait_leave_untold(true);
 	if (!untold)
@@ -655,20 +655,21 @@ static void test_rests_with_team(void **state)
 	enum { RESTS = 1000, TOLD = 3, REST = 100, REGIONS = RESTS * (TOLD + 1 + REST) };
 	(void)state;
 
-	set_up(0);
-	assert_false(join_region(1, 0));
-	assert_false(join_region(1, 0));
+	set_up_team(do_nothing);
+	table.resting[3] = 0;
+	assert_false(join_region(true, 0));
+	assert_false(join_region(true, 0));
 	table.resting[3] = PHASES_RESTS_MORE;
 	for (int i = 0; i < 100; i++)
-		assert_false(join_region(0, 0));
+		assert_false(join_region(false, 0));
 	uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns, waited_ns = row.waited_ns;
 	for (int k = 0; k < RESTS; k++) {
-		assert_true(join_region(1, 0));
+		assert_true(join_region(true, 0));
 		pass(REST * 30000, REST * 20000);
-		assert_false(join_region(0, REST));
+		assert_false(join_region(false, REST));
 		assert_int_equal(row.arrivals, arrivals + (k + 1) * (TOLD + 1 + REST) - TOLD + 1);
 		for (int i = 1; i < TOLD; i++)
-			assert_false(join_region(0, 0));
+			assert_false(join_region(false, 0));
 	}
 	assert_in_range(
 		row.useful_ns - useful_ns, REGIONS * UINT64_C(19000), REGIONS * UINT64_C(21000));
@@ -676,36 +677,101 @@ static void test_rests_with_team(void **state)
 		row.waited_ns - waited_ns, REGIONS * UINT64_C(9000), REGIONS * UINT64_C(11000));
 
 	/* The rest goes on, or ends before any was handed on. */
-	assert_true(join_region(1, 0));
-	assert_true(join_region(1, 0));
-	assert_false(join_region(0, 0));
+	assert_true(join_region(true, 0));
+	assert_true(join_region(true, 0));
+	assert_false(join_region(false, 0));
 	/* What it has not measured since, it does not rest in. */
-	assert_false(join_region(1, 0));
-	assert_true(join_region(1, 0));
+	assert_false(join_region(true, 0));
+	assert_true(join_region(true, 0));
 	/* It tells a wait of its own in between. */
 	arrivals = row.arrivals + wait_untold.phases;
 	pass(30000, 20000);
 	arrive();
 	pass(10000, 0);
 	wait_depart(WAIT_CALL);
-	assert_false(join_region(0, 3));
+	assert_false(join_region(false, 3));
 	assert_int_equal(row.arrivals, arrivals + 1 + 3 + 1);
+}
+
+/* Barriers in regions that are handed on are left untold, however many there are. In other regions there are enough for
+ * a thread to begin to rest on its own account. */
+static void test_barriers_of_team(void **state)
+{
+	uint64_t phases = 0;
+	(void)state;
+
+	set_up_team(barriers_within);
+	uint64_t arrivals = row.arrivals;
+	for (int i = 0; i < 1000; i++) {
+		(void)join_region(false, 0);
+		phases += 2 * 31;
+		if (!join_region(true, 0)) {
+			assert_true(join_region(true, 0));
+			phases += 31;
+		}
+		assert_int_equal(brief_phases(1000, 1000, 1000), 0);
+		(void)join_region(false, 10);
+		phases += 1000 + 10 + 31;
+	}
+	assert_in_range(row.arrivals, arrivals + phases - 1000, arrivals + phases);
+}
+
+/* A thread in whose rest others begin to tell, in a region that is handed on, has not worked until the next wait. */
+static void test_rest_ends_within(void **state)
+{
+	(void)state;
+	set_up_team(do_nothing);
+	for (int i = 0; i < 1000; i++) {
+		for (int k = 0; k < 10000 && !wait_untold.team_rests; k++)
+			begin_regions(1);
+		assert_true(wait_hand_on());
+		pass(10000, 0);
+		arrive();
+		pass(1000, 0);
+		wait_depart(WAIT_CALL);
+		pass(1000, 1000);
+		uint64_t arrivals = row.arrivals;
+		wait_end_handed_on();
+		assert_true(wait_untold.until_ticks > 0 && !wait_leave_untold(true));
+		arrive();
+		assert_int_equal(me.run.waits, 0);
+		assert_int_equal(row.arrivals, arrivals + 2);
+		wait_depart(WAIT_CALL);
+	}
+}
+
+/* Nobody else has run the first region after a rest: the next one tells them. */
+static void test_alone_after_rest(void **state)
+{
+	(void)state;
+	set_up_team(do_nothing);
+	for (int k = 0; k < 10000 && wait_untold.handed_on < 3; k++)
+		begin_regions(1);
+	uint32_t handed_on = wait_untold.handed_on;
+	assert_in_range(handed_on, 3, 1000);
+	table.resting[3] = 0;
+	struct wait_team told = wait_lead(false);
+	assert_true(!told.rests && told.handed_on == handed_on);
+	wait_end_lead(&told, 0);
+	told = wait_lead(false);
+	assert_int_equal(told.handed_on, handed_on);
+	wait_end_lead(&told, WAIT_RESTLESS);
+	assert_int_equal(wait_untold.handed_on, 0);
 }
 
 /* With few waits between rests, what they show is not forgotten. */
 static void test_rests_after_little(void **state)
 {
 	(void)state;
-	set_up(0);
-	table.resting[3] = PHASES_RESTS_MORE;
-	for (int i = 0; i < 1000; i++)
-		(void)join_region(0, 0);
+	set_up_team(do_nothing);
+	for (int i = 0; i < 10000; i++)
+		(void)join_region(false, 0);
 	for (int i = 0; i < 1000; i++) {
 		uint64_t waited_ns = row.waited_ns;
-		while (!join_region(1, 0))
-			continue;
-		pass(300 * 10000, 200 * 10000);
-		(void)join_region(0, 100);
+		if (!join_region(true, 0))
+			assert_true(join_region(true, 0));
+		pass(100 * 30000, 100 * 20000);
+		(void)join_region(false, 100);
 		assert_in_range(row.waited_ns - waited_ns, 100 * 8000, 110 * 12000);
 	}
 }
@@ -826,7 +892,7 @@ static void test_first_region(void **state)
 
 	wait_forget_all();
 	memset(&table, 0, sizeof table);
-	wait_join_region(&(struct wait_region){0}); /* a thread that joins it */
+	wait_join_region(&(struct wait_team){0}); /* a thread that joins it */
 	assert_true(row.tid != 0 && row.arrivals == 0);
 	uint64_t before_ns = row.before_ns;
 	pass(10 * MS, 10 * MS);
@@ -860,6 +926,9 @@ int main(void)
 		cmocka_unit_test(test_regions_handed_on),
 		cmocka_unit_test(test_rests_of_team),
 		cmocka_unit_test(test_rests_with_team),
+		cmocka_unit_test(test_barriers_of_team),
+		cmocka_unit_test(test_rest_ends_within),
+		cmocka_unit_test(test_alone_after_rest),
 		cmocka_unit_test(test_rests_after_little),
 		cmocka_unit_test(test_untold_phases),
 		cmocka_unit_test_setup(test_done_between, begin_spinning),
