@@ -37,13 +37,13 @@ void wait_depart(enum wait_kind kind);
 struct wait_untold {
 	/* The thread's in the table, see phases.h. Valid if left > 0. */
 	const _Atomic uint8_t *resting;
-	/* So many more before that, if PHASES_RESTS_MORE: a rest. 0: at any time, if PHASES_RESTS */
+	/* Until then the thread rests, with PHASES_RESTS_MORE. 0: it doesn't, and needs PHASES_RESTS */
 	uint64_t until_ticks;
-	uint32_t left; /* so many more */
+	uint32_t left; /* so many more may be left untold */
 	uint32_t waits, phases; /* those that were not told, and those of them that ended a phase */
 	/* Of a thread that begins parallel regions: */
 	uint32_t handed_on; /* regions since its team was last told of one */
-	bool team_rests; /* during this rest, as well */
+	bool team_rests; /* together with it, in this rest */
 	bool within; /* a region that it has begun */
 };
 extern _Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
@@ -90,13 +90,13 @@ static inline bool wait_hand_on(void)
 	return true;
 }
 
-/* Notes that waits have not been told, where the thread may have ended to rest meanwhile. */
+/* Counts waits that were not told, each of which ended a phase. The rest may have ended meanwhile. */
 static inline void wait_add_untold(uint32_t phases)
 {
 	wait_untold.waits += phases;
 	wait_untold.phases += phases;
 	if (wait_untold.until_ticks == 0)
-		wait_untold.until_ticks = 1; /* it is over */
+		wait_untold.until_ticks = 1; /* one that is over */
 }
 
 /* The region has ended, and with it the wait at its end. */

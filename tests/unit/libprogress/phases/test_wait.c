@@ -716,7 +716,7 @@ static void test_barriers_of_team(void **state)
 	assert_in_range(row.arrivals, arrivals + phases - 1000, arrivals + phases);
 }
 
-/* A thread in whose rest others begin to tell, in a region that is handed on, has not worked until the next wait. */
+/* A rest ends in a region that is handed on: the wait at the end of the region is not taken for work of the next run. */
 static void test_rest_ends_within(void **state)
 {
 	(void)state;
