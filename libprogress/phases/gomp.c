@@ -20,6 +20,7 @@
 #include "libprogress/phases/phases.h"
 #include "libprogress/phases/site.h"
 #include "libprogress/phases/table.h"
+#include "libprogress/phases/untold.h"
 #include "libprogress/phases/wait.h"
 
 /* The functions: name, what is said of them, number. */
@@ -71,26 +72,26 @@ struct region {
 	void *data;
 	struct function *function; /* which began the region, and where it was called */
 	const void *address;
-	const struct wait_untold *leader; /* of the thread that began it */
-	struct wait_team team;
+	const struct untold_waits *leader; /* of the thread that began it */
+	struct untold_team team;
 	_Atomic unsigned answers; /* of the others, to the leader */
 };
 
 static void run_region(void *data)
 {
 	struct region *region = data;
-	bool joins = region->leader != &wait_untold;
+	bool joins = region->leader != &untold_waits;
 
 	if (joins)
 		wait_join_region(&region->team);
 	else
 		wait_begin_region();
 	region->run(region->data);
-	bool untold = wait_leave_untold(true);
+	bool untold = untold_leave(true);
 	if (!untold)
 		wait_arrive(WAIT_REGION, site_at(region->function, region->address), NULL);
 	if (joins && (region->team.rests || region->team.handed_on > 0))
-		atomic_fetch_or(&region->answers, untold ? WAIT_RESTS : WAIT_RESTLESS);
+		atomic_fetch_or(&region->answers, untold ? UNTOLD_RESTS : UNTOLD_RESTLESS);
 }
 
 typedef long begin_region(void (*)(void *), void *, long, long, long, long, long, long);
@@ -104,16 +105,16 @@ static bool is_alone(long threads)
 static long begin(
 	begin_region *next, struct region *region, long c, long d, long e, long f, long g, long h)
 {
-	bool leads = !is_alone(c) && !wait_untold.within;
-	bool untold = wait_leave_untold(false);
+	bool leads = !is_alone(c) && !untold_waits.within;
+	bool untold = untold_leave(false);
 
 	if (!untold)
 		wait_fork(site_at(region->function, region->address));
 	if (leads)
-		region->team = wait_lead(untold);
+		region->team = untold_lead(untold);
 	long result = next(run_region, region, c, d, e, f, g, h);
 	if (leads)
-		wait_end_lead(&region->team, atomic_load(&region->answers));
+		untold_end_lead(&region->team, atomic_load(&region->answers));
 	wait_depart(WAIT_REGION);
 	return result;
 }
@@ -131,9 +132,9 @@ static long begin(
 			void *found;                                                               \
 			begin_region *begin;                                                       \
 		} next = {site_next_without_tools(function)};                                      \
-		if (next.found && !is_alone(c) && wait_hand_on()) {                                \
+		if (next.found && !is_alone(c) && untold_hand_on()) {                              \
 			long result = next.begin(run, data, c, d, e, f, g, h);                     \
-			wait_end_handed_on();                                                      \
+			untold_end_handed_on();                                                    \
 			return result;                                                             \
 		}                                                                                  \
 		if (!next.found) {                                                                 \
@@ -152,7 +153,7 @@ static long begin(
 			.data = data,                                                              \
 			.function = function,                                                      \
 			.address = address,                                                        \
-			.leader = &wait_untold};                                                   \
+			.leader = &untold_waits};                                                  \
 		return begin(next.begin, &region, c, d, e, f, g, h);                               \
 	}
 
@@ -165,7 +166,7 @@ static long begin(
 			void *found;                                                               \
 			long (*call)(long);                                                        \
 		} next = {site_next_without_tools(function)};                                      \
-		if (next.found && wait_leave_untold(true))                                         \
+		if (next.found && untold_leave(true))                                              \
 			return next.call(argument);                                                \
 		const void *address = __builtin_return_address(0);                                 \
 		struct site *site = site_at(function, address);                                    \

@@ -13,6 +13,7 @@
 #include "libprogress/phases/phases.h"
 #include "libprogress/phases/site.h"
 #include "libprogress/phases/table.h"
+#include "libprogress/phases/untold.h"
 #include "libprogress/phases/wait.h"
 
 enum {
@@ -77,7 +78,7 @@ static void sync_region_wait(int kind, int endpoint, union ompt_data *parallel,
 	if (kind == SYNC_TASKWAIT || kind == SYNC_TASKGROUP || kind == SYNC_REDUCTION)
 		return;
 	if (endpoint == SCOPE_BEGIN) {
-		if (wait_leave_untold(true))
+		if (untold_leave(true))
 			return;
 		const void *begun = parallel ? parallel->address : NULL;
 		bool end = begun && (!address || address == begun);

@@ -7,6 +7,7 @@
 #include "libprogress/phases/export.h"
 #include "libprogress/phases/phases.h"
 #include "libprogress/phases/site.h"
+#include "libprogress/phases/untold.h"
 #include "libprogress/phases/wait.h"
 #include "libprogress/phases/waits.h"
 
@@ -27,7 +28,7 @@ EXPORT int pthread_barrier_wait(pthread_barrier_t *barrier)
 		void *found;
 		int (*call)(pthread_barrier_t *);
 	} next = {site_next_without_tools(&function)};
-	if (next.found && wait_leave_untold(true))
+	if (next.found && untold_leave(true))
 		return next.call(barrier);
 	const void *address = __builtin_return_address(0);
 	struct site *site = site_at(&function, address);

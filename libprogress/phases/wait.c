@@ -17,21 +17,6 @@
  *   it is no more than the CPU time since the turn before, and no less than the part of that which can't have
  *   been spent in the wait. After several guesses that stay within these bounds, the clock is read.
  * - If it was, and sleeps in waits, the clock is read.
- *
- * A wait in which a thread has slept costs more: what it needs here is no longer in its CPU's caches, and a switch
- * follows where the clock of CPU time shows that a slice is over. A thread by whose times hardly anybody decides, as
- * it is left to the kernel for its short phases, rests: it tells a run of waits, and leaves those of the next REST_TICKS
- * untold. It is taken to have waited in the same share of that time as in the last runs, and in the same places as in
- * the last one. A rest is a random number of waits long, so that runs show no kind of wait more often than others.
- *
- * In libgomp's regions, whose beginning is ours (gomp.c), a team rests together: the thread that begins regions hands
- * them on as they are, so that none of the others finds anything of ours in its way. The region at which a rest begins
- * tells them to, and they answer at its end whether they do; the first one after the rest tells them how many
- * they have run meanwhile.
- *
- * Even looks at the ticks are dear beside barriers of less than a microsecond. A thread by whose times nobody
- * decides, as it has a CPU of its own, tells one of UNTOLD + 1 of such waits. The others are taken to have been as
- * long as the last one that was told.
  */
 #include "libprogress/phases/wait.h"
 
@@ -47,12 +32,8 @@
 #include "libprogress/phases/preempt.h"
 #include "libprogress/phases/site.h"
 #include "libprogress/phases/table.h"
-
-#if defined(__x86_64__)
-#define FULL_TICKS 400000 /* 80 to 200 us */
-#else
-#define FULL_TICKS 200000
-#endif
+#include "libprogress/phases/ticks.h"
+#include "libprogress/phases/untold.h"
 
 #define SOON_TICKS (FULL_TICKS / 2)
 #define RESYNC_TICKS (250 * FULL_TICKS) /* the clock of CPU time is read that often */
@@ -68,19 +49,6 @@
 #define USUAL_NS 1000000
 #define LONG_NS (USUAL_NS / 2) /* what is measured together has to stay less than that */
 #define PENDING 4 /* sites whose waits are not yet in the table */
-/* Waits need not all be told after so many with less than FLEETING_TICKS (2 to 6 us) between turns. UNTOLD + 1 is a
- * prime number, for programs that wait in several places by turns. */
-#define FLEETING_TICKS (FULL_TICKS / 32)
-#define FLEETING_LEAST 256
-#define UNTOLD 16
-#define REST_TICKS (12 * FULL_TICKS) /* 1 to 2.4 ms, on average */
-#define REST_MOST (8 * REST_TICKS) /* then other phases may have begun */
-/* The most that a single wait or work counts for, as it says nothing of others. */
-#define ALONE_MOST (32 * FULL_TICKS)
-#define RUN_WAITS 8 /* of which the work before them is told, too */
-/* With means of 64 waits (16 runs of 4), threads of LULESH seemed to do 0.86 of what they do outside waits: a few of
- * its many kinds of work are long. */
-#define RUNS_SMOOTHING 128
 
 /* What a thread knows of itself. Small, as it has to fit into what the C library keeps free for
  * libraries that are loaded late. */
@@ -99,15 +67,6 @@ struct thread {
 	uint64_t guess_ns, guess_most_ns; /* of useful time, at the arrival; 0: it is known */
 	uint32_t guesses; /* in a row that nothing confirmed */
 	uint32_t yields; /* in waits since times were brought up to date */
-	uint32_t fleeting; /* waits in a row */
-	uint32_t told_ticks; /* of the last one of them */
-	struct {
-		uint32_t waits; /* of the run under way */
-		uint32_t site; /* of one of them, at random, the more likely the longer it was */
-		uint64_t work_ticks; /* before the last one */
-		uint64_t waited_ticks; /* of the run */
-		uint64_t all_waits, all_worked_ticks, all_waited_ticks; /* of several, smoothed */
-	} run;
 	uint64_t excess_ticks; /* of worked_ticks: a rest took so much longer than it should */
 	const void *frame; /* of the wait */
 	uint32_t tid;
@@ -124,20 +83,6 @@ struct thread {
 };
 
 static _Thread_local __attribute__((tls_model("initial-exec"))) struct thread me;
-_Thread_local __attribute__((tls_model("initial-exec"))) struct wait_untold wait_untold;
-
-/* value * part / whole, for part <= whole. */
-static uint64_t share(uint64_t value, uint64_t part, uint64_t whole)
-{
-	while (whole >> 32) {
-		whole >>= 1;
-		part >>= 1;
-	}
-	if (whole == 0)
-		return 0;
-	uint64_t ratio = (part << 32) / whole;
-	return (value >> 32) * ratio + (((value & UINT32_MAX) * ratio) >> 32);
-}
 
 static uint64_t get(const _Atomic uint64_t *field)
 {
@@ -193,16 +138,6 @@ static uint64_t read_cpu_ns(void)
 	me.cpu_ticks = me.turn_ticks;
 	preempt_watch();
 	return clock_ns(CLOCK_THREAD_CPUTIME_ID);
-}
-
-static uint64_t lesser(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
-}
-
-static uint64_t above(uint64_t a, uint64_t b)
-{
-	return a > b ? a - b : 0;
 }
 
 static void learn_need(uint64_t useful_ns)
@@ -359,10 +294,8 @@ static bool take_row(void)
 		atomic_store_explicit(
 			&me.row->since_ns, clock_ns(CLOCK_MONOTONIC), memory_order_release);
 		me.worked_ticks = me.waited_ticks = me.excess_ticks = me.guess_ns = 0;
-		me.fleeting = 0;
 		me.untold = false;
-		wait_untold = (struct wait_untold){0};
-		memset(&me.run, 0, sizeof me.run);
+		untold_reset(&table_get()->resting[me.row - table_get()->row]);
 		memset(me.pending, 0, sizeof me.pending);
 	}
 	errno = saved;
@@ -423,6 +356,11 @@ static bool ends_phase(void)
 	return true;
 }
 
+static bool has_short_phases(void)
+{
+	return me.usual_ns < USUAL_NS;
+}
+
 static void count_waits(uint32_t site, unsigned waits, uint64_t ticks)
 {
 	me.waited_ticks += ticks;
@@ -432,136 +370,33 @@ static void count_waits(uint32_t site, unsigned waits, uint64_t ticks)
 	me.pending[site % PENDING].ticks += ticks;
 }
 
-/* Of so many waits in a rest, and the work before and after each. The rest should not have been longer than REST_MOST.
- * Returns the ticks in waits. */
-static uint64_t waited_in_rest(uint64_t waits, uint64_t passed)
+static void count_untold(const struct untold_past *past)
 {
-	uint64_t waited = waits * me.run.all_waited_ticks;
-	uint64_t worked = (waits + 1) * me.run.all_worked_ticks;
-
-	me.excess_ticks += above(passed, REST_MOST);
-	return share(lesser(passed, REST_MOST), waited, waited + worked);
-}
-
-/* Counts waits that were not told since the last one that was. Returns how much of the time since then was work. */
-static uint64_t count_untold(uint64_t passed)
-{
-	uint32_t waits = wait_untold.waits;
-	bool rest = wait_untold.until_ticks > 0;
-
-	me.fleeting = passed < (uint64_t)FLEETING_TICKS * (waits + 1) ? me.fleeting + 1 : 0;
-	if (waits == 0)
-		return passed;
-	uint64_t waited = rest ? waited_in_rest(waits, passed)
-			       : lesser((uint64_t)waits * me.told_ticks, passed);
 	me.untold = true;
+	me.excess_ticks += past->excess_ticks;
 	/* Of the waits, wait_fork() is none that counts, as in wait_begin_region(). */
-	count_waits(me.site, wait_untold.phases, 0);
-	count_waits(rest ? me.run.site : me.site, 0, waited);
-	return passed - waited;
-}
-
-/* Less than n, which is less than 2^32. */
-static uint32_t random_below(uint64_t n)
-{
-	return (uint32_t)((me.turn_ticks * UINT64_C(0x9e3779b97f4a7c15) >> 32) % n);
-}
-
-static void smooth_runs(void)
-{
-	me.run.all_waits -= me.run.all_waits / RUNS_SMOOTHING;
-	me.run.all_worked_ticks -= me.run.all_worked_ticks / RUNS_SMOOTHING;
-	me.run.all_waited_ticks -= me.run.all_waited_ticks / RUNS_SMOOTHING;
-	me.run.waits = 0;
-}
-
-/* Takes in a wait of that length. Returns whether it is the last of a run. */
-static bool end_run(uint64_t ticks)
-{
-	if (me.run.waits == 0)
-		return false;
-	ticks = lesser(ticks, ALONE_MOST);
-	me.run.waited_ticks = me.run.waits == 1 ? ticks : me.run.waited_ticks + ticks;
-	if (me.run.waits == 1 || random_below(me.run.waited_ticks + 1) < ticks)
-		me.run.site = me.site;
-	me.run.all_waits++;
-	me.run.all_worked_ticks += lesser(me.run.work_ticks, ALONE_MOST);
-	me.run.all_waited_ticks += ticks;
-	if (me.run.waits < RUN_WAITS)
-		return false;
-	smooth_runs();
-	return true;
-}
-
-/* So many waits take REST_TICKS, on average. */
-static uint32_t rest_waits(void)
-{
-	uint64_t each = (me.run.all_worked_ticks + me.run.all_waited_ticks) / me.run.all_waits;
-	uint64_t waits = lesser(REST_TICKS / (each + 1), UINT16_MAX / 2);
-
-	return (uint32_t)waits / 2 + random_below(waits + 1);
-}
-
-static bool may_rest(void)
-{
-	return me.usual_ns < USUAL_NS &&
-	       atomic_load_explicit(wait_untold.resting, memory_order_relaxed) >= PHASES_RESTS_MORE;
-}
-
-static bool rests_now(void)
-{
-	return wait_untold.left > 0 && wait_untold.until_ticks > 0;
-}
-
-static void rest(uint32_t waits)
-{
-	wait_untold.left = waits;
-	wait_untold.until_ticks = me.turn_ticks + REST_MOST;
-}
-
-/* Whether the next waits may stay untold, after one of that length. */
-static void allow_untold(uint64_t ticks)
-{
-	struct phases_table *table = table_get();
-	bool ends_run = end_run(ticks);
-
-	wait_untold.resting = &table->resting[me.row - table->row];
-	if (ticks >= FLEETING_TICKS)
-		me.fleeting = 0;
-	if (me.fleeting >= FLEETING_LEAST) {
-		me.told_ticks = (uint32_t)ticks;
-		wait_untold.left = UNTOLD;
-		wait_untold.until_ticks = 0;
-	} else if (ends_run && may_rest()) {
-		rest(rest_waits());
-	}
-}
-
-static void forget_untold(void)
-{
-	wait_untold.waits = wait_untold.phases = wait_untold.left = 0;
-	wait_untold.until_ticks = 0;
-	wait_untold.team_rests = false;
+	count_waits(me.site, past->phases, 0);
+	count_waits(past->site, 0, past->waited_ticks);
 }
 
 static void begin_wait(struct site *site, bool may_end_phase)
 {
-	uint32_t untold = wait_untold.phases;
 	uint64_t passed = turn();
+	uint32_t index = site_index(site);
+	struct untold_past past = untold_tell(index, passed);
 
-	me.run.waits = wait_untold.waits > 0 ? 0 : me.run.waits + 1;
-	me.run.work_ticks = passed;
-	me.worked_ticks += count_untold(passed);
-	me.site = site_index(site);
+	me.worked_ticks += passed - past.waited_ticks;
+	if (past.waits > 0)
+		count_untold(&past);
+	me.site = index;
 	uint32_t turns = ((turns_of(me.row) + 3) & ~3U) + 1;
 	begin_change(turns);
 	atomic_store_explicit(&me.row->site, (uint16_t)me.site, memory_order_relaxed);
 	measure_arrival();
 	me.ended = may_end_phase && ends_phase();
-	me.arrivals += me.ended + (me.usual_ns < USUAL_NS ? untold : 0);
+	me.arrivals += me.ended + (has_short_phases() ? past.phases : 0);
 	if (me.ended)
 		set(&me.row->arrivals, me.arrivals);
-	forget_untold();
 	end_change(turns);
 }
 
@@ -594,7 +429,7 @@ static void end_wait(unsigned waits)
 	begin_change(turns);
 	measure_departure();
 	end_change(turns);
-	allow_untold(passed);
+	untold_told(me.turn_ticks, passed, has_short_phases());
 }
 
 void wait_depart(enum wait_kind kind)
@@ -635,27 +470,6 @@ void wait_fork(struct site *site)
 	begin_wait(site, false);
 }
 
-struct wait_team wait_lead(bool untold)
-{
-	/* Those that have just rested tell first. */
-	bool rests = untold && rests_now() && wait_untold.handed_on == 0;
-	struct wait_team team = {.rests = rests, .handed_on = wait_untold.handed_on};
-
-	wait_untold.handed_on = 0;
-	wait_untold.team_rests = rests;
-	wait_untold.within = true;
-	return team;
-}
-
-void wait_end_lead(const struct wait_team *team, unsigned answers)
-{
-	wait_untold.within = false;
-	if (answers != WAIT_RESTS)
-		wait_untold.team_rests = false;
-	if (answers == 0)
-		wait_untold.handed_on += team->handed_on;
-}
-
 void wait_begin_region(void)
 {
 	if (me.kind != WAIT_FORK)
@@ -665,33 +479,19 @@ void wait_begin_region(void)
 		end_wait(0);
 }
 
-/* To take part in a rest, a thread has to have measured what it will be taken to do in it. */
-static void rest_with_team(void)
-{
-	if (me.kind != WAIT_NONE || !has_row() || (!rests_now() && me.run.waits == 0) ||
-		!may_rest())
-		return;
-	if (me.run.waits > 0)
-		smooth_runs();
-	rest(UINT32_MAX);
-}
-
-void wait_join_region(const struct wait_team *team)
+void wait_join_region(const struct untold_team *team)
 {
 	if (team->handed_on > 0 && me.kind == WAIT_NONE && has_row())
-		wait_add_untold(team->handed_on);
+		untold_add(team->handed_on);
 	wait_begin();
 	wait_depart(WAIT_REGION);
-	if (team->rests)
-		rest_with_team();
-	else if (wait_untold.until_ticks > 0)
-		wait_untold.left = 0;
+	untold_follow(team, me.kind == WAIT_NONE && has_row() && has_short_phases());
 }
 
 uint32_t wait_forget_row(void)
 {
 	uint32_t tid = me.row ? me.tid : 0;
-	wait_untold = (struct wait_untold){0};
+	untold_reset(NULL);
 	me.row = NULL;
 	me.retry = 0;
 	return tid;
@@ -700,5 +500,5 @@ uint32_t wait_forget_row(void)
 void wait_forget_all(void)
 {
 	memset(&me, 0, sizeof me);
-	wait_untold = (struct wait_untold){0};
+	untold_reset(NULL);
 }
