@@ -20,7 +20,7 @@
  * POLICY_PACKING_NS. */
 #define PACKING_NS UINT64_C(12000000)
 #define SUSPECT_NS UINT64_C(15000000) /* until a thread that may starve is looked at again */
-#define ASIDE_WINDOW_MOST_NS UINT64_C(200000000)
+#define ASIDE_WINDOW_MOST_NS UINT64_C(300000000)
 #define ASIDE_WINDOW_SHARE 20
 #define EAGER_NS UINT64_C(5000000) /* both are shorter in a young job: this, ... */
 #define EAGER_SHARE 20 /* ... or this part of its age; unless it was left alone */

@@ -69,7 +69,7 @@ static void assert_moves(const struct history *h, const struct policy_decision *
 static void assert_periods(const struct policy *policy, const struct policy_decision *decision)
 {
 	const struct policy_params *params = &policy->params;
-	uint64_t most_ns = (policy_swaps(policy) ? 50 : 100) * MS;
+	uint64_t most_ns = (policy_swaps(policy) ? 50 : 150) * MS;
 	uint64_t longest_ns = params->period_ns > most_ns ? params->period_ns : most_ns;
 	double jitter = params->jitter * (double)decision->period_ns;
 

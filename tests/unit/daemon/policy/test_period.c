@@ -24,7 +24,7 @@ static void test_period_aside(void **unused)
 	assert_int_equal(go_on(&machine, 1000 * MS)->period_ns, 62500 * MS / 1000);
 	/* The longer nothing changes, the rarer are looks, ... */
 	assert_in_range(go_on(&machine, 1500 * MS)->period_ns, 65 * MS, 75 * MS);
-	assert_int_equal(go_on(&machine, 3000 * MS)->period_ns, 100 * MS);
+	assert_int_equal(go_on(&machine, 6000 * MS)->period_ns, 150 * MS);
 	assert_int_equal(machine.policy.decision.reason, POLICY_REASON_FEW);
 	/* ... until something does. */
 	add(&machine, POLICY_RULE_NONE);
