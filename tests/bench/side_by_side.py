@@ -5,6 +5,7 @@ A way (a column of the tables) is pinned threads, the Linux balancer, or juggle 
 """
 
 import json
+import math
 import os
 import shlex
 import statistics
@@ -130,6 +131,27 @@ def heads(columns, bases=("pinned", "linux")):
 def ratios(times, heads):
     """Name -> ratio, for names of heads()."""
     return {head: ratio(times, head.split("/")[1], head.split("/")[0]) for head in heads}
+
+
+def outside(repeats, confidence=0.95):
+    """How many of the smallest, and of the largest, of all means of two pairs are outside their range."""
+    chance = [1.0]  # of each sum of ranks, each of which counts for either sign with probability 1/2
+    for rank in range(1, repeats + 1):
+        chance = [(with_it + without) / 2 for with_it, without in zip([0] * rank + chance, chance + [0] * rank)]
+    count, below = 0, chance[0]
+    while 2 * (below + chance[count + 1]) <= 1 - confidence:
+        count += 1
+        below += chance[count]
+    return count
+
+
+def ratio_range(base, times):
+    """From what to what the ratio may be, by Wilcoxon's signed-rank test on the repeats, with 95 percent confidence
+    (94 with five repeats, less with fewer); as jugglectl compare has it."""
+    logs = [math.log(b / t) for b, t in zip(base, times, strict=True)]
+    means = sorted((one + other) / 2 for i, one in enumerate(logs) for other in logs[:i + 1])
+    left_out = outside(len(logs))
+    return math.exp(means[left_out]), math.exp(means[-1 - left_out])
 
 
 def spread(times):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """jugglectl compare: a command in several ways, what it prints of them, and its end in all cases."""
+import importlib
 import json
 import os
 import re
@@ -66,6 +67,18 @@ def test_a_difference_is_found(compare_json):
     assert (difference["speedup"], difference["least"], difference["most"]) == pytest.approx((2, 2, 2))
     assert (difference["verdict"], difference["confidence"]) == ("faster", 0.9375)
     assert (found["juggle"], found["advice"]) == (None, "")
+
+
+@pytest.mark.parametrize("repeats", [5, 9])
+def test_benchmarks_have_the_same_range(compare_json, monkeypatch, repeats):
+    """tests/bench/programs, of the same times."""
+    monkeypatch.syspath_prepend(helpers.REPO / "tests" / "bench")
+    ratio_range = importlib.import_module("side_by_side").ratio_range
+    found = compare_json("--skip=pinned", "--repeats", repeats, "--", "true")
+    times = [way["times_s"] for way in found["ways"]]
+    assert [way["name"] for way in found["ways"]] == ["Linux", "juggle"]
+    [difference] = found["comparisons"]
+    assert ratio_range(*times) == pytest.approx((difference["least"], difference["most"]), rel=1e-3)
 
 
 def test_keys_are_those_of_the_page(compare_json):
