@@ -145,13 +145,13 @@ def outside(repeats, confidence=0.95):
     return count
 
 
-def ratio_range(base, times):
-    """From what to what the ratio may be, by Wilcoxon's signed-rank test on the repeats, with 95 percent confidence
-    (94 with five repeats, less with fewer); as jugglectl compare has it."""
+def speedup(base, times):
+    """How many times as fast as the base, and from what to what that may be by Wilcoxon's signed-rank test on the
+    repeats, with 95 percent confidence (94 with five repeats, less with fewer); as jugglectl compare has it."""
     logs = [math.log(b / t) for b, t in zip(base, times, strict=True)]
     means = sorted((one + other) / 2 for i, one in enumerate(logs) for other in logs[:i + 1])
     left_out = outside(len(logs))
-    return math.exp(means[left_out]), math.exp(means[-1 - left_out])
+    return tuple(map(math.exp, (statistics.median(means), means[left_out], means[-1 - left_out])))
 
 
 def spread(times):
