@@ -79,7 +79,7 @@ static void look_up(
 	} while (cgroup_go_up(&folder));
 }
 
-/* The kernel then shows the root for its groups of version 1. */
+/* The kernel then shows the root for its groups of version 1. A process that has no stat any more has exited. */
 static bool is_exiting(const char *root, pid_t pid)
 {
 	enum { PF_EXITING = 4 };
@@ -88,7 +88,7 @@ static bool is_exiting(const char *root, pid_t pid)
 
 	snprintf(path, sizeof path, "/proc/%d/stat", (int)pid);
 	if (file_read_text(root, path, text, sizeof text) < 0)
-		return false;
+		return true;
 	const char *name_end = strrchr(text, ')');
 	return name_end != NULL && sscanf(name_end, ") %*c %*d %*d %*d %*d %*d %u", &flags) == 1 &&
 	       (flags & PF_EXITING) != 0;

@@ -43,6 +43,14 @@ static void put(const char *path, const char *text)
 	fclose(file);
 }
 
+static void take_away(const char *path)
+{
+	char name[512];
+
+	snprintf(name, sizeof name, "%s/%s", root, path);
+	assert_int_equal(remove(name), 0);
+}
+
 static int set_up(void **state)
 {
 	(void)state;
@@ -61,6 +69,7 @@ static void put_v2(void)
 	put("proc/self/mountinfo", "28 1 8:1 / / rw - ext4 /dev/sda1 rw\n"
 				   "29 22 0:26 / /cg rw - cgroup2 cgroup2 rw\n");
 	put("proc/7/cgroup", "0::/pod/one\n");
+	put("proc/7/stat", "7 (a) b) S 1 7 7 0 -1 4194304 9 9\n");
 	put("cg/cpu.stat", "usage_usec 10\n");
 	put("cg/pod/cpu.max", "250000 100000\n");
 	put("cg/pod/cpu.stat", "nr_throttled 1\nthrottled_usec 1000\n");
@@ -132,11 +141,13 @@ static void test_exiting(void **state)
 	(void)state;
 
 	put_v2();
-	put("proc/7/stat", "7 (a) b) S 1 7 7 0 -1 4194304 9 9\n");
 	quota_init(quota, root);
 	assert_int_equal(quota_look(quota, 7), 0);
 	put("proc/7/cgroup", "0::/\n");
 	put("proc/7/stat", "7 (a) b) R 1 7 7 0 -1 4194308 9 9\n");
+	assert_int_equal(quota_look(quota, 7), -ESRCH);
+	assert_true(quota->cpus == 2.5);
+	take_away("proc/7/stat");
 	assert_int_equal(quota_look(quota, 7), -ESRCH);
 	assert_true(quota->cpus == 2.5);
 	put("proc/7/stat", "7 (a\n");
