@@ -111,10 +111,10 @@ static long begin(
 	if (!untold)
 		wait_fork(site_at(region->function, region->address));
 	if (leads)
-		region->team = untold_lead(untold);
+		region->team = untold_tell_team(untold);
 	long result = next(run_region, region, c, d, e, f, g, h);
 	if (leads)
-		untold_end_lead(&region->team, atomic_load(&region->answers));
+		untold_hear_team(&region->team, atomic_load(&region->answers));
 	wait_depart(WAIT_REGION);
 	return result;
 }

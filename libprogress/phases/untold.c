@@ -60,7 +60,7 @@ static void forget_untold(void)
 	untold_waits.team_rests = false;
 }
 
-struct untold_past untold_tell(uint32_t site, uint64_t passed_ticks)
+struct untold_past untold_take_past(uint32_t site, uint64_t passed_ticks)
 {
 	struct untold_past past = {.waits = untold_waits.waits, .phases = untold_waits.phases};
 	bool fleeting = passed_ticks < (uint64_t)FLEETING_TICKS * (past.waits + 1);
@@ -135,7 +135,7 @@ static void rest(uint32_t waits)
 	untold_waits.until_ticks = mine.turn_ticks + REST_MOST;
 }
 
-void untold_told(uint64_t now_ticks, uint64_t waited_ticks, bool may_rest)
+void untold_learn(uint64_t now_ticks, uint64_t waited_ticks, bool may_rest)
 {
 	mine.turn_ticks = now_ticks;
 	bool ends_run = end_run(waited_ticks);
@@ -150,7 +150,7 @@ void untold_told(uint64_t now_ticks, uint64_t waited_ticks, bool may_rest)
 	}
 }
 
-struct untold_team untold_lead(bool untold)
+struct untold_team untold_tell_team(bool untold)
 {
 	/* Those that have just rested tell first. */
 	bool rests = untold && rests_now() && untold_waits.handed_on == 0;
@@ -162,7 +162,7 @@ struct untold_team untold_lead(bool untold)
 	return team;
 }
 
-void untold_end_lead(const struct untold_team *team, unsigned answers)
+void untold_hear_team(const struct untold_team *team, unsigned answers)
 {
 	untold_waits.within = false;
 	if (answers != UNTOLD_RESTS)

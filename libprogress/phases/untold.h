@@ -30,7 +30,7 @@
 #include "libprogress/phases/phases.h"
 
 struct untold_waits {
-	/* The thread's in the table, see phases.h. Valid if left > 0. */
+	/* The thread's in the table, see phases.h. NULL before it has a row there; then nothing is left. */
 	const _Atomic uint8_t *resting;
 	/* Until then the thread rests, with PHASES_RESTS_MORE. 0: it doesn't, and needs PHASES_RESTS */
 	uint64_t until_ticks;
@@ -104,31 +104,34 @@ static inline void untold_end_handed_on(void)
 	untold_waits.within = false;
 }
 
-/* A region begins that is not handed on, nor `within` another one: what to tell its team. `untold`: the wait for them
- * was left so. */
-struct untold_team untold_lead(bool untold);
+/* What to tell the team of a region that begins, and is neither handed on, nor `within` another one, nor of one thread
+ * alone. `untold`: the wait for the others was left so. */
+struct untold_team untold_tell_team(bool untold);
 
-/* It has ended. `answers`: a sum of enum untold_answer; 0 if nobody else has run it. */
-void untold_end_lead(const struct untold_team *team, unsigned answers);
+/* The region has ended. `answers`: a sum of enum untold_answer; 0 if nobody else has run it. */
+void untold_hear_team(const struct untold_team *team, unsigned answers);
 
-/* The thread was told that, and waits no longer. `may_rest`: it may do so if the team does. */
+/* A thread that another one has told `team` begins to run the region. `may_rest`: it waits no longer, and may rest if
+ * it is told to. */
 void untold_follow(const struct untold_team *team, bool may_rest);
 
 /* ---- Of waits that are told; for wait.c ---- */
 
-/* What is taken to have happened since the last of these ended. */
+/* What is taken to have happened from the end of one of these to the beginning of the next one. */
 struct untold_past {
 	uint32_t waits, phases; /* how many were not told, and ended a phase */
-	uint32_t site; /* of these waits */
 	uint64_t waited_ticks; /* in them */
+	uint32_t site; /* at which that was */
 	uint64_t excess_ticks; /* not in them: a rest took so much longer than it should */
 };
 
-/* A wait begins that is told, at that site and so many ticks after the end of the last one. */
-struct untold_past untold_tell(uint32_t site, uint64_t passed_ticks);
+/* A wait begins that is told, at that site, and `passed_ticks` after the end of the last one. Forgets what it
+ * returns. */
+struct untold_past untold_take_past(uint32_t site, uint64_t passed_ticks);
 
-/* It has ended, after so many ticks. `may_rest`: its thread may do so now. */
-void untold_told(uint64_t now_ticks, uint64_t waited_ticks, bool may_rest);
+/* That wait has ended, after so many ticks. May allow that the next ones are left untold, if the thread `may_rest`
+ * also for a rest. */
+void untold_learn(uint64_t now_ticks, uint64_t waited_ticks, bool may_rest);
 
 /* Nothing is known any more. `resting`: the thread's in the table; NULL: it has none. */
 void untold_reset(const _Atomic uint8_t *resting);

@@ -17,6 +17,8 @@
  *   it is no more than the CPU time since the turn before, and no less than the part of that which can't have
  *   been spent in the wait. After several guesses that stay within these bounds, the clock is read.
  * - If it was, and sleeps in waits, the clock is read.
+ *
+ * Waits that are not told at all, and what is made of them, are in untold.h.
  */
 #include "libprogress/phases/wait.h"
 
@@ -383,7 +385,7 @@ static void begin_wait(struct site *site, bool may_end_phase)
 {
 	uint64_t passed = turn();
 	uint32_t index = site_index(site);
-	struct untold_past past = untold_tell(index, passed);
+	struct untold_past past = untold_take_past(index, passed);
 
 	me.worked_ticks += passed - past.waited_ticks;
 	if (past.waits > 0)
@@ -429,7 +431,7 @@ static void end_wait(unsigned waits)
 	begin_change(turns);
 	measure_departure();
 	end_change(turns);
-	untold_told(me.turn_ticks, passed, has_short_phases());
+	untold_learn(me.turn_ticks, passed, has_short_phases());
 }
 
 void wait_depart(enum wait_kind kind)

@@ -15,6 +15,7 @@ import time
 from pathlib import Path
 
 REPO = Path(__file__).resolve().parents[2]
+TELLING_REPEATS = 5  # fewer say nothing about differences
 COLUMNS = {
     "pinned": None,
     "linux": None,
@@ -147,7 +148,7 @@ def outside(repeats, confidence=0.95):
 
 def speedup(base, times):
     """How many times as fast as the base, and from what to what that may be by Wilcoxon's signed-rank test on the
-    repeats, with 95 percent confidence (94 with five repeats, less with fewer); as jugglectl compare has it."""
+    repeats, with 95 percent confidence (94 with TELLING_REPEATS, less with fewer); as jugglectl compare has it."""
     logs = [math.log(b / t) for b, t in zip(base, times, strict=True)]
     means = sorted((one + other) / 2 for i, one in enumerate(logs) for other in logs[:i + 1])
     left_out = outside(len(logs))

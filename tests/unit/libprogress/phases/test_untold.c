@@ -251,7 +251,7 @@ static void begin_regions(unsigned n)
 			bool untold = untold_leave(false);
 			if (!untold)
 				wait_fork(NULL);
-			told = untold_lead(untold);
+			told = untold_tell_team(untold);
 			assert_true(!told.rests || (told.handed_on == 0 && untold_waits.left > 0));
 			team.told++;
 			team.handed_on += told.handed_on;
@@ -270,7 +270,7 @@ static void begin_regions(unsigned n)
 		}
 		if (!untold_leave(true))
 			assert_true(wait_arrive(WAIT_REGION, NULL, NULL));
-		untold_end_lead(&told, told.rests ? team.answer : UNTOLD_RESTLESS);
+		untold_hear_team(&told, told.rests ? team.answer : UNTOLD_RESTLESS);
 		wait_depart(WAIT_REGION);
 	}
 }
@@ -461,12 +461,12 @@ static void test_alone_after_rest(void **state)
 	uint32_t handed_on = untold_waits.handed_on;
 	assert_in_range(handed_on, 3, 1000);
 	table.resting[3] = 0;
-	struct untold_team told = untold_lead(false);
+	struct untold_team told = untold_tell_team(false);
 	assert_true(!told.rests && told.handed_on == handed_on);
-	untold_end_lead(&told, 0);
-	told = untold_lead(false);
+	untold_hear_team(&told, 0);
+	told = untold_tell_team(false);
 	assert_int_equal(told.handed_on, handed_on);
-	untold_end_lead(&told, UNTOLD_RESTLESS);
+	untold_hear_team(&told, UNTOLD_RESTLESS);
 	assert_int_equal(untold_waits.handed_on, 0);
 }
 
