@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+/* How many waits are left untold, and what is made of them; see untold.h. */
 #include "libprogress/phases/untold.h"
 
 #include <string.h>

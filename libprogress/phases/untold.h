@@ -16,7 +16,7 @@
  * they have run meanwhile.
  *
  * Even looks at the ticks are dear beside barriers of less than a microsecond. A thread by whose times nobody
- * decides, as it has a CPU of its own, tells one of some such waits. The others are taken to have been as long as the
+ * decides, as it has a CPU of its own, tells one of many such waits. The others are taken to have been as long as the
  * last one that was told.
  */
 #ifndef LIBPHASES_UNTOLD_H
