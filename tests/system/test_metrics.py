@@ -57,9 +57,9 @@ def promtool():
 
 @pytest.fixture
 def solver(shm, background, app):
-    """A program that publishes its progress, without juggle, as soon as it is listed."""
+    """A program that publishes its progress, without juggle, as soon as both of its threads do."""
     process = background(shm.command([app("jacobi"), "-q", "-t", "2", "-n", "1000000000", "--grid", "64x64"]))
-    helpers.wait_for(shm.list, "is listed", process)
+    helpers.wait_for(lambda: [job["workers"] for job in shm.list()] == [2], "is listed", process)
     return process
 
 

@@ -354,7 +354,8 @@ class _TraceReader:
         magic = self.file.read(len(_MAGIC))
         if not _MAGIC.startswith(magic):
             raise self.refuse("no trace of juggle --trace")
-        text = self.next_line()
+        # Once the magic is cut short, what follows may have been written since: it isn't the rest of the line.
+        text = self.next_line() if magic == _MAGIC else None
         if text is None:
             raise TruncatedError(self.path, 1, "the trace ends within its header")
         version, _, header = text.partition(" ")
