@@ -8,7 +8,6 @@
 
 #include "daemon/act/act.h"
 #include "daemon/base/clock.h"
-#include "daemon/base/futex.h"
 
 #define NOW_NS 1 /* long ago */
 
@@ -19,8 +18,7 @@ static void *ticker_main(void *argument)
 
 	prctl(PR_SET_NAME, "juggle/tick");
 	prctl(PR_SET_TIMERSLACK, 1);
-	atomic_store(&ticker->tid, (uint32_t)gettid());
-	futex_wake(&ticker->tid);
+	atomic_store_explicit(&ticker->tid, gettid(), memory_order_relaxed);
 	(void)act_set_own_slice(ACT_SLICE_LEAST_NS); /* runs as soon as it wakes; works without */
 	for (;;) {
 		if (read(ticker->timer, &ticks, sizeof ticks) < 0 && errno != EINTR &&
@@ -34,7 +32,8 @@ static void *ticker_main(void *argument)
 
 int ticker_init(struct ticker *ticker, int os_cpu)
 {
-	*ticker = (struct ticker){.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)};
+	*ticker = (struct ticker){
+		.os_cpu = os_cpu, .timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)};
 	if (ticker->timer < 0)
 		return -errno;
 	(void)cpuset_of_thread(0, &ticker->mask);
@@ -44,16 +43,28 @@ int ticker_init(struct ticker *ticker, int os_cpu)
 		return -r;
 	}
 	ticker->started = true;
-	while (atomic_load(&ticker->tid) == 0)
-		futex_wait_until(&ticker->tid, 0, FUTEX_FOREVER);
-	/* Not by the ticker itself: no pin may follow that of ticker_deinit(). */
-	(void)act_pin((pid_t)atomic_load(&ticker->tid), os_cpu);
 	return 0;
+}
+
+/* As soon as it has run. Not by the ticker itself: no pin may follow that of ticker_deinit(). */
+static void place(struct ticker *ticker)
+{
+	pid_t tid = atomic_load_explicit(&ticker->tid, memory_order_relaxed);
+
+	if (tid == 0)
+		return;
+	(void)act_pin(tid, ticker->os_cpu);
+	ticker->placed = true;
 }
 
 bool ticker_ran(struct ticker *ticker)
 {
-	return atomic_exchange_explicit(&ticker->ran, false, memory_order_relaxed);
+	bool ran = atomic_exchange_explicit(&ticker->ran, false, memory_order_relaxed);
+
+	if (ticker->placed)
+		return ran;
+	place(ticker);
+	return true;
 }
 
 void ticker_run_at(struct ticker *ticker, uint64_t at_ns, uint64_t gap_ns)
@@ -79,8 +90,9 @@ void ticker_deinit(struct ticker *ticker)
 		return;
 	atomic_store_explicit(&ticker->end, true, memory_order_relaxed);
 	ticker_run_at(ticker, NOW_NS, 0);
-	/* Its CPU may have been taken for long. */
-	(void)act_set_mask((pid_t)atomic_load(&ticker->tid), &ticker->mask);
+	if (ticker->placed) /* on a CPU that may have been taken for long */
+		(void)act_set_mask(
+			atomic_load_explicit(&ticker->tid, memory_order_relaxed), &ticker->mask);
 	pthread_join(ticker->thread, NULL);
 	close(ticker->timer);
 	ticker->started = false;
