@@ -12,17 +12,30 @@
 #include "daemon/proc/proc.h"
 
 #define LATE_NS UINT64_C(5000000) /* more than a tick */
+#define AWAKE_NS UINT64_C(100000000) /* longer than a thread is awake that isn't held up */
 #define TAKEN_NS UINT64_C(100000000) /* what one may have to wait for a CPU that was taken */
 #define SHUN_NS UINT64_C(10000000000)
 #define NOW_NS 1 /* long ago */
 
-/* Returns whether it worked. */
-static bool set_mask_without(const struct shun *shun, int os_cpu)
+/*
+ * The lock is held for some instructions only, never while a mask is set: a thread that sets its own may have to wait
+ * where it comes to, one that is moved may come to the mover's CPU at once, and all three wait for the lock.
+ */
+
+static void set_mask_without(const struct shun *shun, int os_cpu)
 {
 	struct cpuset mask = shun->mask;
 
 	cpuset_remove(&mask, os_cpu);
-	return cpuset_count(&mask) > 0 && act_set_mask(shun->tid, &mask) == 0;
+	(void)act_set_mask(shun->tid, &mask);
+}
+
+static bool is_only(const struct shun *shun, int os_cpu)
+{
+	struct cpuset mask = shun->mask;
+
+	cpuset_remove(&mask, os_cpu);
+	return cpuset_count(&mask) == 0;
 }
 
 static void note(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t now_ns)
@@ -32,21 +45,23 @@ static void note(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t now_n
 	shun->until_ns = now_ns + SHUN_NS;
 }
 
-/* By what the thread itself concludes: the other CPU may be as bad, and there may be no third. */
-static void keep_off(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t now_ns)
+/* By what the thread itself concludes: the other CPU may be as bad, and there may be no third. Returns whether its
+ * mask has to be set. */
+static bool concludes(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t now_ns)
 {
-	bool other = shun->os_cpu >= 0 && shun->os_cpu != os_cpu;
+	bool same = shun->os_cpu == os_cpu, other = shun->os_cpu >= 0 && !same;
 
 	if (other && now_ns < shun->until_ns && late_ns <= shun->late_ns)
-		return;
-	if (shun->os_cpu == os_cpu || set_mask_without(shun, os_cpu))
-		note(shun, os_cpu, late_ns, now_ns);
+		return false;
+	if (is_only(shun, os_cpu))
+		return false;
+	note(shun, os_cpu, late_ns, now_ns);
+	return !same;
 }
 
 /* ---- The watchers ---- */
 
-/* Returns whether to go on. What may take long comes before the lock: should the watcher's own CPU be taken, the
- * thread would wait for it. */
+/* Returns whether to go on. */
 static bool watch(struct shun *shun)
 {
 	int32_t os_cpu;
@@ -55,12 +70,14 @@ static bool watch(struct shun *shun)
 	pthread_mutex_lock(&shun->lock);
 	uint64_t now_ns = clock_monotonic_ns();
 	bool late = shun->due_ns > 0 && now_ns >= shun->due_ns + LATE_NS, goes_on = !shun->end;
-	if (goes_on && late && known && os_cpu != sched_getcpu() &&
-		set_mask_without(shun, os_cpu)) {
+	bool moves = goes_on && late && known && os_cpu != sched_getcpu() && !is_only(shun, os_cpu);
+	if (moves) {
 		note(shun, os_cpu, now_ns - shun->due_ns, now_ns);
 		shun->moved = true;
 	}
 	pthread_mutex_unlock(&shun->lock);
+	if (moves)
+		set_mask_without(shun, os_cpu);
 	return goes_on;
 }
 
@@ -161,8 +178,10 @@ void shun_deinit(struct shun *shun)
 void shun_taken(struct shun *shun, int os_cpu, uint64_t now_ns)
 {
 	pthread_mutex_lock(&shun->lock);
-	keep_off(shun, os_cpu, TAKEN_NS, now_ns);
+	bool moves = concludes(shun, os_cpu, TAKEN_NS, now_ns);
 	pthread_mutex_unlock(&shun->lock);
+	if (moves)
+		set_mask_without(shun, os_cpu);
 }
 
 void shun_sleep(struct shun *shun, uint64_t due_ns)
@@ -180,18 +199,24 @@ void shun_sleep(struct shun *shun, uint64_t due_ns)
 
 void shun_wake(struct shun *shun, uint64_t late_ns, uint64_t now_ns)
 {
-	if (shun->timer >= 0 && shun->due_ns > 0) /* until the next sleep */
-		set_timer(shun, 0, 0);
+	bool watched = shun->timer >= 0 && shun->due_ns > 0, moves = false;
+
+	/* Its group of threads may have to wait here for seconds, with the thread awake. */
+	if (watched)
+		set_timer(shun, now_ns + AWAKE_NS + LATE_NS, AWAKE_NS);
 	pthread_mutex_lock(&shun->lock);
-	shun->due_ns = 0;
+	shun->due_ns = watched ? now_ns + AWAKE_NS : 0;
 	/* Without watchers, or if they were held up as well. A thread that woke up elsewhere may have waited here
 	 * or there. */
 	if (!shun->moved && late_ns > LATE_NS && shun->slept_on >= 0 &&
 		shun->slept_on == sched_getcpu()) {
-		keep_off(shun, shun->slept_on, late_ns, now_ns);
+		moves = concludes(shun, shun->slept_on, late_ns, now_ns);
 	} else if (shun->os_cpu >= 0 && now_ns >= shun->until_ns) {
-		(void)act_set_mask(shun->tid, &shun->mask);
 		shun->os_cpu = -1;
+		moves = true;
 	}
+	int os_cpu = shun->os_cpu;
 	pthread_mutex_unlock(&shun->lock);
+	if (moves)
+		set_mask_without(shun, os_cpu);
 }

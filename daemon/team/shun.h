@@ -2,7 +2,9 @@
 /*
  * Keeping a thread off a CPU on which it had to wait. The kernel wakes a thread where it ran last, even if
  * a real-time thread or a hypervisor has taken that CPU for long. Where the other CPUs are busy, it leaves
- * it there for half a second and longer. So watchers, threads on two CPUs, take it away when it is late.
+ * it there for half a second and longer; and where groups of threads share them (control groups, sessions), it
+ * has let a whole group wait on one CPU for 30 seconds (Linux 6.18, beside threads that yield). So watchers,
+ * threads on two CPUs, take it away when it is late: when it doesn't wake, and when it doesn't sleep again.
  */
 #ifndef JUGGLE_TEAM_SHUN_H
 #define JUGGLE_TEAM_SHUN_H
@@ -31,9 +33,9 @@ struct shun {
 	pid_t pid, tid; /* of the thread */
 	pthread_mutex_t lock; /* of all that follows */
 	bool end; /* of the watchers */
-	uint64_t due_ns; /* when the thread is to run; 0: it is awake */
+	uint64_t due_ns; /* when the thread is to wake, or to sleep again; 0: nothing is watched */
 	struct cpuset mask; /* its own, otherwise */
-	bool moved; /* in this sleep, by a watcher */
+	bool moved; /* by a watcher, since the thread went to sleep */
 	int os_cpu; /* shunned; -1: none */
 	uint64_t late_ns; /* how long the thread waited there */
 	uint64_t until_ns;
