@@ -49,6 +49,14 @@ int act_pin(pid_t tid, int os_cpu)
 	return set_words(tid, words, mask.word);
 }
 
+int act_pin_own(pthread_t thread, int os_cpu)
+{
+	struct cpuset mask = {0};
+
+	cpuset_add(&mask, os_cpu);
+	return -pthread_setaffinity_np(thread, sizeof mask.word, (const cpu_set_t *)mask.word);
+}
+
 /* The first version of struct sched_attr, which every kernel that has the call accepts. */
 struct attr {
 	uint32_t size;

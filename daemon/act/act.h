@@ -6,6 +6,7 @@
 #ifndef JUGGLE_ACT_H
 #define JUGGLE_ACT_H
 
+#include <pthread.h>
 #include <sched.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -24,6 +25,9 @@ int act_may_set_mask(pid_t tid);
 /* Confine a thread to one CPU. Returns as act_set_mask(). The kernel refuses a mask that has no CPU
  * in the cpuset, so there is no need to read a mask of one CPU back. */
 int act_pin(pid_t tid, int os_cpu);
+/* The same for a thread that the calling process has created and not joined, and that has not ended. It need not have
+ * run yet. Returns 0 or a negative errno. */
+int act_pin_own(pthread_t thread, int os_cpu);
 
 /* Ask for a time slice for the calling thread, in ns (Linux 6.12 and later; older kernels ignore
  * it). 0 asks for the scheduler's default. A thread with a short slice runs sooner when it wakes.

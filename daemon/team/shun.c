@@ -12,30 +12,52 @@
 #include "daemon/proc/proc.h"
 
 #define LATE_NS UINT64_C(5000000) /* more than a tick */
-#define AWAKE_NS UINT64_C(100000000) /* longer than a thread is awake that isn't held up */
+#define AWAKE_NS                                                                                   \
+	UINT64_C(100000000) /* a thread is hardly awake for that long unless it is held up */
 #define TAKEN_NS UINT64_C(100000000) /* what one may have to wait for a CPU that was taken */
 #define SHUN_NS UINT64_C(10000000000)
 #define NOW_NS 1 /* long ago */
 
 /*
- * The lock is held for some instructions only, never while a mask is set: a thread that sets its own may have to wait
- * where it comes to, one that is moved may come to the mover's CPU at once, and all three wait for the lock.
+ * The lock is held for a few instructions only, and never while a mask is set. A thread that sets its own mask may have
+ * to wait on the CPU to which it comes, and one that is moved may come to the mover's CPU at once; the others would then
+ * wait for the lock.
  */
 
-static void set_mask_without(const struct shun *shun, int os_cpu)
+static struct cpuset mask_without(const struct shun *shun, int os_cpu)
 {
 	struct cpuset mask = shun->mask;
 
 	cpuset_remove(&mask, os_cpu);
-	(void)act_set_mask(shun->tid, &mask);
+	return mask;
 }
 
 static bool is_only(const struct shun *shun, int os_cpu)
 {
-	struct cpuset mask = shun->mask;
+	struct cpuset mask = mask_without(shun, os_cpu);
 
-	cpuset_remove(&mask, os_cpu);
 	return cpuset_count(&mask) == 0;
+}
+
+static int shunned(struct shun *shun)
+{
+	pthread_mutex_lock(&shun->lock);
+	int os_cpu = shun->os_cpu;
+	pthread_mutex_unlock(&shun->lock);
+	return os_cpu;
+}
+
+/* Set the mask to what was decided. Others may have decided otherwise before it is set, so look again. */
+static void follow(struct shun *shun)
+{
+	int set, os_cpu = shunned(shun);
+
+	do {
+		struct cpuset mask = mask_without(shun, os_cpu);
+		(void)act_set_mask(shun->tid, &mask);
+		set = os_cpu;
+		os_cpu = shunned(shun);
+	} while (os_cpu != set);
 }
 
 static void note(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t now_ns)
@@ -49,17 +71,23 @@ static void note(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t now_n
  * mask has to be set. */
 static bool concludes(struct shun *shun, int os_cpu, uint64_t late_ns, uint64_t now_ns)
 {
-	bool same = shun->os_cpu == os_cpu, other = shun->os_cpu >= 0 && !same;
+	bool other = shun->os_cpu >= 0 && shun->os_cpu != os_cpu;
 
 	if (other && now_ns < shun->until_ns && late_ns <= shun->late_ns)
 		return false;
 	if (is_only(shun, os_cpu))
 		return false;
 	note(shun, os_cpu, late_ns, now_ns);
-	return !same;
+	return true;
 }
 
 /* ---- The watchers ---- */
+
+/* How long the thread has waited, as far as a watcher can tell. */
+static uint64_t late_ns(const struct shun *shun, uint64_t now_ns)
+{
+	return now_ns - (shun->woke_ns > 0 ? shun->woke_ns : shun->due_ns);
+}
 
 /* Returns whether to go on. */
 static bool watch(struct shun *shun)
@@ -72,12 +100,14 @@ static bool watch(struct shun *shun)
 	bool late = shun->due_ns > 0 && now_ns >= shun->due_ns + LATE_NS, goes_on = !shun->end;
 	bool moves = goes_on && late && known && os_cpu != sched_getcpu() && !is_only(shun, os_cpu);
 	if (moves) {
-		note(shun, os_cpu, now_ns - shun->due_ns, now_ns);
+		note(shun, os_cpu, late_ns(shun, now_ns), now_ns);
 		shun->moved = true;
+		if (shun->woke_ns > 0)
+			shun->woke_ns = now_ns; /* where it comes to, it begins to wait now */
 	}
 	pthread_mutex_unlock(&shun->lock);
 	if (moves)
-		set_mask_without(shun, os_cpu);
+		follow(shun);
 	return goes_on;
 }
 
@@ -92,17 +122,13 @@ static void set_timer(const struct shun *shun, uint64_t at_ns, uint64_t gap_ns)
 
 static void *watcher_main(void *argument)
 {
-	struct shun_watcher *watcher = argument;
-	struct shun *shun = watcher->shun;
+	struct shun *shun = argument;
 	uint64_t expirations;
 
 	prctl(PR_SET_NAME, "juggle/watch");
 	(void)act_set_own_slice(ACT_SLICE_LEAST_NS); /* runs as soon as it wakes; works without */
-	atomic_store_explicit(&watcher->tid, gettid(), memory_order_relaxed);
 	do {
-		if (read(shun->timer, &expirations, sizeof expirations) < 0 && errno != EINTR &&
-			errno != EAGAIN)
-			break;
+		(void)!read(shun->timer, &expirations, sizeof expirations); /* or a signal came */
 	} while (watch(shun));
 	set_timer(shun, NOW_NS, 0); /* for the next one to see that it is to end */
 	return NULL;
@@ -113,33 +139,16 @@ static void start_watchers(struct shun *shun)
 	if (cpuset_count(&shun->mask) < SHUN_WATCHERS)
 		return;
 	shun->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
-	while (shun->timer >= 0 && shun->watchers < SHUN_WATCHERS) {
-		struct shun_watcher *watcher = &shun->watcher[shun->watchers];
-		watcher->shun = shun;
-		if (pthread_create(&watcher->thread, NULL, watcher_main, watcher) != 0)
-			break;
-		shun->watchers++;
+	while (shun->timer >= 0 && shun->watchers < SHUN_WATCHERS &&
+		pthread_create(&shun->watcher[shun->watchers], NULL, watcher_main, shun) == 0) {
+		/* Not by itself: no pin may follow that of shun_deinit(). */
+		int os_cpu = cpuset_nth(&shun->mask, (int)shun->watchers);
+		(void)act_pin_own(shun->watcher[shun->watchers++], os_cpu);
 	}
 	if (shun->timer >= 0 && shun->watchers == 0) {
 		close(shun->timer);
 		shun->timer = -1;
 	}
-}
-
-static void pin(struct shun_watcher *watcher, int os_cpu)
-{
-	pid_t tid = atomic_load_explicit(&watcher->tid, memory_order_relaxed);
-
-	if (tid != 0)
-		watcher->pinned = act_pin(tid, os_cpu) == 0;
-}
-
-/* As soon as they have run. Not by themselves: no pin may follow that of shun_deinit(). */
-static void pin_watchers(struct shun *shun)
-{
-	for (size_t k = 0; k < shun->watchers; k++)
-		if (!shun->watcher[k].pinned)
-			pin(&shun->watcher[k], cpuset_nth(&shun->mask, (int)k));
 }
 
 /* ---- The thread ---- */
@@ -163,13 +172,13 @@ void shun_deinit(struct shun *shun)
 		return;
 	/* Others may have taken their CPUs; the caller's can be used. */
 	for (size_t k = 0; k < shun->watchers; k++)
-		pin(&shun->watcher[k], sched_getcpu());
+		(void)act_pin_own(shun->watcher[k], sched_getcpu());
 	pthread_mutex_lock(&shun->lock);
 	shun->end = true;
 	pthread_mutex_unlock(&shun->lock);
 	set_timer(shun, NOW_NS, 0);
 	for (size_t k = 0; k < shun->watchers; k++)
-		pthread_join(shun->watcher[k].thread, NULL);
+		pthread_join(shun->watcher[k], NULL);
 	close(shun->timer);
 	shun->timer = -1;
 	pthread_mutex_destroy(&shun->lock);
@@ -178,19 +187,23 @@ void shun_deinit(struct shun *shun)
 void shun_taken(struct shun *shun, int os_cpu, uint64_t now_ns)
 {
 	pthread_mutex_lock(&shun->lock);
-	bool moves = concludes(shun, os_cpu, TAKEN_NS, now_ns);
+	bool same = shun->os_cpu == os_cpu;
+	bool moves = concludes(shun, os_cpu, TAKEN_NS, now_ns) && !same;
 	pthread_mutex_unlock(&shun->lock);
 	if (moves)
-		set_mask_without(shun, os_cpu);
+		follow(shun);
 }
 
 void shun_sleep(struct shun *shun, uint64_t due_ns)
 {
-	pin_watchers(shun);
+	uint64_t now_ns = clock_monotonic_ns();
+
+	if (due_ns > 0 && due_ns < now_ns) /* that it is late is no fault of the CPU */
+		due_ns = now_ns;
 	pthread_mutex_lock(&shun->lock);
 	shun->slept_on = sched_getcpu();
 	shun->due_ns = due_ns;
-	shun->moved = false;
+	shun->woke_ns = 0;
 	pthread_mutex_unlock(&shun->lock);
 	/* Again and again from then on: a watcher may find that it is better to wait, or be held up itself. */
 	if (shun->timer >= 0 && due_ns > 0)
@@ -201,11 +214,12 @@ void shun_wake(struct shun *shun, uint64_t late_ns, uint64_t now_ns)
 {
 	bool watched = shun->timer >= 0 && shun->due_ns > 0, moves = false;
 
-	/* Its group of threads may have to wait here for seconds, with the thread awake. */
+	/* While it is awake, too, all of its group of threads may have to wait on this CPU for seconds. */
 	if (watched)
 		set_timer(shun, now_ns + AWAKE_NS + LATE_NS, AWAKE_NS);
 	pthread_mutex_lock(&shun->lock);
 	shun->due_ns = watched ? now_ns + AWAKE_NS : 0;
+	shun->woke_ns = now_ns;
 	/* Without watchers, or if they were held up as well. A thread that woke up elsewhere may have waited here
 	 * or there. */
 	if (!shun->moved && late_ns > LATE_NS && shun->slept_on >= 0 &&
@@ -215,8 +229,8 @@ void shun_wake(struct shun *shun, uint64_t late_ns, uint64_t now_ns)
 		shun->os_cpu = -1;
 		moves = true;
 	}
-	int os_cpu = shun->os_cpu;
+	shun->moved = false;
 	pthread_mutex_unlock(&shun->lock);
 	if (moves)
-		set_mask_without(shun, os_cpu);
+		follow(shun);
 }

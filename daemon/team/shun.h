@@ -10,7 +10,6 @@
 #define JUGGLE_TEAM_SHUN_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -19,27 +18,21 @@
 
 enum { SHUN_WATCHERS = 2 }; /* one of them is not where the thread is */
 
-struct shun_watcher {
-	struct shun *shun;
-	pthread_t thread;
-	_Atomic pid_t tid; /* 0: it has not run yet */
-	bool pinned;
-};
-
 struct shun {
 	int timer; /* timerfd: setting it wakes nobody; -1: nobody watches */
-	struct shun_watcher watcher[SHUN_WATCHERS];
+	pthread_t watcher[SHUN_WATCHERS];
 	size_t watchers;
 	pid_t pid, tid; /* of the thread */
+	struct cpuset mask; /* its own, otherwise */
+	int slept_on; /* the CPU where the thread went to sleep */
 	pthread_mutex_t lock; /* of all that follows */
 	bool end; /* of the watchers */
 	uint64_t due_ns; /* when the thread is to wake, or to sleep again; 0: nothing is watched */
-	struct cpuset mask; /* its own, otherwise */
-	bool moved; /* by a watcher, since the thread went to sleep */
+	uint64_t woke_ns; /* since then it is awake, or where it is now; 0: it sleeps */
+	bool moved; /* by a watcher, since the thread last woke */
 	int os_cpu; /* shunned; -1: none */
 	uint64_t late_ns; /* how long the thread waited there */
 	uint64_t until_ns;
-	int slept_on; /* the CPU where the thread went to sleep */
 };
 
 /* For the calling thread, before its first sleep. Starts the watchers; without them, all else works. The
@@ -54,7 +47,8 @@ void shun_deinit(struct shun *shun);
 void shun_taken(struct shun *shun, int os_cpu, uint64_t now_ns);
 /* Before each sleep that is to end at that time of CLOCK_MONOTONIC, or earlier (0: watch nothing). */
 void shun_sleep(struct shun *shun, uint64_t due_ns);
-/* After it, when the thread runs that much later than it wanted to. */
+/* After it, when the thread runs that much later than it wanted to. From then on it is watched until it sleeps
+ * again. */
 void shun_wake(struct shun *shun, uint64_t late_ns, uint64_t now_ns);
 
 #endif

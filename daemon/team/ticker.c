@@ -2,6 +2,7 @@
 #include "daemon/team/ticker.h"
 
 #include <errno.h>
+#include <sched.h>
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
@@ -18,12 +19,10 @@ static void *ticker_main(void *argument)
 
 	prctl(PR_SET_NAME, "juggle/tick");
 	prctl(PR_SET_TIMERSLACK, 1);
-	atomic_store_explicit(&ticker->tid, gettid(), memory_order_relaxed);
 	(void)act_set_own_slice(ACT_SLICE_LEAST_NS); /* runs as soon as it wakes; works without */
 	for (;;) {
-		if (read(ticker->timer, &ticks, sizeof ticks) < 0 && errno != EINTR &&
-			errno != EAGAIN)
-			return NULL;
+		/* If a signal interrupts it, it has run as well. */
+		(void)!read(ticker->timer, &ticks, sizeof ticks);
 		if (atomic_load_explicit(&ticker->end, memory_order_relaxed))
 			return NULL;
 		atomic_store_explicit(&ticker->ran, true, memory_order_relaxed);
@@ -32,39 +31,23 @@ static void *ticker_main(void *argument)
 
 int ticker_init(struct ticker *ticker, int os_cpu)
 {
-	*ticker = (struct ticker){
-		.os_cpu = os_cpu, .timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)};
+	*ticker = (struct ticker){.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)};
 	if (ticker->timer < 0)
 		return -errno;
-	(void)cpuset_of_thread(0, &ticker->mask);
 	int r = pthread_create(&ticker->thread, NULL, ticker_main, ticker);
 	if (r != 0) {
 		close(ticker->timer);
 		return -r;
 	}
 	ticker->started = true;
+	/* Not by the ticker itself: no pin may follow that of ticker_deinit(). */
+	(void)act_pin_own(ticker->thread, os_cpu);
 	return 0;
-}
-
-/* As soon as it has run. Not by the ticker itself: no pin may follow that of ticker_deinit(). */
-static void place(struct ticker *ticker)
-{
-	pid_t tid = atomic_load_explicit(&ticker->tid, memory_order_relaxed);
-
-	if (tid == 0)
-		return;
-	(void)act_pin(tid, ticker->os_cpu);
-	ticker->placed = true;
 }
 
 bool ticker_ran(struct ticker *ticker)
 {
-	bool ran = atomic_exchange_explicit(&ticker->ran, false, memory_order_relaxed);
-
-	if (ticker->placed)
-		return ran;
-	place(ticker);
-	return true;
+	return atomic_exchange_explicit(&ticker->ran, false, memory_order_relaxed);
 }
 
 void ticker_run_at(struct ticker *ticker, uint64_t at_ns, uint64_t gap_ns)
@@ -88,11 +71,10 @@ void ticker_deinit(struct ticker *ticker)
 {
 	if (!ticker->started)
 		return;
+	/* Its CPU may have been taken for long; the caller's can be used. */
+	(void)act_pin_own(ticker->thread, sched_getcpu());
 	atomic_store_explicit(&ticker->end, true, memory_order_relaxed);
 	ticker_run_at(ticker, NOW_NS, 0);
-	if (ticker->placed) /* on a CPU that may have been taken for long */
-		(void)act_set_mask(
-			atomic_load_explicit(&ticker->tid, memory_order_relaxed), &ticker->mask);
 	pthread_join(ticker->thread, NULL);
 	close(ticker->timer);
 	ticker->started = false;

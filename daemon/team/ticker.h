@@ -14,33 +14,25 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
-#include <sys/types.h>
-
-#include "daemon/base/cpuset.h"
 
 struct ticker {
 	pthread_t thread;
 	bool started;
-	bool placed; /* it has been pinned, or can't be */
-	int os_cpu;
 	int timer; /* timerfd: setting it wakes nobody */
 	uint64_t at_ns, gap_ns; /* to which it is set; 0 and 0: it is off */
 	_Atomic bool end;
 	_Atomic bool ran;
-	_Atomic pid_t tid; /* 0: it has not run yet */
-	struct cpuset mask; /* of the thread that started it */
 };
 
-/* Start a ticker for a CPU; it is off. The object must not move. Returns 0 or a negative
- * errno. */
+/* Start a ticker for a CPU, without waiting for it to run; it is off. The object must not move. Returns 0 or a
+ * negative errno. */
 int ticker_init(struct ticker *ticker, int os_cpu);
-/* Has it run since the call before? True as well until it is on its CPU, which nobody waits for: then nothing is known
- * against that CPU. */
+/* Has it run since the call before? */
 bool ticker_ran(struct ticker *ticker);
 /* Ends the thread. Accepts a zeroed object. */
 void ticker_deinit(struct ticker *ticker);
 
-/* These two are cheap when nothing changes. All three are not to be called by several threads at a time. */
+/* These two are cheap when nothing changes, and not to be called by several threads at a time. */
 
 /* Run now, and each period from then on. */
 void ticker_run(struct ticker *ticker, uint64_t period_ns);

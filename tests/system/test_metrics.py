@@ -59,7 +59,11 @@ def promtool():
 def solver(shm, background, app):
     """A program that publishes its progress, without juggle, as soon as both of its threads do."""
     process = background(shm.command([app("jacobi"), "-q", "-t", "2", "-n", "1000000000", "--grid", "64x64"]))
-    helpers.wait_for(lambda: [job["workers"] for job in shm.list()] == [2], "is listed", process)
+
+    def publish():
+        done = shm.run("stat", "--json", "--summary")
+        return done.returncode == 0 and json.loads(done.stdout)["threads"] == 2
+    helpers.wait_for(publish, "both threads publish", process, interval_s=0.05)
     return process
 
 

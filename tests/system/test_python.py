@@ -4,6 +4,7 @@
 import collections
 import contextlib
 import importlib.util
+import io
 import json
 import os
 import random
@@ -229,6 +230,36 @@ def test_trace_cut_anywhere(written):
             if size > first:
                 trace = module.read_trace(path, partial=True)
                 assert trace.cut_short and len(trace.points) == len(trace.moves) == int(size > WHOLE.index(UPDATES))
+
+
+class Growing(io.StringIO):
+    """A file that ends at `size`, until somebody has come there; then the rest has been written."""
+
+    def __init__(self, text, size):
+        super().__init__(text[:size])
+        self.rest = text[size:]
+
+    def grow(self, wanted, got):
+        if len(got) < wanted and self.rest:
+            at = self.tell()
+            self.write(self.rest)
+            self.seek(at)
+            self.rest = ""
+        return got
+
+    def read(self, size=-1):
+        return self.grow(size, super().read(size))
+
+    def readline(self, size=-1):
+        line = super().readline(size)
+        return line if line.endswith("\n") else self.grow(len(line) + 1, line)
+
+
+def test_trace_grows_while_it_is_read():
+    """Whatever is written after its end was seen, that is no damage."""
+    for size in range(len(WHOLE)):
+        with contextlib.suppress(module.TruncatedError):
+            module._TraceReader("growing", Growing(WHOLE, size)).read(partial=True)
 
 
 @pytest.mark.parametrize("text, line, words", [

@@ -195,14 +195,16 @@ def test_older_dies(juggle, app, background, two, tmp_path, dies):
     balancer = helpers.wait_for_balancer(older)
     helpers.wait_for(lambda: placed(older.pid, two), "its threads have places", older)
     younger = start("younger")
-    helpers.wait_for(lambda: sum(neighbours()[0] or []) == 3, "the younger has seen the threads of the older", younger)
+    helpers.wait_for(lambda: sum(neighbours()[0] or []) == 3, "the younger has seen the threads of the older", younger,
+                     interval_s=0.05)
     guard, = helpers.children(balancer)
     killed = {"juggle": [older.pid], "balancer": [balancer], "all": [older.pid, balancer, guard]}[dies]
     for number in (signal.SIGSTOP, signal.SIGKILL):  # so that none of them hears of another's end
         for pid in killed:
             os.kill(pid, number)
     try:
-        helpers.wait_for(makes_way_for_nobody, "the younger makes way for nobody, and goes on", younger)
+        helpers.wait_for(makes_way_for_nobody, "the younger makes way for nobody, and goes on", younger,
+                         interval_s=0.05)
         assert dies == "juggle" or helpers.segment(older.pid).exists()
     finally:
         helpers.segment(older.pid).unlink(missing_ok=True)

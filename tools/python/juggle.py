@@ -331,7 +331,8 @@ class _TraceReader:
 
     def read(self, partial: bool) -> Trace:
         self.first_line()
-        while (text := self.next_line()) is not None:
+        # Where it is cut short, what follows may have been written since: it isn't the rest of the record.
+        while not self.trace.cut_short and (text := self.next_line()) is not None:
             self.record(text)
         if self.trace.cut_short and not partial:
             raise TruncatedError(self.path, self.line + 1, "the trace ends within a record")
@@ -354,7 +355,6 @@ class _TraceReader:
         magic = self.file.read(len(_MAGIC))
         if not _MAGIC.startswith(magic):
             raise self.refuse("no trace of juggle --trace")
-        # Once the magic is cut short, what follows may have been written since: it isn't the rest of the line.
         text = self.next_line() if magic == _MAGIC else None
         if text is None:
             raise TruncatedError(self.path, 1, "the trace ends within its header")
