@@ -12,8 +12,7 @@
 #include "daemon/proc/proc.h"
 
 #define LATE_NS UINT64_C(5000000) /* more than a tick */
-#define AWAKE_NS                                                                                   \
-	UINT64_C(100000000) /* a thread is hardly awake for that long unless it is held up */
+#define AWAKE_NS UINT64_C(100000000) /* hardly any step takes so long */
 #define TAKEN_NS UINT64_C(100000000) /* what one may have to wait for a CPU that was taken */
 #define SHUN_NS UINT64_C(10000000000)
 #define NOW_NS 1 /* long ago */
