@@ -344,7 +344,7 @@ def stat(pid):
 
 
 def wait_for_stat(process, condition, what):
-    """The stat of a juggle that was started (a Popen), once condition() holds for it."""
+    """The stat of a job that was started (a Popen), once condition() holds for it."""
     def look():
         found = stat(process.pid)
         return found if found and condition(found) else None

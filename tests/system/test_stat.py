@@ -48,12 +48,10 @@ def record(stat):
 
 
 @pytest.fixture
-def solver(app, background, record):
+def solver(app, background):
     """The Popen of a solver without juggle, which balances itself; its workers are there."""
     process = background([app("jacobi"), "-q", "-t", "2", "-n", "1000000000", "--grid", "64x64"])
-    helpers.wait_for(lambda: os.path.exists("/dev/shm/progress.%d.%d" % (os.geteuid(), process.pid)), "segment",
-                     process)
-    helpers.wait_for(lambda: len(record(process.pid)["thread"]) == 2, "workers", process)
+    helpers.wait_for_stat(process, lambda found: len(found["thread"]) == 2, "workers")
     return process
 
 
