@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/team/shun.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/timerfd.h>

@@ -161,9 +161,13 @@ static void wait_until_taken_away(struct shun *shun, int from)
 	assert_int_equal(os_cpu, from);
 }
 
-/* The thread is on the first CPU, and both watchers on the second, so that the first to see it moves it. */
+/* The thread is on the first CPU, and both watchers on the second: whichever sees it moves it there, and then leaves it
+ * alone, as there is no third. */
 static void apart(struct shun *shun, const int cpu[2])
 {
+	shun->mask = (struct cpuset){0};
+	cpuset_add(&shun->mask, cpu[0]);
+	cpuset_add(&shun->mask, cpu[1]);
 	assert_int_equal(act_pin(0, cpu[0]), 0);
 	assert_int_equal(act_pin_own(shun->watcher[0], cpu[1]), 0);
 }
