@@ -20,12 +20,11 @@
 #include "daemon/team/teams.h"
 #include "daemon/telemetry/writer.h"
 
-/* Between looks for births and for published progress: this part of the age of the youngest process, as
- * programs start threads and publish their progress soon after they begin. While the job has a thread for
- * each CPU, a look costs it time, and the teams look for births, too. */
-#define PAUSE_SHARE 16
-#define PAUSE_FULL_SHARE 4
-#define PAUSE_LEAST_MS 4
+/* Between looks for published progress and for what changes beside the job: this part of the age of the
+ * youngest process, as programs publish their progress soon after they begin. The teams look for births
+ * meanwhile, more often, and kick. */
+#define PAUSE_SHARE 4
+#define PAUSE_LEAST_MS 10
 #define PAUSE_MOST_MS 500
 #define EAGER_FOR_NS UINT64_C(1000000000) /* the job is starting */
 #define CPUS_CHECK_NS UINT64_C(500000000)
@@ -317,19 +316,12 @@ static void tear_down(struct balancer *b)
 		close(b->kick_fd);
 }
 
-static bool is_full(const struct balancer *b)
-{
-	const struct telemetry *t = b->setup->telemetry;
-
-	return telemetry_get32(&t->threads) >= telemetry_get32(&t->cpus);
-}
-
 /* How long to sleep; `wanted`: a scan is due soon. */
 static int pause_ms(const struct balancer *b, uint64_t now_ns, bool wanted)
 {
 	uint64_t next_scan_ns = job_next_scan_ns(&b->job, JOB_SCAN_WANTED);
 	uint64_t age_ms = (now_ns - b->youngest_ns) / 1000000;
-	uint64_t pause_ms = age_ms / (is_full(b) ? PAUSE_FULL_SHARE : PAUSE_SHARE);
+	uint64_t pause_ms = age_ms / PAUSE_SHARE;
 
 	if (pause_ms < PAUSE_LEAST_MS)
 		pause_ms = PAUSE_LEAST_MS;
@@ -403,9 +395,12 @@ static int run(struct balancer *b)
 
 int balancer_run(const struct balancer_setup *setup)
 {
-	struct balancer balancer = {
-		.setup = setup, .kick_fd = -1, .teams.context.telemetry = setup->telemetry};
+	/* Zeroed memory that is not touched costs nothing: most of this is room for more CPUs. */
+	static struct balancer balancer;
 
+	balancer.setup = setup;
+	balancer.kick_fd = -1;
+	balancer.teams.context.telemetry = setup->telemetry;
 	prctl(PR_SET_NAME, "juggle/balance");
 	start_trace(&balancer); /* which may be /dev/stdout */
 	close_standard_streams();

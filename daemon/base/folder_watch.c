@@ -13,7 +13,7 @@ void folder_watch_init(struct folder_watch *watch, const char *path)
 
 void folder_watch_repeat(struct folder_watch *watch, uint64_t now_ns)
 {
-	watch->again_until_ns = now_ns + TICK_NS;
+	watch->again_ns = now_ns + TICK_NS;
 	watch->again = true;
 }
 
@@ -28,8 +28,8 @@ bool folder_watch_changed(struct folder_watch *watch, uint64_t now_ns)
 		folder_watch_repeat(watch, now_ns);
 		return true;
 	}
-	bool changed = watch->again;
-	if (now_ns >= watch->again_until_ns)
-		watch->again = false;
-	return changed;
+	if (!watch->again || now_ns < watch->again_ns)
+		return false;
+	watch->again = false;
+	return true;
 }

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,6 +29,18 @@ static pid_t fork_with_pipe(int pipe_fd[2])
 
 /* ---- The balancer ---- */
 
+/* For a command that ends so soon, which takes less than to begin does, there is no balancing, unless
+ * an account of it is wanted. */
+#define SOON_MS 10
+
+static bool ends_soon(const struct options *options, int control_fd)
+{
+	struct pollfd end = {.fd = control_fd, .events = POLLIN};
+	bool account = options->trace != NULL || options->report != NULL || options->verbose > 0;
+
+	return options->pid == 0 && !account && poll(&end, 1, SOON_MS) > 0;
+}
+
 _Noreturn static void run_balancer(
 	const struct balancer_start *start, pid_t keeper, int control_fd, const int life[2])
 {
@@ -40,17 +53,22 @@ _Noreturn static void run_balancer(
 		.keeper = keeper,
 		.control_fd = control_fd,
 	};
-
 	const struct guard_start guard_setup = {
 		.options = start->options,
 		.ledger = start->ledger,
 		.keeper = keeper,
 		.life = {life[0], life[1]},
 	};
+	pid_t guard = -1;
+	int status = 0;
 
 	close(start->signal_fd);
-	pid_t guard = guard_start(&guard_setup);
-	int status = balancer_run(&setup);
+	if (ends_soon(start->options, control_fd)) {
+		telemetry_set32(&start->telemetry->state, TELEMETRY_ENDED);
+	} else {
+		guard = guard_start(&guard_setup);
+		status = balancer_run(&setup);
+	}
 	/* The keeper removes the name, too, but may have been killed. */
 	telemetry_unlink(keeper);
 	guard_end(guard);

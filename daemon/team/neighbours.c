@@ -99,6 +99,7 @@ void neighbours_look(struct neighbours *neighbours, const struct telemetry *own,
 	DIR *folder = opendir(FOLDER);
 	const struct dirent *file;
 	char prefix[32];
+	bool before = neighbours->any;
 	int64_t pid;
 
 	neighbours->any = false;
@@ -109,7 +110,8 @@ void neighbours_look(struct neighbours *neighbours, const struct telemetry *own,
 		if (strncmp(file->d_name, prefix, (size_t)length) == 0 &&
 			parse_integer(file->d_name + length, 1, INT32_MAX, &pid) == 0)
 			neighbours->any |= count_of((pid_t)pid, own, now_ns, counts);
-	for (size_t j = 0; j < CPUSET_CPUS_MAX && counts != NULL; j++) {
+	bool news = counts != NULL && (before || neighbours->any);
+	for (size_t j = 0; j < CPUSET_CPUS_MAX && news; j++) {
 		atomic_store_explicit(
 			&neighbours->older[j], counts->older[j], memory_order_relaxed);
 		atomic_store_explicit(&neighbours->all[j], counts->all[j], memory_order_relaxed);

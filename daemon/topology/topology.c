@@ -31,14 +31,20 @@ const char *const topology_domains_names[] = {
 /* What hwloc knows. */
 struct machine {
 	hwloc_topology_t hwloc; /* NULL: nothing */
-	/* By the number of the CPU, since hwloc would look through all of them each time. NULL: not known. */
-	hwloc_obj_t pu[CPUSET_CPUS_MAX];
+	/* By the number of the CPU, up to CPUSET_CPUS_MAX, since hwloc would look through all of them each
+	 * time. NULL: not known. */
+	hwloc_obj_t *pu;
 };
+
+static hwloc_obj_t pu_of(const struct machine *machine, int os_cpu)
+{
+	return machine->pu != NULL ? machine->pu[os_cpu] : NULL;
+}
 
 /* The first NUMA node of a CPU. Memory-only nodes beside it don't matter. */
 static int32_t node_of(const struct machine *machine, int os_cpu)
 {
-	hwloc_obj_t pu = machine->pu[os_cpu];
+	hwloc_obj_t pu = pu_of(machine, os_cpu);
 
 	if (pu == NULL || pu->nodeset == NULL)
 		return UNKNOWN;
@@ -51,7 +57,7 @@ static int32_t last_cache_of(const struct machine *machine, int os_cpu)
 {
 	int32_t found = UNKNOWN;
 
-	for (hwloc_obj_t at = machine->pu[os_cpu]; at != NULL; at = at->parent)
+	for (hwloc_obj_t at = pu_of(machine, os_cpu); at != NULL; at = at->parent)
 		if (hwloc_obj_type_is_dcache(at->type) && at->attr->cache.depth > 1)
 			found = hwloc_bitmap_first(at->cpuset);
 	if (found != UNKNOWN)
@@ -69,7 +75,7 @@ static int32_t domain_of(const struct machine *machine, int os_cpu, enum topolog
 
 static int32_t core_of(const struct machine *machine, int os_cpu)
 {
-	hwloc_obj_t core = machine->pu[os_cpu];
+	hwloc_obj_t core = pu_of(machine, os_cpu);
 
 	while (core != NULL && core->type != HWLOC_OBJ_CORE)
 		core = core->parent;
@@ -116,16 +122,21 @@ static int32_t number_of(struct numbers *numbers, int32_t mark)
 	return *number - 1;
 }
 
-/* Nor have cores and caches. */
-static void number_parts(struct topology *topology)
+/* Nor have cores and caches. Returns 0 or -ENOMEM. */
+static int number_parts(struct topology *topology)
 {
-	struct numbers cores = {0}, caches = {0};
+	enum { CORE, CACHE, KINDS };
+	struct numbers *numbers = calloc(KINDS, sizeof *numbers);
 
+	if (numbers == NULL)
+		return -ENOMEM;
 	for (size_t i = 0; i < topology->cpus; i++) {
 		struct topology_cpu *cpu = &topology->cpu[i];
-		cpu->core = number_of(&cores, cpu->core);
-		cpu->cache = number_of(&caches, cpu->cache);
+		cpu->core = number_of(&numbers[CORE], cpu->core);
+		cpu->cache = number_of(&numbers[CACHE], cpu->cache);
 	}
+	free(numbers);
+	return 0;
 }
 
 /* Forget all. Accepts a zeroed object. */
@@ -133,6 +144,7 @@ static void unload(struct machine *machine)
 {
 	if (machine->hwloc != NULL)
 		hwloc_topology_destroy(machine->hwloc);
+	free(machine->pu);
 	*machine = (struct machine){0};
 }
 
@@ -149,12 +161,16 @@ static void load(struct machine *machine)
 		machine->hwloc = NULL;
 		return;
 	}
+	/* Of no use here, and several files to read for each CPU. */
+	(void)hwloc_topology_set_type_filter(
+		machine->hwloc, HWLOC_OBJ_L1CACHE, HWLOC_TYPE_FILTER_KEEP_NONE);
 #if HWLOC_API_VERSION >= 0x00020500
 	/* Otherwise hwloc binds this thread to each CPU in turn, where it waits behind busy
 	 * threads, sometimes for seconds. We don't need what it learns there. */
 	(void)hwloc_topology_set_flags(machine->hwloc, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif
-	if (hwloc_topology_load(machine->hwloc) < 0) {
+	machine->pu = calloc(CPUSET_CPUS_MAX, sizeof *machine->pu);
+	if (machine->pu == NULL || hwloc_topology_load(machine->hwloc) < 0) {
 		unload(machine);
 		return;
 	}
@@ -273,8 +289,9 @@ int topology_init(
 				.cache = machine.hwloc != NULL ? last_cache_of(&machine, os_cpu)
 							       : 0};
 	number_domains(topology);
-	number_parts(topology);
-	int r = find_speeds(topology, &machine, setup);
+	int r = number_parts(topology);
+	if (r == 0)
+		r = find_speeds(topology, &machine, setup);
 	unload(&machine);
 	if (r < 0)
 		topology_deinit(topology);
