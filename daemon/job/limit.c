@@ -7,8 +7,8 @@
 #include "daemon/telemetry/writer.h"
 
 #define LOOK_NS UINT64_C(1000000000)
-#define EARLY_FOR_NS UINT64_C(1000000000)
-#define EARLY_LOOK_NS UINT64_C(100000000)
+#define EARLY_LOOK_NS                                                                              \
+	UINT64_C(100000000) /* earlier in a young job, and then after half of its age */
 
 /* ---- Looking ---- */
 
@@ -20,9 +20,12 @@ void limit_init(struct limit *limit, struct telemetry *telemetry, uint64_t now_n
 
 bool limit_due(const struct limit *limit, uint64_t now_ns)
 {
-	bool early = now_ns - limit->start_ns < EARLY_FOR_NS;
+	uint64_t wait_ns = (now_ns - limit->start_ns) / 2;
 
-	return !limit->looked || now_ns - limit->looked_ns >= (early ? EARLY_LOOK_NS : LOOK_NS);
+	if (wait_ns < EARLY_LOOK_NS)
+		wait_ns = EARLY_LOOK_NS;
+	return !limit->looked ||
+	       now_ns - limit->looked_ns >= (wait_ns < LOOK_NS ? wait_ns : LOOK_NS);
 }
 
 static uint64_t thousandths(double cpus)

@@ -91,32 +91,47 @@ void neighbours_init(struct neighbours *neighbours)
 	folder_watch_init(&neighbours->folder, FOLDER);
 }
 
-void neighbours_look(struct neighbours *neighbours, const struct telemetry *own, uint64_t now_ns)
+/* Which juggles of this user have segments? */
+static void find_all(struct neighbours *neighbours)
 {
-	if (!folder_watch_changed(&neighbours->folder, now_ns) && !neighbours->any)
-		return;
-	struct neighbours_counts *counts = calloc(1, sizeof *counts);
 	DIR *folder = opendir(FOLDER);
 	const struct dirent *file;
 	char prefix[32];
-	bool before = neighbours->any;
 	int64_t pid;
 
-	neighbours->any = false;
+	neighbours->count = 0;
+	if (folder == NULL)
+		return;
 	int length = snprintf(prefix, sizeof prefix, "juggle.%u.", (unsigned)getuid());
-	for (int i = 0; counts != NULL && folder != NULL && i < ENTRIES_MOST &&
+	for (int i = 0; i < ENTRIES_MOST && neighbours->count < NEIGHBOURS_MAX &&
 			(file = readdir(folder)) != NULL;
 		i++)
 		if (strncmp(file->d_name, prefix, (size_t)length) == 0 &&
 			parse_integer(file->d_name + length, 1, INT32_MAX, &pid) == 0)
-			neighbours->any |= count_of((pid_t)pid, own, now_ns, counts);
-	bool news = counts != NULL && (before || neighbours->any);
-	for (size_t j = 0; j < CPUSET_CPUS_MAX && news; j++) {
+			neighbours->pid[neighbours->count++] = (pid_t)pid;
+	closedir(folder);
+}
+
+void neighbours_look(struct neighbours *neighbours, const struct telemetry *own, uint64_t now_ns)
+{
+	size_t before = neighbours->count, kept = 0;
+
+	if (folder_watch_changed(&neighbours->folder, now_ns))
+		find_all(neighbours);
+	if (before == 0 && neighbours->count == 0)
+		return;
+	struct neighbours_counts *counts = calloc(1, sizeof *counts);
+	if (counts == NULL)
+		return;
+	for (size_t k = 0; k < neighbours->count; k++)
+		if (count_of(neighbours->pid[k], own, now_ns, counts))
+			neighbours->pid[kept++] = neighbours->pid[k];
+	neighbours->count = kept;
+	bool any = before > 0 || kept > 0;
+	for (size_t j = 0; j < CPUSET_CPUS_MAX && any; j++) {
 		atomic_store_explicit(
 			&neighbours->older[j], counts->older[j], memory_order_relaxed);
 		atomic_store_explicit(&neighbours->all[j], counts->all[j], memory_order_relaxed);
 	}
-	if (folder != NULL)
-		closedir(folder);
 	free(counts);
 }

@@ -10,14 +10,18 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "daemon/base/cpuset.h"
 #include "daemon/base/folder_watch.h"
 #include "daemon/telemetry/reader.h"
 
+#define NEIGHBOURS_MAX 256 /* more don't count */
+
 struct neighbours {
 	struct folder_watch folder; /* of their segments */
-	bool any; /* at the last look there was another juggle of this user */
+	pid_t pid[NEIGHBOURS_MAX]; /* other juggles of this user, at the last look */
+	size_t count;
 	/* By OS number: threads of older juggles of the same user that are on that CPU, where those that they leave to
 	 * the kernel count as spread evenly; and of all other juggles, all spread evenly over the CPUs of theirs, so
 	 * that the number does not change with moves. One thread writes, any may read; counts of several CPUs may be

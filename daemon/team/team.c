@@ -247,16 +247,13 @@ static void free_memory(struct team *team)
 	free(team);
 }
 
-static int start_tickers(struct team *team)
+static int make_tickers(struct team *team)
 {
 	team->ticker = calloc(team->policy.m, sizeof *team->ticker);
 	if (team->ticker == NULL)
 		return -ENOMEM;
-	for (size_t j = 0; j < team->policy.m; j++) {
-		int r = ticker_init(&team->ticker[j], team->policy.cpu[j].os_cpu);
-		if (r < 0)
-			return r;
-	}
+	for (size_t j = 0; j < team->policy.m; j++)
+		ticker_init(&team->ticker[j], team->policy.cpu[j].os_cpu);
 	return 0;
 }
 
@@ -338,7 +335,7 @@ int team_new(struct team **out, const struct team_context *context, const struct
 	if (r == 0 && cpu[0].domain == 0)
 		r = start_watch(team);
 	if (r == 0 && team->policy.params.tickers)
-		r = start_tickers(team);
+		r = make_tickers(team);
 	if (r == 0)
 		r = -pthread_create(&team->runner, NULL, team_main, team);
 	if (r < 0) {

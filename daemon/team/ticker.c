@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "daemon/team/ticker.h"
 
-#include <errno.h>
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/timerfd.h>
@@ -29,25 +28,32 @@ static void *ticker_main(void *argument)
 	}
 }
 
-int ticker_init(struct ticker *ticker, int os_cpu)
+void ticker_init(struct ticker *ticker, int os_cpu)
 {
-	*ticker = (struct ticker){.timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC)};
+	*ticker = (struct ticker){.os_cpu = os_cpu};
+}
+
+/* Start the thread, without waiting for it to run. */
+static void start(struct ticker *ticker)
+{
+	ticker->failed = true;
+	ticker->timer = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 	if (ticker->timer < 0)
-		return -errno;
-	int r = pthread_create(&ticker->thread, NULL, ticker_main, ticker);
-	if (r != 0) {
+		return;
+	if (pthread_create(&ticker->thread, NULL, ticker_main, ticker) != 0) {
 		close(ticker->timer);
-		return -r;
+		return;
 	}
+	ticker->failed = false;
 	ticker->started = true;
 	/* Not by the ticker itself: no pin may follow that of ticker_deinit(). */
-	(void)act_pin_own(ticker->thread, os_cpu);
-	return 0;
+	(void)act_pin_own(ticker->thread, ticker->os_cpu);
 }
 
 bool ticker_ran(struct ticker *ticker)
 {
-	return atomic_exchange_explicit(&ticker->ran, false, memory_order_relaxed);
+	return ticker->failed ||
+	       atomic_exchange_explicit(&ticker->ran, false, memory_order_relaxed);
 }
 
 void ticker_run_at(struct ticker *ticker, uint64_t at_ns, uint64_t gap_ns)
@@ -55,7 +61,11 @@ void ticker_run_at(struct ticker *ticker, uint64_t at_ns, uint64_t gap_ns)
 	struct itimerspec when = {
 		.it_value = clock_timespec(at_ns), .it_interval = clock_timespec(gap_ns)};
 
-	if (!ticker->started || (at_ns == ticker->at_ns && gap_ns == ticker->gap_ns))
+	if (at_ns == ticker->at_ns && gap_ns == ticker->gap_ns)
+		return;
+	if (!ticker->started && !ticker->failed)
+		start(ticker);
+	if (!ticker->started)
 		return;
 	ticker->at_ns = at_ns;
 	ticker->gap_ns = gap_ns;

@@ -16,18 +16,20 @@
 #include <stdint.h>
 
 struct ticker {
-	pthread_t thread;
-	bool started;
+	int os_cpu;
+	pthread_t thread; /* if it has ever been on, started */
+	bool started, failed;
 	int timer; /* timerfd: setting it wakes nobody */
 	uint64_t at_ns, gap_ns; /* to which it is set; 0 and 0: it is off */
 	_Atomic bool end;
 	_Atomic bool ran;
 };
 
-/* Start a ticker for a CPU, without waiting for it to run; it is off. The object must not move. Returns 0 or a
- * negative errno. */
-int ticker_init(struct ticker *ticker, int os_cpu);
-/* Has it run since the call before? */
+/* A ticker for a CPU, which is off. Its thread begins when it is first on: most jobs need none. From then on the object
+ * must not move. */
+void ticker_init(struct ticker *ticker, int os_cpu);
+/* Has it run since the call before? One whose thread could not be started counts as one that runs, as nothing shows
+ * that its CPU has been taken. */
 bool ticker_ran(struct ticker *ticker);
 /* Ends the thread. Accepts a zeroed object. */
 void ticker_deinit(struct ticker *ticker);
