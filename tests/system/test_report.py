@@ -34,6 +34,16 @@ def ubench(app, *more):
             "100000", *more]
 
 
+def test_a_command_that_ends_at_once(run_juggle, tmp_path):
+    """It is not balanced, but an account that is asked for is complete."""
+    path = tmp_path / "r.json"
+    done = run_juggle("-v", "--report", path, "true")
+    assert done.returncode == 0
+    assert "on %d CPU" % len(helpers.cpus()) in done.stderr
+    report = helpers.read_report(path)
+    assert (report["cpus"], report["balancer"]) == (helpers.cpus(), "ended")
+
+
 def test_all_keys(run_juggle, app, tmp_path):
     path = tmp_path / "r.json"
     done = run_juggle("--always", "-i", "5ms", "--report", path, "--", *ubench(app))
