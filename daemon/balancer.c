@@ -21,8 +21,8 @@
 #include "daemon/telemetry/writer.h"
 
 /* Between looks for published progress and for what changes beside the job: this part of the age of the
- * youngest process, as programs publish their progress soon after they begin. The teams look for births
- * meanwhile, more often, and kick. */
+ * youngest process, as programs publish their progress soon after they begin. Unless the period is long,
+ * the teams look for births more often, and kick. */
 #define PAUSE_SHARE 4
 #define PAUSE_LEAST_MS 10
 #define PAUSE_MOST_MS 500
@@ -30,7 +30,6 @@
 #define CPUS_CHECK_NS UINT64_C(500000000)
 #define REFUSED_WAIT_MOST_NS UINT64_C(30000000000)
 #define NEIGHBOURS_NS UINT64_C(500000000)
-#define NEIGHBOURS_SOON_NS UINT64_C(10000000) /* the same while the job is starting */
 #define FIGURES_NS UINT64_C(500000000) /* of what the hypervisor takes, and of what is shown */
 #define PATIENCE_NS UINT64_C(5000000000) /* until threads that -n expects are missed */
 #define TABLES_NS UINT64_C(1000000000) /* between looks for tables of phases, with -p */
@@ -59,9 +58,9 @@ struct balancer {
 	uint64_t refused_until_ns, refused_wait_ns;
 };
 
-static void warn(const struct balancer *b, const char *text, int error)
+static void warn(const struct balancer_setup *setup, const char *text, int error)
 {
-	if (!b->setup->options->quiet)
+	if (!setup->options->quiet)
 		fprintf(stderr, "juggle: %s: %s\n", text, strerror(-error));
 }
 
@@ -251,7 +250,7 @@ static void start_trace(struct balancer *b)
 		return;
 	int r = trace_new(&b->trace, options, b->setup->telemetry);
 	if (r < 0)
-		warn(b, "no trace will be written", r);
+		warn(b->setup, "no trace will be written", r);
 }
 
 static int set_up(struct balancer *b)
@@ -308,7 +307,7 @@ static void tear_down(struct balancer *b)
 	job_deinit(&b->job);
 	int r = trace_free(b->trace);
 	if (r < 0)
-		warn(b, "the trace ends early", r);
+		warn(b->setup, "the trace ends early", r);
 	proc_watch_deinit(&b->watch);
 	published_deinit(&b->published);
 	told_deinit(&b->told);
@@ -316,10 +315,9 @@ static void tear_down(struct balancer *b)
 		close(b->kick_fd);
 }
 
-/* How long to sleep; `wanted`: a scan is due soon. */
-static int pause_ms(const struct balancer *b, uint64_t now_ns, bool wanted)
+/* How long to sleep. A scan is due at next_scan_ns, if one is wanted. */
+static int pause_ms(const struct balancer *b, uint64_t now_ns, bool wanted, uint64_t next_scan_ns)
 {
-	uint64_t next_scan_ns = job_next_scan_ns(&b->job, JOB_SCAN_WANTED);
 	uint64_t age_ms = (now_ns - b->youngest_ns) / 1000000;
 	uint64_t pause_ms = age_ms / PAUSE_SHARE;
 
@@ -364,8 +362,7 @@ static int run(struct balancer *b)
 				return r;
 			job_forget(&b->job, teams_take_ended(&b->teams));
 		}
-		if (now_ns - b->last_neighbours_ns >=
-			(starting ? NEIGHBOURS_SOON_NS : NEIGHBOURS_NS)) {
+		if (starting || now_ns - b->last_neighbours_ns >= NEIGHBOURS_NS) {
 			b->last_neighbours_ns = now_ns;
 			neighbours_look(&b->neighbours, b->setup->telemetry, now_ns);
 		}
@@ -380,8 +377,9 @@ static int run(struct balancer *b)
 			miss_threads(b, false);
 		int r = trace_flush(b->trace);
 		if (r < 0)
-			warn(b, "the trace ends early", r);
-		if (poll(fds, 2, pause_ms(b, now_ns, wanted)) < 0 && errno != EINTR)
+			warn(b->setup, "the trace ends early", r);
+		uint64_t next_scan_ns = job_next_scan_ns(&b->job, reason);
+		if (poll(fds, 2, pause_ms(b, now_ns, wanted, next_scan_ns)) < 0 && errno != EINTR)
 			return -errno;
 		if (fds[0].revents != 0)
 			return 0;
@@ -393,29 +391,44 @@ static int run(struct balancer *b)
 	}
 }
 
-int balancer_run(const struct balancer_setup *setup)
-{
-	/* Zeroed memory that is not touched costs nothing: most of this is room for more CPUs. */
-	static struct balancer balancer;
+#define ENDS "balancing ends; the job keeps running"
 
-	balancer.setup = setup;
-	balancer.kick_fd = -1;
-	balancer.teams.context.telemetry = setup->telemetry;
-	prctl(PR_SET_NAME, "juggle/balance");
-	start_trace(&balancer); /* which may be /dev/stdout */
-	close_standard_streams();
-	raise_descriptor_limit();
-	int r = set_up(&balancer);
+/* Returns 0 or a negative errno. */
+static int balance(struct balancer *b)
+{
+	int r = set_up(b);
+
 	if (r == 0) {
-		telemetry_set32(&setup->telemetry->state, TELEMETRY_RUNNING);
-		r = run(&balancer);
+		telemetry_set32(&b->setup->telemetry->state, TELEMETRY_RUNNING);
+		r = run(b);
 	}
 	if (r < 0)
-		warn(&balancer, "balancing ends; the job keeps running", r);
+		warn(b->setup, ENDS, r);
 	if (r == 0)
-		miss_threads(&balancer, true);
-	tear_down(&balancer);
-	show_cost(&balancer);
+		miss_threads(b, true);
+	tear_down(b);
+	show_cost(b);
+	return r;
+}
+
+int balancer_run(const struct balancer_setup *setup)
+{
+	struct balancer *b = calloc(1, sizeof *b);
+	int r = -ENOMEM;
+
+	prctl(PR_SET_NAME, "juggle/balance");
+	if (b != NULL) {
+		b->setup = setup;
+		b->kick_fd = -1;
+		b->teams.context.telemetry = setup->telemetry;
+		start_trace(b); /* which may be /dev/stdout */
+		close_standard_streams();
+		raise_descriptor_limit();
+		r = balance(b);
+	} else {
+		warn(setup, ENDS, r);
+	}
+	free(b);
 	telemetry_set32(&setup->telemetry->state, r < 0 ? TELEMETRY_LOST : TELEMETRY_ENDED);
 	return r < 0 ? EXIT_JUGGLE_FAILED : 0;
 }

@@ -7,8 +7,8 @@
 #include "daemon/telemetry/writer.h"
 
 #define LOOK_NS UINT64_C(1000000000)
-#define EARLY_LOOK_NS                                                                              \
-	UINT64_C(100000000) /* earlier in a young job, and then after half of its age */
+/* In a young job the next look is due after half of its age, and no earlier than this. */
+#define LOOK_LEAST_NS UINT64_C(100000000)
 
 /* ---- Looking ---- */
 
@@ -22,8 +22,8 @@ bool limit_due(const struct limit *limit, uint64_t now_ns)
 {
 	uint64_t wait_ns = (now_ns - limit->start_ns) / 2;
 
-	if (wait_ns < EARLY_LOOK_NS)
-		wait_ns = EARLY_LOOK_NS;
+	if (wait_ns < LOOK_LEAST_NS)
+		wait_ns = LOOK_LEAST_NS;
 	return !limit->looked ||
 	       now_ns - limit->looked_ns >= (wait_ns < LOOK_NS ? wait_ns : LOOK_NS);
 }

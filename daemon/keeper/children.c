@@ -29,11 +29,11 @@ static pid_t fork_with_pipe(int pipe_fd[2])
 
 /* ---- The balancer ---- */
 
-/* For a command that ends so soon, which takes less than to begin does, there is no balancing, unless
- * an account of it is wanted. */
+/* Starting to balance costs more than a command that ends so soon could gain. */
 #define SOON_MS 10
 
-static bool ends_soon(const struct options *options, int control_fd)
+/* Returns true when the command has ended meanwhile; false at once where an account of it is wanted. */
+static bool wait_for_early_end(const struct options *options, int control_fd)
 {
 	struct pollfd end = {.fd = control_fd, .events = POLLIN};
 	bool account = options->trace != NULL || options->report != NULL || options->verbose > 0;
@@ -53,22 +53,21 @@ _Noreturn static void run_balancer(
 		.keeper = keeper,
 		.control_fd = control_fd,
 	};
+
 	const struct guard_start guard_setup = {
 		.options = start->options,
 		.ledger = start->ledger,
 		.keeper = keeper,
 		.life = {life[0], life[1]},
 	};
-	pid_t guard = -1;
 	int status = 0;
 
 	close(start->signal_fd);
-	if (ends_soon(start->options, control_fd)) {
+	pid_t guard = guard_start(&guard_setup);
+	if (wait_for_early_end(start->options, control_fd))
 		telemetry_set32(&start->telemetry->state, TELEMETRY_ENDED);
-	} else {
-		guard = guard_start(&guard_setup);
+	else
 		status = balancer_run(&setup);
-	}
 	/* The keeper removes the name, too, but may have been killed. */
 	telemetry_unlink(keeper);
 	guard_end(guard);

@@ -178,7 +178,7 @@ def test_killed(shm, jacobi, juggle):
     (shm.path / "somebody.else.1").write_bytes(b"x")
     alive = jacobi("-t", "1")
     process = jacobi("-t", "1", wrap=[juggle, "--"], count=2)
-    balancer = helpers.balancer(process.pid)
+    balancer = helpers.wait_for_balancer(process)
     pids = [process.pid, balancer, helpers.job(process.pid), *helpers.children(balancer)]
     kill_at_once(pids)
     stale = {entry["pid"]: entry for entry in shm.list() if entry["state"] == "stale"}

@@ -35,13 +35,16 @@ def ubench(app, *more):
 
 
 def test_a_command_that_ends_at_once(run_juggle, tmp_path):
-    """It is not balanced, but an account that is asked for is complete."""
+    """An account that is asked for is complete, in each of its forms."""
     path = tmp_path / "r.json"
-    done = run_juggle("-v", "--report", path, "true")
-    assert done.returncode == 0
-    assert "on %d CPU" % len(helpers.cpus()) in done.stderr
+    assert run_juggle("--report", path, "true").returncode == 0
     report = helpers.read_report(path)
     assert (report["cpus"], report["balancer"]) == (helpers.cpus(), "ended")
+    done = run_juggle("-v", "true")
+    assert done.returncode == 0
+    assert "on %d CPU" % len(helpers.cpus()) in done.stderr
+    assert run_juggle("--trace", path, "true").returncode == 0
+    assert read_trace(path).teams != []
 
 
 def test_all_keys(run_juggle, app, tmp_path):
