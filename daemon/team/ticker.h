@@ -17,8 +17,9 @@
 
 struct ticker {
 	int os_cpu;
-	pthread_t thread; /* if it has ever been on, started */
-	bool started, failed;
+	pthread_t thread;
+	bool started; /* the thread has been; when the ticker was first on */
+	bool failed; /* it could not be */
 	int timer; /* timerfd: setting it wakes nobody */
 	uint64_t at_ns, gap_ns; /* to which it is set; 0 and 0: it is off */
 	_Atomic bool end;
