@@ -29,7 +29,7 @@
 #define EAGER_FOR_NS UINT64_C(1000000000) /* the job is starting */
 #define CPUS_CHECK_NS UINT64_C(500000000)
 #define REFUSED_WAIT_MOST_NS UINT64_C(30000000000)
-#define NEIGHBOURS_NS UINT64_C(500000000)
+#define NEIGHBOURS_NS UINT64_C(500000000) /* while the job is starting, with each look */
 #define FIGURES_NS UINT64_C(500000000) /* of what the hypervisor takes, and of what is shown */
 #define PATIENCE_NS UINT64_C(5000000000) /* until threads that -n expects are missed */
 #define TABLES_NS UINT64_C(1000000000) /* between looks for tables of phases, with -p */
