@@ -17,7 +17,6 @@
 #define UNKNOWN INT32_MAX
 /* What marks a core: hwloc's number of it, or CORES + the CPU's number. */
 #define CORES CPUSET_CPUS_MAX
-#define MARKS (NODES + CPUSET_CPUS_MAX)
 #define PAUSES 10
 #define PAUSE_NS 10000000
 
@@ -31,14 +30,14 @@ const char *const topology_domains_names[] = {
 /* What hwloc knows. */
 struct machine {
 	hwloc_topology_t hwloc; /* NULL: nothing */
-	/* By the number of the CPU, up to CPUSET_CPUS_MAX, since hwloc would look through all of them each
-	 * time. NULL: not known. */
+	/* By the number of the CPU, since hwloc would look through all of them each time. NULL: not known. */
 	hwloc_obj_t *pu;
+	unsigned pus; /* entries */
 };
 
 static hwloc_obj_t pu_of(const struct machine *machine, int os_cpu)
 {
-	return machine->pu != NULL ? machine->pu[os_cpu] : NULL;
+	return (unsigned)os_cpu < machine->pus ? machine->pu[os_cpu] : NULL;
 }
 
 /* The first NUMA node of a CPU. Memory-only nodes beside it don't matter. */
@@ -108,35 +107,53 @@ static void number_domains(struct topology *topology)
 	topology->domains = (size_t)domain + 1;
 }
 
-/* Numbers by mark, from 1. */
-struct numbers {
-	int32_t of[MARKS], count;
-};
-
-static int32_t number_of(struct numbers *numbers, int32_t mark)
+static int by_value(const void *a, const void *b)
 {
-	int32_t *number = &numbers->of[mark < MARKS ? mark : MARKS - 1];
+	const int32_t *x = a, *y = b;
 
-	if (*number == 0)
-		*number = ++numbers->count;
-	return *number - 1;
+	return (*x > *y) - (*x < *y);
+}
+
+/* Sort marks and leave each once. Returns how many there are. */
+static size_t sort_once(int32_t *mark, size_t count)
+{
+	size_t kept = 0;
+
+	qsort(mark, count, sizeof *mark, by_value);
+	for (size_t i = 0; i < count; i++)
+		if (kept == 0 || mark[kept - 1] != mark[i])
+			mark[kept++] = mark[i];
+	return kept;
+}
+
+static int32_t place_of(int32_t value, const int32_t *mark, size_t count)
+{
+	return (int32_t)((const int32_t *)bsearch(&value, mark, count, sizeof value, by_value) -
+			 mark);
 }
 
 /* Nor have cores and caches. Returns 0 or -ENOMEM. */
 static int number_parts(struct topology *topology)
 {
-	enum { CORE, CACHE, KINDS };
-	struct numbers *numbers = calloc(KINDS, sizeof *numbers);
+	size_t cpus = topology->cpus;
+	int32_t *core = malloc(cpus * sizeof *core), *cache = malloc(cpus * sizeof *cache);
+	int r = core == NULL || cache == NULL ? -ENOMEM : 0;
 
-	if (numbers == NULL)
-		return -ENOMEM;
-	for (size_t i = 0; i < topology->cpus; i++) {
-		struct topology_cpu *cpu = &topology->cpu[i];
-		cpu->core = number_of(&numbers[CORE], cpu->core);
-		cpu->cache = number_of(&numbers[CACHE], cpu->cache);
+	if (r == 0) {
+		for (size_t i = 0; i < cpus; i++) {
+			core[i] = topology->cpu[i].core;
+			cache[i] = topology->cpu[i].cache;
+		}
+		size_t cores = sort_once(core, cpus), caches = sort_once(cache, cpus);
+		for (size_t i = 0; i < cpus; i++) {
+			struct topology_cpu *cpu = &topology->cpu[i];
+			cpu->core = place_of(cpu->core, core, cores);
+			cpu->cache = place_of(cpu->cache, cache, caches);
+		}
 	}
-	free(numbers);
-	return 0;
+	free(core);
+	free(cache);
+	return r;
 }
 
 /* Forget all. Accepts a zeroed object. */
@@ -169,13 +186,17 @@ static void load(struct machine *machine)
 	 * threads, sometimes for seconds. We don't need what it learns there. */
 	(void)hwloc_topology_set_flags(machine->hwloc, HWLOC_TOPOLOGY_FLAG_DONT_CHANGE_BINDING);
 #endif
-	machine->pu = calloc(CPUSET_CPUS_MAX, sizeof *machine->pu);
-	if (machine->pu == NULL || hwloc_topology_load(machine->hwloc) < 0) {
+	if (hwloc_topology_load(machine->hwloc) == 0) {
+		hwloc_const_bitmap_t all = hwloc_topology_get_topology_cpuset(machine->hwloc);
+		machine->pus = 1 + (unsigned)hwloc_bitmap_last(all);
+		machine->pu = calloc(machine->pus, sizeof *machine->pu);
+	}
+	if (machine->pu == NULL) {
 		unload(machine);
 		return;
 	}
 	while ((pu = hwloc_get_next_obj_by_type(machine->hwloc, HWLOC_OBJ_PU, pu)) != NULL)
-		if (pu->os_index < CPUSET_CPUS_MAX)
+		if (pu->os_index < machine->pus)
 			machine->pu[pu->os_index] = pu;
 }
 

@@ -12,8 +12,8 @@
 struct topology_cpu {
 	int32_t os_cpu;
 	int32_t domain; /* 0, 1, ... in the order of the CPUs; not the number of a NUMA node */
-	int32_t core; /* likewise; hardware threads of one core share it */
-	int32_t cache; /* likewise; the last-level cache, as for TOPOLOGY_LLC */
+	int32_t core; /* 0, 1, ...; hardware threads of one core share it */
+	int32_t cache; /* 0, 1, ...; the last-level cache, as for TOPOLOGY_LLC */
 	double speed; /* of a thread that has the CPU, and its core, for itself; the fastest has 1 */
 };
 
