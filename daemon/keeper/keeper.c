@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order of a run, and the loop in it. First come the checks, the memory that is shared, and
- * the signals; then the balancer and the command; at the end the segment's name is removed and
+ * the signals; then the command, and soon after it the balancer; at the end the segment's name is removed and
  * the report written. What to do meanwhile is decided in state.c and carried out here.
  */
 #include "daemon/keeper/keeper.h"
@@ -50,14 +50,51 @@ struct keeper {
 	struct keeper_state state;
 };
 
-/* ---- Carrying out what the state machine says ---- */
-
 static void close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
 	*fd = -1;
 }
+
+/* ---- Starting the balancer ---- */
+
+static void publish_telemetry(struct keeper *k)
+{
+	int r = k->telemetry_fd < 0 ? k->telemetry_fd : telemetry_publish(k->telemetry_fd);
+
+	k->telemetry_fd = -1;
+	if (r < 0 && !k->options->quiet)
+		fprintf(stderr,
+			"juggle: no telemetry for jugglectl, since /dev/shm cannot be used (%s)\n",
+			strerror(-r));
+}
+
+/* Returns 0, or a negative errno after a message. */
+static int start_balancer(struct keeper *k)
+{
+	const struct balancer_start start = {
+		.options = k->options,
+		.telemetry = k->telemetry,
+		.telemetry_fd = k->telemetry_fd,
+		.ledger = k->ledger,
+		.phases = k->phases,
+		.signal_fd = k->signal_fd,
+	};
+	pid_t pid = children_start_balancer(&start, &k->control_fd, &k->life_fd);
+
+	if (pid < 0) {
+		fprintf(stderr, "juggle: cannot start the balancer: %s%s\n", strerror(-pid),
+			k->state.command != 0 ? "; the command runs without it" : "");
+		return pid;
+	}
+	k->state.balancer = pid;
+	k->state.phase = KEEPER_WATCHING;
+	publish_telemetry(k);
+	return 0;
+}
+
+/* ---- Carrying out what the state machine says ---- */
 
 /* A balancer that fails has said so itself; one that is killed cannot. */
 static void balancer_lost(struct keeper *k, int signal)
@@ -89,6 +126,8 @@ static bool handle(struct keeper *k, struct keeper_event event)
 		kill(k->state.command, actions.pass_on);
 	if (actions.stop)
 		raise(SIGSTOP);
+	if (actions.start_balancer && start_balancer(k) < 0)
+		telemetry_set32(&k->telemetry->state, TELEMETRY_LOST);
 	if (actions.close_control)
 		close_fd(&k->control_fd);
 	if (actions.kill_balancer)
@@ -241,17 +280,6 @@ static int share_memory(struct keeper *k)
 	return r;
 }
 
-static void publish_telemetry(struct keeper *k)
-{
-	int r = k->telemetry_fd < 0 ? k->telemetry_fd : telemetry_publish(k->telemetry_fd);
-
-	k->telemetry_fd = -1;
-	if (r < 0 && !k->options->quiet)
-		fprintf(stderr,
-			"juggle: no telemetry for jugglectl, since /dev/shm cannot be used (%s)\n",
-			strerror(-r));
-}
-
 /* From here on signals wait until they are read. */
 static int block_signals(struct keeper *k)
 {
@@ -308,27 +336,6 @@ static int explain_command(const char *command, int error)
 									: EXIT_CANNOT_EXECUTE;
 }
 
-static int start_balancer(struct keeper *k)
-{
-	const struct balancer_start start = {
-		.options = k->options,
-		.telemetry = k->telemetry,
-		.telemetry_fd = k->telemetry_fd,
-		.ledger = k->ledger,
-		.phases = k->phases,
-		.signal_fd = k->signal_fd,
-	};
-	pid_t pid = children_start_balancer(&start, &k->control_fd, &k->life_fd);
-
-	if (pid < 0) {
-		fprintf(stderr, "juggle: cannot start the balancer: %s\n", strerror(-pid));
-		return pid;
-	}
-	k->state.balancer = pid;
-	publish_telemetry(k);
-	return 0;
-}
-
 /* Returns 0, or a negative errno, with *status set. */
 static int start_command(struct keeper *k, int *status)
 {
@@ -347,25 +354,30 @@ static int start_command(struct keeper *k, int *status)
 	return 0;
 }
 
-/* Start both processes and wait for them. Returns 0 when the job has run, with *status set to
- * the exit status of juggle; else a negative errno after a message, with *status set where it
- * is not EXIT_JUGGLE_FAILED. */
+/* These give an account of every command, however short. */
+static bool gives_account(const struct options *options)
+{
+	return options->verbose > 0 || options->report != NULL || options->trace != NULL;
+}
+
+/* Start the job or attach to it, and wait for its end. Returns 0 when it has run, with *status set to
+ * the exit status of juggle; else a negative errno after a message, with *status set where it is not
+ * EXIT_JUGGLE_FAILED. */
 static int run(struct keeper *k, int *status)
 {
-	int r = start_balancer(k);
+	int r = k->state.attached ? start_balancer(k) : start_command(k, status);
 
 	if (r < 0)
 		return r;
-	if (!k->state.attached)
-		r = start_command(k, status);
+	if (!gives_account(k->options))
+		k->state.deadline_ns = clock_monotonic_ns() + KEEPER_SOON_MS * UINT64_C(1000000);
+	handle(k, (struct keeper_event){.kind = KEEPER_EVENT_TIME});
+	r = watch(k);
 	if (r < 0)
-		handle(k, (struct keeper_event){.kind = KEEPER_EVENT_NO_JOB});
-	int failed = watch(k);
-	if (failed < 0)
-		fprintf(stderr, "juggle: poll: %s\n", strerror(-failed));
-	else if (r == 0)
+		fprintf(stderr, "juggle: poll: %s\n", strerror(-r));
+	else
 		*status = keeper_state_exit_status(&k->state);
-	return r == 0 ? failed : r;
+	return r;
 }
 
 /* In one piece, since ranks that are each wrapped end at the same time. */

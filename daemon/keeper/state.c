@@ -11,7 +11,7 @@
 /* The job is over, or juggle detaches from it. */
 static void finish(struct keeper_state *state, uint64_t now_ns, struct keeper_actions *actions)
 {
-	if (state->phase != KEEPER_WATCHING)
+	if (state->phase > KEEPER_WATCHING)
 		return;
 	actions->close_control = true;
 	state->phase = state->balancer != 0 ? KEEPER_FINISHING : KEEPER_OVER;
@@ -33,7 +33,10 @@ static void pass_time(struct keeper_state *state, uint64_t now_ns, struct keeper
 {
 	if (now_ns < state->deadline_ns)
 		return;
-	if (state->phase == KEEPER_FINISHING) {
+	if (state->phase == KEEPER_STARTING) {
+		actions->start_balancer = true;
+		state->phase = KEEPER_WATCHING;
+	} else if (state->phase == KEEPER_FINISHING) {
 		actions->kill_balancer = true;
 		state->phase = KEEPER_KILLING;
 		state->deadline_ns = now_ns + KEEPER_KILL_MS * MS_NS;

@@ -12,10 +12,13 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+/* A command that ends so soon is not balanced: to begin costs more than it could gain. */
+#define KEEPER_SOON_MS 10
 #define KEEPER_FINISH_MS 3000 /* for the balancer to finish, when it is asked to */
 #define KEEPER_KILL_MS 1000 /* for it to end, when it was killed */
 
 enum keeper_phase {
+	KEEPER_STARTING, /* the command runs, and there is no balancer yet */
 	KEEPER_WATCHING, /* the job runs */
 	KEEPER_FINISHING, /* the job is over, or juggle detaches: the balancer is to finish */
 	KEEPER_KILLING, /* the balancer did not finish in time, and was killed */
@@ -25,20 +28,20 @@ enum keeper_phase {
 struct keeper_state {
 	/* Set by the caller at the start. */
 	pid_t keeper; /* this process */
-	pid_t balancer; /* 0: it has ended, or was given up */
+	pid_t balancer; /* 0: there is none yet, it has ended, or was given up */
 	pid_t command; /* 0: it has ended, or there is none */
 	bool attached; /* -p */
 	bool leads_session; /* the kernel tells this process alone that the terminal has hung up */
+	enum keeper_phase phase; /* one of the first two */
+	uint64_t deadline_ns; /* of the phases with a limit; in the first, the balancer begins */
 	/* Zero at the start. */
-	enum keeper_phase phase;
 	int command_status; /* as waitpid() has it; valid when the command has ended */
-	uint64_t deadline_ns; /* of the phases with a limit */
 };
 
 enum keeper_event_kind {
 	KEEPER_EVENT_CHILD, /* waitpid() has returned a child: pid, wait_status */
 	KEEPER_EVENT_SIGNAL, /* juggle has got a signal: signal, code, pid, ignored */
-	KEEPER_EVENT_NO_JOB, /* the process of -p has ended, or the command could not start */
+	KEEPER_EVENT_NO_JOB, /* the process of -p has ended */
 	KEEPER_EVENT_TIME, /* time has passed */
 };
 
@@ -56,6 +59,7 @@ struct keeper_actions {
 	bool reap; /* call waitpid() until no child has news: each is an event */
 	int pass_on; /* send this signal to the command; 0: none */
 	bool stop; /* stop this process, until somebody continues it */
+	bool start_balancer;
 	bool close_control; /* make the balancer finish */
 	bool kill_balancer;
 	bool restore; /* the balancer is lost: give the threads their masks back */

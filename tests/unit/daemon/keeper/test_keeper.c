@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT
 /*
- * Startup when the kernel refuses something in the middle of it: juggle fails with a message, and
- * the name of its telemetry segment does not stay behind.
+ * Startup when the kernel refuses something in the middle of it: juggle fails with a message, or the
+ * command runs without being balanced, and the name of juggle's telemetry segment does not stay behind.
  *
  * The linker puts the functions __wrap_NAME() here in place of NAME().
  */
@@ -35,7 +35,7 @@
 enum { WRONG_SEGMENT = 90 }; /* the exit status that means this */
 
 /* Which call fails, counted from 1; 0: none. It counts down in the process of juggle. */
-static int signalfd_fails, pipe2_fails, fork_fails;
+static int signalfd_fails, pipe2_fails, vfork_fails, fork_fails;
 static pid_t juggle;
 static bool has_child;
 
@@ -44,6 +44,7 @@ int __wrap_signalfd(int fd, const sigset_t *mask, int flags);
 int __real_pipe2(int fd[2], int flags);
 int __wrap_pipe2(int fd[2], int flags);
 pid_t __real_fork(void);
+pid_t __wrap_vfork(void);
 pid_t __wrap_fork(void);
 
 static void segment_path(pid_t pid, char *out, size_t bytes)
@@ -80,6 +81,12 @@ int __wrap_pipe2(int fd[2], int flags)
 	return fails(&pipe2_fails, EMFILE) ? -1 : __real_pipe2(fd, flags);
 }
 
+/* No child may return from a function that has called vfork(), so this must be a true fork. */
+pid_t __wrap_vfork(void)
+{
+	return fails(&vfork_fails, EAGAIN) ? -1 : __real_fork();
+}
+
 pid_t __wrap_fork(void)
 {
 	if (fails(&fork_fails, EAGAIN))
@@ -90,14 +97,15 @@ pid_t __wrap_fork(void)
 
 struct start {
 	const char *command;
-	int signalfd_fails, pipe2_fails, fork_fails;
+	int signalfd_fails, pipe2_fails, vfork_fails, fork_fails;
 	int exit_status;
 	const char *message;
 };
 
 _Noreturn static void run_juggle(const struct start *start, FILE *messages)
 {
-	char *arguments[] = {"juggle", "-P", "observe", "--", (char *)start->command, NULL};
+	/* The number is for sleep: the balancer is started only beside commands that don't end at once. */
+	char *arguments[] = {"juggle", "-P", "observe", "--", (char *)start->command, "0.1", NULL};
 	struct options options;
 
 	unsetenv("JUGGLE_OPTIONS");
@@ -106,6 +114,7 @@ _Noreturn static void run_juggle(const struct start *start, FILE *messages)
 	juggle = getpid();
 	signalfd_fails = start->signalfd_fails;
 	pipe2_fails = start->pipe2_fails;
+	vfork_fails = start->vfork_fails;
 	fork_fails = start->fork_fails;
 	_exit(keeper_run(&options));
 }
@@ -136,18 +145,24 @@ static void check(const struct start *start)
 static void test_nothing_stays_behind(void **state)
 {
 	static const struct start starts[] = {
-		{"true", 0, 0, 0, 0, ""},
-		{"true", 1, 0, 0, 125, "juggle: signalfd: Too many open files\n"},
-		{"true", 0, 1, 0, 125, "juggle: cannot start the balancer: Too many open files\n"},
-		{"true", 0, 2, 0, 125, "juggle: cannot start the balancer: Too many open files\n"},
-		{"true", 0, 3, 0, 125, "juggle: cannot execute true: Too many open files\n"},
-		{"true", 0, 0, 1, 125,
-			"juggle: cannot start the balancer: Resource temporarily unavailable\n"},
-		{"true", 0, 0, 2, 125,
+		{"true", 0, 0, 0, 0, 0, ""},
+		{"sleep", 0, 0, 0, 0, 0, ""},
+		{"true", 1, 0, 0, 0, 125, "juggle: signalfd: Too many open files\n"},
+		{"true", 0, 1, 0, 0, 125, "juggle: cannot execute true: Too many open files\n"},
+		{"true", 0, 0, 1, 0, 125,
 			"juggle: cannot execute true: Resource temporarily unavailable\n"},
-		{"/dev/null", 0, 0, 0, 126,
+		{"sleep", 0, 2, 0, 0, 0,
+			"juggle: cannot start the balancer: Too many open files; "
+			"the command runs without it\n"},
+		{"sleep", 0, 3, 0, 0, 0,
+			"juggle: cannot start the balancer: Too many open files; "
+			"the command runs without it\n"},
+		{"sleep", 0, 0, 0, 1, 0,
+			"juggle: cannot start the balancer: Resource temporarily unavailable; "
+			"the command runs without it\n"},
+		{"/dev/null", 0, 0, 0, 0, 126,
 			"juggle: cannot execute /dev/null: Permission denied\n"},
-		{"/dev/null/none", 0, 0, 0, 126,
+		{"/dev/null/none", 0, 0, 0, 0, 126,
 			"juggle: cannot execute /dev/null/none: Not a directory\n"},
 	};
 	struct telemetry *t;

@@ -63,28 +63,42 @@ static struct keeper_event passing(void)
 	return (struct keeper_event){.kind = KEEPER_EVENT_TIME};
 }
 
+static struct keeper_state starting(void)
+{
+	return (struct keeper_state){.keeper = KEEPER,
+		.command = COMMAND,
+		.phase = KEEPER_STARTING,
+		.deadline_ns = (START_MS + KEEPER_SOON_MS) * MS_NS};
+}
+
 static struct keeper_state wrapping(void)
 {
-	return (struct keeper_state){.keeper = KEEPER, .balancer = BALANCER, .command = COMMAND};
+	return (struct keeper_state){.keeper = KEEPER,
+		.balancer = BALANCER,
+		.command = COMMAND,
+		.phase = KEEPER_WATCHING};
 }
 
 static struct keeper_state attaching(void)
 {
-	return (struct keeper_state){.keeper = KEEPER, .balancer = BALANCER, .attached = true};
+	return (struct keeper_state){
+		.keeper = KEEPER, .balancer = BALANCER, .attached = true, .phase = KEEPER_WATCHING};
 }
 
 /* ---- Actions ---- */
 
 static const struct keeper_actions nothing,
-	reap = {.reap = true}, stop = {.stop = true}, finish = {.close_control = true},
+	reap = {.reap = true}, stop = {.stop = true}, pass_on = {.pass_on = SIGUSR1},
+	begin = {.start_balancer = true}, finish = {.close_control = true},
 	kill_it = {.kill_balancer = true}, restore = {.restore = true},
 	restore_after_kill = {.restore = true, .balancer_signal = SIGKILL};
 
 static bool same(const struct keeper_actions *a, const struct keeper_actions *b)
 {
 	return a->reap == b->reap && a->pass_on == b->pass_on && a->stop == b->stop &&
-	       a->close_control == b->close_control && a->kill_balancer == b->kill_balancer &&
-	       a->restore == b->restore && a->balancer_signal == b->balancer_signal;
+	       a->start_balancer == b->start_balancer && a->close_control == b->close_control &&
+	       a->kill_balancer == b->kill_balancer && a->restore == b->restore &&
+	       a->balancer_signal == b->balancer_signal;
 }
 
 /* ---- Histories of a wrapped command and of an attached process ---- */
@@ -117,7 +131,24 @@ static void play(const char *name, struct keeper_state state, const struct momen
 		play(name, state, moments, COUNT(moments), exit_status);                           \
 	} while (0)
 
-enum { FINISH = KEEPER_FINISH_MS, KILL = KEEPER_KILL_MS };
+enum { SOON = KEEPER_SOON_MS, FINISH = KEEPER_FINISH_MS, KILL = KEEPER_KILL_MS };
+
+static void test_command_begins(void **unused)
+{
+	(void)unused;
+	PLAY("it ends soon", starting(), 7, {SOON - 1, passing(), nothing, KEEPER_STARTING},
+		{SOON - 1, child(COMMAND, exited(7)), finish, KEEPER_OVER});
+	PLAY("it does not", starting(), 0, {SOON, passing(), begin, KEEPER_WATCHING},
+		{SOON + 1, passing(), nothing, KEEPER_WATCHING});
+	PLAY("no balancer can start", starting(), 7, {SOON, passing(), begin, KEEPER_WATCHING},
+		{SOON + FINISH, passing(), nothing, KEEPER_WATCHING},
+		{SOON + FINISH, child(COMMAND, exited(7)), finish, KEEPER_OVER});
+	PLAY("signals come", starting(), 128 + SIGUSR1,
+		{0, sent(SIGUSR1, SI_USER, OTHER), pass_on, KEEPER_STARTING},
+		{1, child(COMMAND, stopped(SIGTSTP)), stop, KEEPER_STARTING},
+		{2, sent(SIGCHLD, SI_USER, OTHER), reap, KEEPER_STARTING},
+		{3, child(COMMAND, killed(SIGUSR1)), finish, KEEPER_OVER});
+}
 
 static void test_command_ends(void **unused)
 {
@@ -135,11 +166,6 @@ static void test_command_ends(void **unused)
 		{9, child(BALANCER, exited(0)), nothing, KEEPER_OVER});
 	PLAY("its exit status looks like that of a signal", wrapping(), 128 + SIGTERM,
 		{0, child(COMMAND, exited(128 + SIGTERM)), finish, KEEPER_FINISHING});
-
-	struct keeper_state none = wrapping();
-	none.command = 0;
-	PLAY("it could not start", none, 0, {0, no_job(), finish, KEEPER_FINISHING},
-		{9, child(BALANCER, exited(0)), nothing, KEEPER_OVER});
 }
 
 static void test_command_stops(void **unused)
@@ -385,6 +411,8 @@ static void test_wait(void **unused)
 		int64_t left_ns;
 		int expected_ms;
 	} cases[] = {
+		{KEEPER_STARTING, 9000001, 10},
+		{KEEPER_STARTING, 0, 0},
 		{KEEPER_WATCHING, 0, -1},
 		{KEEPER_WATCHING, 1000000, -1},
 		{KEEPER_FINISHING, 3000000000, 3000},
@@ -436,7 +464,7 @@ struct world {
 	uint64_t job_end_ns; /* 0: it is running */
 	bool command_lives, balancer_lives, process_lives;
 	bool balancer_lost; /* it died abnormally, or was given up */
-	int closed, kills, restores;
+	int begun, closed, kills, restores;
 	int command_status;
 };
 
@@ -472,6 +500,10 @@ static void check_actions(const struct world *w, const struct keeper_state *befo
 		assert_true(event->pid == COMMAND && WIFSTOPPED(event->wait_status));
 	else if (actions->stop)
 		assert_true(before->attached && is_signal && is_stop(event->signal));
+	if (actions->start_balancer) {
+		assert_true(event->kind == KEEPER_EVENT_TIME && w->closed == 0);
+		assert_true(before->phase == KEEPER_STARTING && w->now_ns >= before->deadline_ns);
+	}
 	if (actions->kill_balancer) {
 		assert_true(w->balancer_lives && event->kind == KEEPER_EVENT_TIME);
 		assert_int_equal(w->keeper.balancer, BALANCER);
@@ -487,9 +519,14 @@ static void happen(struct world *w, struct keeper_event event)
 	struct keeper_actions actions = keeper_state_step(&w->keeper, &event);
 
 	check_actions(w, &before, &event, &actions);
+	w->begun += actions.start_balancer;
 	w->closed += actions.close_control;
 	w->kills += actions.kill_balancer;
 	w->restores += actions.restore;
+	if (actions.start_balancer && draw(w, 4) > 0) { /* else it can't start */
+		w->keeper.balancer = BALANCER;
+		w->balancer_lives = true;
+	}
 	if (actions.restore && w->balancer_lives) { /* given up */
 		assert_int_equal(w->kills, 1);
 		w->balancer_lives = false;
@@ -497,12 +534,12 @@ static void happen(struct world *w, struct keeper_event event)
 	}
 	if (w->closed > 0 && w->job_end_ns == 0)
 		w->job_end_ns = w->now_ns;
-	assert_true(w->closed <= 1 && w->kills <= 1);
+	assert_true(w->begun <= 1 && w->closed <= 1 && w->kills <= 1);
 	assert_int_equal(w->restores, w->balancer_lost);
-	assert_int_equal(w->keeper.phase == KEEPER_WATCHING, w->closed == 0);
+	assert_int_equal(w->keeper.phase <= KEEPER_WATCHING, w->closed == 0);
 	assert_int_equal(w->keeper.phase == KEEPER_OVER, w->closed == 1 && !w->balancer_lives);
 	int wait_ms = keeper_state_wait_ms(&w->keeper, w->now_ns);
-	assert_int_equal(wait_ms < 0, w->closed == 0);
+	assert_int_equal(wait_ms < 0, w->keeper.phase == KEEPER_WATCHING);
 	assert_true(wait_ms <= KEEPER_FINISH_MS);
 }
 
@@ -633,15 +670,18 @@ static void test_random_histories(void **unused)
 {
 	(void)unused;
 	for (uint64_t seed = 1; seed <= 20000; seed++) {
-		bool attached = seed % 2 == 0;
+		bool attached = seed % 3 == 0, begins = seed % 3 == 1;
 		struct world w = {
-			.keeper = attached ? attaching() : wrapping(),
+			.keeper = attached ? attaching()
+				  : begins ? starting()
+					   : wrapping(),
 			.random = seed * UINT64_C(0x9e3779b97f4a7c15),
 			.command_lives = !attached,
-			.balancer_lives = true,
+			.balancer_lives = !begins,
 			.process_lives = attached,
 		};
 		w.now_ns = draw(&w, 1000000000000);
+		w.keeper.deadline_ns = begins ? w.now_ns + SOON * MS_NS : 0;
 		for (uint64_t left = draw(&w, 60); left > 0; left--)
 			let_something_happen(&w);
 		end(&w);
@@ -652,6 +692,7 @@ static void test_random_histories(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_command_begins),
 		cmocka_unit_test(test_command_ends),
 		cmocka_unit_test(test_command_stops),
 		cmocka_unit_test(test_balancer_ends_early),
