@@ -14,7 +14,7 @@
 #define AWAKE_NS UINT64_C(100000000) /* hardly any step takes so long */
 #define TAKEN_NS UINT64_C(100000000) /* what one may have to wait for a CPU that was taken */
 #define SHUN_NS UINT64_C(10000000000)
-#define NOW_NS 1 /* long ago */
+#define NOW_NS 1 /* long ago, or after no time */
 
 /*
  * The lock is held for a few instructions only, and never while a mask is set. A thread that sets its own mask may have
@@ -128,7 +128,6 @@ static void *watcher_main(void *argument)
 	do {
 		(void)!read(shun->timer, &expirations, sizeof expirations); /* or a signal came */
 	} while (watch(shun));
-	set_timer(shun, NOW_NS, 0); /* for the next one to see that it is to end */
 	return NULL;
 }
 
@@ -174,7 +173,7 @@ void shun_deinit(struct shun *shun)
 	pthread_mutex_lock(&shun->lock);
 	shun->end = true;
 	pthread_mutex_unlock(&shun->lock);
-	set_timer(shun, NOW_NS, 0);
+	set_timer(shun, NOW_NS, NOW_NS); /* again after each read, so that all see it */
 	for (size_t k = 0; k < shun->watchers; k++)
 		pthread_join(shun->watcher[k], NULL);
 	close(shun->timer);
