@@ -523,20 +523,22 @@ static bool sleeps_in_waits(
 }
 
 /* Do the others use their threads, so that this job gets its part of the time and not much more? Then what a trial shows
- * that it gains, the others lose. */
-static bool is_filled_up(const struct policy_chooser *chooser, const struct policy_window *window)
+ * that it gains, the others lose. One window tells little against it, as the others may just wait for each other. */
+static bool is_filled_up(struct policy_chooser *chooser, const struct policy_window *window)
 {
+	bool before = chooser->reason == POLICY_REASON_FILLED;
 	double share = window->threads / (double)(window->threads + chooser->others);
 	double all_ns = (double)window->elapsed_ns * window->cpus;
-	double more = chooser->reason == POLICY_REASON_FILLED ? SHARE_STILL : SHARE_MOST;
+	bool more = (double)window->run_ns >= (before ? SHARE_STILL : SHARE_MOST) * share * all_ns;
+	bool once = more && before && !chooser->more;
 
-	return are_even_beside(chooser, window->threads, window->cpus) &&
-	       (double)window->run_ns < more * share * all_ns;
+	chooser->more = more;
+	return are_even_beside(chooser, window->threads, window->cpus) && (!more || once);
 }
 
 /* Likewise, where phases are told. */
-static bool is_filled_up_told(const struct policy_chooser *chooser,
-	const struct policy_window *window, double need_ns, bool spins)
+static bool is_filled_up_told(struct policy_chooser *chooser, const struct policy_window *window,
+	double need_ns, bool spins)
 {
 	double least_ns = chooser->reason == POLICY_REASON_FILLED ? SPINS_STILL_NS : SPINS_EVEN_NS;
 

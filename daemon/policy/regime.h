@@ -96,6 +96,7 @@ struct policy_chooser {
 	 * gain all of them together. */
 	uint32_t others;
 	double turns_gain_beside;
+	bool more; /* beside them, the job had more than its part of the window before */
 	bool bells; /* set by the caller: it is called when CPUs run dry, see dry.h */
 	/* Set by the caller, where phases are told: what turns gain by the needs of threads; 0: these
 	 * are equal. */

@@ -579,17 +579,21 @@ static void test_filled_up(void **state)
 		bool always, spins;
 		enum policy_regime regime;
 		bool trials;
+		int gap; /* of so many windows, the job has nearly all of one */
 	} cases[] = {
-		{3, 10e6, 0.5, false, false, POLICY_ASIDE, false},
-		{5, 10e6, 0.38, false, false, POLICY_ASIDE, false},
-		{3, 10e6, 0.9, false, false, POLICY_BALANCE, true}, /* they hardly run */
-		{3, 10e6, 0.7, false, false, POLICY_BALANCE,
-			true}, /* likewise, and Linux takes no turns */
-		{2, 10e6, 0.6, false, false, POLICY_BALANCE, true}, /* there is one too many */
-		{0, 10e6, 0.5, false, false, POLICY_BALANCE, true},
-		{3, 10e6, 0.5, true, false, POLICY_BALANCE, false},
-		{3, 10e6, 0.5, false, true, POLICY_ASIDE, false},
-		{3, 3e6, 0.5, false, true, POLICY_BALANCE, true}, /* shorter than Linux' slices */
+		{3, 10e6, 0.5, false, false, POLICY_ASIDE, false, 0},
+		{5, 10e6, 0.38, false, false, POLICY_ASIDE, false, 0},
+		{3, 10e6, 0.9, false, false, POLICY_BALANCE, true, 0}, /* they hardly run */
+		{3, 10e6, 0.7, false, false, POLICY_BALANCE, true,
+			0}, /* likewise, and Linux takes no turns */
+		{2, 10e6, 0.6, false, false, POLICY_BALANCE, true, 0}, /* there is one too many */
+		{0, 10e6, 0.5, false, false, POLICY_BALANCE, true, 0},
+		{3, 10e6, 0.5, true, false, POLICY_BALANCE, false, 0},
+		{3, 10e6, 0.5, false, true, POLICY_ASIDE, false, 0},
+		{3, 3e6, 0.5, false, true, POLICY_BALANCE, true,
+			0}, /* shorter than Linux' slices */
+		{3, 10e6, 0.5, false, false, POLICY_ASIDE, false, 2}, /* the others just wait */
+		{3, 10e6, 0.5, false, true, POLICY_ASIDE, false, 3},
 	};
 	(void)state;
 
@@ -605,7 +609,8 @@ static void test_filled_up(void **state)
 			bool even = cases[k].others % 2 == 1 && !cases[k].always;
 			assert_int_equal(chooser.regime, even ? POLICY_ASIDE : POLICY_BALANCE);
 			for (int i = 0; i < 20; i++) {
-				double busy = cases[k].busy + 0.05 * chooser.regime;
+				bool most = cases[k].gap > 0 && i % cases[k].gap == 1;
+				double busy = most ? 0.9 : cases[k].busy + 0.05 * chooser.regime;
 				struct policy_window window = {.elapsed_ns = WINDOW_NS,
 					.run_ns = (uint64_t)(busy * 2 * (double)WINDOW_NS),
 					.wait_ns = WINDOW_NS,
