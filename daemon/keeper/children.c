@@ -106,7 +106,7 @@ pid_t children_start_command(const struct command_start *start)
 		preload_set(start->preload, start->table);
 	if (pipe2(failure, O_CLOEXEC) < 0)
 		return -errno;
-	/* Twice as fast as fork(), after which both processes copy each page that they write to. */
+	/* After fork(), both processes would copy each page that they write to. */
 	pid_t pid = vfork();
 	if (pid == 0)
 		execute(start, failure[1]);

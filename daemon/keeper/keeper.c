@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order of a run, and the loop in it. First come the checks, the memory that is shared, and
- * the signals; then the command, and soon after it the balancer; at the end the segment's name is removed and
- * the report written. What to do meanwhile is decided in state.c and carried out here.
+ * the signals; then the command, and soon after it the balancer; at the end the segment's name is
+ * removed and the report written. What to do meanwhile is decided in state.c and carried out here.
  */
 #include "daemon/keeper/keeper.h"
 
