@@ -632,6 +632,30 @@ static void test_filled_up(void **state)
 		}
 }
 
+/* That ends when the job has more than its part in two windows in a row. */
+static void test_filled_up_no_more(void **state)
+{
+	struct policy_chooser chooser;
+	struct policy_window window = {.elapsed_ns = WINDOW_NS,
+		.run_ns = WINDOW_NS,
+		.wait_ns = WINDOW_NS,
+		.since_yield_ns = UINT64_MAX,
+		.sleeps = 5,
+		.threads = 3,
+		.cpus = 2};
+	(void)state;
+
+	policy_regime_init(&chooser, false);
+	chooser.others = 3;
+	policy_regime_update(&chooser, &window);
+	assert_int_equal(chooser.reason, POLICY_REASON_FILLED);
+	window.run_ns = 18 * WINDOW_NS / 10;
+	policy_regime_update(&chooser, &window);
+	assert_int_equal(chooser.reason, POLICY_REASON_FILLED);
+	policy_regime_update(&chooser, &window);
+	assert_int_not_equal(chooser.reason, POLICY_REASON_FILLED);
+}
+
 /* Beside others that fill up the CPUs: phases of threads that spin, about as long as those from which they are left to
  * the kernel; and threads whose needs differ, which gain by turns among themselves. */
 static void test_filled_up_told(void **state)
@@ -1092,6 +1116,7 @@ int main(void)
 		cmocka_unit_test(test_forgets),
 		cmocka_unit_test(test_begins),
 		cmocka_unit_test(test_filled_up),
+		cmocka_unit_test(test_filled_up_no_more),
 		cmocka_unit_test(test_filled_up_told),
 		cmocka_unit_test(test_first_trial),
 		cmocka_unit_test(test_short_yields),
