@@ -115,9 +115,10 @@ def test_small_files(juggle, tmp_path):
     if helpers.SANITIZER == "thread":
         pytest.skip("ThreadSanitizer writes to a file itself")
     with open(tmp_path / "messages", "w", encoding="utf-8") as messages:
-        done = subprocess.run(["sh", "-c", "ulimit -f 0; exec \"$0\" sh -c 'exit 3'", juggle],
+        done = subprocess.run(["sh", "-c", "ulimit -f 0; exec \"$0\" -v sh -c 'exit 3'", juggle],
                               stderr=messages, check=False, timeout=helpers.TIMEOUT_S)
     assert done.returncode == 3
+    assert (tmp_path / "messages").stat().st_size == 0
 
 
 def test_juggle_does_not_attach_to_itself(juggle):

@@ -92,7 +92,7 @@ def test_speeds(juggle, background, options, env, name, speeds):
 
 def test_nothing_is_left_whatever_the_end(run_juggle):
     before = left_over()
-    for command in (["true"], ["no-such-command"], ["/"], ["sh", "-c", "kill -9 $$"],
+    for command in (["true"], ["-v", "true"], ["sleep", "0.1"], ["no-such-command"], ["/"], ["sh", "-c", "kill -9 $$"],
                     ["-p", str(2 ** 22 + 1)], ["--sampler", "guess", "true"]):
         run_juggle(*command)
     assert left_over() <= before

@@ -143,7 +143,7 @@ def test_standard_error_is_the_commands(run_juggle):
 def test_the_reader_of_the_output_sees_its_end(juggle):
     """A balancer that kept the pipe open would keep the reader waiting."""
     done = subprocess.run(
-        ["sh", "-c", '"$0" sh -c "echo one; echo two" | cat; echo end', juggle],
+        ["sh", "-c", '"$0" sh -c "echo one; sleep 0.1; echo two" | cat; echo end', juggle],
         capture_output=True, text=True, timeout=helpers.TIMEOUT_S, check=False)
     assert done.stdout == "one\ntwo\nend\n"
 
