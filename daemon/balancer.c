@@ -271,7 +271,7 @@ static int set_up(struct balancer *b)
 	if (r == 0)
 		r = cpuset_of_thread(0, &b->teams.own);
 	b->reachable = b->teams.own;
-	/* The command begins in the same groups as this process. */
+	/* The command began in the same groups as this process. */
 	limit_look(&b->limit, options->pid, b->started_ns);
 	find_usable(b, &b->usable);
 	if (r == 0)

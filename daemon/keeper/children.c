@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +20,17 @@ static void close_pipe(const int pipe_fd[2])
 }
 
 /* ---- The balancer ---- */
+
+static void publish_telemetry(const struct balancer_start *start, pid_t keeper)
+{
+	int fd = start->telemetry_fd;
+	int r = fd < 0 ? fd : telemetry_publish(fd, keeper);
+
+	if (r < 0 && !start->options->quiet)
+		fprintf(stderr,
+			"juggle: no telemetry for jugglectl, since /dev/shm cannot be used (%s)\n",
+			strerror(-r));
+}
 
 _Noreturn static void run_balancer(
 	const struct balancer_start *start, pid_t keeper, int control_fd, const int life[2])
@@ -41,6 +54,7 @@ _Noreturn static void run_balancer(
 
 	close(start->signal_fd);
 	pid_t guard = guard_start(&guard_setup);
+	publish_telemetry(start, keeper);
 	int status = balancer_run(&setup);
 	/* The keeper removes the name, too, but may have been killed. */
 	telemetry_unlink(keeper);
@@ -80,6 +94,24 @@ pid_t children_start_balancer(const struct balancer_start *start, int *control_f
 
 /* ---- The command ---- */
 
+static void ignore(int signal)
+{
+	(void)signal;
+}
+
+/* A process that stops before it is the command would stop the keeper, too, for good. A handler lasts
+ * until the command is executed; what others ignore, it ignores. */
+static void outlive_stops(void)
+{
+	static const int stops[] = {SIGTSTP, SIGTTIN, SIGTTOU};
+	const struct sigaction nothing = {.sa_handler = ignore};
+	struct sigaction before;
+
+	for (size_t i = 0; i < sizeof stops / sizeof stops[0]; i++)
+		if (sigaction(stops[i], NULL, &before) == 0 && before.sa_handler == SIG_DFL)
+			sigaction(stops[i], &nothing, NULL);
+}
+
 /* Become the command. Where that fails, the errno goes into failure_fd, which execvp() closes
  * otherwise. Until then the process has its memory in common with the keeper, which waits. */
 _Noreturn static void execute(const struct command_start *start, int failure_fd)
@@ -89,6 +121,7 @@ _Noreturn static void execute(const struct command_start *start, int failure_fd)
 	if (options->cpus_given)
 		(void)act_set_mask(0, &options->cpus); /* the checks have tried it */
 	sigaction(SIGCHLD, &start->caller->sigchld, NULL);
+	outlive_stops();
 	sigprocmask(SIG_SETMASK, &start->caller->blocked, NULL);
 	execvp(options->command[0], options->command);
 	int error = errno;

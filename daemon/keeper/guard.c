@@ -74,6 +74,8 @@ pid_t guard_start(const struct guard_start *start)
 	if (pid == 0)
 		guard_main(start);
 	int error = errno;
+	if (pid > 0)
+		setpgid(pid, pid); /* before anything depends on it; the guard does the same */
 	close(start->life[0]);
 	return pid < 0 ? -error : pid;
 }

@@ -35,7 +35,7 @@ extern char **environ;
 struct keeper {
 	const struct options *options;
 	struct telemetry *telemetry;
-	int telemetry_fd; /* until it has a name */
+	int telemetry_fd; /* negative: there is no file */
 	struct ledger *ledger;
 	struct caller_signals caller_signals; /* what the command gets */
 	int signal_fd;
@@ -59,18 +59,7 @@ static void close_fd(int *fd)
 
 /* ---- Starting the balancer ---- */
 
-static void publish_telemetry(struct keeper *k)
-{
-	int r = k->telemetry_fd < 0 ? k->telemetry_fd : telemetry_publish(k->telemetry_fd);
-
-	k->telemetry_fd = -1;
-	if (r < 0 && !k->options->quiet)
-		fprintf(stderr,
-			"juggle: no telemetry for jugglectl, since /dev/shm cannot be used (%s)\n",
-			strerror(-r));
-}
-
-/* Returns 0, or a negative errno after a message. */
+/* Without a command, it is an error that there is no balancer. Returns 0, or a negative errno. */
 static int start_balancer(struct keeper *k)
 {
 	const struct balancer_start start = {
@@ -84,13 +73,12 @@ static int start_balancer(struct keeper *k)
 	pid_t pid = children_start_balancer(&start, &k->control_fd, &k->life_fd);
 
 	if (pid < 0) {
-		fprintf(stderr, "juggle: cannot start the balancer: %s%s\n", strerror(-pid),
-			k->state.command != 0 ? "; the command runs without it" : "");
+		if (k->state.attached || !k->options->quiet)
+			fprintf(stderr, "juggle: cannot start the balancer: %s%s\n", strerror(-pid),
+				k->state.attached ? "" : "; the command runs without it");
 		return pid;
 	}
 	k->state.balancer = pid;
-	k->state.phase = KEEPER_WATCHING;
-	publish_telemetry(k);
 	return 0;
 }
 
@@ -441,6 +429,7 @@ int keeper_run(const struct options *options)
 		.phases_fd = -1,
 		.state = {.keeper = getpid(),
 			.attached = options->pid != 0,
+			.phase = options->pid != 0 ? KEEPER_WATCHING : KEEPER_STARTING,
 			.leads_session = getsid(0) == getpid()},
 	};
 	uint64_t start_ns = clock_monotonic_ns();

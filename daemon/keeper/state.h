@@ -32,7 +32,7 @@ struct keeper_state {
 	pid_t command; /* 0: it has ended, or there is none */
 	bool attached; /* -p */
 	bool leads_session; /* the kernel tells this process alone that the terminal has hung up */
-	enum keeper_phase phase; /* one of the first two */
+	enum keeper_phase phase; /* KEEPER_STARTING, or with -p KEEPER_WATCHING */
 	uint64_t deadline_ns; /* of the phases with a limit; in the first, the balancer begins */
 	/* Zero at the start. */
 	int command_status; /* as waitpid() has it; valid when the command has ended */

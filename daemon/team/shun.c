@@ -14,7 +14,7 @@
 #define AWAKE_NS UINT64_C(100000000) /* hardly any step takes so long */
 #define TAKEN_NS UINT64_C(100000000) /* what one may have to wait for a CPU that was taken */
 #define SHUN_NS UINT64_C(10000000000)
-#define NOW_NS 1 /* long ago, or after no time */
+#define NOW_NS 1 /* a time that has passed; as an interval, the shortest */
 
 /*
  * The lock is held for a few instructions only, and never while a mask is set. A thread that sets its own mask may have

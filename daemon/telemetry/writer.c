@@ -95,21 +95,20 @@ int telemetry_create(struct telemetry **out, int *fd)
 	return 0;
 }
 
-int telemetry_publish(int fd)
+int telemetry_publish(int fd, pid_t keeper)
 {
 	char path[PATH_BYTES], file[PATH_BYTES];
 	int r = 0;
 
-	segment_path(getpid(), path);
-	/* A leftover of a dead process with our pid: nobody else can own the name. */
+	segment_path(keeper, path);
+	/* A leftover of a dead process with that pid: nobody else can own the name. */
 	unlink(path);
 	snprintf(file, sizeof file, "/proc/self/fd/%d", fd);
 	if (linkat(AT_FDCWD, file, AT_FDCWD, path, AT_SYMLINK_FOLLOW) < 0)
 		r = -errno;
-	/* Another user has the name: readers look for what we have open. */
+	/* Another user has the name. */
 	if (r == -EEXIST && flock(fd, LOCK_EX | LOCK_NB) == 0)
 		return 0;
-	close(fd);
 	return r;
 }
 

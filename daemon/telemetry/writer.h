@@ -10,10 +10,10 @@
  * has no name yet: *fd. When /dev/shm can't be used, it is memory that serves only the report; *fd is
  * then a negative errno. Children made by fork() share it. Returns 0 or -ENOMEM. */
 int telemetry_create(struct telemetry **out, int *fd);
-/* Give the segment its name, as soon as there is somebody to remove it should this process be killed.
- * Where another user has taken it, fd stays open and locked instead, so that readers find the file by this
- * process; else it is closed. Returns 0 or a negative errno. */
-int telemetry_publish(int fd);
+/* Give the segment its name, as soon as there is somebody to remove it should its process be killed, the
+ * keeper. Where another user has taken the name, the file is locked instead, and readers find it by the
+ * descriptor that the keeper has open. Returns 0 or a negative errno. */
+int telemetry_publish(int fd, pid_t keeper);
 /* Remove the name of that process's segment, if there is one. Mappings stay. Does not look into the
  * segment, which others of this user can write to. */
 void telemetry_unlink(pid_t keeper);

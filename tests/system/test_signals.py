@@ -124,3 +124,22 @@ def test_attached_ends_with_the_job(attached):
     job.kill()
     job.wait(timeout=helpers.TIMEOUT_S)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+
+
+# As a shell does: a group of its own, whose parent is in the same session, so that it can be stopped.
+SHELL = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:], process_group=0).returncode)"
+
+
+def test_stopped_before_the_command_begins(juggle, background):
+    """A Ctrl-Z while PATH is searched stops both or neither: juggle may not wait for a process that has stopped."""
+    folders = ":".join("/none/%d" % i for i in range(5000))
+    shell = background(["/usr/bin/python3", "-c", SHELL, juggle, "sh", "-c", "exit 3"],
+                       env={**os.environ, "PATH": folders + ":" + os.environ["PATH"]})
+    pid, = helpers.wait_for(lambda: helpers.children(shell.pid), "juggle has begun", shell)
+    helpers.wait_for(lambda: helpers.children(pid), "the command's process has begun", shell)
+    os.killpg(pid, signal.SIGTSTP)
+    helpers.wait_for(lambda: shell.poll() is not None or helpers.status(pid).get("State", "").startswith("T"),
+                     "the shell can go on")
+    if shell.returncode is None:
+        os.killpg(pid, signal.SIGCONT)
+    assert shell.wait(timeout=helpers.TIMEOUT_S) == 3

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
 """Ordinary users: everything works on their own processes, and clear messages say what does not."""
+import json
 import os
 import signal
 import subprocess
@@ -8,6 +9,7 @@ import pytest
 
 import helpers
 
+STRANGER = 54321  # a user whom nobody knows
 UBENCH = ["-q", "-t", "3", "-e", "5ms", "-p", "100", "-b", "yield", "--rate", "100000"]
 
 
@@ -162,9 +164,25 @@ def test_few_descriptors(unprivileged):
 
 @pytest.mark.skipif(helpers.SANITIZER == "address", reason="LeakSanitizer needs to fork")
 def test_few_processes(unprivileged):
-    """When juggle cannot start its processes or threads, it fails with its own status."""
+    """When juggle cannot start the command, it fails with its own status."""
     user = unprivileged
     done = user.run(["prlimit", "--nproc=1:1", user.juggle, "true"])
     assert done.returncode in (0, 125)
     if done.returncode:
         assert "juggle: " in done.stderr
+
+
+@pytest.mark.needs_root
+@pytest.mark.skipif(helpers.SANITIZER == "address", reason="LeakSanitizer needs to fork")
+@pytest.mark.parametrize("quiet", [[], ["-q"]])
+def test_no_process_for_the_balancer(juggle, quiet):
+    """The command runs all the same. The limit holds for all processes of a user, of which this one has no others."""
+    if helpers.run(helpers.as_user([juggle, "-q", "true"], STRANGER)).returncode != 0:
+        pytest.skip("another user cannot use this build")
+    done = helpers.run(helpers.as_user(["prlimit", "--nproc=2:2", juggle, *quiet, "--report", "-", "sh", "-c", "exit 3"],
+                                       STRANGER))
+    assert done.returncode == 3
+    message, brace, report = done.stderr.partition("{")
+    assert message == ("" if quiet else "juggle: cannot start the balancer: Resource temporarily unavailable; the command "
+                       "runs without it\n")
+    assert json.loads(brace + report)["balancer"] == "lost"

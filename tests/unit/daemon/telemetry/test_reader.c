@@ -50,10 +50,12 @@ static int set_up(void **state)
 		(int)getpid());
 	snprintf(f->aside, sizeof f->aside, "%s.aside", f->path);
 	assert_int_equal(telemetry_create(&f->t, &fd), 0);
-	if (fd < 0 || telemetry_publish(fd) != 0) {
+	if (fd < 0 || telemetry_publish(fd, getpid()) != 0) {
 		telemetry_unmap(f->t);
 		f->t = NULL;
 	}
+	if (fd >= 0)
+		close(fd);
 	return 0;
 }
 
@@ -381,7 +383,7 @@ static void test_unnamed(void **state)
 	assert_int_equal(mkdir(f->path, 0700), 0);
 	assert_int_equal(try_open(NULL), -EPERM);
 	assert_int_equal(telemetry_create(&t, &fd), 0);
-	assert_int_equal(telemetry_publish(fd), 0);
+	assert_int_equal(telemetry_publish(fd, getpid()), 0);
 	struct telemetry_reader *reader = open_reader();
 	assert_false(telemetry_reader_closed(reader));
 	close(fd);

@@ -34,7 +34,7 @@ static inline void make_segments(void)
 	uint32_t search = 0;
 	int fd;
 
-	if (telemetry_create(&t, &fd) != 0 || fd < 0 || telemetry_publish(fd) != 0)
+	if (telemetry_create(&t, &fd) != 0 || fd < 0 || telemetry_publish(fd, getpid()) != 0)
 		_exit(1);
 	strcpy(t->command, "wave\033 -n 5");
 	strcpy(t->policy, "juggle");

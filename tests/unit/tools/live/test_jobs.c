@@ -35,7 +35,7 @@ static void wrap(void)
 	struct telemetry *t;
 	int fd;
 
-	if (telemetry_create(&t, &fd) != 0 || fd < 0 || telemetry_publish(fd) != 0)
+	if (telemetry_create(&t, &fd) != 0 || fd < 0 || telemetry_publish(fd, getpid()) != 0)
 		_exit(1);
 	strcpy(t->policy, "juggle");
 	telemetry_set32(&t->state, TELEMETRY_RUNNING);
