@@ -145,7 +145,8 @@ def test_damaged_segment(juggle, app, background, record, stat):
     process = background([juggle, "-q", "-i", "10ms", app("jacobi"), "-q", "-t", "2", "-n", "1000000000",
                           "--grid", "64x64"])
     helpers.wait_for_below(process, "jacobi")
-    result = helpers.wait_for(lambda: (lambda r: r if r["held"] else None)(record(process.pid)), "subdomains", process)
+    result = helpers.wait_for(lambda: (lambda r: r if r["wrapped"] and r["held"] else None)(record(process.pid)),
+                              "the balancer has found the subdomains", process)
     pid = result["progress"][0]["pid"]
     segment = "/dev/shm/progress.%d.%d" % (os.geteuid(), pid)
     with open(segment, "r+b") as file:

@@ -109,7 +109,7 @@ def run_with_shm(juggle, app, tmp_path):
             pytest.skip("no mount namespace, or mount(2) is forbidden")
         done = helpers.run(
             [*unshare, "sh", "-c", prepare + ' && exec "$0" "$@"', juggle, "--always", "--report",
-             report, "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "100", "-b", "yield",
+             report, "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "500", "-b", "yield",
              "--rate", "100000"])
         assert done.returncode == 0, done.stderr
         return done.stderr, helpers.read_report(report)
