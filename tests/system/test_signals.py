@@ -132,11 +132,11 @@ SHELL = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:], process_g
 
 def test_stopped_before_the_command_begins(juggle, background):
     """A Ctrl-Z while PATH is searched stops both or neither: juggle may not wait for a process that has stopped."""
-    folders = ":".join("/none/%d" % i for i in range(5000))
+    slow = ":".join(["/"] * 60000)  # to search
     shell = background(["/usr/bin/python3", "-c", SHELL, juggle, "sh", "-c", "exit 3"],
-                       env={**os.environ, "PATH": folders + ":" + os.environ["PATH"]})
-    pid, = helpers.wait_for(lambda: helpers.children(shell.pid), "juggle has begun", shell)
-    helpers.wait_for(lambda: helpers.children(pid), "the command's process has begun", shell)
+                       env={**os.environ, "PATH": slow + ":" + os.environ["PATH"]})
+    pid, = helpers.wait_for(lambda: helpers.children(shell.pid), "juggle has begun", shell, interval_s=0.001)
+    helpers.wait_for(lambda: helpers.children(pid), "the command's process has begun", shell, interval_s=0.001)
     os.killpg(pid, signal.SIGTSTP)
     helpers.wait_for(lambda: shell.poll() is not None or helpers.status(pid).get("State", "").startswith("T"),
                      "the shell can go on")
