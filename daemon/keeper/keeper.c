@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order of a run, and the loop in it. First come the checks, the memory that is shared, and
- * the signals; then the command, and soon after it the balancer; at the end the segment's name is
- * removed and the report written. What to do meanwhile is decided in state.c and carried out here.
+ * the signals; then the command, and soon after it the balancer, or before it, if an account is
+ * wanted; at the end the segment's name is removed and the report written. What to do meanwhile is
+ * decided in state.c and carried out here.
  */
 #include "daemon/keeper/keeper.h"
 
@@ -59,7 +60,7 @@ static void close_fd(int *fd)
 
 /* ---- Starting the balancer ---- */
 
-/* Without a command, it is an error that there is no balancer. Returns 0, or a negative errno. */
+/* Returns 0, or a negative errno. A command runs on without a balancer. */
 static int start_balancer(struct keeper *k)
 {
 	const struct balancer_start start = {
@@ -73,6 +74,7 @@ static int start_balancer(struct keeper *k)
 	pid_t pid = children_start_balancer(&start, &k->control_fd, &k->life_fd);
 
 	if (pid < 0) {
+		telemetry_set32(&k->telemetry->state, TELEMETRY_LOST);
 		if (k->state.attached || !k->options->quiet)
 			fprintf(stderr, "juggle: cannot start the balancer: %s%s\n", strerror(-pid),
 				k->state.attached ? "" : "; the command runs without it");
@@ -114,8 +116,8 @@ static bool handle(struct keeper *k, struct keeper_event event)
 		kill(k->state.command, actions.pass_on);
 	if (actions.stop)
 		raise(SIGSTOP);
-	if (actions.start_balancer && start_balancer(k) < 0)
-		telemetry_set32(&k->telemetry->state, TELEMETRY_LOST);
+	if (actions.start_balancer)
+		(void)start_balancer(k);
 	if (actions.close_control)
 		close_fd(&k->control_fd);
 	if (actions.kill_balancer)
@@ -342,10 +344,26 @@ static int start_command(struct keeper *k, int *status)
 	return 0;
 }
 
-/* These give an account of every command, however short. */
+/* These give an account of every command, from its beginning on. */
 static bool gives_account(const struct options *options)
 {
 	return options->verbose > 0 || options->report != NULL || options->trace != NULL;
+}
+
+/* Start the command, and before it the balancer, if that is not to begin later. Returns 0, or a negative
+ * errno, with *status set. */
+static int start_job(struct keeper *k, int *status)
+{
+	if (gives_account(k->options)) {
+		k->state.phase = KEEPER_WATCHING;
+		(void)start_balancer(k);
+	}
+	int r = start_command(k, status);
+	if (r < 0)
+		handle(k, (struct keeper_event){.kind = KEEPER_EVENT_NO_JOB});
+	else if (k->state.phase == KEEPER_STARTING)
+		k->state.deadline_ns = clock_monotonic_ns() + KEEPER_SOON_MS * UINT64_C(1000000);
+	return r;
 }
 
 /* Start the job or attach to it, and wait for its end. Returns 0 when it has run, with *status set to
@@ -353,19 +371,16 @@ static bool gives_account(const struct options *options)
  * EXIT_JUGGLE_FAILED. */
 static int run(struct keeper *k, int *status)
 {
-	int r = k->state.attached ? start_balancer(k) : start_command(k, status);
+	int r = k->state.attached ? start_balancer(k) : start_job(k, status);
 
-	if (r < 0)
+	if (r < 0 && k->state.attached)
 		return r;
-	if (!gives_account(k->options))
-		k->state.deadline_ns = clock_monotonic_ns() + KEEPER_SOON_MS * UINT64_C(1000000);
-	handle(k, (struct keeper_event){.kind = KEEPER_EVENT_TIME});
-	r = watch(k);
-	if (r < 0)
-		fprintf(stderr, "juggle: poll: %s\n", strerror(-r));
-	else
+	int failed = watch(k);
+	if (failed < 0)
+		fprintf(stderr, "juggle: poll: %s\n", strerror(-failed));
+	else if (r == 0)
 		*status = keeper_state_exit_status(&k->state);
-	return r;
+	return r == 0 ? failed : r;
 }
 
 /* In one piece, since ranks that are each wrapped end at the same time. */

@@ -32,7 +32,7 @@ struct keeper_state {
 	pid_t command; /* 0: it has ended, or there is none */
 	bool attached; /* -p */
 	bool leads_session; /* the kernel tells this process alone that the terminal has hung up */
-	enum keeper_phase phase; /* KEEPER_STARTING, or with -p KEEPER_WATCHING */
+	enum keeper_phase phase; /* one of the first two */
 	uint64_t deadline_ns; /* of the phases with a limit; in the first, the balancer begins */
 	/* Zero at the start. */
 	int command_status; /* as waitpid() has it; valid when the command has ended */
@@ -41,7 +41,7 @@ struct keeper_state {
 enum keeper_event_kind {
 	KEEPER_EVENT_CHILD, /* waitpid() has returned a child: pid, wait_status */
 	KEEPER_EVENT_SIGNAL, /* juggle has got a signal: signal, code, pid, ignored */
-	KEEPER_EVENT_NO_JOB, /* the process of -p has ended */
+	KEEPER_EVENT_NO_JOB, /* the process of -p has ended, or the command could not start */
 	KEEPER_EVENT_TIME, /* time has passed */
 };
 

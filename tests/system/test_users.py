@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: MIT
 """Ordinary users: everything works on their own processes, and clear messages say what does not."""
-import json
 import os
 import signal
 import subprocess
@@ -179,10 +178,6 @@ def test_no_process_for_the_balancer(juggle, quiet):
     """The command runs all the same. The limit holds for all processes of a user, of which this one has no others."""
     if helpers.run(helpers.as_user([juggle, "-q", "true"], STRANGER)).returncode != 0:
         pytest.skip("another user cannot use this build")
-    done = helpers.run(helpers.as_user(["prlimit", "--nproc=2:2", juggle, *quiet, "--report", "-", "sh", "-c", "exit 3"],
-                                       STRANGER))
-    assert done.returncode == 3
-    message, brace, report = done.stderr.partition("{")
-    assert message == ("" if quiet else "juggle: cannot start the balancer: Resource temporarily unavailable; the command "
-                       "runs without it\n")
-    assert json.loads(brace + report)["balancer"] == "lost"
+    done = helpers.run(helpers.as_user(["prlimit", "--nproc=2:2", juggle, *quiet, "sleep", "0.5"], STRANGER))
+    assert (done.returncode, done.stderr) == (0, "" if quiet else "juggle: cannot start the balancer: Resource "
+                                              "temporarily unavailable; the command runs without it\n")

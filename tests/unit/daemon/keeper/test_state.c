@@ -166,6 +166,13 @@ static void test_command_ends(void **unused)
 		{9, child(BALANCER, exited(0)), nothing, KEEPER_OVER});
 	PLAY("its exit status looks like that of a signal", wrapping(), 128 + SIGTERM,
 		{0, child(COMMAND, exited(128 + SIGTERM)), finish, KEEPER_FINISHING});
+
+	struct keeper_state none = wrapping(), neither = starting();
+	none.command = neither.command = 0;
+	PLAY("it could not start", none, 0, {0, no_job(), finish, KEEPER_FINISHING},
+		{9, child(BALANCER, exited(0)), nothing, KEEPER_OVER});
+	PLAY("it could not start, before the balancer", neither, 0,
+		{0, no_job(), finish, KEEPER_OVER});
 }
 
 static void test_command_stops(void **unused)
