@@ -379,6 +379,11 @@ def wait_for_job(process):
     return wait_for(lambda: job(process.pid), "the command has started", process)
 
 
+def wait_for_telemetry(process):
+    """Until jugglectl can find a juggle that was started (a Popen): a little later than its command."""
+    wait_for(segment(process.pid).exists, "there is telemetry", process)
+
+
 def wait_for_balancer(process):
     """The pid of the balancer process of a juggle that was started (a Popen)."""
     return wait_for(lambda: balancer(process.pid), "the balancer has started", process)

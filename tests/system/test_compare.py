@@ -241,7 +241,7 @@ def test_signal_in_the_first_repeat(background, jugglectl, tmp_path, number):
     process.send_signal(number)
     assert process.wait(timeout=helpers.TIMEOUT_S) == 128 + number
     assert (tmp_path / "err").read_text("utf-8") == "jugglectl compare: ended before each way had run once\n"
-    assert not group_members(int(path.read_text("utf-8")))
+    helpers.wait_for(lambda: not group_members(int(path.read_text("utf-8"))), "all of it has ended")
 
 
 def test_ctrl_c_shows_what_there_is(jugglectl, tmp_path):

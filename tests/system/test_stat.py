@@ -27,6 +27,7 @@ LISTS = ("regimes", "periods", "sites")  # JSON only, and only of jobs with jugg
 def wrapped(juggle, background):
     """The Popen of a juggle that has found its job's three threads."""
     process = background([juggle, "-q", "-i", "10ms", "--", *helpers.held_job()], stdin=helpers.subprocess.PIPE)
+    helpers.wait_for_telemetry(process)
     helpers.wait_for_below(process, "ubench")
     return process
 
@@ -144,7 +145,7 @@ def test_damaged_segment(juggle, app, background, record, stat):
     """The rest is still reported. The program itself no longer reads that part."""
     process = background([juggle, "-q", "-i", "10ms", app("jacobi"), "-q", "-t", "2", "-n", "1000000000",
                           "--grid", "64x64"])
-    helpers.wait_for_below(process, "jacobi")
+    helpers.wait_for_telemetry(process)
     result = helpers.wait_for(lambda: (lambda r: r if r["wrapped"] and r["held"] else None)(record(process.pid)),
                               "the balancer has found the subdomains", process)
     pid = result["progress"][0]["pid"]

@@ -20,7 +20,7 @@ def running(juggle, background):
     process = background([juggle, "-P", "observe", "cat"], stdin=subprocess.PIPE,
                          stdout=subprocess.DEVNULL)
     helpers.wait_for_job(process)
-    helpers.wait_for(helpers.segment(process.pid).exists, "there is telemetry", process)
+    helpers.wait_for_telemetry(process)
     return process
 
 

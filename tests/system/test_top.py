@@ -187,7 +187,7 @@ def test_the_screen_is_used(terminal, jugglectl, juggle, app, background):
     """At each size all series are there, and they share the rows that nothing else needs."""
     job = background([juggle, "-q", "-c", ",".join(map(str, helpers.cpus()[:2])), "--", app("jacobi"), "-t", "2",
                       "--grid", "40x40", "-n", "1000000000000"])
-    helpers.wait_for_below(job, "jacobi")
+    helpers.wait_for_telemetry(job)
     screen = terminal([jugglectl, "top", "-i", "0.2", job.pid], TERM="vt52", LC_ALL="C")
     small = heights(wait_for_lines(screen, 24, 80, heights))
     large = heights(wait_for_lines(screen, 60, 200, heights))

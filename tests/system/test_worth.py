@@ -116,7 +116,7 @@ def record_of_phases(juggle, jugglectl_json, app, background):
     def told():
         found = jugglectl_json("stat", process.pid)
         return found if (found["phases"] or 0) > 20 and found["sites"] else None
-    helpers.wait_for_below(process, "ubench")
+    helpers.wait_for_telemetry(process)
     return helpers.wait_for(told, "phases are told", process)
 
 
