@@ -33,7 +33,7 @@ struct keeper_state {
 	bool attached; /* -p */
 	bool leads_session; /* the kernel tells this process alone that the terminal has hung up */
 	enum keeper_phase phase; /* one of the first two */
-	uint64_t deadline_ns; /* of the phases with a limit; in the first, the balancer begins */
+	uint64_t deadline_ns; /* of phases with a limit; of the first, when the balancer begins */
 	/* Zero at the start. */
 	int command_status; /* as waitpid() has it; valid when the command has ended */
 };

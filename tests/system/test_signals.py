@@ -127,7 +127,7 @@ def test_attached_ends_with_the_job(attached):
 
 
 # As a shell does: a group of its own, whose parent is in the same session, so that it can be stopped.
-SHELL = "import subprocess, sys; sys.exit(subprocess.run(sys.argv[1:], process_group=0).returncode)"
+SHELL = "import os, subprocess, sys; sys.exit(subprocess.run(sys.argv[1:], preexec_fn=os.setpgrp).returncode)"
 
 
 def test_stopped_before_the_command_begins(juggle, background):
