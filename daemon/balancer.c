@@ -66,6 +66,12 @@ static void warn(const struct balancer_setup *setup, const char *text, int error
 
 /* ---- Checks from time to time ---- */
 
+/* Before the command is executed, its process is a copy of the keeper, and no part of the job. */
+static bool is_executed(const struct balancer *b)
+{
+	return atomic_load_explicit(&b->setup->telemetry->job_pid, memory_order_relaxed) != 0;
+}
+
 static void scan(struct balancer *b)
 {
 	job_forget(&b->job, teams_take_ended(&b->teams));
@@ -346,7 +352,9 @@ static int run(struct balancer *b)
 		if (proc_watch_changed(&b->watch) ||
 			now_ns >= job_next_scan_ns(&b->job, JOB_SCAN_ANYWAY))
 			wanted = true;
-		if (wanted && now_ns >= job_next_scan_ns(&b->job, reason)) {
+		if (!is_executed(b)) {
+			b->youngest_ns = now_ns;
+		} else if (wanted && now_ns >= job_next_scan_ns(&b->job, reason)) {
 			scan(b);
 			if (b->job.gone)
 				return 0;

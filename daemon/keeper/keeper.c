@@ -161,6 +161,15 @@ static void read_signals(struct keeper *k)
 	}
 }
 
+/* How many threads run on only some of the machine's CPUs is not known so cheaply. */
+static enum keeper_load load_of_machine(const struct keeper *k)
+{
+	long online = sysconf(_SC_NPROCESSORS_ONLN);
+	int running = cpuset_count(&k->options->cpus) == online ? proc_running() : -1;
+
+	return running < online ? KEEPER_FEWER : running > online ? KEEPER_MORE : KEEPER_EVEN;
+}
+
 /* Wait until the job is over and the balancer has ended. Signals come first: a juggle that was
  * stopped for long finds out that the balancer has finished before it finds that its time is
  * over. Returns 0, or the negative errno of poll(). */
@@ -180,7 +189,10 @@ static int watch(struct keeper *k)
 			fds[1] = (struct pollfd){.fd = -1};
 			handle(k, (struct keeper_event){.kind = KEEPER_EVENT_NO_JOB});
 		}
-		handle(k, (struct keeper_event){.kind = KEEPER_EVENT_TIME});
+		struct keeper_event passed = {.kind = KEEPER_EVENT_TIME};
+		if (k->state.phase == KEEPER_STARTING)
+			passed.load = load_of_machine(k);
+		handle(k, passed);
 	}
 	return 0;
 }

@@ -27,19 +27,36 @@ static void lose_balancer(struct keeper_state *state, int signal, struct keeper_
 		state->phase = KEEPER_OVER;
 }
 
-/* A balancer that was killed may be frozen, or wait for a device. Then it is given up, since it can
- * do nothing more, either. */
-static void pass_time(struct keeper_state *state, uint64_t now_ns, struct keeper_actions *actions)
+/* Is it time for the balancer? */
+static void look(struct keeper_state *state, const struct keeper_event *event,
+	struct keeper_actions *actions)
 {
-	if (now_ns < state->deadline_ns)
-		return;
-	if (state->phase == KEEPER_STARTING) {
+	bool certain = event->load != KEEPER_EVEN && event->load == state->load;
+
+	if (certain || state->looks == KEEPER_LOOKS_MOST) {
 		actions->start_balancer = true;
 		state->phase = KEEPER_WATCHING;
+		return;
+	}
+	state->looks++;
+	state->load = event->load;
+	uint32_t pauses = event->load == KEEPER_EVEN ? state->looks : 1;
+	state->deadline_ns = event->now_ns + pauses * KEEPER_LOOK_MS * MS_NS;
+}
+
+/* A balancer that was killed may be frozen, or wait for a device. Then it is given up, since it can
+ * do nothing more, either. */
+static void pass_time(struct keeper_state *state, const struct keeper_event *event,
+	struct keeper_actions *actions)
+{
+	if (event->now_ns < state->deadline_ns)
+		return;
+	if (state->phase == KEEPER_STARTING) {
+		look(state, event, actions);
 	} else if (state->phase == KEEPER_FINISHING) {
 		actions->kill_balancer = true;
 		state->phase = KEEPER_KILLING;
-		state->deadline_ns = now_ns + KEEPER_KILL_MS * MS_NS;
+		state->deadline_ns = event->now_ns + KEEPER_KILL_MS * MS_NS;
 	} else if (state->phase == KEEPER_KILLING) {
 		lose_balancer(state, SIGKILL, actions);
 	}
@@ -167,7 +184,7 @@ struct keeper_actions keeper_state_step(
 		finish(state, event->now_ns, &actions);
 		break;
 	case KEEPER_EVENT_TIME:
-		pass_time(state, event->now_ns, &actions);
+		pass_time(state, event, &actions);
 		break;
 	}
 	return actions;

@@ -14,6 +14,11 @@
 
 /* A command that ends so soon is not balanced: to begin costs more than it could gain. */
 #define KEEPER_SOON_MS 10
+/* Nor is one while the machine runs just as many threads as it has CPUs: to begin would take time from them, and there
+ * is nothing to gain. That is looked at again after 5 ms, then after 10 and so on, at most so often, which takes a
+ * second. Where it runs more or fewer, a second look 5 ms later has to agree, since that is often so for a moment. */
+#define KEEPER_LOOK_MS 5
+#define KEEPER_LOOKS_MOST 20
 #define KEEPER_FINISH_MS 3000 /* for the balancer to finish, when it is asked to */
 #define KEEPER_KILL_MS 1000 /* for it to end, when it was killed */
 
@@ -23,6 +28,13 @@ enum keeper_phase {
 	KEEPER_FINISHING, /* the job is over, or juggle detaches: the balancer is to finish */
 	KEEPER_KILLING, /* the balancer did not finish in time, and was killed */
 	KEEPER_OVER, /* there is nothing left to wait for */
+};
+
+/* How many threads the machine runs. */
+enum keeper_load {
+	KEEPER_EVEN, /* as many as it has CPUs */
+	KEEPER_FEWER, /* or it is not known */
+	KEEPER_MORE,
 };
 
 struct keeper_state {
@@ -35,6 +47,8 @@ struct keeper_state {
 	enum keeper_phase phase; /* one of the first two */
 	uint64_t deadline_ns; /* of phases with a limit; of the first, when the balancer begins */
 	/* Zero at the start. */
+	uint32_t looks; /* without the balancer's beginning */
+	enum keeper_load load; /* at the last one */
 	int command_status; /* as waitpid() has it; valid when the command has ended */
 };
 
@@ -53,6 +67,7 @@ struct keeper_event {
 	int signal;
 	int code; /* si_code */
 	bool ignored; /* the caller has made juggle ignore that signal */
+	enum keeper_load load; /* counts in KEEPER_STARTING */
 };
 
 struct keeper_actions {

@@ -127,25 +127,31 @@ int proc_parse_stat(const char *text, size_t bytes, struct proc_thread *out)
 	return 0;
 }
 
-int proc_parse_last_pid(const char *text, size_t bytes, pid_t *out)
+/* "0.27 0.11 0.07 RUNNING/ALL LAST_PID" */
+int proc_parse_load(const char *text, size_t bytes, struct proc_load *out)
 {
-	enum { LAST_PID_FIELD = 5 };
+	enum { AVERAGES = 3 };
 	struct cursor cursor = {text, text + bytes};
-	pid_t found;
+	struct proc_load found;
+	uint64_t running, all;
 
-	for (int field = 1; field < LAST_PID_FIELD; field++) {
+	for (int field = 0; field < AVERAGES; field++) {
 		const char *blank = memchr(cursor.at, ' ', (size_t)(cursor.end - cursor.at));
 
 		if (!blank || blank == cursor.at)
 			return -EBADMSG;
 		cursor.at = blank + 1;
 	}
+	if (!take_number(&cursor, UINT32_MAX, &running) || !take_char(&cursor, '/') ||
+		!take_number(&cursor, UINT32_MAX, &all) || !take_char(&cursor, ' '))
+		return -EBADMSG;
 	/* Some sandboxes always write 0, which is the newest pid of no namespace. */
-	if (!take_pid(&cursor, &found) || found == 0)
+	if (!take_pid(&cursor, &found.last_pid) || found.last_pid == 0)
 		return -EBADMSG;
 	if (!take_char(&cursor, '\n') || cursor.at != cursor.end)
 		return -EBADMSG;
 
+	found.running = (uint32_t)running;
 	*out = found;
 	return 0;
 }

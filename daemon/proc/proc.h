@@ -35,9 +35,14 @@ struct proc_thread {
  * Returns 0, or -EBADMSG for text that is cut short or malformed. */
 int proc_parse_stat(const char *text, size_t bytes, struct proc_thread *out);
 
-/* Parse the last field of /proc/loadavg: the newest pid or tid that this pid
- * namespace gave out. Returns 0 or -EBADMSG. */
-int proc_parse_last_pid(const char *text, size_t bytes, pid_t *out);
+/* Of /proc/loadavg. */
+struct proc_load {
+	uint32_t running; /* threads of the machine that run or want to, with the reader */
+	pid_t last_pid; /* the newest pid or tid that the reader's pid namespace gave out */
+};
+
+/* Returns 0, or -EBADMSG for text that is cut short or malformed. */
+int proc_parse_load(const char *text, size_t bytes, struct proc_load *out);
 
 /* Parse a list of pids separated by blanks, the format of /proc/PID/task/TID/children. Stores up to
  * max pids and returns how many the text has (may be more than max), or -EBADMSG. */
@@ -146,5 +151,9 @@ void proc_watch_deinit(struct proc_watch *watch);
  * before the scan, not after. A birth may be delayed for even longer, so scan once in a while
  * whatever the answer. */
 bool proc_watch_changed(struct proc_watch *watch);
+
+/* The threads of the whole machine that run or want to at this moment, without the caller; -1: that is not
+ * known. */
+int proc_running(void);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 /*
- * Checks whether threads may have been born, at the cost of one read.
+ * /proc/loadavg: whether threads may have been born, at the cost of one read, and how many run.
  *
  * The last field of /proc/loadavg is the newest pid or tid in the reader's pid namespace (the
  * reader's, whatever namespace /proc was mounted for). Tasks of namespaces below it have a number
@@ -44,23 +44,29 @@ void proc_watch_deinit(struct proc_watch *watch)
 	*watch = (struct proc_watch){.fd = -1};
 }
 
-bool proc_watch_changed(struct proc_watch *watch)
+static bool read_load(const struct proc_watch *watch, struct proc_load *out)
 {
 	char text[128];
-	pid_t last_pid;
 	ssize_t n;
 
-	if (!watch->trusted)
-		return true;
 	do
 		n = pread(watch->fd, text, sizeof(text), 0);
 	while (n < 0 && errno == EINTR);
-	if (n < 0 || proc_parse_last_pid(text, (size_t)n, &last_pid) < 0) {
+	return n >= 0 && proc_parse_load(text, (size_t)n, out) == 0;
+}
+
+bool proc_watch_changed(struct proc_watch *watch)
+{
+	struct proc_load load;
+
+	if (!watch->trusted)
+		return true;
+	if (!read_load(watch, &load)) {
 		proc_watch_deinit(watch);
 		return true;
 	}
-	if (last_pid != watch->last_pid) {
-		watch->last_pid = last_pid;
+	if (load.last_pid != watch->last_pid) {
+		watch->last_pid = load.last_pid;
 		watch->settling = CALLS_TO_SETTLE;
 		return true;
 	}
@@ -68,4 +74,15 @@ bool proc_watch_changed(struct proc_watch *watch)
 		return false;
 	watch->settling--;
 	return watch->settling == CALLS_TO_SETTLE - 1 || watch->settling == 0;
+}
+
+int proc_running(void)
+{
+	struct proc_watch watch;
+	struct proc_load load;
+
+	proc_watch_init(&watch);
+	int running = read_load(&watch, &load) ? (int)load.running - 1 : -1;
+	proc_watch_deinit(&watch);
+	return running;
 }

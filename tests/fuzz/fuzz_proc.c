@@ -22,12 +22,12 @@ static void fuzz_stat(const char *text, size_t bytes)
 	assert(memchr(thread.comm, '\0', sizeof(thread.comm)));
 }
 
-static void fuzz_last_pid(const char *text, size_t bytes)
+static void fuzz_load(const char *text, size_t bytes)
 {
-	pid_t last_pid;
+	struct proc_load load;
 
-	if (proc_parse_last_pid(text, bytes, &last_pid) == 0)
-		assert(last_pid > 0);
+	if (proc_parse_load(text, bytes, &load) == 0)
+		assert(load.last_pid > 0);
 }
 
 static void fuzz_pids(const char *text, size_t bytes)
@@ -71,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t bytes)
 		fuzz_stat(text, bytes - 1);
 		break;
 	case 1:
-		fuzz_last_pid(text, bytes - 1);
+		fuzz_load(text, bytes - 1);
 		break;
 	case 2:
 		fuzz_pids(text, bytes - 1);

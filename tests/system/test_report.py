@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shlex
+import signal
 import subprocess
 import threading
 
@@ -45,6 +46,21 @@ def test_a_command_that_ends_at_once(run_juggle, tmp_path):
     assert "on %d CPU" % len(helpers.cpus()) in done.stderr
     assert run_juggle("--trace", path, "true").returncode == 0
     assert read_trace(path).teams != []
+
+
+def test_only_the_command_counts(juggle, background, tmp_path):
+    """As long as PATH is searched for it, its process is a copy of juggle."""
+    slow = ":".join(["/"] * 60000)
+    process = background([juggle, "--trace", tmp_path / "trace", "sh", "-c", "exit 3"],
+                         env={**os.environ, "PATH": slow + ":" + os.environ["PATH"]})
+    balancer = helpers.wait_for_balancer(process)
+    copy, = helpers.wait_for(lambda: set(helpers.children(process.pid)) - {balancer}, "it is searched for", process,
+                             interval_s=0.001)
+    os.kill(copy, signal.SIGSTOP)
+    helpers.wait_for(helpers.looks(balancer, 20), "juggle has looked at it", process)
+    os.kill(copy, signal.SIGCONT)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 3
+    assert "juggle" not in [thread["comm"] for thread in read_trace(tmp_path / "trace").threads]
 
 
 def test_all_keys(run_juggle, app, tmp_path):

@@ -63,6 +63,11 @@ static struct keeper_event passing(void)
 	return (struct keeper_event){.kind = KEEPER_EVENT_TIME};
 }
 
+static struct keeper_event passing_with(enum keeper_load load)
+{
+	return (struct keeper_event){.kind = KEEPER_EVENT_TIME, .load = load};
+}
+
 static struct keeper_state starting(void)
 {
 	return (struct keeper_state){.keeper = KEEPER,
@@ -131,16 +136,37 @@ static void play(const char *name, struct keeper_state state, const struct momen
 		play(name, state, moments, COUNT(moments), exit_status);                           \
 	} while (0)
 
-enum { SOON = KEEPER_SOON_MS, FINISH = KEEPER_FINISH_MS, KILL = KEEPER_KILL_MS };
+enum {
+	SOON = KEEPER_SOON_MS,
+	LOOK = KEEPER_LOOK_MS,
+	FINISH = KEEPER_FINISH_MS,
+	KILL = KEEPER_KILL_MS
+};
 
 static void test_command_begins(void **unused)
 {
 	(void)unused;
 	PLAY("it ends soon", starting(), 7, {SOON - 1, passing(), nothing, KEEPER_STARTING},
 		{SOON - 1, child(COMMAND, exited(7)), finish, KEEPER_OVER});
-	PLAY("it does not", starting(), 0, {SOON, passing(), begin, KEEPER_WATCHING},
-		{SOON + 1, passing(), nothing, KEEPER_WATCHING});
-	PLAY("no balancer can start", starting(), 7, {SOON, passing(), begin, KEEPER_WATCHING},
+	PLAY("it does not", starting(), 0,
+		{SOON - 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + LOOK - 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING},
+		{SOON + 9 * LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_WATCHING});
+	PLAY("CPUs are idle", starting(), 0,
+		{SOON, passing_with(KEEPER_FEWER), nothing, KEEPER_STARTING},
+		{SOON + LOOK, passing_with(KEEPER_FEWER), begin, KEEPER_WATCHING});
+	PLAY("no two looks agree", starting(), 0,
+		{SOON, passing_with(KEEPER_FEWER), nothing, KEEPER_STARTING},
+		{SOON + LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 2 * LOOK, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
+		{SOON + 5 * LOOK - 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 5 * LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 6 * LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING});
+	PLAY("no balancer can start", starting(), 7,
+		{SOON, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING},
 		{SOON + FINISH, passing(), nothing, KEEPER_WATCHING},
 		{SOON + FINISH, child(COMMAND, exited(7)), finish, KEEPER_OVER});
 	PLAY("signals come", starting(), 128 + SIGUSR1,
@@ -148,6 +174,26 @@ static void test_command_begins(void **unused)
 		{1, child(COMMAND, stopped(SIGTSTP)), stop, KEEPER_STARTING},
 		{2, sent(SIGCHLD, SI_USER, OTHER), reap, KEEPER_STARTING},
 		{3, child(COMMAND, killed(SIGUSR1)), finish, KEEPER_OVER});
+}
+
+/* A machine that runs a thread on each CPU is looked at more and more rarely, for a second. */
+static void test_each_cpu_runs_a_thread(void **unused)
+{
+	struct keeper_state state = starting();
+	struct keeper_event event = passing_with(KEEPER_EVEN);
+	struct keeper_actions actions = nothing;
+	int looks = 0;
+	(void)unused;
+
+	event.now_ns = START_MS * MS_NS;
+	for (; !actions.start_balancer; looks++) {
+		event.now_ns += (uint64_t)keeper_state_wait_ms(&state, event.now_ns) * MS_NS;
+		actions = keeper_state_step(&state, &event);
+	}
+	assert_int_equal(state.phase, KEEPER_WATCHING);
+	assert_true(event.now_ns >= (START_MS + 1000) * MS_NS);
+	assert_true(event.now_ns <= (START_MS + 1100) * MS_NS);
+	assert_true(looks <= 21);
 }
 
 static void test_command_ends(void **unused)
@@ -610,7 +656,7 @@ static void let_time_pass(struct world *w)
 	uint64_t most_ns = wait_ms < 0 ? 10000 * MS_NS : (uint64_t)wait_ms * MS_NS;
 
 	w->now_ns += draw(w, 2) == 0 ? most_ns : draw(w, most_ns + 1);
-	happen(w, passing());
+	happen(w, passing_with((enum keeper_load)draw(w, 3)));
 }
 
 static void let_something_happen(struct world *w)
@@ -700,6 +746,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_command_begins),
+		cmocka_unit_test(test_each_cpu_runs_a_thread),
 		cmocka_unit_test(test_command_ends),
 		cmocka_unit_test(test_command_stops),
 		cmocka_unit_test(test_balancer_ends_early),

@@ -138,25 +138,27 @@ static void test_parse_stat_cut(void **unused)
 	assert_true(good > 0);
 }
 
-static void test_parse_last_pid(void **unused)
+static void test_parse_load(void **unused)
 {
 	static const char *const bad[] = {"bad-loadavg-sandbox", "bad-loadavg-cut",
 		"bad-loadavg-short", "bad-loadavg-longer", "bad-loadavg-overflow",
-		"bad-loadavg-empty"};
+		"bad-loadavg-empty", "bad-loadavg-running"};
 	char text[TEXT_BYTES];
-	pid_t last_pid = 0;
+	struct proc_load found;
 
 	(void)unused;
-	assert_int_equal(proc_parse_last_pid(text, load("loadavg", text), &last_pid), 0);
-	assert_int_equal(last_pid, 13421);
-	assert_int_equal(proc_parse_last_pid(text, load("loadavg-long", text), &last_pid), 0);
-	assert_int_equal(last_pid, 4194303);
+	assert_int_equal(proc_parse_load(text, load("loadavg", text), &found), 0);
+	assert_int_equal(found.running, 7);
+	assert_int_equal(found.last_pid, 13421);
+	assert_int_equal(proc_parse_load(text, load("loadavg-long", text), &found), 0);
+	assert_int_equal(found.running, 2048);
+	assert_int_equal(found.last_pid, 4194303);
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		size_t bytes = load(bad[i], text);
 
-		if (proc_parse_last_pid(text, bytes, &last_pid) != -EBADMSG)
+		if (proc_parse_load(text, bytes, &found) != -EBADMSG)
 			fail_msg("%s was taken for good", bad[i]);
-		assert_int_equal(last_pid, 4194303);
+		assert_int_equal(found.last_pid, 4194303);
 	}
 }
 
@@ -306,7 +308,7 @@ int main(void)
 		cmocka_unit_test(test_parse_stat_largest),
 		cmocka_unit_test(test_parse_stat_bad),
 		cmocka_unit_test(test_parse_stat_cut),
-		cmocka_unit_test(test_parse_last_pid),
+		cmocka_unit_test(test_parse_load),
 		cmocka_unit_test(test_parse_pids),
 		cmocka_unit_test(test_cpu_times),
 	};

@@ -684,6 +684,36 @@ static void test_watch_untrusted(void **unused)
 	proc_watch_deinit(&watch);
 }
 
+static _Atomic bool computing;
+
+static void *thread_computing(void *unused)
+{
+	(void)unused;
+	while (computing)
+		;
+	return NULL;
+}
+
+static void test_running(void **unused)
+{
+	pthread_t threads[3];
+	int n = 0;
+
+	(void)unused;
+	computing = true;
+	while (n < 3 && start_thread(thread_computing, NULL, &threads[n]))
+		n++;
+	int running = proc_running();
+	computing = false;
+	for (int i = 0; i < n; i++)
+		pthread_join(threads[i], NULL);
+	if (running == -1) {
+		print_message("SKIP: /proc/loadavg is not the kernel's own here\n");
+		skip();
+	}
+	assert_true(n == 3 && running >= n);
+}
+
 /* Yes first, then as often as the header says, then never again. */
 static bool settles(struct proc_watch *watch)
 {
@@ -799,6 +829,7 @@ int main(void)
 		cmocka_unit_test_teardown(test_orphans_by_ppid, end_all),
 		cmocka_unit_test_teardown(test_watch_sees_births, end_all),
 		cmocka_unit_test_teardown(test_watch_untrusted, end_all),
+		cmocka_unit_test(test_running),
 		cmocka_unit_test_teardown(test_watch_in_namespace, end_all),
 	};
 
