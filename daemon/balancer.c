@@ -25,6 +25,7 @@
  * the teams look for births more often, and kick. */
 #define PAUSE_SHARE 4
 #define PAUSE_LEAST_MS 10
+#define PAUSE_UNTIL_EXECUTED_MS 1 /* by the command, which nothing announces */
 #define PAUSE_MOST_MS 500
 #define EAGER_FOR_NS UINT64_C(1000000000) /* the job is starting */
 #define CPUS_CHECK_NS UINT64_C(500000000)
@@ -327,6 +328,8 @@ static int pause_ms(const struct balancer *b, uint64_t now_ns, bool wanted, uint
 	uint64_t age_ms = (now_ns - b->youngest_ns) / 1000000;
 	uint64_t pause_ms = age_ms / PAUSE_SHARE;
 
+	if (!is_executed(b))
+		return PAUSE_UNTIL_EXECUTED_MS;
 	if (pause_ms < PAUSE_LEAST_MS)
 		pause_ms = PAUSE_LEAST_MS;
 	if (pause_ms > PAUSE_MOST_MS)
@@ -352,9 +355,7 @@ static int run(struct balancer *b)
 		if (proc_watch_changed(&b->watch) ||
 			now_ns >= job_next_scan_ns(&b->job, JOB_SCAN_ANYWAY))
 			wanted = true;
-		if (!is_executed(b)) {
-			b->youngest_ns = now_ns;
-		} else if (wanted && now_ns >= job_next_scan_ns(&b->job, reason)) {
+		if (is_executed(b) && wanted && now_ns >= job_next_scan_ns(&b->job, reason)) {
 			scan(b);
 			if (b->job.gone)
 				return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /*
  * The order of a run, and the loop in it. First come the checks, the memory that is shared, and
- * the signals; then the command, and soon after it the balancer, or before it, if an account is
+ * the signals; then the command, and after it the balancer, or before it, if an account is
  * wanted; at the end the segment's name is removed and the report written. What to do meanwhile is
  * decided in state.c and carried out here.
  */
@@ -161,13 +161,26 @@ static void read_signals(struct keeper *k)
 	}
 }
 
-/* How many threads run on only some of the machine's CPUs is not known so cheaply. */
+/* The load does not matter to a job that is to be balanced in any case, or that may gain with a thread on each CPU. */
 static enum keeper_load load_of_machine(const struct keeper *k)
 {
-	long online = sysconf(_SC_NPROCESSORS_ONLN);
-	int running = cpuset_count(&k->options->cpus) == online ? proc_running() : -1;
+	const struct options *o = k->options;
 
-	return running < online ? KEEPER_FEWER : running > online ? KEEPER_MORE : KEEPER_EVEN;
+	if (o->always || o->speed != NULL || o->policy != &policy_kind_juggle)
+		return KEEPER_UNKNOWN;
+	return keeper_load_of(
+		proc_running(), (int)sysconf(_SC_NPROCESSORS_ONLN), cpuset_count(&o->cpus));
+}
+
+static void pass_time(struct keeper *k)
+{
+	struct keeper_event event = {.kind = KEEPER_EVENT_TIME};
+
+	if (keeper_state_wait_ms(&k->state, clock_monotonic_ns()) != 0)
+		return;
+	if (k->state.phase == KEEPER_STARTING)
+		event.load = load_of_machine(k);
+	handle(k, event);
 }
 
 /* Wait until the job is over and the balancer has ended. Signals come first: a juggle that was
@@ -189,10 +202,7 @@ static int watch(struct keeper *k)
 			fds[1] = (struct pollfd){.fd = -1};
 			handle(k, (struct keeper_event){.kind = KEEPER_EVENT_NO_JOB});
 		}
-		struct keeper_event passed = {.kind = KEEPER_EVENT_TIME};
-		if (k->state.phase == KEEPER_STARTING)
-			passed.load = load_of_machine(k);
-		handle(k, passed);
+		pass_time(k);
 	}
 	return 0;
 }
@@ -371,10 +381,13 @@ static int start_job(struct keeper *k, int *status)
 		(void)start_balancer(k);
 	}
 	int r = start_command(k, status);
-	if (r < 0)
+	if (r < 0) {
 		handle(k, (struct keeper_event){.kind = KEEPER_EVENT_NO_JOB});
-	else if (k->state.phase == KEEPER_STARTING)
-		k->state.deadline_ns = clock_monotonic_ns() + KEEPER_SOON_MS * UINT64_C(1000000);
+	} else if (k->state.phase == KEEPER_STARTING) {
+		uint64_t now_ns = clock_monotonic_ns();
+		k->state.deadline_ns = now_ns + KEEPER_SOON_MS * UINT64_C(1000000);
+		k->state.latest_ns = now_ns + KEEPER_LATEST_MS * UINT64_C(1000000);
+	}
 	return r;
 }
 

@@ -27,20 +27,28 @@ static void lose_balancer(struct keeper_state *state, int signal, struct keeper_
 		state->phase = KEEPER_OVER;
 }
 
+enum keeper_load keeper_load_of(int running, int online, int usable)
+{
+	if (running < 0 || online <= 0 || usable != online)
+		return KEEPER_UNKNOWN;
+	return running < online ? KEEPER_FEWER : running > online ? KEEPER_MORE : KEEPER_EVEN;
+}
+
 /* Is it time for the balancer? */
 static void look(struct keeper_state *state, const struct keeper_event *event,
 	struct keeper_actions *actions)
 {
-	bool certain = event->load != KEEPER_EVEN && event->load == state->load;
+	bool even = event->load == KEEPER_EVEN;
+	bool agree = event->load == state->load && !even;
 
-	if (certain || state->looks == KEEPER_LOOKS_MOST) {
+	if (event->load == KEEPER_UNKNOWN || agree || event->now_ns >= state->latest_ns) {
 		actions->start_balancer = true;
 		state->phase = KEEPER_WATCHING;
 		return;
 	}
-	state->looks++;
 	state->load = event->load;
-	uint32_t pauses = event->load == KEEPER_EVEN ? state->looks : 1;
+	state->even = even ? state->even + 1 : 0;
+	uint32_t pauses = even ? state->even : 1;
 	state->deadline_ns = event->now_ns + pauses * KEEPER_LOOK_MS * MS_NS;
 }
 

@@ -14,11 +14,12 @@
 
 /* A command that ends so soon is not balanced: to begin costs more than it could gain. */
 #define KEEPER_SOON_MS 10
-/* Nor is one while the machine runs just as many threads as it has CPUs: to begin would take time from them, and there
- * is nothing to gain. That is looked at again after 5 ms, then after 10 and so on, at most so often, which takes a
- * second. Where it runs more or fewer, a second look 5 ms later has to agree, since that is often so for a moment. */
+/* While the machine runs just as many threads as it has CPUs, there is most often a thread on each: to begin would take
+ * time from them, and there is nothing to gain. The first look that finds it so is followed by another one after 5 ms,
+ * the next one after 10, and so on, until the time is over. Another number may be there for a moment only, so that two
+ * looks in a row must agree. */
 #define KEEPER_LOOK_MS 5
-#define KEEPER_LOOKS_MOST 20
+#define KEEPER_LATEST_MS 1000
 #define KEEPER_FINISH_MS 3000 /* for the balancer to finish, when it is asked to */
 #define KEEPER_KILL_MS 1000 /* for it to end, when it was killed */
 
@@ -30,10 +31,11 @@ enum keeper_phase {
 	KEEPER_OVER, /* there is nothing left to wait for */
 };
 
-/* How many threads the machine runs. */
+/* The number of threads that the machine runs, compared with that of its CPUs. */
 enum keeper_load {
-	KEEPER_EVEN, /* as many as it has CPUs */
-	KEEPER_FEWER, /* or it is not known */
+	KEEPER_UNKNOWN,
+	KEEPER_EVEN,
+	KEEPER_FEWER,
 	KEEPER_MORE,
 };
 
@@ -45,10 +47,12 @@ struct keeper_state {
 	bool attached; /* -p */
 	bool leads_session; /* the kernel tells this process alone that the terminal has hung up */
 	enum keeper_phase phase; /* one of the first two */
-	uint64_t deadline_ns; /* of phases with a limit; of the first, when the balancer begins */
+	uint64_t
+		deadline_ns; /* of phases with a limit; of the first, when the load is looked at next */
+	uint64_t latest_ns; /* then the balancer begins whatever the load */
 	/* Zero at the start. */
-	uint32_t looks; /* without the balancer's beginning */
-	enum keeper_load load; /* at the last one */
+	enum keeper_load load; /* at the last look */
+	uint32_t even; /* looks in a row that found it so */
 	int command_status; /* as waitpid() has it; valid when the command has ended */
 };
 
@@ -67,7 +71,7 @@ struct keeper_event {
 	int signal;
 	int code; /* si_code */
 	bool ignored; /* the caller has made juggle ignore that signal */
-	enum keeper_load load; /* counts in KEEPER_STARTING */
+	enum keeper_load load; /* in KEEPER_STARTING, when the deadline has passed */
 };
 
 struct keeper_actions {
@@ -80,6 +84,10 @@ struct keeper_actions {
 	bool restore; /* the balancer is lost: give the threads their masks back */
 	int balancer_signal; /* with restore: the signal that killed it; 0: it has failed */
 };
+
+/* running: threads of the machine, negative if that is not known. online: its CPUs. usable: those of them that the job
+ * may use; how many threads run on only some is not known. */
+enum keeper_load keeper_load_of(int running, int online, int usable);
 
 /* Take an event. Returns what to do at once, before the next event. */
 struct keeper_actions keeper_state_step(

@@ -45,8 +45,8 @@
 #define TRIALS_NS 5e6
 #define TRIALS_SHARE 0.005
 /* ... where the first trial is taken to cost this part of what perfect turns would gain; a larger one if
- * threads spin, as Linux takes no turns then, or yield in phases of that length and more (measured: 0.3 in phases of
- * 3 ms, 0.5 from 15 ms on); a smaller one if they spin before they sleep, and only keep apart. */
+ * threads spin, as Linux takes no turns then, or yield and take so long for a phase with pinned threads (measured: 0.3
+ * at 3 ms, 0.5 from 15 ms on); a smaller one if they spin before they sleep, and only keep apart. */
 #define SLOWER_FIRST 0.3
 #define SLOWER_FIRST_SPINS 0.5
 #define SLOWER_YIELDS_NS 1e7

@@ -142,7 +142,7 @@ int proc_parse_load(const char *text, size_t bytes, struct proc_load *out)
 			return -EBADMSG;
 		cursor.at = blank + 1;
 	}
-	if (!take_number(&cursor, UINT32_MAX, &running) || !take_char(&cursor, '/') ||
+	if (!take_number(&cursor, INT_MAX, &running) || !take_char(&cursor, '/') ||
 		!take_number(&cursor, UINT32_MAX, &all) || !take_char(&cursor, ' '))
 		return -EBADMSG;
 	/* Some sandboxes always write 0, which is the newest pid of no namespace. */
@@ -151,7 +151,7 @@ int proc_parse_load(const char *text, size_t bytes, struct proc_load *out)
 	if (!take_char(&cursor, '\n') || cursor.at != cursor.end)
 		return -EBADMSG;
 
-	found.running = (uint32_t)running;
+	found.running = (int)running;
 	*out = found;
 	return 0;
 }

@@ -37,7 +37,7 @@ int proc_parse_stat(const char *text, size_t bytes, struct proc_thread *out);
 
 /* Of /proc/loadavg. */
 struct proc_load {
-	uint32_t running; /* threads of the machine that run or want to, with the reader */
+	int running; /* threads of the machine that run or want to, with the reader */
 	pid_t last_pid; /* the newest pid or tid that the reader's pid namespace gave out */
 };
 

@@ -82,7 +82,7 @@ int proc_running(void)
 	struct proc_load load;
 
 	proc_watch_init(&watch);
-	int running = read_load(&watch, &load) ? (int)load.running - 1 : -1;
+	int running = read_load(&watch, &load) ? load.running - 1 : -1;
 	proc_watch_deinit(&watch);
 	return running;
 }

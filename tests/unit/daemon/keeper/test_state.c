@@ -73,7 +73,8 @@ static struct keeper_state starting(void)
 	return (struct keeper_state){.keeper = KEEPER,
 		.command = COMMAND,
 		.phase = KEEPER_STARTING,
-		.deadline_ns = (START_MS + KEEPER_SOON_MS) * MS_NS};
+		.deadline_ns = (START_MS + KEEPER_SOON_MS) * MS_NS,
+		.latest_ns = (START_MS + KEEPER_LATEST_MS) * MS_NS};
 }
 
 static struct keeper_state wrapping(void)
@@ -138,6 +139,7 @@ static void play(const char *name, struct keeper_state state, const struct momen
 
 enum {
 	SOON = KEEPER_SOON_MS,
+	LATEST = KEEPER_LATEST_MS,
 	LOOK = KEEPER_LOOK_MS,
 	FINISH = KEEPER_FINISH_MS,
 	KILL = KEEPER_KILL_MS
@@ -154,6 +156,7 @@ static void test_command_begins(void **unused)
 		{SOON + LOOK - 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
 		{SOON + LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING},
 		{SOON + 9 * LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_WATCHING});
+	PLAY("the load is unknown", starting(), 0, {SOON, passing(), begin, KEEPER_WATCHING});
 	PLAY("CPUs are idle", starting(), 0,
 		{SOON, passing_with(KEEPER_FEWER), nothing, KEEPER_STARTING},
 		{SOON + LOOK, passing_with(KEEPER_FEWER), begin, KEEPER_WATCHING});
@@ -161,9 +164,13 @@ static void test_command_begins(void **unused)
 		{SOON, passing_with(KEEPER_FEWER), nothing, KEEPER_STARTING},
 		{SOON + LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
 		{SOON + 2 * LOOK, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
+		{SOON + 3 * LOOK, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
 		{SOON + 5 * LOOK - 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
 		{SOON + 5 * LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
-		{SOON + 6 * LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING});
+		{SOON + 6 * LOOK, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
+		{SOON + 7 * LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{LATEST - 1, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
+		{LATEST + LOOK, passing_with(KEEPER_EVEN), begin, KEEPER_WATCHING});
 	PLAY("no balancer can start", starting(), 7,
 		{SOON, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
 		{SOON + LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING},
@@ -176,8 +183,8 @@ static void test_command_begins(void **unused)
 		{3, child(COMMAND, killed(SIGUSR1)), finish, KEEPER_OVER});
 }
 
-/* A machine that runs a thread on each CPU is looked at more and more rarely, for a second. */
-static void test_each_cpu_runs_a_thread(void **unused)
+/* A machine that runs as many threads as it has CPUs is looked at more and more rarely, for a second. */
+static void test_even(void **unused)
 {
 	struct keeper_state state = starting();
 	struct keeper_event event = passing_with(KEEPER_EVEN);
@@ -191,9 +198,33 @@ static void test_each_cpu_runs_a_thread(void **unused)
 		actions = keeper_state_step(&state, &event);
 	}
 	assert_int_equal(state.phase, KEEPER_WATCHING);
-	assert_true(event.now_ns >= (START_MS + 1000) * MS_NS);
-	assert_true(event.now_ns <= (START_MS + 1100) * MS_NS);
+	assert_in_range(
+		event.now_ns, (START_MS + LATEST) * MS_NS, (START_MS + LATEST + 105) * MS_NS);
 	assert_true(looks <= 21);
+}
+
+static void test_load(void **unused)
+{
+	static const struct {
+		int running, online, usable;
+		enum keeper_load expected;
+	} cases[] = {
+		{1, 2, 2, KEEPER_FEWER},
+		{2, 2, 2, KEEPER_EVEN},
+		{3, 2, 2, KEEPER_MORE},
+		{0, 1, 1, KEEPER_FEWER},
+		{64, 64, 64, KEEPER_EVEN},
+		{2, 64, 2, KEEPER_UNKNOWN},
+		{64, 64, 2, KEEPER_UNKNOWN},
+		{-1, 2, 2, KEEPER_UNKNOWN},
+		{-1, -1, -1, KEEPER_UNKNOWN},
+		{2, -1, 2, KEEPER_UNKNOWN},
+	};
+	(void)unused;
+
+	for (size_t i = 0; i < COUNT(cases); i++)
+		assert_int_equal(keeper_load_of(cases[i].running, cases[i].online, cases[i].usable),
+			cases[i].expected);
 }
 
 static void test_command_ends(void **unused)
@@ -656,7 +687,7 @@ static void let_time_pass(struct world *w)
 	uint64_t most_ns = wait_ms < 0 ? 10000 * MS_NS : (uint64_t)wait_ms * MS_NS;
 
 	w->now_ns += draw(w, 2) == 0 ? most_ns : draw(w, most_ns + 1);
-	happen(w, passing_with((enum keeper_load)draw(w, 3)));
+	happen(w, passing_with((enum keeper_load)draw(w, 4)));
 }
 
 static void let_something_happen(struct world *w)
@@ -746,7 +777,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_command_begins),
-		cmocka_unit_test(test_each_cpu_runs_a_thread),
+		cmocka_unit_test(test_even),
+		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_command_ends),
 		cmocka_unit_test(test_command_stops),
 		cmocka_unit_test(test_balancer_ends_early),

@@ -989,7 +989,8 @@ static void test_told_yields_try_late(void **state)
 		}
 		assert_int_equal(chooser.regime, POLICY_ASIDE);
 	}
-	assert_true(age_ns[1] > 2 * age_ns[0]);
+	/* Without that twice as old, for its longer windows alone. */
+	assert_true(age_ns[1] > 5 * age_ns[0]);
 }
 
 /* A phase counts the same in both regimes, though it may take more CPU time in one. */
