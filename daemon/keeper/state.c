@@ -50,6 +50,8 @@ static void look(struct keeper_state *state, const struct keeper_event *event,
 	state->even = even ? state->even + 1 : 0;
 	uint32_t pauses = even ? state->even : 1;
 	state->deadline_ns = event->now_ns + pauses * KEEPER_LOOK_MS * MS_NS;
+	if (state->deadline_ns > state->latest_ns)
+		state->deadline_ns = state->latest_ns;
 }
 
 /* A balancer that was killed may be frozen, or wait for a device. Then it is given up, since it can

@@ -47,9 +47,8 @@ struct keeper_state {
 	bool attached; /* -p */
 	bool leads_session; /* the kernel tells this process alone that the terminal has hung up */
 	enum keeper_phase phase; /* one of the first two */
-	uint64_t
-		deadline_ns; /* of phases with a limit; of the first, when the load is looked at next */
-	uint64_t latest_ns; /* then the balancer begins whatever the load */
+	uint64_t deadline_ns; /* of phases with a limit; in the first, of the next look */
+	uint64_t latest_ns; /* when the balancer begins whatever the load */
 	/* Zero at the start. */
 	enum keeper_load load; /* at the last look */
 	uint32_t even; /* looks in a row that found it so */

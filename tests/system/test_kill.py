@@ -95,6 +95,8 @@ def test_frozen_guard_does_not_hold_up_the_end(held):
 
 def test_killed_balancer(held):
     job = held()
+    # They are pinned a moment before that is told.
+    helpers.wait_for_stat(job.juggle, lambda found: found["threads"] == 3, "it is told")
     os.kill(job.balancer, signal.SIGKILL)
     job.restored()
     job.runs()
