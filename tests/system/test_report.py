@@ -227,7 +227,7 @@ def test_example_tells_why(juggle, app, tmp_path):
     """The reason at the end is another than that of most of the run."""
     example, = (text for text in manuals.displays("juggle.1") if "json.load" in text)
     script = tmp_path / "app"
-    script.write_text("#!/bin/sh\n" + shlex.join(map(str, ubench(app))) + " >out\nsleep 0.2\n")
+    script.write_text("#!/bin/sh\n" + shlex.join(map(str, ubench(app, "-p", "600"))) + " >out\nsleep 0.2\n")
     script.chmod(0o755)
     example = example.replace("juggle ", shlex.quote(str(juggle)) + " --always -c %d,%d " % tuple(helpers.cpus()[:2]), 1)
     done = helpers.run(["sh", "-c", example], cwd=tmp_path)
