@@ -45,12 +45,13 @@
 #define TRIALS_NS 5e6
 #define TRIALS_SHARE 0.005
 /* ... where the first trial is taken to cost this part of what perfect turns would gain; a larger one if
- * threads spin, as Linux takes no turns then, or yield and take so long for a phase with pinned threads (measured: 0.3
- * at 3 ms, 0.5 from 15 ms on); a smaller one if they spin before they sleep, and only keep apart. */
+ * threads spin, as Linux takes no turns then, or yield in long phases; a smaller one if they spin before they sleep,
+ * and only keep apart. */
 #define SLOWER_FIRST 0.3
 #define SLOWER_FIRST_SPINS 0.5
-#define SLOWER_YIELDS_NS 1e7
 #define SLOWER_FIRST_APART 0.1
+/* Of pinned threads, from which on phases are long in that. Those that yield lost 0.3 at 3 ms, 0.5 at 15 and 75 ms. */
+#define LONG_YIELDS_NS 1e7
 #define SPINS_FIRST 1.25 /* such threads use so many times the CPU time that is useful */
 /* Where perfect turns would gain no more than this, and threads sleep, the job begins aside. */
 #define TURNS_LEAST 0.15
@@ -228,7 +229,7 @@ static bool decide(struct policy_chooser *chooser, uint64_t window_ns)
 
 static double slower_first(const struct policy_chooser *chooser, const struct policy_window *window)
 {
-	if (chooser->spins || (chooser->yields && chooser->told_ns >= SLOWER_YIELDS_NS))
+	if (chooser->spins || (chooser->yields && chooser->told_ns >= LONG_YIELDS_NS))
 		return SLOWER_FIRST_SPINS;
 	bool spins_first = (double)window->run_ns > SPINS_FIRST * (double)window->useful_ns;
 	return chooser->apart && spins_first ? SLOWER_FIRST_APART : SLOWER_FIRST;
