@@ -63,6 +63,7 @@ static void forget(struct job *job, struct job_thread *thread)
 	if (job->told != NULL)
 		told_free_row(job->told, thread->told_row, thread->slot.pid, thread->slot.tid);
 	sampler_detach(job->sampler, &thread->slot);
+	job_thread_close(thread);
 	ledger_forget(job->ledger, thread->ledger);
 	job->listed -= thread->shown != NULL;
 	job_thread_show_flags(thread, TELEMETRY_THREAD_ENDED);
@@ -163,6 +164,7 @@ static struct job_thread *meet(struct job *job, const struct proc_thread *found)
 		return NULL;
 	thread->slot.pid = found->pid;
 	thread->slot.tid = found->tid;
+	thread->status_fd = -1;
 	thread->told_row = TOLD_NO_ROW;
 	thread->start_ticks = found->start_ticks;
 	thread->met_ns = clock_monotonic_ns();

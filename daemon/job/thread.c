@@ -3,8 +3,10 @@
 
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "daemon/base/program.h"
+#include "daemon/proc/proc.h"
 
 enum policy_rule job_thread_rule(
 	const struct job_thread *thread, const struct options *options, const char *comm)
@@ -17,6 +19,27 @@ enum policy_rule job_thread_rule(
 		(by_itself && program_is_launcher(comm)))
 		return POLICY_RULE_IDLE;
 	return by_itself ? POLICY_RULE_NONE : POLICY_RULE_COMPUTE;
+}
+
+int job_thread_read_sleeps(struct job_thread *thread, uint64_t *out)
+{
+	if (thread->status_fd < 0) {
+		int fd = proc_open_status(thread->slot.pid, thread->slot.tid);
+		if (fd < 0)
+			return fd;
+		thread->status_fd = fd;
+	}
+	int r = proc_read_blocks(thread->status_fd, out);
+	if (sampler_fd_is_scarce(thread->status_fd))
+		job_thread_close(thread);
+	return r;
+}
+
+void job_thread_close(struct job_thread *thread)
+{
+	if (thread->status_fd >= 0)
+		close(thread->status_fd);
+	thread->status_fd = -1;
 }
 
 bool job_thread_show_comm(struct job_thread *thread, const char *comm)

@@ -24,6 +24,7 @@ struct job_thread {
 	struct telemetry_thread *shown; /* NULL: telemetry was full */
 	/* The owner's. */
 	struct sampler_slot slot;
+	int status_fd; /* of its status file; -1: not open */
 	enum policy_rule rule; /* what --idle says of it */
 	bool named; /* its name was read again, after the exec that may follow a fork */
 	bool off_limits; /* the kernel no longer lets us move it */
@@ -43,6 +44,11 @@ struct job_thread {
 /* What --idle says of a thread with that name. */
 enum policy_rule job_thread_rule(
 	const struct job_thread *thread, const struct options *options, const char *comm);
+
+/* How often it went to sleep, as proc_read_blocks(). The file stays open. */
+int job_thread_read_sleeps(struct job_thread *thread, uint64_t *out);
+/* Close it. */
+void job_thread_close(struct job_thread *thread);
 
 /* Publish its name, with characters replaced that could break a line of text, or JSON. Returns
  * whether another one was published before; false for a thread that isn't shown. */

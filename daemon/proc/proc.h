@@ -60,11 +60,15 @@ uint64_t proc_birth_ns(uint64_t start_ticks);
  * this pid left is older. execve(2) does not change when a process began. */
 bool proc_began_after(pid_t pid, uint64_t moment_ns);
 
-/* How often thread tid of process pid went to sleep voluntarily: voluntary_ctxt_switches in its
- * status file, which does not count yields. The parser returns 0 or -EBADMSG; the reader also
+/* Open the status file of thread tid of process pid. Returns a descriptor, which stays good for that thread alone;
  * -ESRCH, or another negative errno. */
+int proc_open_status(pid_t pid, pid_t tid);
+
+/* How often a thread went to sleep voluntarily: voluntary_ctxt_switches in its status file, which does not count
+ * yields. The parser returns 0 or -EBADMSG; the reader, of a descriptor of that file, also -ESRCH, or another
+ * negative errno. */
 int proc_parse_blocks(const char *text, size_t bytes, uint64_t *out);
-int proc_read_blocks(pid_t pid, pid_t tid, uint64_t *out);
+int proc_read_blocks(int fd, uint64_t *out);
 
 /* The affinity mask of thread tid of process pid, with CPUs that are offline, which
  * cpuset_of_thread() leaves out; Cpus_allowed_list in its status file. Results as above. */

@@ -62,28 +62,29 @@ int proc_parse_mask(const char *text, size_t bytes, struct cpuset *out)
 	return cpuset_parse(list, out) < 0 ? -EBADMSG : 0;
 }
 
-/* Returns the length of the text, or a negative errno. */
-static ssize_t read_status(pid_t pid, pid_t tid, char *text, size_t room)
+int proc_open_status(pid_t pid, pid_t tid)
 {
 	char path[64];
-	size_t bytes = 0;
-	ssize_t n;
 
 	snprintf(path, sizeof path, "/proc/%d/task/%d/status", (int)pid, (int)tid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	while ((n = read(fd, text + bytes, room - bytes)) > 0)
-		bytes += (size_t)n;
-	ssize_t r = n < 0 ? -errno : (ssize_t)bytes;
-	close(fd);
-	return r;
+	return fd;
 }
 
-int proc_read_blocks(pid_t pid, pid_t tid, uint64_t *out)
+/* The kernel makes the text at once, as far as there is room. Returns its length, or a negative errno. */
+static ssize_t read_status(int fd, char *text, size_t room)
+{
+	ssize_t n = pread(fd, text, room, 0);
+
+	return n < 0 ? -errno : n;
+}
+
+int proc_read_blocks(int fd, uint64_t *out)
 {
 	char text[STATUS_BYTES];
-	ssize_t n = read_status(pid, tid, text, sizeof text);
+	ssize_t n = read_status(fd, text, sizeof text);
 
 	return n < 0 ? (int)n : proc_parse_blocks(text, (size_t)n, out);
 }
@@ -91,7 +92,11 @@ int proc_read_blocks(pid_t pid, pid_t tid, uint64_t *out)
 int proc_read_mask(pid_t pid, pid_t tid, struct cpuset *out)
 {
 	char text[STATUS_BYTES];
-	ssize_t n = read_status(pid, tid, text, sizeof text);
+	int fd = proc_open_status(pid, tid);
 
+	if (fd < 0)
+		return fd;
+	ssize_t n = read_status(fd, text, sizeof text);
+	close(fd);
 	return n < 0 ? (int)n : proc_parse_mask(text, (size_t)n, out);
 }

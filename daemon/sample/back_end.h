@@ -37,9 +37,6 @@ extern const struct sample_back_end sample_perf;
  * backwards because the tid belongs to another thread by now. Returns the error. */
 int sample_store(struct sampler_slot *slot, const struct sample_counts *counts);
 
-/* Is fd so near the limit that the rest of the program could run out of descriptors? */
-bool sample_fd_is_scarce(int fd);
-
 /* For perf, which reads schedstat beside its own count. They do the same as the functions of
  * sample_schedstat. read_one returns the slot's new error. */
 int sample_schedstat_probe(void);

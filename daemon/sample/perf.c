@@ -173,7 +173,7 @@ static int perf_attach(void *opaque, struct sampler_slot *slot)
 	int error = open_events(state, slot->tid, &slot->fd[PERF_FD]);
 	if (error != 0)
 		return error;
-	return sample_fd_is_scarce(slot->fd[PERF_FD + state->events - 1]) ? -EMFILE : 0;
+	return sampler_fd_is_scarce(slot->fd[PERF_FD + state->events - 1]) ? -EMFILE : 0;
 }
 
 static void read_slot(const struct perf_state *state, struct sampler_slot *slot)

@@ -181,7 +181,7 @@ int sample_store(struct sampler_slot *slot, const struct sample_counts *counts)
 	return slot->error = 0;
 }
 
-bool sample_fd_is_scarce(int fd)
+bool sampler_fd_is_scarce(int fd)
 {
 	struct rlimit limit;
 

@@ -10,6 +10,7 @@
 #ifndef JUGGLE_SAMPLER_H
 #define JUGGLE_SAMPLER_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -72,5 +73,9 @@ void sampler_detach(struct sampler *sampler, struct sampler_slot *slot);
  * be certain, check the thread's start time. Waits at most 20 ms (-ETIMEDOUT, netlink only), and
  * never allocates. */
 void sampler_read(struct sampler *sampler, struct sampler_slot *const *slots, size_t n);
+
+/* Is fd so near the limit that the rest of the program could run out of descriptors? Then what is read of threads is
+ * opened for each time. */
+bool sampler_fd_is_scarce(int fd);
 
 #endif

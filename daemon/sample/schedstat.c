@@ -73,7 +73,7 @@ int sample_schedstat_attach(struct sampler_slot *slot)
 		return 0; /* read_one tries again each time */
 	if (fd < 0)
 		return fd;
-	if (sample_fd_is_scarce(fd))
+	if (sampler_fd_is_scarce(fd))
 		close(fd);
 	else
 		slot->fd[0] = fd;

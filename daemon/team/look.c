@@ -47,12 +47,10 @@ static void look_at_times(struct team *team)
 
 static void look_at_sleeps(struct team *team)
 {
-	for (size_t i = 0; i < team->n; i++) {
-		const struct sampler_slot *slot = &team->thread[i]->slot;
+	for (size_t i = 0; i < team->n; i++)
 		if ((wanted(team, i) & POLICY_SLEEPS) &&
-			proc_read_blocks(slot->pid, slot->tid, &team->sight[i].sleeps) == 0)
+			job_thread_read_sleeps(team->thread[i], &team->sight[i].sleeps) == 0)
 			team->sight[i].news |= POLICY_SLEEPS;
-	}
 }
 
 /* Then it does not stand still. What a thread ran before it was moved does not count. */

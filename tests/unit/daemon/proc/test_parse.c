@@ -4,11 +4,13 @@
 #include <errno.h>
 #include <limits.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -264,8 +266,33 @@ static void test_parse_blocks(void **unused)
 	assert_int_equal(parse_blocks("\nnonvoluntary_ctxt_switches:\t5\n", &blocks), -EBADMSG);
 	assert_int_equal(parse_blocks("", &blocks), -EBADMSG);
 	assert_int_equal(blocks, 150);
-	assert_int_equal(proc_read_blocks(getpid(), getpid(), &blocks), 0);
-	assert_int_equal(proc_read_blocks(1, INT_MAX, &blocks), -ESRCH);
+}
+
+/* An open file tells of its thread as long as that lives. */
+static void test_read_blocks(void **unused)
+{
+	uint64_t before = 0, after = 0;
+	pid_t child = fork();
+
+	(void)unused;
+	if (child == 0) {
+		pause();
+		_exit(0);
+	}
+	assert_true(child > 0);
+	int own = proc_open_status(getpid(), getpid()), its = proc_open_status(child, child);
+	assert_true(own >= 0 && its >= 0);
+	assert_int_equal(proc_read_blocks(own, &before), 0);
+	usleep(1000);
+	assert_int_equal(proc_read_blocks(own, &after), 0);
+	assert_true(after > before);
+	assert_int_equal(proc_read_blocks(its, &after), 0);
+	kill(child, SIGKILL);
+	assert_int_equal(waitpid(child, NULL, 0), child);
+	assert_int_equal(proc_read_blocks(its, &after), -ESRCH);
+	assert_int_equal(proc_open_status(child, child), -ESRCH);
+	close(own);
+	close(its);
 }
 
 static void test_cpu_times(void **unused)
@@ -303,6 +330,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_parse_cpu),
 		cmocka_unit_test(test_parse_blocks),
+		cmocka_unit_test(test_read_blocks),
 		cmocka_unit_test(test_parse_mask),
 		cmocka_unit_test(test_parse_stat),
 		cmocka_unit_test(test_parse_stat_largest),
