@@ -126,6 +126,7 @@ def test_page_has_the_options_of_the_program(program):
         assert in_page[name] == option, "--%s (short name, argument, default)" % name
 
 
+@pytest.mark.slow  # with a sanitizer
 @pytest.mark.parametrize("program", PROGRAMS, indirect=True)
 def test_each_option_of_the_page_is_taken(program):
     """argp checks options before it acts on --help, so nothing is run."""

@@ -331,6 +331,7 @@ def test_static(told, compiled):
     assert isinstance(told("env", static, options=["--phases=on"])[2], list)
 
 
+@pytest.mark.slow  # with a sanitizer
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("flag", ["address", "thread"])
 def test_sanitizers(told, compiled, program, compiler, flag):

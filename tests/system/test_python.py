@@ -307,7 +307,7 @@ def test_random_damage(written):
     original = (helpers.REPO / "tests/fixtures/trace/braid").read_bytes()[:20000]
     original = original[:original.rindex(b"\npoint ") + 1]
     verdicts = collections.Counter()
-    for _ in range(200):
+    for _ in range(50 if helpers.SANITIZER else 200):  # the fuzzers find more
         data = bytearray(original)
         for _ in range(generator.randint(1, 2)):
             at = generator.randrange(len(data))
@@ -320,7 +320,7 @@ def test_random_damage(written):
             accepted = False
         done = helpers.run([helpers.built("tools/jugglectl"), "replay", "--json", path])
         verdicts[accepted, done.returncode == 0] += 1
-    assert verdicts[True, True] > 10 and verdicts[False, False] > 10 and verdicts[False, True] == 0
+    assert verdicts[True, True] > 5 and verdicts[False, False] > 5 and verdicts[False, True] == 0
 
 
 @pytest.mark.parametrize("text, line, words", [

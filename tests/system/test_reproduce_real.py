@@ -10,7 +10,7 @@ import pytest
 
 import helpers
 
-pytestmark = pytest.mark.beside
+pytestmark = [pytest.mark.beside, pytest.mark.slow]  # slow with a sanitizer
 
 SCRIPT = helpers.REPO / "tools" / "reproduce" / "juggle"
 TINY = ["--real", "--quick", "--repeats", "1"]
@@ -44,7 +44,6 @@ def table(folder, name):
     return [dict(zip(names, line.split("\t"), strict=True)) for line in lines]
 
 
-@pytest.mark.slow
 def test_kernels(app, jugglectl, tmp_path):
     app("nas-ep")
     tmp_path /= "its author's folder"
