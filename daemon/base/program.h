@@ -12,7 +12,7 @@
  * another negative errno. */
 int program_find(const char *path, const char *name, char *out, size_t bytes);
 
-/* Does a command start the ranks of MPI programs? By its name. */
+/* Does a command start the ranks of MPI programs? By its name, which may be the first 15 bytes of it. */
 bool program_is_launcher(const char *command);
 
 #endif
