@@ -33,6 +33,9 @@
 #define SHORTENS_WAITING 0.5
 #define SHORTENS_STILL 0.35
 #define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
+/* Threads that use that share of it leave too little for trials to show anything: what one regime gains may be lost in
+ * spinning, which looks like work. */
+#define BUSY_MOST 0.95
 #define WEIGHT_MAX 16.0
 /* After that many windows of both regimes trials get rarer, however close they are. */
 #define SURE 4
@@ -200,15 +203,25 @@ static enum policy_regime begins_with(
 										: POLICY_ASIDE;
 }
 
+/* Do trials show that balancing is better? Where they show nothing, since the kernel leaves no CPU idle, what balancing
+ * itself takes does not count against it. */
+static bool is_better(const struct policy_chooser *chooser, enum policy_regime first)
+{
+	bool shows_nothing = first == POLICY_BALANCE && chooser->told_ns <= 0 &&
+			     chooser->arm[POLICY_ASIDE].busy >= BUSY_MOST;
+
+	return gain_of(chooser) > (shows_nothing ? BUSY_MOST - 1 : GAIN_LEAST);
+}
+
 /* Both regimes were measured: settle on the better one, and on the time until the next trial. */
-static bool decide(struct policy_chooser *chooser, uint64_t window_ns)
+static bool decide(struct policy_chooser *chooser, uint64_t window_ns, enum policy_regime first)
 {
 	const struct policy_arm *aside = &chooser->arm[POLICY_ASIDE];
 	const struct policy_arm *balance = &chooser->arm[POLICY_BALANCE];
 	double gain = gain_of(chooser);
 	double doubt = sqrt(fmax(aside->variance, NOISE_LEAST) / aside->weight +
 			    fmax(balance->variance, NOISE_LEAST) / balance->weight);
-	bool better = gain > GAIN_LEAST;
+	bool better = is_better(chooser, first);
 	enum policy_regime before = chooser->settled;
 	double lost = chooser->regime == POLICY_ASIDE ? gain : -gain;
 
@@ -445,7 +458,7 @@ static bool by_trials(struct policy_chooser *chooser, const struct policy_window
 		arm_update(&chooser->arm[chooser->regime], busy);
 	if (chooser->trial) {
 		chooser->trial = false;
-		return decide(chooser, window->elapsed_ns);
+		return decide(chooser, window->elapsed_ns, first);
 	}
 	if (!policy_reason_by_trials(chooser->reason)) { /* it has only just begun to */
 		chooser->settled = first;
@@ -647,6 +660,10 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		try_anew(chooser, window);
 	chooser->window_sleep_rate = rate;
 
-	return by_trials(chooser, window, (double)window->run_ns / (elapsed * window->cpus),
-		begins_with(chooser, window));
+	double busy = (double)window->run_ns / (elapsed * window->cpus);
+	enum policy_regime first = begins_with(chooser, window);
+	if (first == POLICY_BALANCE && chooser->regime == POLICY_BALANCE && !chooser->trial &&
+		busy >= BUSY_MOST)
+		return settle(chooser, POLICY_BALANCE, POLICY_REASON_NEVER_IDLE);
+	return by_trials(chooser, window, busy, first);
 }

@@ -25,7 +25,7 @@ enum policy_reason {
 	POLICY_REASON_START, /* nothing known yet */
 	POLICY_REASON_FEW, /* fewer compute threads than CPUs */
 	POLICY_REASON_NO_CONTEST, /* a CPU for each, and nobody waits for one */
-	POLICY_REASON_NEVER_IDLE, /* the threads do not block: balancing can't idle a CPU */
+	POLICY_REASON_NEVER_IDLE, /* the threads do not block, or hardly: balancing can't idle a CPU */
 	POLICY_REASON_LONG, /* they sleep, but so seldom that a trial would take too long */
 	POLICY_REASON_TRIAL, /* a trial of the other regime */
 	POLICY_REASON_SLOWER, /* trials: balancing does not keep the CPUs busier */
@@ -153,7 +153,7 @@ bool policy_regime_starved(struct policy_chooser *chooser);
  * is balanced. One whose phases are too short for turns is left to the kernel; as short phases
  * between yields can't be told from longer ones meanwhile, it is balanced for a window now and then.
  * For any other job the share of the CPUs' time that it uses is its speed, beside other jobs, too,
- * and trials of both regimes decide. Each lasts for one window. Their gap grows while the outcome is
+ * and trials of both regimes decide; unless it uses nearly all of that, when there is nothing to see. Each lasts for one window. Their gap grows while the outcome is
  * clear, and they may cost the job 5 ms and 0.5 % of its time. Where CPUs differ in speed, a job of no more
  * threads than CPUs is balanced, as these shares say nothing of it; and phases too short for turns are
  * no reason to stand aside, as threads still have to be on the right CPUs. Nor are they, where they are told, for
