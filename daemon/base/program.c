@@ -55,7 +55,7 @@ int program_find(const char *path, const char *name, char *out, size_t bytes)
 bool program_is_launcher(const char *command)
 {
 	static const char *const names[] = {"mpirun", "mpiexec", "orterun", "prterun", "srun",
-		/* What these execute to start the ranks of a machine. */
+		/* What these execute to start the ranks of a machine. No name is longer than a thread's. */
 		"orted", "prted", "hydra_pmi_proxy"};
 	const char *slash = strrchr(command, '/');
 	const char *name = slash != NULL ? slash + 1 : command;

@@ -12,7 +12,8 @@
  * another negative errno. */
 int program_find(const char *path, const char *name, char *out, size_t bytes);
 
-/* Does a command start the ranks of MPI programs? By its name, which may be the first 15 bytes of it. */
+/* Does a command start the ranks of MPI programs? By its name: of threads, too,
+ * whose names are cut to 15 bytes. */
 bool program_is_launcher(const char *command);
 
 #endif

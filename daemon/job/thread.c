@@ -23,15 +23,17 @@ enum policy_rule job_thread_rule(
 
 int job_thread_read_sleeps(struct job_thread *thread, uint64_t *out)
 {
-	if (thread->status_fd < 0) {
-		int fd = proc_open_status(thread->slot.pid, thread->slot.tid);
-		if (fd < 0)
-			return fd;
+	int fd = thread->status_fd;
+
+	if (fd < 0)
+		fd = proc_open_status(thread->slot.pid, thread->slot.tid);
+	if (fd < 0)
+		return fd;
+	int r = proc_read_blocks(fd, out);
+	if (thread->status_fd < 0 && sampler_fd_is_scarce(fd))
+		close(fd);
+	else
 		thread->status_fd = fd;
-	}
-	int r = proc_read_blocks(thread->status_fd, out);
-	if (sampler_fd_is_scarce(thread->status_fd))
-		job_thread_close(thread);
 	return r;
 }
 

@@ -45,7 +45,7 @@ struct job_thread {
 enum policy_rule job_thread_rule(
 	const struct job_thread *thread, const struct options *options, const char *comm);
 
-/* How often it went to sleep, as proc_read_blocks(). The file stays open. */
+/* How often it went to sleep, as proc_read_blocks(). The file stays open, unless few descriptors are left. */
 int job_thread_read_sleeps(struct job_thread *thread, uint64_t *out);
 /* Close it. */
 void job_thread_close(struct job_thread *thread);

@@ -33,9 +33,10 @@
 #define SHORTENS_WAITING 0.5
 #define SHORTENS_STILL 0.35
 #define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
-/* Threads that use that share of it leave too little for trials to show anything: what one regime gains may be lost in
- * spinning, which looks like work. */
+/* Threads that use that share of the CPUs' time leave too little for trials to show anything: what one regime gains may
+ * be lost in spinning, which looks like work. */
 #define BUSY_MOST 0.95
+#define BUSY_STILL 0.90 /* likewise, as long as that was so in the window before */
 #define WEIGHT_MAX 16.0
 /* After that many windows of both regimes trials get rarer, however close they are. */
 #define SURE 4
@@ -124,6 +125,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "other jobs make the threads of all CPUs even";
 	case POLICY_REASON_PACKED:
 		return "phases so short that fewer CPUs are faster";
+	case POLICY_REASON_BUSY:
+		return "threads that leave no CPU idle";
 	}
 	return "unknown";
 }
@@ -203,41 +206,50 @@ static enum policy_regime begins_with(
 										: POLICY_ASIDE;
 }
 
-/* Do trials show that balancing is better? Where they show nothing, since the kernel leaves no CPU idle, what balancing
- * itself takes does not count against it. */
-static bool is_better(const struct policy_chooser *chooser, enum policy_regime first)
+/* Do threads that tell no phases gain by turns, as far as can be known before trials? */
+static bool gain_by_turns(const struct policy_window *window, enum policy_regime first)
 {
-	bool shows_nothing = first == POLICY_BALANCE && chooser->told_ns <= 0 &&
-			     chooser->arm[POLICY_ASIDE].busy >= BUSY_MOST;
+	return !window->told && first == POLICY_BALANCE && window->threads > window->cpus;
+}
 
-	return gain_of(chooser) > (shows_nothing ? BUSY_MOST - 1 : GAIN_LEAST);
+/* So much of the CPUs' time does balancing have to gain. The less of it the kernel leaves idle, the less do trials show,
+ * and what balancing itself takes does not count against it. */
+static double gain_least(const struct policy_chooser *chooser, const struct policy_window *window,
+	enum policy_regime first)
+{
+	double least = BUSY_MOST - chooser->arm[POLICY_ASIDE].busy;
+
+	return gain_by_turns(window, first) ? fmin(GAIN_LEAST, least) : GAIN_LEAST;
 }
 
 /* Both regimes were measured: settle on the better one, and on the time until the next trial. */
-static bool decide(struct policy_chooser *chooser, uint64_t window_ns, enum policy_regime first)
+static bool decide(struct policy_chooser *chooser, const struct policy_window *window,
+	enum policy_regime first)
 {
 	const struct policy_arm *aside = &chooser->arm[POLICY_ASIDE];
 	const struct policy_arm *balance = &chooser->arm[POLICY_BALANCE];
-	double gain = gain_of(chooser);
+	double gain = gain_of(chooser), least = gain_least(chooser, window, first);
 	double doubt = sqrt(fmax(aside->variance, NOISE_LEAST) / aside->weight +
 			    fmax(balance->variance, NOISE_LEAST) / balance->weight);
-	bool better = is_better(chooser, first);
+	bool better = gain > least, faster = gain > GAIN_LEAST;
 	enum policy_regime before = chooser->settled;
 	double lost = chooser->regime == POLICY_ASIDE ? gain : -gain;
 
-	chooser->trials_ns += fmax(0, lost) * (double)window_ns;
+	chooser->trials_ns += fmax(0, lost) * (double)window->elapsed_ns;
 	chooser->settled = better ? POLICY_BALANCE : POLICY_ASIDE;
 	if (chooser->settled != before)
 		chooser->gap = GAP_LEAST;
-	else if (fabs(gain - GAIN_LEAST) > 2 * doubt)
+	else if (fabs(gain - least) > 2 * doubt)
 		chooser->gap *= 4;
-	else if (fabs(gain - GAIN_LEAST) > doubt || fmin(aside->weight, balance->weight) > SURE)
+	else if (fabs(gain - least) > doubt || fmin(aside->weight, balance->weight) > SURE)
 		chooser->gap *= 2;
 	if (chooser->gap > GAP_MOST)
 		chooser->gap = GAP_MOST;
 	chooser->wait = chooser->gap;
-	return change(
-		chooser, chooser->settled, better ? POLICY_REASON_FASTER : POLICY_REASON_SLOWER);
+	return change(chooser, chooser->settled,
+		!better  ? POLICY_REASON_SLOWER
+		: faster ? POLICY_REASON_FASTER
+			 : POLICY_REASON_BUSY);
 }
 
 static double slower_first(const struct policy_chooser *chooser, const struct policy_window *window)
@@ -458,7 +470,7 @@ static bool by_trials(struct policy_chooser *chooser, const struct policy_window
 		arm_update(&chooser->arm[chooser->regime], busy);
 	if (chooser->trial) {
 		chooser->trial = false;
-		return decide(chooser, window->elapsed_ns, first);
+		return decide(chooser, window, first);
 	}
 	if (!policy_reason_by_trials(chooser->reason)) { /* it has only just begun to */
 		chooser->settled = first;
@@ -662,8 +674,9 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 
 	double busy = (double)window->run_ns / (elapsed * window->cpus);
 	enum policy_regime first = begins_with(chooser, window);
-	if (first == POLICY_BALANCE && chooser->regime == POLICY_BALANCE && !chooser->trial &&
-		busy >= BUSY_MOST)
-		return settle(chooser, POLICY_BALANCE, POLICY_REASON_NEVER_IDLE);
+	double most = chooser->reason == POLICY_REASON_BUSY ? BUSY_STILL : BUSY_MOST;
+	if (gain_by_turns(window, first) && chooser->regime == POLICY_BALANCE && !chooser->trial &&
+		chooser->reason != POLICY_REASON_FASTER && busy >= most)
+		return settle(chooser, POLICY_BALANCE, POLICY_REASON_BUSY);
 	return by_trials(chooser, window, busy, first);
 }

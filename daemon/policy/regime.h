@@ -25,7 +25,7 @@ enum policy_reason {
 	POLICY_REASON_START, /* nothing known yet */
 	POLICY_REASON_FEW, /* fewer compute threads than CPUs */
 	POLICY_REASON_NO_CONTEST, /* a CPU for each, and nobody waits for one */
-	POLICY_REASON_NEVER_IDLE, /* the threads do not block, or hardly: balancing can't idle a CPU */
+	POLICY_REASON_NEVER_IDLE, /* the threads do not block: balancing can't idle a CPU */
 	POLICY_REASON_LONG, /* they sleep, but so seldom that a trial would take too long */
 	POLICY_REASON_TRIAL, /* a trial of the other regime */
 	POLICY_REASON_SLOWER, /* trials: balancing does not keep the CPUs busier */
@@ -40,8 +40,9 @@ enum policy_reason {
 	POLICY_REASON_STARVED, /* the kernel left a thread on a CPU that others had taken */
 	POLICY_REASON_FILLED, /* with the threads of others, all CPUs have as many */
 	POLICY_REASON_PACKED, /* on fewer CPUs phases pass faster, as they need not be woken */
+	POLICY_REASON_BUSY, /* the threads block, but use nearly all of the CPUs' time */
 };
-enum { POLICY_REASONS = POLICY_REASON_PACKED + 1 };
+enum { POLICY_REASONS = POLICY_REASON_BUSY + 1 };
 /* The reason in words; "unknown" for any other value. */
 const char *policy_reason_text(enum policy_reason reason);
 /* Is it up to trials, before, while and after they are made? */
@@ -153,12 +154,13 @@ bool policy_regime_starved(struct policy_chooser *chooser);
  * is balanced. One whose phases are too short for turns is left to the kernel; as short phases
  * between yields can't be told from longer ones meanwhile, it is balanced for a window now and then.
  * For any other job the share of the CPUs' time that it uses is its speed, beside other jobs, too,
- * and trials of both regimes decide; unless it uses nearly all of that, when there is nothing to see. Each lasts for one window. Their gap grows while the outcome is
+ * and trials of both regimes decide. Each lasts for one window. Their gap grows while the outcome is
  * clear, and they may cost the job 5 ms and 0.5 % of its time. Where CPUs differ in speed, a job of no more
  * threads than CPUs is balanced, as these shares say nothing of it; and phases too short for turns are
  * no reason to stand aside, as threads still have to be on the right CPUs. Nor are they, where they are told, for
  * threads that sleep on as many CPUs, beside others: trials begin aside. Where phases are so long that a trial
- * would take seconds, there is none, and the job is balanced.
+ * would take seconds, there is none, and the job is balanced. So is one that gains by turns and uses nearly all of the
+ * CPUs' time, as trials could show nothing.
  *
  * Where phases are too short for turns, and threads that sleep in them use so little of the CPUs that fewer would do,
  * most time may be lost in waking CPUs: a trial of packing.cpus of them shows whether more is done there.

@@ -73,7 +73,7 @@ int proc_open_status(pid_t pid, pid_t tid)
 	return fd;
 }
 
-/* The kernel makes the text at once, as far as there is room. Returns its length, or a negative errno. */
+/* One read gets the whole text, as far as there is room. Returns its length, or a negative errno. */
 static ssize_t read_status(int fd, char *text, size_t room)
 {
 	ssize_t n = pread(fd, text, room, 0);

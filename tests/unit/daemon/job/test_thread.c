@@ -33,6 +33,7 @@ static void test_sleeps(void **state)
 	uint64_t after = read_sleeps(&thread);
 	assert_true(after > before);
 	assert_int_equal(thread.status_fd, fd);
+	job_thread_close(&thread);
 
 	assert_int_equal(getrlimit(RLIMIT_NOFILE, &limit), 0);
 	low = limit;
@@ -43,7 +44,6 @@ static void test_sleeps(void **state)
 		assert_int_equal(thread.status_fd, -1);
 	}
 	assert_int_equal(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	job_thread_close(&thread);
 }
 
 int main(void)

@@ -131,7 +131,7 @@ static void test_local_ranks(void **state)
 static void test_launchers(void **state)
 {
 	static const char *const launchers[] = {"mpirun", "/usr/bin/mpirun", "mpiexec.hydra",
-		"./srun", "mpirun.openmpi", "orterun", "orted", "hydra_pmi_proxy"};
+		"./srun", "mpirun.openmpi", "orterun", "orted", "prted", "hydra_pmi_proxy"};
 	static const char *const others[] = {"", "/", "mpirun/", "mpirunx", "./app", "sh", "mpi"};
 	(void)state;
 

@@ -300,26 +300,30 @@ static void test_settles(void **state)
 	}
 }
 
-/* Threads that sleep, but leave no CPU idle, may spin as well: they are balanced like those that never sleep, once and
- * for all, and even if a trial was made; unless balancing leaves CPUs idle that the kernel does not. */
-static void test_never_idle(void **state)
+/* Threads that sleep, but leave no CPU idle, may spin as well: they are balanced like those that never sleep, with hardly
+ * a trial, and in spite of what one shows; unless balancing leaves CPUs idle that the kernel does not. */
+static void test_leaves_none_idle(void **state)
 {
 	static const struct {
-		double aside, balance;
+		double aside, balance, noise;
 		bool tried_before;
-		enum policy_regime regime;
+		enum policy_reason reason;
 	} jobs[] = {
-		{0.98, 0.965, false, POLICY_BALANCE},
-		{0.98, 0.965, true, POLICY_BALANCE},
-		{0.98, 0.94, true, POLICY_BALANCE},
-		{0.98, 0.90, true, POLICY_ASIDE},
-		{0.94, 0.90, true, POLICY_ASIDE},
+		{0.98, 0.965, 0.01, false, POLICY_REASON_BUSY},
+		{0.98, 0.965, 0.01, true, POLICY_REASON_BUSY},
+		{0.98, 0.955, 0.03, false, POLICY_REASON_BUSY},
+		{0.98, 0.955, 0.03, true, POLICY_REASON_BUSY},
+		{0.99, 0.96, 0.005, true, POLICY_REASON_BUSY},
+		{0.97, 0.99, 0.005, true, POLICY_REASON_FASTER},
+		{0.98, 0.90, 0.01, true, POLICY_REASON_SLOWER},
+		{0.94, 0.91, 0.01, true, POLICY_REASON_SLOWER},
 	};
 	(void)state;
 
 	for (size_t i = 0; i < sizeof jobs / sizeof jobs[0]; i++) {
-		struct job job = {
-			.busy = {jobs[i].aside, jobs[i].balance}, .noise = 0.01, .block_hz = 50};
+		struct job job = {.busy = {jobs[i].aside, jobs[i].balance},
+			.noise = jobs[i].noise,
+			.block_hz = 50};
 		struct run run = start(i);
 		if (jobs[i].tried_before) {
 			steps(&run, &harmed, 20);
@@ -328,13 +332,49 @@ static void test_never_idle(void **state)
 			steps(&run, &job, 200);
 		}
 		int trials = run.trials;
-		steps(&run, &job, 200);
-		if (run.chooser.settled != jobs[i].regime)
-			fail_msg("%.2f, %.3f", job.busy[0], job.busy[1]);
-		if (jobs[i].balance > 0.96) {
-			assert_int_equal(run.trials, trials);
-			assert_int_equal(run.chooser.reason, POLICY_REASON_NEVER_IDLE);
+		steps(&run, &job, 1000);
+		while (run.chooser.trial)
+			(void)step(&run, &job);
+		if (run.chooser.reason != jobs[i].reason)
+			fail_msg("%.2f, %.3f: %s", job.busy[0], job.busy[1],
+				policy_reason_text(run.chooser.reason));
+		if (jobs[i].reason == POLICY_REASON_BUSY && run.trials > trials)
+			fail_msg("%.2f, %.3f: %d trials", job.busy[0], job.busy[1],
+				run.trials - trials);
+	}
+}
+
+/* It is not so where turns gain little, nor with a CPU for each thread, nor where phases are told. */
+static void test_idle_little(void **state)
+{
+	static const struct {
+		uint32_t threads;
+		bool told;
+		enum policy_reason reason;
+	} cases[] = {{3, false, POLICY_REASON_BUSY}, {7, false, POLICY_REASON_TRIAL},
+		{2, false, POLICY_REASON_TRIAL}, {3, true, POLICY_REASON_TRIAL}};
+	(void)state;
+
+	for (size_t k = 0; k < sizeof cases / sizeof cases[0]; k++) {
+		struct policy_window window = {.elapsed_ns = WINDOW_NS,
+			.run_ns = 197 * WINDOW_NS / 100,
+			.wait_ns = WINDOW_NS,
+			.since_yield_ns = UINT64_MAX,
+			.sleeps = 5,
+			.threads = cases[k].threads,
+			.cpus = 2,
+			.told = cases[k].told,
+			.regular = true,
+			.useful_ns = 197 * WINDOW_NS / 100,
+			.passed = 20,
+			.need_ns = 5e6};
+		struct policy_chooser chooser;
+		policy_regime_init(&chooser, false);
+		for (int i = 0; i < 50 && !chooser.trial; i++) {
+			count(&chooser, cases[k].threads, 2);
+			policy_regime_update(&chooser, &window);
 		}
+		assert_int_equal(chooser.reason, cases[k].reason);
 	}
 }
 
@@ -1172,7 +1212,8 @@ int main(void)
 		cmocka_unit_test(test_subdomains),
 		cmocka_unit_test(test_reason_texts),
 		cmocka_unit_test(test_settles),
-		cmocka_unit_test(test_never_idle),
+		cmocka_unit_test(test_leaves_none_idle),
+		cmocka_unit_test(test_idle_little),
 		cmocka_unit_test(test_trials_are_cheap),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_noisy),
