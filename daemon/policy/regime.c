@@ -212,8 +212,8 @@ static bool gain_by_turns(const struct policy_window *window, enum policy_regime
 	return !window->told && first == POLICY_BALANCE && window->threads > window->cpus;
 }
 
-/* So much of the CPUs' time does balancing have to gain. The less of it the kernel leaves idle, the less do trials show,
- * and what balancing itself takes does not count against it. */
+/* So much of the CPUs' time does balancing have to gain; or, for a job that gains by turns, so much that the job uses
+ * BUSY_MOST of it. Then trials show nothing, and what balancing itself takes does not count against it. */
 static double gain_least(const struct policy_chooser *chooser, const struct policy_window *window,
 	enum policy_regime first)
 {

@@ -10,8 +10,7 @@
 #include "daemon/policy/kind.h"
 #include "daemon/policy/regime.h"
 
-#define SLEEPS_SAMPLE                                                                              \
-	4 /* threads whose sleeps are read, which costs about twice as much as reading their times */
+#define SLEEPS_SAMPLE 4 /* threads whose sleeps are read: that costs twice as much as their times */
 
 static void begin(struct policy *policy, uint64_t now_ns)
 {
