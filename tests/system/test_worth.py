@@ -2,6 +2,7 @@
 """What juggle measures of phases, against what ubench knows of itself; call sites; advice; predict."""
 
 import json
+import subprocess
 
 import pytest
 
@@ -26,6 +27,14 @@ def measured(run_juggle, app, tmp_path):
     return run
 
 
+def cpus_differ(app):
+    """Does the same work, at the same time, take over a per cent longer on some CPU than on another?"""
+    command = [app("ubench"), "-q", "-t", "1", "-e", "10ms", "-p", str(PHASES), "--rate", str(RATE)]
+    running = [subprocess.Popen(["taskset", "-c", str(cpu), *command], stdout=subprocess.PIPE) for cpu in helpers.cpus()]
+    times = [json.loads(process.communicate(timeout=helpers.TIMEOUT_S)[0])["elapsed_s"] for process in running]
+    return max(times) > 1.01 * min(times)
+
+
 def close(value, share=0.02):
     return pytest.approx(value, rel=share)
 
@@ -35,7 +44,7 @@ def close(value, share=0.02):
     ("ubench", ["-b", "block"], 2, 0), ("ubench", ["-b", "block"], 4, 50), ("ubench", ["-b", "block"], 3, 100),
     ("ubench", ["-b", "yield"], 3, 100), ("ubench", ["-b", "spin"], 2, 0), ("ubench", ["-b", "spin"], 4, 50),
     ("ubench-omp", [], 2, 0), ("ubench-omp", [], 3, 100), ("ubench-omp", ["-b", "spin"], 4, 50)])
-def test_within_two_percent(measured, program, options, threads, imbalance):
+def test_within_two_percent(measured, app, program, options, threads, imbalance):
     more = imbalance / 100
     balance = close((threads + more) / threads / (1 + more))
     for _ in range(4):  # CPUs may be slowed down by what the machine does beside
@@ -43,6 +52,8 @@ def test_within_two_percent(measured, program, options, threads, imbalance):
                                                  *options)
         if phases["load_balance"] == balance:
             break
+    if phases["load_balance"] != balance and cpus_differ(app):
+        pytest.skip("CPUs differ in speed now, so that equal work takes different times")
     assert phases["load_balance"] == balance
     assert phases["threads"] == len(rows) == threads
     # The first barrier is before the first phase, and juggle may have come a moment later.
