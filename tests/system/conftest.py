@@ -28,7 +28,8 @@ def pytest_configure(config):
         "one: programs have one thread, or are not made for it")
     config.addinivalue_line(
         "markers", "unsanitized: but for tests that use juggle or app, nothing runs that is built with a sanitizer")
-    config.addinivalue_line("markers", "slow: takes more than ten seconds, here or with a sanitizer, which would see nothing new")
+    config.addinivalue_line(
+        "markers", "slow: takes more than ten seconds, here or with a sanitizer, which would see nothing new")
     config.addinivalue_line(
         "markers", "beside: passes whatever other tests do at the same time; tests/run starts several at once")
     config.addinivalue_line("markers", "alone: of such a file, but not started beside others")
