@@ -12,8 +12,8 @@
  * another negative errno. */
 int program_find(const char *path, const char *name, char *out, size_t bytes);
 
-/* Does a command start the ranks of MPI programs? By its name: of threads, too,
- * whose names are cut to 15 bytes. */
+/* Does a command start the ranks of MPI programs? By its name; that of a
+ * thread, which the kernel cuts to 15 bytes, will do. */
 bool program_is_launcher(const char *command);
 
 #endif

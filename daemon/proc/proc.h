@@ -60,8 +60,8 @@ uint64_t proc_birth_ns(uint64_t start_ticks);
  * this pid left is older. execve(2) does not change when a process began. */
 bool proc_began_after(pid_t pid, uint64_t moment_ns);
 
-/* Open the status file of thread tid of process pid. Returns a descriptor, which no other thread with this tid follows
- * but one that executes a program; -ESRCH, or another negative errno. */
+/* Open the status file of thread tid of process pid. Returns a descriptor, which does not pass to a later thread that is
+ * given the same tid; or -ESRCH, or another negative errno. */
 int proc_open_status(pid_t pid, pid_t tid);
 
 /* How often a thread went to sleep voluntarily: voluntary_ctxt_switches in its status file, which does not count

@@ -74,8 +74,8 @@ void sampler_detach(struct sampler *sampler, struct sampler_slot *slot);
  * never allocates. */
 void sampler_read(struct sampler *sampler, struct sampler_slot *const *slots, size_t n);
 
-/* Is fd so near the limit that the rest of the program could run out of descriptors? Then what is read of threads is
- * opened for each time. */
+/* Is fd so near the limit that the rest of the program could run out of descriptors? Then
+ * files of threads are opened for each read, and closed again. */
 bool sampler_fd_is_scarce(int fd);
 
 #endif

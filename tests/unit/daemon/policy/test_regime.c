@@ -378,6 +378,34 @@ static void test_idle_little(void **state)
 	}
 }
 
+/* Phases that are told show which is better, however busy the threads are. */
+static void test_told_idle_little(void **state)
+{
+	struct policy_chooser chooser;
+	(void)state;
+
+	policy_regime_init(&chooser, false);
+	for (int i = 0; i < 400 || chooser.trial; i++) {
+		double busy = chooser.regime == POLICY_BALANCE ? 0.955 : 0.985;
+		uint64_t run_ns = (uint64_t)(busy * 2 * (double)WINDOW_NS);
+		struct policy_window window = {.elapsed_ns = WINDOW_NS,
+			.run_ns = run_ns,
+			.wait_ns = WINDOW_NS,
+			.since_yield_ns = UINT64_MAX,
+			.sleeps = 5,
+			.threads = 3,
+			.cpus = 2,
+			.told = true,
+			.regular = true,
+			.useful_ns = run_ns,
+			.passed = busy * 20,
+			.need_ns = 5e6};
+		count(&chooser, 3, 2);
+		policy_regime_update(&chooser, &window);
+	}
+	assert_int_equal(chooser.reason, POLICY_REASON_SLOWER);
+}
+
 /* What trials cost: 5 ms at first, then a share of the time. */
 static void test_trials_are_cheap(void **state)
 {
@@ -1214,6 +1242,7 @@ int main(void)
 		cmocka_unit_test(test_settles),
 		cmocka_unit_test(test_leaves_none_idle),
 		cmocka_unit_test(test_idle_little),
+		cmocka_unit_test(test_told_idle_little),
 		cmocka_unit_test(test_trials_are_cheap),
 		cmocka_unit_test(test_windows),
 		cmocka_unit_test(test_noisy),
