@@ -274,7 +274,8 @@ def test_more_workers_than_cpus(held, tmp_path, balancing):
     """Threads are balanced, too, and by updates: the worker whose updates take long is behind all the
     time. With CPU time as progress, each of the three would be behind in turn. Where it computes
     then depends on who else uses the CPUs: test_step.c has that for a machine of their own. If it
-    begins on a CPU of its own, nothing has to be moved."""
+    begins on a CPU of its own, nothing has to be moved. Where subdomains move, too, they take its work
+    from it, and while it has a single one left, another may be as far behind."""
     two = "%d,%d" % tuple(helpers.cpus()[:2])
     job = held(progress_job(kind="spin", balancing=balancing), "-c", two, "-i", "4ms", "--trace", tmp_path / "trace")
     job.wait_for(lambda: balancer_of(job.job), "there is a segment")
@@ -291,7 +292,7 @@ def test_more_workers_than_cpus(held, tmp_path, balancing):
     assert trace.placements(3)
     last = [min(point, key=point.get) for point in trace.points.values() if set(point) == set(tids)]
     assert len(last) > 100
-    assert last.count(tids[0]) > 0.8 * len(last)
+    assert last.count(tids[0]) > (0.8 if balancing == NONE else 0.5) * len(last)
 
 
 # --- the end of juggle ---------------------------------------------------------------
