@@ -84,8 +84,16 @@ class Ending:
 COUNTING_THREADS = {"test_affinity", "test_discovery", "test_domains", "test_kill", "test_options",
                     "test_sharing", "test_users"}
 
+ASAN_OPTIONS = os.environ.get("ASAN_OPTIONS", "")
+
 
 def pytest_runtest_setup(item):
+    if helpers.SANITIZER == "address":
+        # The search for leaks takes longer than most programs run, and now and then ten seconds, where threads take all
+        # CPUs. All unit tests have it. Here it is for juggle, which runs for long, where nothing depends on time.
+        leaks = ("juggle" in item.fixturenames and item.get_closest_marker("beside")
+                 and not item.get_closest_marker("alone"))
+        os.environ["ASAN_OPTIONS"] = "%s:detect_leaks=%d" % (ASAN_OPTIONS, bool(leaks))
     if item.get_closest_marker("timing") and helpers.SANITIZER:
         pytest.skip("measures time, and this is a %s sanitizer build" % helpers.SANITIZER)
     if item.get_closest_marker("told") and helpers.SANITIZER:

@@ -88,13 +88,13 @@ def test_full_disk(run_jugglectl, words):
 
 # --- what it can't do ------------------------------------------------------------------
 
-def symbols(path):
-    """Names in a program, defined or needed."""
+def symbols(*paths):
+    """Names in programs, defined or needed."""
     nm = shutil.which("nm")
     if not nm:
         pytest.skip("nm is not installed")
-    done = helpers.run([nm, path])
-    found = {line.split()[-1].partition("@")[0] for line in done.stdout.splitlines()}
+    done = helpers.run([nm, *paths])
+    found = {line.split()[-1].partition("@")[0] for line in done.stdout.splitlines() if line}
     if "main" not in found:
         pytest.skip("the program is stripped")
     return found

@@ -258,7 +258,7 @@ def test_a_cpu_for_each_worker(background, held, tmp_path):
     background(["taskset", "-c", str(helpers.cpus()[0]), "sh", "-c", "while :; do :; done"])
     job.wait_for(lambda: sorted(held_by(job.job, w) for w in (0, 1)) != [4, 4],
                  "subdomains have moved")
-    for _ in range(30):
+    for _ in range(10):
         job.more_points()
         assert helpers.masks(job.job) == masks
     _, _, report = job.end()
