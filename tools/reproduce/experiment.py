@@ -135,12 +135,13 @@ class Stolen:
         return stolen / total if total > 0 else 0
 
 
-def run_json(command, timeout=None, **keywords):
-    """Runs a program to its end. Returns its output, parsed as JSON."""
+def run_json(command, timeout=None, may_outlive=False, **keywords):
+    """Runs a program to its end. Returns its output, parsed as JSON. One that is over soon may outlive a parent that is
+    killed: to see to its end takes longer than such a program runs, as Python has to copy itself for it."""
     text = " ".join(map(str, command))
     try:
         program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-                                   preexec_fn=end_with_parent, **keywords)
+                                   preexec_fn=None if may_outlive else end_with_parent, **keywords)
     except OSError as error:
         die(f"{command[0]}: {error.strerror}")
     try:
