@@ -63,16 +63,13 @@ def pids(report, comm):
 
 
 def assert_processes(report, comm, count):
-    """That many processes of that name; LeakSanitizer forks another at their end."""
-    found = len(pids(report, comm))
-    assert found >= count if helpers.SANITIZER else found == count
+    """That many processes of that name."""
+    assert len(pids(report, comm)) == count
 
 
 def assert_threads(report, count):
-    """That many compute threads. LeakSanitizer adds its own when the program ends, and a shell counts
-    for a moment where its start takes long."""
-    most = count + (helpers.SANITIZER == "address") + len(pids(report, "sh"))
-    assert count <= report["threads"] <= most
+    """That many compute threads. A shell counts for a moment where its start takes long."""
+    assert count <= report["threads"] <= count + len(pids(report, "sh"))
 
 
 def computed(report, comm):

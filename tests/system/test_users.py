@@ -161,7 +161,6 @@ def test_few_descriptors(unprivileged):
     assert helpers.read_report(report)["exit_status"] == 0
 
 
-@pytest.mark.skipif(helpers.SANITIZER == "address", reason="LeakSanitizer needs to fork")
 def test_few_processes(unprivileged):
     """When juggle cannot start the command, it fails with its own status."""
     user = unprivileged
@@ -172,7 +171,6 @@ def test_few_processes(unprivileged):
 
 
 @pytest.mark.needs_root
-@pytest.mark.skipif(helpers.SANITIZER == "address", reason="LeakSanitizer needs to fork")
 @pytest.mark.parametrize("quiet", [[], ["-q"]])
 def test_no_process_for_the_balancer(juggle, quiet):
     """The command runs all the same. The limit holds for all processes of a user, of which this one has no others."""
