@@ -89,8 +89,9 @@ ASAN_OPTIONS = os.environ.get("ASAN_OPTIONS", "")
 
 def pytest_runtest_setup(item):
     if helpers.SANITIZER == "address":
-        # The search for leaks takes longer than most programs run, and now and then ten seconds, where threads take all
-        # CPUs. All unit tests have it. Here it is for juggle, which runs for long, where nothing depends on time.
+        # The search for leaks takes longer than most programs run; where other threads take all CPUs, ten seconds now
+        # and then. All unit tests have it. Here it is left to those tests of juggle, which runs for long, in which
+        # nothing depends on time.
         leaks = ("juggle" in item.fixturenames and item.get_closest_marker("beside")
                  and not item.get_closest_marker("alone"))
         os.environ["ASAN_OPTIONS"] = "%s:detect_leaks=%d" % (ASAN_OPTIONS, bool(leaks))

@@ -223,6 +223,16 @@ def test_only_simulated(jugglectl, tmp_path, script):
     assert "--cells: only with --simulated" in done.stderr
 
 
+@pytest.mark.parametrize("script", ["plb", "dplb"])
+def test_simulations_end_with_a_killed_script(background, jugglectl, tmp_path, script):
+    """They take minutes, where nothing is said of cells."""
+    process = background([TOOLS / script, "--simulated", "--build", helpers.BUILD, "--output", tmp_path],
+                         stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
+    simulation = helpers.wait_for_below(process, "jugglectl")
+    process.kill()
+    helpers.wait_for(lambda: not helpers.alive(simulation), "the simulation has ended")
+
+
 def test_source(jugglectl):
     """Noise next to a source matters when most of the residual is there."""
     def solve(*options):

@@ -136,8 +136,9 @@ class Stolen:
 
 
 def run_json(command, timeout=None, may_outlive=False, **keywords):
-    """Runs a program to its end. Returns its output, parsed as JSON. One that is over soon may outlive a parent that is
-    killed: to see to its end takes longer than such a program runs, as Python has to copy itself for it."""
+    """Runs a program to its end. Returns its output, parsed as JSON. If this process is killed, the program ends, too,
+    unless it may outlive it. That starts faster: otherwise Python has to copy itself first, which takes longer than some
+    programs run."""
     text = " ".join(map(str, command))
     try:
         program = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,

@@ -46,7 +46,7 @@ def check_options(parser, args, real):
 
 def simulate(args, machine, options):
     """One simulation; returns what jacobi would have reported."""
-    result = run_json([args.jugglectl, "simulate", machine, "--json", "-q", *map(str, options)], may_outlive=True)
+    result = run_json([args.jugglectl, "simulate", machine, "--json", "-q", *map(str, options)])
     variant = result["variant"][0]
     return {
         "elapsed_s": variant.get("time_to_solution_s") or variant["time_s"],
