@@ -34,10 +34,14 @@ def traced(tmp_path):
 
 @pytest.mark.parametrize("threads, barrier", [(3, "block"), (5, "block"), (3, "yield")])
 def test_rung(traced, threads, barrier, jugglectl_json):
-    """Points come early, move threads, and replay as they were."""
-    trace, points = traced(threads, barrier, "--always")
-    rung = [moves for point, moves in points if "rung" in point]
-    assert any(rung) or barrier == "yield"  # as others' work on the CPUs may keep these from being known to yield
+    """Points come early, move threads, and replay as they were. What else the machine does may make a run of half a
+    second look irregular, or CPUs unequal, and then no bell is hung; hence several."""
+    for _ in range(4):
+        trace, points = traced(threads, barrier, "--always")
+        rung = any(moves for point, moves in points if "rung" in point)
+        if rung:
+            break
+    assert rung or barrier == "yield"  # as others' work on the CPUs may keep these from being known to yield
     result = jugglectl_json("replay", trace)
     assert result["decisions"]["same"] == result["decisions"]["points"]
 
