@@ -17,18 +17,39 @@ static void test_always_ran(void **state)
 	assert_int_equal(row.waited_ns, waited_ns + 50 * MS);
 }
 
-/* Who sleeps in waits has the clock read at arrivals. */
+/* Who sleeps in waits has the clock read at departures, as what it has used until then was used before the wait; and at
+ * few arrivals, to see whether it sleeps. */
 static void test_sleeps(void **state)
 {
 	(void)state;
-	for (unsigned i = 0; i < 10; i++) {
-		pass(20 * MS, 10 * MS);
+	unsigned reads = world.cpu_reads, phases = 10 * (GUESSES_MOST + 1);
+	uint64_t useful_ns = row.useful_ns;
+
+	for (unsigned i = 0; i < phases; i++) {
+		uint64_t work_ns = (8 + i % 4) * MS;
+		pass(20 * MS, work_ns);
 		arrive();
 		pass(5 * MS, 0);
 		depart();
+		useful_ns += work_ns;
+		assert_int_equal(row.useful_ns, useful_ns);
 	}
-	assert_int_equal(row.useful_ns, 101 * MS);
-	assert_int_equal(world.cpu_reads, 22);
+	assert_in_range(world.cpu_reads - reads, phases + 10, phases + 11);
+}
+
+/* That it spins from now on is seen after some phases; and at once if it has its CPU for a whole wait. */
+static void test_begins_to_spin(void **state)
+{
+	test_sleeps(state);
+	for (int i = 0; i <= GUESSES_MOST; i++) {
+		pass(20 * MS, 10 * MS);
+		arrive();
+		pass(6 * MS, 5 * MS);
+		depart();
+	}
+	assert_true(me.spins);
+	test_sleeps(state);
+	assert_true(!me.spins && phase(10, 20, 5) == 10 && me.spins);
 }
 
 /* A guess within what is possible stays, another one is corrected. */
@@ -233,6 +254,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup(test_always_ran, begin_spinning),
 		cmocka_unit_test_setup(test_sleeps, begin),
+		cmocka_unit_test_setup(test_begins_to_spin, begin),
 		cmocka_unit_test_setup(test_guesses, begin_spinning),
 		cmocka_unit_test_setup(test_guess_shows, begin_spinning),
 		cmocka_unit_test_setup(test_guesses_end, begin_spinning),
