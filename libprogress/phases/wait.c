@@ -13,10 +13,10 @@
  * that spin do so for a slice more (phases of 3 ms, three threads on two CPUs: 1.6 times as long). Where all
  * sleep, it costs less (phases of 5 ms, four threads on two CPUs: 2 % longer). So arrivals avoid it:
  * - A thread that was not preempted since the last turn has had all of the time that has passed.
- * - If it was, its useful time is guessed from earlier phases. The departure puts that right. For a thread that
+ * - If it was, its useful time is guessed from earlier phases, and put right at the departure. For a thread that
  *   spins in waits it is no more than the CPU time since the turn before, and no less than the part of that
  *   which can't have been spent in the wait; for one that sleeps in them it is all of that CPU time. After
- *   several guesses that stay within the bounds, or that tell nothing of how the thread waits, the clock is read.
+ *   several guesses that stay within the bounds, or that don't show how the thread waits, the clock is read.
  *
  * Waits that are not told at all, and what is made of them, are in untold.h.
  */
@@ -42,7 +42,8 @@
 
 #define TELLING_NS 50000 /* waits that last as long show whether threads spin or yield in them */
 #define YIELD_NS 100000 /* a thread that uses more CPU time from one yield to the next spins */
-/* Guesses are made for work up to that many times the usual, and only so many in a row. */
+/* Guesses are made for work up to that many times the usual, and only so many before something shows how the thread
+ * waits, or what it needs if it spins. */
 #define GUESS_MOST 4
 #define GUESSES_MOST 8
 /* An arrival ends a phase after one part in so many of the work that phases usually take, or after any work if that
@@ -67,7 +68,7 @@ struct thread {
 	uint64_t need_ns; /* useful time between turns, smoothed */
 	uint64_t usual_ns; /* that of a phase, smoothed */
 	uint64_t guess_ns, guess_most_ns; /* of useful time, at the arrival; 0: it is known */
-	uint32_t guesses; /* in a row that nothing confirmed */
+	uint32_t guesses; /* since that was shown */
 	uint32_t yields; /* in waits since times were brought up to date */
 	uint64_t excess_ticks; /* of worked_ticks: a rest took so much longer than it should */
 	const void *frame; /* of the wait */
@@ -147,9 +148,11 @@ static void learn_need(uint64_t useful_ns)
 	me.need_ns += ((int64_t)useful_ns - (int64_t)me.need_ns) / (me.need_ns > 0 ? 4 : 1);
 }
 
+/* One that sleeps and has had less time than it needs may wait twice in a row: only the clock tells. */
 static bool can_guess(const struct span *span)
 {
 	return me.need_ns > 0 && me.guess_ns == 0 && me.guesses < GUESSES_MOST &&
+	       (me.spins || span->worked_ns >= me.need_ns) && span->excess_ns == 0 &&
 	       span->waited_ns < span->worked_ns / 16 && span->worked_ns < GUESS_MOST * me.need_ns;
 }
 
@@ -199,7 +202,7 @@ static void measure_arrival(void)
 		preempt_watch();
 	} else {
 		cpu_ns = read_cpu_ns();
-		me.guesses = 0;
+		me.guesses = me.spins ? 0 : me.guesses;
 	}
 	/* Of waiting and working, one took CPU time for certain. */
 	uint64_t useful_ns = lesser(above(cpu_ns, before_ns), span.worked_ns);
@@ -210,7 +213,7 @@ static void measure_arrival(void)
 	set(&row->turn_cpu_ns, cpu_ns);
 }
 
-/* Is the thread taken to have slept in the wait? Then nothing is learned of that. */
+/* Is the thread taken to have slept in the wait, as it did before? */
 static bool slept(bool always_ran)
 {
 	return !me.spins && !always_ran;
@@ -223,18 +226,30 @@ static uint64_t correct_guess(uint64_t used_ns, uint64_t waited_ns, bool always_
 	uint64_t least_ns =
 		slept(always_ran) ? most_ns : lesser(above(used_ns, waited_ns), most_ns);
 	uint64_t useful_ns = me.guess_ns;
+	bool certain = always_ran && used_ns >= waited_ns;
 
 	me.guesses++;
-	if (useful_ns < least_ns || useful_ns > most_ns || (always_ran && used_ns >= waited_ns)) {
-		bool high = useful_ns > most_ns;
-		useful_ns = high ? most_ns : least_ns;
+	if (certain || useful_ns < least_ns || useful_ns > most_ns) {
+		useful_ns = certain || useful_ns < least_ns ? least_ns : most_ns;
 		learn_need(useful_ns);
-		if (!slept(always_ran))
-			me.guesses = 0;
+		me.guesses = me.spins ? 0 : me.guesses;
 	}
 	put_right(get(&me.row->useful_ns) + useful_ns - me.guess_ns);
 	me.guess_ns = 0;
 	return useful_ns;
+}
+
+/* It spins if it takes CPU time for a part of a wait; that it does so no more may be due to a wrong guess, so that the
+ * next arrival is to read the clock. */
+static void learn_wait(uint64_t spun_ns, uint64_t waited_ns)
+{
+	bool spins = me.spins ? spun_ns > waited_ns / 64 : spun_ns > waited_ns / 8;
+
+	if (!me.spins)
+		me.guesses = 0;
+	else if (!spins)
+		me.guesses = GUESSES_MOST;
+	me.spins = spins;
 }
 
 /* A thread that yields in waits may spin in others: runtimes do so while there is a CPU for each thread. */
@@ -269,13 +284,10 @@ static void measure_departure(void)
 		put_right(get(&row->useful_ns) + useful_ns - too_much_ns);
 	}
 	set(&row->turn_cpu_ns, cpu_ns);
-	if (shows_wait && span.waited_ns >= TELLING_NS) {
+	if (span.waited_ns >= TELLING_NS) {
 		uint64_t spun_ns = used_ns - useful_ns;
-		bool spins =
-			me.spins ? spun_ns > span.waited_ns / 64 : spun_ns > span.waited_ns / 8;
-		if (me.spins && !spins) /* a guess may be to blame: the next arrival is to tell */
-			me.guesses = GUESSES_MOST;
-		me.spins = spins;
+		if (shows_wait)
+			learn_wait(spun_ns, span.waited_ns);
 		show_yields(span.yields > 0 && span.yields * YIELD_NS >= spun_ns);
 	}
 }

@@ -37,19 +37,46 @@ static void test_sleeps(void **state)
 	assert_in_range(world.cpu_reads - reads, phases + 10, phases + 11);
 }
 
-/* That it spins from now on is seen after some phases; and at once if it has its CPU for a whole wait. */
+/* A wait in which it has its CPU for most of the time, but not for all. */
+static void spin(void)
+{
+	pass(20 * MS, 10 * MS);
+	arrive();
+	pass(6 * MS, 5 * MS);
+	depart();
+}
+
+/* That it spins from now on is seen after some phases, also if it is often the last to arrive; and at once if it has
+ * its CPU for a whole wait. */
 static void test_begins_to_spin(void **state)
 {
 	test_sleeps(state);
-	for (int i = 0; i <= GUESSES_MOST; i++) {
-		pass(20 * MS, 10 * MS);
-		arrive();
-		pass(6 * MS, 5 * MS);
-		depart();
+	for (int i = 0; i <= GUESSES_MOST; i++)
+		spin();
+	assert_true(me.spins && phase(10, 20, 5) == 10);
+	test_sleeps(state);
+	assert_false(me.spins);
+	for (int i = 0; i <= GUESSES_MOST; i += 2) {
+		spin();
+		phase(10, 20, 0);
 	}
-	assert_true(me.spins);
+	spin();
+	assert_true(me.spins && phase(10, 20, 5) == 10);
 	test_sleeps(state);
 	assert_true(!me.spins && phase(10, 20, 5) == 10 && me.spins);
+}
+
+/* It loses its CPU between two waits: the second one ends no phase. */
+static void test_sleeps_twice(void **state)
+{
+	test_sleeps(state);
+	uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns;
+
+	pass(3 * MS, MS / 50);
+	arrive();
+	assert_int_equal(row.arrivals, arrivals);
+	assert_int_equal(row.useful_ns, useful_ns + MS / 50);
+	depart();
 }
 
 /* A guess within what is possible stays, another one is corrected. */
@@ -59,10 +86,10 @@ static void test_guesses(void **state)
 	unsigned reads = world.cpu_reads;
 
 	assert_true(phase(10, 20, 5) == 10);
-	assert_true(
-		phase(4, 20, 5) == 9); /* all of its CPU time, as it may have slept in the wait */
+	assert_true(phase(4, 20, 5) == 4); /* it has had its CPU for the whole wait */
 	assert_true(phase(20, 21, 5) == 20);
-	assert_int_equal(world.cpu_reads, reads + 4); /* as if it had slept in the second wait */
+	assert_int_equal(world.cpu_reads, reads + 3);
+	spin();
 	assert_int_equal(row.useful_ns, row.before_ns);
 }
 
@@ -255,6 +282,7 @@ int main(void)
 		cmocka_unit_test_setup(test_always_ran, begin_spinning),
 		cmocka_unit_test_setup(test_sleeps, begin),
 		cmocka_unit_test_setup(test_begins_to_spin, begin),
+		cmocka_unit_test_setup(test_sleeps_twice, begin),
 		cmocka_unit_test_setup(test_guesses, begin_spinning),
 		cmocka_unit_test_setup(test_guess_shows, begin_spinning),
 		cmocka_unit_test_setup(test_guesses_end, begin_spinning),
