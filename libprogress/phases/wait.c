@@ -15,8 +15,9 @@
  * - A thread that was not preempted since the last turn has had all of the time that has passed.
  * - If it was, its useful time is guessed from earlier phases, and put right at the departure. For a thread that
  *   spins in waits it is no more than the CPU time since the turn before, and no less than the part of that
- *   which can't have been spent in the wait; for one that sleeps in them it is all of that CPU time. After
- *   several guesses that stay within the bounds, or that don't show how the thread waits, the clock is read.
+ *   which can't have been spent in the wait; for one that sleeps in them it is all of that CPU time. The clock is
+ *   read after several guesses that stay within the bounds, or that don't show how the thread waits, and where a
+ *   thread spins for a part of each wait and then sleeps.
  *
  * Waits that are not told at all, and what is made of them, are in untold.h.
  */
@@ -42,8 +43,9 @@
 
 #define TELLING_NS 50000 /* waits that last as long show whether threads spin or yield in them */
 #define YIELD_NS 100000 /* a thread that uses more CPU time from one yield to the next spins */
-/* Guesses are made for work up to that many times the usual, and only so many before something shows how the thread
- * waits, or what it needs if it spins. */
+#define SLEEP_NS 20000 /* of CPU time, at most, takes a thread to fall asleep and to wake up */
+/* Guesses are made for work up to that many times the usual. Only so many are made until a wait shows whether the
+ * thread sleeps, or, if it spins, until its needs are known again. */
 #define GUESS_MOST 4
 #define GUESSES_MOST 8
 /* An arrival ends a phase after one part in so many of the work that phases usually take, or after any work if that
@@ -68,14 +70,14 @@ struct thread {
 	uint64_t need_ns; /* useful time between turns, smoothed */
 	uint64_t usual_ns; /* that of a phase, smoothed */
 	uint64_t guess_ns, guess_most_ns; /* of useful time, at the arrival; 0: it is known */
-	uint32_t guesses; /* since that was shown */
+	uint32_t guesses; /* see GUESSES_MOST */
 	uint32_t yields; /* in waits since times were brought up to date */
 	uint64_t excess_ticks; /* of worked_ticks: a rest took so much longer than it should */
 	const void *frame; /* of the wait */
 	uint32_t tid;
 	uint32_t site; /* of the wait */
 	enum wait_kind kind;
-	bool spins; /* in waits */
+	bool spins, sleeps; /* in waits; neither: some of both */
 	bool ended; /* by the last arrival: a phase */
 	bool untold; /* some phases since before_ns, or a long wait */
 	struct {
@@ -148,11 +150,11 @@ static void learn_need(uint64_t useful_ns)
 	me.need_ns += ((int64_t)useful_ns - (int64_t)me.need_ns) / (me.need_ns > 0 ? 4 : 1);
 }
 
-/* One that sleeps and has had less time than it needs may wait twice in a row: only the clock tells. */
+/* A thread that sleeps in waits, and has had less time than it needs, may have waited twice in a row. The clock tells. */
 static bool can_guess(const struct span *span)
 {
 	return me.need_ns > 0 && me.guess_ns == 0 && me.guesses < GUESSES_MOST &&
-	       (me.spins || span->worked_ns >= me.need_ns) && span->excess_ns == 0 &&
+	       (me.spins || (me.sleeps && span->worked_ns >= me.need_ns)) && span->excess_ns == 0 &&
 	       span->waited_ns < span->worked_ns / 16 && span->worked_ns < GUESS_MOST * me.need_ns;
 }
 
@@ -239,8 +241,7 @@ static uint64_t correct_guess(uint64_t used_ns, uint64_t waited_ns, bool always_
 	return useful_ns;
 }
 
-/* It spins if it takes CPU time for a part of a wait; that it does so no more may be due to a wrong guess, so that the
- * next arrival is to read the clock. */
+/* Where a thread seems to spin no more, a wrong guess may be to blame. So the next arrival is to read the clock. */
 static void learn_wait(uint64_t spun_ns, uint64_t waited_ns)
 {
 	bool spins = me.spins ? spun_ns > waited_ns / 64 : spun_ns > waited_ns / 8;
@@ -250,6 +251,7 @@ static void learn_wait(uint64_t spun_ns, uint64_t waited_ns)
 	else if (!spins)
 		me.guesses = GUESSES_MOST;
 	me.spins = spins;
+	me.sleeps = spun_ns <= waited_ns / 64 + SLEEP_NS;
 }
 
 /* A thread that yields in waits may spin in others: runtimes do so while there is a CPU for each thread. */

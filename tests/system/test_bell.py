@@ -35,7 +35,7 @@ def traced(tmp_path):
 @pytest.mark.parametrize("threads, barrier", [(3, "block"), (5, "block"), (3, "yield")])
 def test_rung(traced, threads, barrier, jugglectl_json):
     """Points come early, move threads, and replay as they were. What else the machine does may make a run of half a
-    second look irregular, or CPUs unequal, and then no bell is hung; hence several."""
+    second look irregular, or CPUs unequal, and then no bell is hung. So there may be up to four."""
     for _ in range(4):
         trace, points = traced(threads, barrier, "--always")
         rung = any(moves for point, moves in points if "rung" in point)

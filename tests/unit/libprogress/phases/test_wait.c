@@ -17,6 +17,14 @@ static void test_always_ran(void **state)
 	assert_int_equal(row.waited_ns, waited_ns + 50 * MS);
 }
 
+static void sleep_after(uint64_t work_ns)
+{
+	pass(20 * MS, work_ns);
+	arrive();
+	pass(5 * MS, 0);
+	depart();
+}
+
 /* Who sleeps in waits has the clock read at departures, as what it has used until then was used before the wait; and at
  * few arrivals, to see whether it sleeps. */
 static void test_sleeps(void **state)
@@ -27,10 +35,7 @@ static void test_sleeps(void **state)
 
 	for (unsigned i = 0; i < phases; i++) {
 		uint64_t work_ns = (8 + i % 4) * MS;
-		pass(20 * MS, work_ns);
-		arrive();
-		pass(5 * MS, 0);
-		depart();
+		sleep_after(work_ns);
 		useful_ns += work_ns;
 		assert_int_equal(row.useful_ns, useful_ns);
 	}
@@ -46,24 +51,40 @@ static void spin(void)
 	depart();
 }
 
-/* That it spins from now on is seen after some phases, also if it is often the last to arrive; and at once if it has
- * its CPU for a whole wait. */
+/* That it spins from now on is seen after some phases, also if it is the last to arrive in every other one; and at once
+ * if it has its CPU for a whole wait. */
 static void test_begins_to_spin(void **state)
 {
-	test_sleeps(state);
-	for (int i = 0; i <= GUESSES_MOST; i++)
-		spin();
-	assert_true(me.spins && phase(10, 20, 5) == 10);
-	test_sleeps(state);
-	assert_false(me.spins);
-	for (int i = 0; i <= GUESSES_MOST; i += 2) {
-		spin();
-		phase(10, 20, 0);
+	for (int before = 0; before <= GUESSES_MOST; before++) {
+		test_sleeps(state);
+		for (int i = 0; i < before; i++)
+			sleep_after(10 * MS);
+		assert_false(me.spins);
+		for (int i = 0; i < GUESSES_MOST; i++) {
+			spin();
+			phase(10, 20, 0);
+		}
+		assert_true(me.spins && phase(10, 20, 5) == 10);
 	}
-	spin();
-	assert_true(me.spins && phase(10, 20, 5) == 10);
 	test_sleeps(state);
 	assert_true(!me.spins && phase(10, 20, 5) == 10 && me.spins);
+}
+
+/* A thread that begins to spin for a tenth of each wait, and then to sleep, soon has its clock read at arrivals. */
+static void test_spins_and_sleeps(void **state)
+{
+	test_sleeps(state);
+	for (int i = 0; i < 30; i++) {
+		unsigned reads = world.cpu_reads;
+		uint64_t useful_ns = row.useful_ns;
+		pass(20 * MS, 10 * MS);
+		arrive();
+		pass(10 * MS, MS);
+		depart();
+		assert_true(i <= GUESSES_MOST || world.cpu_reads == reads + 2);
+		assert_true(i <= GUESSES_MOST || row.useful_ns == useful_ns + 10 * MS);
+	}
+	assert_false(me.spins);
 }
 
 /* It loses its CPU between two waits: the second one ends no phase. */
@@ -282,6 +303,7 @@ int main(void)
 		cmocka_unit_test_setup(test_always_ran, begin_spinning),
 		cmocka_unit_test_setup(test_sleeps, begin),
 		cmocka_unit_test_setup(test_begins_to_spin, begin),
+		cmocka_unit_test_setup(test_spins_and_sleeps, begin),
 		cmocka_unit_test_setup(test_sleeps_twice, begin),
 		cmocka_unit_test_setup(test_guesses, begin_spinning),
 		cmocka_unit_test_setup(test_guess_shows, begin_spinning),
