@@ -11,7 +11,7 @@
  * The clock of a thread's CPU time is a system call. It also has the kernel check whether the thread's slice
  * is over. At an arrival the thread may then be preempted just before the others could go on, and those
  * that spin do so for a slice more (phases of 3 ms, three threads on two CPUs: 1.6 times as long). Where all
- * sleep, it costs less (phases of 5 ms, four threads on two CPUs: 2 % longer). So arrivals avoid it:
+ * sleep, it costs less (phases of 5 ms, four threads on two CPUs: 1 to 3 % longer). So arrivals avoid it:
  * - A thread that was not preempted since the last turn has had all of the time that has passed.
  * - If it was, its useful time is guessed from earlier phases, and put right at the departure. For a thread that
  *   spins in waits it is no more than the CPU time since the turn before, and no less than the part of that
@@ -43,7 +43,7 @@
 
 #define TELLING_NS 50000 /* waits that last as long show whether threads spin or yield in them */
 #define YIELD_NS 100000 /* a thread that uses more CPU time from one yield to the next spins */
-#define SLEEP_NS 20000 /* of CPU time, at most, takes a thread to fall asleep and to wake up */
+#define SLEEP_NS 20000 /* CPU time that a thread needs, at most, to fall asleep and to wake up */
 /* Guesses are made for work up to that many times the usual. Only so many are made until a wait shows whether the
  * thread sleeps, or, if it spins, until its needs are known again. */
 #define GUESS_MOST 4
@@ -150,7 +150,7 @@ static void learn_need(uint64_t useful_ns)
 	me.need_ns += ((int64_t)useful_ns - (int64_t)me.need_ns) / (me.need_ns > 0 ? 4 : 1);
 }
 
-/* A thread that sleeps in waits, and has had less time than it needs, may have waited twice in a row. The clock tells. */
+/* A thread that sleeps in waits and has had less time than it needs may have waited twice in a row: no guess tells. */
 static bool can_guess(const struct span *span)
 {
 	return me.need_ns > 0 && me.guess_ns == 0 && me.guesses < GUESSES_MOST &&
