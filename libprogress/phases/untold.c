@@ -11,8 +11,8 @@
 #define FLEETING_TICKS (FULL_TICKS / 32)
 #define FLEETING_LEAST 256
 #define UNTOLD 16
-#define REST_TICKS (12 * FULL_TICKS) /* 1 to 2.4 ms, on average */
-#define REST_MOST (8 * REST_TICKS) /* then other phases may have begun */
+#define REST_TICKS (30 * FULL_TICKS) /* 2.4 to 6 ms, on average */
+#define REST_MOST (4 * REST_TICKS) /* then other phases may have begun */
 /* The most that a single wait or work counts for, as it says nothing of others. */
 #define ALONE_MOST (32 * FULL_TICKS)
 #define RUN_WAITS 8 /* of which the work before them is told, too */
@@ -119,12 +119,6 @@ static uint32_t rest_waits(void)
 	return (uint32_t)waits / 2 + random_below(waits + 1);
 }
 
-static bool is_wanted(void)
-{
-	return atomic_load_explicit(untold_waits.resting, memory_order_relaxed) >=
-	       PHASES_RESTS_MORE;
-}
-
 static bool rests_now(void)
 {
 	return untold_waits.left > 0 && untold_waits.until_ticks > 0;
@@ -146,7 +140,7 @@ void untold_learn(uint64_t now_ticks, uint64_t waited_ticks, bool may_rest)
 		mine.fleeting_ticks = (uint32_t)waited_ticks;
 		untold_waits.left = UNTOLD;
 		untold_waits.until_ticks = 0;
-	} else if (ends_run && may_rest && is_wanted()) {
+	} else if (ends_run && may_rest && untold_may_rest()) {
 		rest(rest_waits());
 	}
 }
@@ -175,7 +169,7 @@ void untold_hear_team(const struct untold_team *team, unsigned answers)
 /* To take part in a rest, a thread has to have measured what it will be taken to do in it. */
 static void rest_with_team(void)
 {
-	if ((!rests_now() && mine.run_waits == 0) || !is_wanted())
+	if ((!rests_now() && mine.run_waits == 0) || !untold_may_rest())
 		return;
 	if (mine.run_waits > 0)
 		smooth_runs();

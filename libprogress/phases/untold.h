@@ -6,7 +6,7 @@
  * A wait in which a thread has slept costs more than others: what it needs here is no longer in its CPU's caches, and
  * a switch follows where the clock of CPU time shows that a slice is over. A thread by whose times hardly anybody
  * decides, as it is left to the kernel for its short phases, rests: it tells a run of waits, and leaves those of the
- * next millisecond or two untold. It is taken to have waited in the same share of that time as in the last runs, and in
+ * next few milliseconds untold. It is taken to have waited in the same share of that time as in the last runs, and in
  * the same places as in the last one. A rest is a random number of waits long, so that runs show no kind of wait more
  * often than others.
  *
@@ -59,6 +59,13 @@ static inline bool untold_leave(bool ends_phase)
 	untold_waits.waits++;
 	untold_waits.phases += ends_phase;
 	return true;
+}
+
+/* Whether hardly anybody decides by the thread's times: it may rest. It has to have a row. */
+static inline bool untold_may_rest(void)
+{
+	return atomic_load_explicit(untold_waits.resting, memory_order_relaxed) >=
+	       PHASES_RESTS_MORE;
 }
 
 /* ---- Teams ---- */

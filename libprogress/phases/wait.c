@@ -5,8 +5,8 @@
  * Each turn is seen at once, but its times may be late: clocks are dear beside phases of microseconds. So
  * turns are timed in ticks, which cost nanoseconds, and the clocks are read and the times brought up to
  * date at a turn only if that was last done more than FULL_TICKS before; at one that soon follows another,
- * LONG_NS (else phases of 0.04 ms that yield, three threads on two CPUs, take 2 % longer). What has passed
- * since then is divided in proportion to the ticks.
+ * LONG_NS (else phases of 0.04 ms that yield, three threads on two CPUs, take 2 % longer), as while a thread
+ * with short phases may rest (untold.h). What has passed since then is divided in proportion to the ticks.
  *
  * The clock of a thread's CPU time is a system call. It also has the kernel check whether the thread's slice
  * is over. At an arrival the thread may then be preempted just before the others could go on, and those
@@ -175,11 +175,22 @@ static void drop_guess(struct span *span)
 	me.guess_ns = 0;
 }
 
+static bool has_short_phases(void)
+{
+	return me.usual_ns < USUAL_NS;
+}
+
 static bool is_due(void)
 {
 	uint64_t passed = me.turn_ticks - me.full_ticks;
 
-	return passed > FULL_TICKS && (me.last_ticks > SOON_TICKS || passed > me.long_ticks);
+	if (passed <= FULL_TICKS)
+		return false;
+	if (passed > me.long_ticks)
+		return true;
+	/* Longer phases don't all count unless they are measured one by one; see ends_phase(). */
+	bool together = has_short_phases() && untold_may_rest();
+	return me.last_ticks > SOON_TICKS && !together;
 }
 
 static void measure_arrival(void)
@@ -383,11 +394,6 @@ static bool ends_phase(void)
 		me.untold = false;
 	}
 	return true;
-}
-
-static bool has_short_phases(void)
-{
-	return me.usual_ns < USUAL_NS;
 }
 
 static void count_waits(uint32_t site, unsigned waits, uint64_t ticks)

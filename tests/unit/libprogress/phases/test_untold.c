@@ -340,7 +340,7 @@ static void test_rests_of_team(void **state)
 			}
 			assert_int_equal(
 				team.told + team.handed_on + untold_waits.handed_on, team.run);
-			assert_in_range(team.told, 200, 4000);
+			assert_in_range(team.told, 100, 4000);
 		}
 }
 

@@ -216,6 +216,57 @@ static void test_short_phases(void **state)
 	}
 }
 
+/* Phases that would be measured one by one are measured together while the thread may rest. Each of them counts. */
+static void test_may_rest(void **state)
+{
+	enum { PHASES = 1000 };
+	(void)state;
+
+	for (uint8_t resting = 0; resting <= PHASES_RESTS_MORE; resting++) {
+		set_up(2000000000);
+		table.resting[3] = resting;
+		uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns,
+			 waited_ns = row.waited_ns;
+		unsigned reads = world.cpu_reads;
+		for (int i = 0; i < PHASES; i++) {
+			pass(120000, 120000);
+			arrive();
+			pass(120000, 0);
+			wait_depart(WAIT_CALL);
+		}
+		assert_int_equal(row.arrivals, arrivals + PHASES);
+		assert_in_range(row.useful_ns - useful_ns, 119 * MS, 121 * MS);
+		assert_in_range(row.waited_ns - waited_ns, 119 * MS, 121 * MS);
+		bool together = resting == PHASES_RESTS_MORE;
+		assert_in_range(world.cpu_reads - reads, together ? 1 : PHASES,
+			together ? PHASES / 2 : 2 * PHASES);
+	}
+}
+
+/* Where some phases are long, short ones count only if they are measured one by one. */
+static void test_may_rest_between_long_phases(void **state)
+{
+	enum { PHASES = 1000 };
+	(void)state;
+
+	for (uint8_t resting = 0; resting <= PHASES_RESTS_MORE; resting++) {
+		set_up(2000000000);
+		uint64_t arrivals = 0;
+		for (int i = 0; i < PHASES + 10; i++) {
+			uint64_t work_ns = i % 2 ? 2 * MS : 300000;
+			if (i == 10) { /* what is usual is known by then */
+				table.resting[3] = resting;
+				arrivals = row.arrivals;
+			}
+			pass(work_ns, work_ns);
+			arrive();
+			pass(50000, 0);
+			wait_depart(WAIT_CALL);
+		}
+		assert_int_equal(row.arrivals, arrivals + PHASES);
+	}
+}
+
 /* What is done between short waits is part of the phase. */
 static void test_done_between(void **state)
 {
@@ -312,6 +363,8 @@ int main(void)
 		cmocka_unit_test_setup(test_short_waits, begin_spinning),
 		cmocka_unit_test_setup(test_become_short, begin_spinning),
 		cmocka_unit_test(test_short_phases),
+		cmocka_unit_test(test_may_rest),
+		cmocka_unit_test(test_may_rest_between_long_phases),
 		cmocka_unit_test_setup(test_done_between, begin_spinning),
 		cmocka_unit_test_setup(test_send, begin_spinning),
 		cmocka_unit_test_setup(test_random, begin_spinning),
