@@ -125,7 +125,7 @@ def test_output(compare):
 def test_juggles_own_verdict_is_shown(compare_json, app):
     """One of two threads has twice the work."""
     found = compare_json("--repeats", "5", "--warmups", "0", "--skip", "pinned", "--with", "--phases=on", "--skip",
-                         "juggle", "--", app("ubench"), "-q", "-t", "2", "-p", "20", "-e", "1ms", "--rate", "300000",
+                         "juggle", "--", app("ubench"), "-q", "-t", "2", "-p", "100", "-e", "1ms", "--rate", "300000",
                          "--imbalance", "100")
     told = found["juggle"]
     assert told["verdict"] in ("work", "waits", "juggle", "nothing", "noise", "threads", "brought")

@@ -133,11 +133,16 @@ def test_without_dev_shm(run_with_shm, how):
 
 @pytest.mark.skipif(os.sysconf("SC_PAGESIZE") != 4096, reason="the room is counted in pages of 4 kB")
 def test_dev_shm_without_room_for_threads(run_with_shm):
-    """They are balanced all the same."""
-    stderr, found = run_with_shm("mount -t tmpfs -o size=96k none /dev/shm")
-    assert stderr == ""
-    assert found["balancer"] == "ended"
-    assert found["threads"] == 3
-    assert found["migrations"] > 0
-    assert found["thread"] == []
-    assert found["threads_unlisted"] >= 3
+    """They are balanced all the same, in one of three runs at least: CPUs may be taken away for all of a run."""
+    migrations = 0
+    for _ in range(3):
+        stderr, found = run_with_shm("mount -t tmpfs -o size=96k none /dev/shm")
+        assert stderr == ""
+        assert found["balancer"] == "ended"
+        assert found["threads"] == 3
+        assert found["thread"] == []
+        assert found["threads_unlisted"] >= 3
+        migrations += found["migrations"]
+        if migrations > 0:
+            break
+    assert migrations > 0
