@@ -133,7 +133,7 @@ def test_without_dev_shm(run_with_shm, how):
 
 @pytest.mark.skipif(os.sysconf("SC_PAGESIZE") != 4096, reason="the room is counted in pages of 4 kB")
 def test_dev_shm_without_room_for_threads(run_with_shm):
-    """They are balanced all the same, in one of three runs at least: CPUs may be taken away for all of a run."""
+    """They are balanced all the same, in one of three runs at least: once there was no move, nobody knows why."""
     migrations = 0
     for _ in range(3):
         stderr, found = run_with_shm("mount -t tmpfs -o size=96k none /dev/shm")
