@@ -61,7 +61,7 @@ static inline bool untold_leave(bool ends_phase)
 	return true;
 }
 
-/* Whether hardly anybody decides by the thread's times: it may rest. It has to have a row. */
+/* Whether the thread may rest, as hardly anybody decides by its times. It has to have a row. */
 static inline bool untold_may_rest(void)
 {
 	return atomic_load_explicit(untold_waits.resting, memory_order_relaxed) >=

@@ -193,6 +193,17 @@ static void test_become_short(void **state)
 	assert_in_range(row.arrivals, arrivals + 1500, arrivals + 2000);
 }
 
+/* Phases of that work, each followed by a wait with so much CPU time. */
+static void phases_of(unsigned n, uint64_t work_ns, uint64_t wait_ns, uint64_t spun_ns)
+{
+	for (unsigned i = 0; i < n; i++) {
+		pass(work_ns, work_ns);
+		arrive();
+		pass(wait_ns, spun_ns);
+		wait_depart(WAIT_CALL);
+	}
+}
+
 /* Many short phases are measured together, but each counts, however fast ticks are. */
 static void test_short_phases(void **state)
 {
@@ -204,12 +215,7 @@ static void test_short_phases(void **state)
 		set_up(hz[k]);
 		uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns;
 		unsigned reads = world.cpu_reads;
-		for (int i = 0; i < PHASES; i++) {
-			pass(40000, 40000);
-			arrive();
-			pass(5000, 5000);
-			wait_depart(WAIT_CALL);
-		}
+		phases_of(PHASES, 40000, 5000, 5000);
 		assert_int_equal(row.arrivals, arrivals + PHASES);
 		assert_in_range(row.useful_ns - useful_ns, 790 * MS, 810 * MS);
 		assert_in_range(world.cpu_reads - reads, 0, PHASES / 8);
@@ -228,12 +234,7 @@ static void test_may_rest(void **state)
 		uint64_t arrivals = row.arrivals, useful_ns = row.useful_ns,
 			 waited_ns = row.waited_ns;
 		unsigned reads = world.cpu_reads;
-		for (int i = 0; i < PHASES; i++) {
-			pass(120000, 120000);
-			arrive();
-			pass(120000, 0);
-			wait_depart(WAIT_CALL);
-		}
+		phases_of(PHASES, 120000, 120000, 0);
 		assert_int_equal(row.arrivals, arrivals + PHASES);
 		assert_in_range(row.useful_ns - useful_ns, 119 * MS, 121 * MS);
 		assert_in_range(row.waited_ns - waited_ns, 119 * MS, 121 * MS);
@@ -251,17 +252,15 @@ static void test_may_rest_between_long_phases(void **state)
 
 	for (uint8_t resting = 0; resting <= PHASES_RESTS_MORE; resting++) {
 		set_up(2000000000);
-		uint64_t arrivals = 0;
-		for (int i = 0; i < PHASES + 10; i++) {
-			uint64_t work_ns = i % 2 ? 2 * MS : 300000;
-			if (i == 10) { /* what is usual is known by then */
-				table.resting[3] = resting;
-				arrivals = row.arrivals;
-			}
-			pass(work_ns, work_ns);
-			arrive();
-			pass(50000, 0);
-			wait_depart(WAIT_CALL);
+		for (int i = 0; i < 5; i++) { /* until it is known what is usual */
+			phases_of(1, 300000, 50000, 0);
+			phases_of(1, 2 * MS, 50000, 0);
+		}
+		table.resting[3] = resting;
+		uint64_t arrivals = row.arrivals;
+		for (int i = 0; i < PHASES / 2; i++) {
+			phases_of(1, 300000, 50000, 0);
+			phases_of(1, 2 * MS, 50000, 0);
 		}
 		assert_int_equal(row.arrivals, arrivals + PHASES);
 	}
