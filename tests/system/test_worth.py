@@ -39,21 +39,8 @@ def close(value, share=0.02):
     return pytest.approx(value, rel=share)
 
 
-@pytest.mark.told
-@pytest.mark.parametrize("program, options, threads, imbalance", [
-    ("ubench", ["-b", "block"], 2, 0), ("ubench", ["-b", "block"], 4, 50), ("ubench", ["-b", "block"], 3, 100),
-    ("ubench", ["-b", "yield"], 3, 100), ("ubench", ["-b", "spin"], 2, 0), ("ubench", ["-b", "spin"], 4, 50),
-    ("ubench-omp", [], 2, 0), ("ubench-omp", [], 3, 100), ("ubench-omp", ["-b", "spin"], 4, 50)])
-def test_within_two_percent(measured, app, program, options, threads, imbalance):
-    more = imbalance / 100
-    balance = close((threads + more) / threads / (1 + more))
-    for _ in range(4):  # CPUs may be slowed down by what the machine does beside
-        phases, rows, ubench, printed = measured(program, "-t", threads, "--imbalance", imbalance, "-e", "10ms",
-                                                 *options)
-        if phases["load_balance"] == balance:
-            break
-    if phases["load_balance"] != balance and cpus_differ(app):
-        pytest.skip("CPUs differ in speed now, so that equal work takes different times")
+def check(threads, balance, phases, rows, ubench, printed):
+    """All that is known of a run that was seen from its first phase to its last, by CPUs of one speed."""
     assert phases["load_balance"] == balance
     assert phases["threads"] == len(rows) == threads
     # The first barrier is before the first phase, and juggle may have come a moment later.
@@ -67,13 +54,33 @@ def test_within_two_percent(measured, app, program, options, threads, imbalance)
     assert phases["useful_share"] == close(useful_s / cpus / phases["told_s"], 0.02 + 1 / PHASES)
     assert 0 <= phases["lost_s"] <= sum(row["waited_s"] for row in rows) + 1e-6
     assert phases["lost_share"] <= 1 - phases["useful_share"] + 1e-6
-    if options == ["-b", "block"]:  # then no CPU time is spent in waits
+    if ubench["barrier"] == "block":  # then no CPU time is spent in waits
         used_s = [row["progress_s"] for row in rows]
         assert useful_s == close(sum(used_s), 0.05)
         assert phases["load_balance"] == close(sum(used_s) / threads / max(used_s), 0.02 + 1 / PHASES)
     assert "  efficiency   %.3f of %d threads: load balance %.3f" % (
         phases["parallel_efficiency"], threads, phases["load_balance"]) in printed
     assert "  advice       " + phases["advice"] + "\n" in printed
+
+
+@pytest.mark.told
+@pytest.mark.parametrize("program, options, threads, imbalance", [
+    ("ubench", ["-b", "block"], 2, 0), ("ubench", ["-b", "block"], 4, 50), ("ubench", ["-b", "block"], 3, 100),
+    ("ubench", ["-b", "yield"], 3, 100), ("ubench", ["-b", "spin"], 2, 0), ("ubench", ["-b", "spin"], 4, 50),
+    ("ubench-omp", [], 2, 0), ("ubench-omp", [], 3, 100), ("ubench-omp", ["-b", "spin"], 4, 50)])
+def test_within_two_percent(measured, app, program, options, threads, imbalance):
+    more = imbalance / 100
+    balance = close((threads + more) / threads / (1 + more))
+    wrong = None
+    for _ in range(4):  # CPUs may be slowed down, and juggle kept from looking, by what the machine does beside
+        run = measured(program, "-t", threads, "--imbalance", imbalance, "-e", "10ms", *options)
+        try:
+            return check(threads, balance, *run)
+        except AssertionError as error:
+            wrong = error
+    if run[0]["load_balance"] != balance and cpus_differ(app):
+        pytest.skip("CPUs differ in speed now, so that equal work takes different times")
+    raise wrong
 
 
 @pytest.mark.told
