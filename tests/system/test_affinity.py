@@ -79,7 +79,7 @@ def test_never_more_than_one_apart(wrapped, two, tmp_path, threads):
         assert set().union(*masks.values()) <= set(two)
         if len(masks) == threads and all(len(mask) == 1 for mask in masks.values()):
             seen.add(placement({tid: cpu for tid, (cpu,) in masks.items()}))
-        return len(seen) >= 5
+        return len(seen) >= threads  # turns alone, on equal CPUs, are three placements, or ten
     helpers.wait_for(looked, "threads have changed places", process)
     process.terminate()
     process.wait(timeout=helpers.TIMEOUT_S)
