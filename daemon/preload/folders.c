@@ -78,7 +78,8 @@ static int open_listed(const struct folders *folders, const char *list, const ch
 
 int folders_open(const struct folders *folders, const char *library)
 {
-	static const char local[] = "/usr/local/lib";
+	/* Where the loader's cache has most others, and the last ones that it looks into without it. */
+	static const char others[] = "/usr/local/lib:/lib:/usr/lib";
 
 	if (strchr(library, '/') != NULL)
 		return -ENOENT; /* relative to where the program will be, perhaps */
@@ -90,6 +91,6 @@ int folders_open(const struct folders *folders, const char *library)
 	if (fd < 0 && strncmp(folders->usual, "/usr/", 5) != 0)
 		fd = open_in("/usr", folders->usual, strlen(folders->usual), library);
 	if (fd < 0)
-		fd = open_in("", local, strlen(local), library);
+		fd = open_listed(folders, others, library);
 	return fd;
 }

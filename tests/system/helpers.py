@@ -8,6 +8,7 @@ every wait has one.
 import contextlib
 import json
 import os
+import shutil
 import signal
 import struct
 import subprocess
@@ -225,6 +226,15 @@ def as_user(command, uid=NOBODY):
     """The command line that runs a command as an unprivileged user without groups."""
     return ["setpriv", "--reuid=%d" % uid, "--regid=%d" % uid, "--clear-groups",
             "--"] + [str(part) for part in command]
+
+
+def after_mounts(script, command):
+    """The command line that runs a command after a shell script that mounts something for it alone; skips the test
+    where that can't be done."""
+    unshare = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c", script + ' && exec "$0" "$@"']
+    if not shutil.which("unshare") or run([*unshare, "true"]).returncode != 0:
+        pytest.skip("no mount namespace, or mount(2) is forbidden")
+    return [*unshare, *map(str, command)]
 
 
 class StillRunning(AssertionError):

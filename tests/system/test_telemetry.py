@@ -104,13 +104,9 @@ def run_with_shm(juggle, app, tmp_path):
     what juggle said, and the report."""
     def run(prepare):
         report = tmp_path / "r.json"
-        unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-        if helpers.run([*unshare, "sh", "-c", prepare]).returncode != 0:
-            pytest.skip("no mount namespace, or mount(2) is forbidden")
-        done = helpers.run(
-            [*unshare, "sh", "-c", prepare + ' && exec "$0" "$@"', juggle, "--always", "--report",
-             report, "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "500", "-b", "yield",
-             "--rate", "100000"])
+        done = helpers.run(helpers.after_mounts(prepare, [
+            juggle, "--always", "--report", report, "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "500",
+            "-b", "yield", "--rate", "100000"]))
         assert done.returncode == 0, done.stderr
         return done.stderr, helpers.read_report(report)
     return run
