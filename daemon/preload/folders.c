@@ -78,7 +78,7 @@ static int open_listed(const struct folders *folders, const char *list, const ch
 
 int folders_open(const struct folders *folders, const char *library)
 {
-	/* Where the loader's cache has most others, and the last ones that it looks into without it. */
+	/* The first is usually in the loader's cache; the loader looks into the others last. */
 	static const char others[] = "/usr/local/lib:/lib:/usr/lib";
 
 	if (strchr(library, '/') != NULL)

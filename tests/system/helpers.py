@@ -228,13 +228,13 @@ def as_user(command, uid=NOBODY):
             "--"] + [str(part) for part in command]
 
 
-def after_mounts(script, command):
-    """The command line that runs a command after a shell script that mounts something for it alone; skips the test
-    where that can't be done."""
-    unshare = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c", script + ' && exec "$0" "$@"']
-    if not shutil.which("unshare") or run([*unshare, "true"]).returncode != 0:
-        pytest.skip("no mount namespace, or mount(2) is forbidden")
-    return [*unshare, *map(str, command)]
+def own_mounts(script):
+    """The start of a command line: the command comes after a shell script that mounts something for it alone. Skips
+    the test where that can't be done."""
+    start = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c", script + ' && exec "$@"', "sh"]
+    if not shutil.which("unshare") or run([*start, "true"]).returncode != 0:
+        pytest.skip("no mount namespace, or this mount is forbidden: " + script)
+    return start
 
 
 class StillRunning(AssertionError):

@@ -364,8 +364,8 @@ def test_files_are_tried_first(app, option):
 @pytest.mark.needs_root
 def test_full_shm(app):
     """In a mount namespace of its own, with a tiny /dev/shm."""
-    small = "mount -t tmpfs -o size=4k none /dev/shm"
-    done = helpers.run(helpers.after_mounts(small, [app("jacobi"), "-t", "4", "-s", "64", "-n", "1"]), env=ENV)
+    small = helpers.own_mounts("mount -t tmpfs -o size=4k none /dev/shm")
+    done = helpers.run([*small, app("jacobi"), "-t", "4", "-s", "64", "-n", "1"], env=ENV)
     assert done.returncode == 0
     assert done.stderr.startswith("jacobi: progress is not published in /dev/shm: %s\n"
                                   % os.strerror(errno.ENOSPC))

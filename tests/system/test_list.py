@@ -99,7 +99,7 @@ def test_wrong_command_lines(run_jugglectl, command):
 @pytest.mark.needs_root
 @pytest.mark.parametrize("command", ["list", "clean"])
 def test_no_dev_shm(jugglectl, command):
-    done = helpers.run(helpers.after_mounts("mount -t tmpfs none /dev", [jugglectl, command]))
+    done = helpers.run([*helpers.own_mounts("mount -t tmpfs none /dev"), jugglectl, command])
     refused(done, 1, "/dev/shm", "No such file")
 
 

@@ -265,12 +265,13 @@ def test_libraries_by_a_variable(told, inner, library):
     is_set(told(inner("variable"), env=variable)[0], library)
 
 
-def test_libraries_where_the_loader_looks_last(told, inner, library, tmp_path):
-    """In /usr/lib itself, as some packages have theirs."""
-    (tmp_path / "work").mkdir()
-    upper = shutil.copytree(inner.folder, tmp_path / "upper")
-    mount = "mount -t overlay -o lowerdir=/usr/lib,upperdir=%s,workdir=%s none /usr/lib" % (upper, tmp_path / "work")
-    is_set(told(inner("variable"), wrap=lambda command: helpers.after_mounts(mount, command))[0], library)
+def test_libraries_where_the_loader_looks_last(told, inner, library):
+    """Some packages have theirs in /usr/lib itself."""
+    mounts = helpers.own_mounts("mount -t overlay -o lowerdir=%s:/usr/lib none /usr/lib" % inner.folder)
+    program = inner("variable")
+    if helpers.run([*mounts, program]).returncode != 0:
+        pytest.skip("the loader does not look into /usr/lib")
+    is_set(told(program, wrap=lambda command: [*mounts, *command])[0], library)
 
 
 # --- what speaks against it ----------------------------------------------------------

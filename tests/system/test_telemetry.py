@@ -104,9 +104,9 @@ def run_with_shm(juggle, app, tmp_path):
     what juggle said, and the report."""
     def run(prepare):
         report = tmp_path / "r.json"
-        done = helpers.run(helpers.after_mounts(prepare, [
-            juggle, "--always", "--report", report, "--", app("ubench"), "-q", "-t", "3", "-e", "5ms", "-p", "500",
-            "-b", "yield", "--rate", "100000"]))
+        done = helpers.run([
+            *helpers.own_mounts(prepare), juggle, "--always", "--report", report, "--", app("ubench"), "-q", "-t", "3",
+            "-e", "5ms", "-p", "500", "-b", "yield", "--rate", "100000"])
         assert done.returncode == 0, done.stderr
         return done.stderr, helpers.read_report(report)
     return run

@@ -20,19 +20,11 @@ UNUSABLE = {
 }
 
 
-def in_own_mounts(prepare):
-    """The start of a command line: after `prepare`, in mounts of its own."""
-    unshare = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
-    if helpers.run([*unshare, "sh", "-c", prepare]).returncode != 0:
-        pytest.skip("no mount namespace, or this mount is forbidden: " + prepare)
-    return [*unshare, "sh", "-c", prepare + ' && exec "$@"', "sh"]
-
-
 @attack
 def unusable(attempt):
     """/dev/shm is full, small, read-only, absent, or something else"""
     how = attempt.random.choice(list(UNUSABLE))
-    job = attempt.job(prefix=in_own_mounts(UNUSABLE[how]), children=10)
+    job = attempt.job(prefix=helpers.own_mounts(UNUSABLE[how]), children=10)
     attempt.pause()
     job.end()
 
@@ -43,7 +35,7 @@ def planted(attempt):
     if os.geteuid() != 0:
         pytest.skip("only root can make files of another user")
     count = attempt.random.choice((200, 5000))
-    prefix = in_own_mounts("mount -t tmpfs none /dev/shm && chmod 1777 /dev/shm")
+    prefix = helpers.own_mounts("mount -t tmpfs none /dev/shm && chmod 1777 /dev/shm")
     job = attempt.job(prefix=[*prefix, *helpers.planted([], 0, helpers.NOBODY, count)], children=10)
     job.wait_until_pinned()
     done = helpers.run(["nsenter", "-t", job.process.pid, "-m", "--", helpers.built("tools/jugglectl"), "list"])
