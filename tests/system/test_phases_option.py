@@ -5,6 +5,7 @@ import json
 import os
 import re
 import shutil
+import signal
 import stat
 import subprocess
 import tempfile
@@ -577,19 +578,17 @@ def test_short_phases_are_told_in_part(background, juggle):
 @pytest.mark.alone
 def test_rows_of_killed_threads_are_given_back(background, juggle, tmp_path):
     """Processes that end by a signal can't give their rows back themselves."""
-    program = helpers.compile_c(tmp_path, WAITS, "-pthread")
-    script = 'for i in 1 2 3; do timeout -s KILL 0.3 "$0"; done; sleep 100; exit 0'
-    process = background([juggle, "--phases=on", "sh", "-c", script, program])
-    pid = helpers.wait_for(lambda: helpers.find(process.pid, "sleep"), "all were killed", process)
+    program, trace = helpers.compile_c(tmp_path, WAITS, "-pthread"), tmp_path / "trace"
+    process = background([juggle, "--phases=on", "--trace", trace, "sh", "-c", '"$0"; sleep 100', program])
 
-    def tids():
-        """Of the rows that are taken."""
-        fds = "/proc/%d/fd" % process.pid
-        table = next(name for name in os.listdir(fds)
-                     if "juggle-phases" in os.readlink("%s/%s" % (fds, name)))
-        with open("%s/%s" % (fds, table), "rb") as file:
-            rows = file.read()[128:128 + 64 * 64]
-        return [tid for tid in (int.from_bytes(rows[i:i + 4], "little")
-                                for i in range(0, len(rows), 64)) if tid]
-    helpers.wait_for(lambda: not tids(), "no row is taken", process)
-    assert helpers.alive(pid)
+    def known():
+        """The threads whose rows juggle has read."""
+        return set(re.findall(r"^thread (\d+) .* arrivals=", trace.read_text(), re.MULTILINE))
+    helpers.wait_for(lambda: len(known()) == 2, "juggle knows the rows of both threads", process)
+    with phases_table.of_process(process.pid, maker=0) as table:
+        def taken():
+            return {str(row.tid) for row in table.rows() if row.tid}
+        assert taken() == known()
+        os.kill(helpers.find(process.pid, program.name), signal.SIGKILL)
+        helpers.wait_for(lambda: not taken(), "no row is taken", process)
+    helpers.wait_for_below(process, "sleep")
