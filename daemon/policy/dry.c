@@ -76,8 +76,8 @@ bool policy_bell_would_do(const struct policy *policy)
 
 	return policy->params.bells && policy->m > 1 && n >= policy->m &&
 	       n <= POLICY_BELL_THREADS && policy->needs.mean_ns >= POLICY_BELL_LEAST_NS &&
-	       policy->needs.regular && !policy->needs.differ && !policy->chooser.speeds_differ &&
-	       !policy->chooser.spins && !turns_gain(policy);
+	       policy->needs.regular && !policy->needs.differ && !policy->needs.dynamic &&
+	       !policy->chooser.speeds_differ && !policy->chooser.spins && !turns_gain(policy);
 }
 
 bool policy_wants_bell(const struct policy *policy)

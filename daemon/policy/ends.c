@@ -193,7 +193,7 @@ size_t policy_end_together(struct policy *policy)
 	double elapsed_ns = (double)policy->decision.elapsed_ns;
 	size_t moved = 0;
 
-	if (!policy->needs.regular || policy->needs.brief ||
+	if (!policy->needs.regular || policy->needs.dynamic || policy->needs.brief ||
 		policy_computing(policy) > CROWD_MOST * policy->m)
 		return POLICY_UNTOLD;
 	double wall_ns =

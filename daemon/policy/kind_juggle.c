@@ -125,6 +125,7 @@ static void choose(struct policy *policy, const struct policy_observation *obser
 	/* With a CPU for each thread, one that runs dry has only the place beside other work to give in exchange. */
 	chooser->bells = policy_computing(policy) > policy->m && policy_bell_would_do(policy);
 	chooser->told_short = are_told_short(policy);
+	chooser->dynamic = policy->needs.dynamic;
 	if (policy_regime_count(chooser, policy_computing(policy), (uint32_t)policy->m)) {
 		enter(policy, now_ns);
 	} else if (policy_swaps(policy) != swapped || is_packed(policy) != packed) {

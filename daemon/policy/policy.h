@@ -106,6 +106,7 @@ struct policy_sight {
 	uint64_t done_ns; /* the part of it in the phase under way */
 	bool waits; /* now */
 	bool yields; /* while it waits */
+	bool dynamic; /* work is handed out as threads ask for it: what it needs in a phase is what it gets */
 };
 
 /* A domain's compute threads (those handed over to it included) and CPUs. */
@@ -279,6 +280,7 @@ struct policy_thread {
 	bool told; /* ... and that can be trusted */
 	bool waits; /* for others, now ... */
 	bool yields; /* ... and yields meanwhile */
+	bool dynamic; /* see struct policy_sight */
 	double position; /* phases that it has passed, with the part of the one under way */
 	double passed; /* of these, in the interval that ended */
 	uint64_t arrivals, useful_ns; /* of the interval that ended */
@@ -341,6 +343,10 @@ struct policy {
 		bool regular; /* and are alike from phase to phase */
 		bool differ; /* but not from thread to thread */
 		bool yields; /* most of those threads yield in waits */
+		/* Share of the last time in which work was handed out to threads, and of how much time that is known, up to
+		 * a limit; and whether it is nearly always: then needs foretell nothing. */
+		double dynamic_share, watched_ns;
+		bool dynamic;
 		bool brief; /* equal, and so short that only what waiting threads take matters */
 		double mean_ns, most_ns; /* CPU time of a thread in a phase */
 		/* All compute threads tell, but how long phases are is not known: the CPU time of a thread in the one

@@ -127,6 +127,8 @@ const char *policy_reason_text(enum policy_reason reason)
 		return "phases so short that fewer CPUs are faster";
 	case POLICY_REASON_BUSY:
 		return "threads that leave no CPU idle";
+	case POLICY_REASON_DYNAMIC:
+		return "loops that hand out their work";
 	}
 	return "unknown";
 }
@@ -346,6 +348,13 @@ static bool leaves_short(const struct policy_chooser *chooser)
 	return !chooser->always && !chooser->speeds_differ && chooser->needs_gain <= 0;
 }
 
+/* Is a job left to the kernel as its threads get their work as they ask for it, which makes up for what CPUs give them?
+ * On CPUs of unequal speed they still have to be on the right ones. */
+static bool leaves_dynamic(const struct policy_chooser *chooser)
+{
+	return chooser->dynamic && !chooser->always && !chooser->speeds_differ;
+}
+
 /* Do the threads of other jobs fill up the CPUs evenly, so that nobody gains by turns? Where threads' needs differ, they
  * gain by turns among themselves. */
 static bool are_even_beside(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
@@ -375,6 +384,8 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 		return false;
 	if (chooser->told_short && leaves_short(chooser))
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
+	if (leaves_dynamic(chooser))
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_DYNAMIC);
 	/* There are more threads than CPUs now. Every millisecond of an uneven distribution is
 	 * lost, so balance; a trial follows soon. */
 	if (are_even_beside(chooser, threads, cpus))
@@ -614,6 +625,8 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 		changed = by_packing(chooser, window);
 	else if (is_short && (yields || window->threads > window->cpus))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
+	else if (leaves_dynamic(chooser) && !chooser->apart)
+		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_DYNAMIC);
 	else if (is_filled_up_told(chooser, window, need_ns, spins))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_FILLED);
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
@@ -653,6 +666,8 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		return by_phases(chooser, window);
 	chooser->told_ns = 0;
 	chooser->apart = false;
+	if (leaves_dynamic(chooser))
+		return settle(chooser, POLICY_ASIDE, POLICY_REASON_DYNAMIC);
 	if (!policy_regime_sleeps(chooser))
 		return awake(chooser, window);
 	chooser->yields = chooser->spins = false;

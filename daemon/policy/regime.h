@@ -41,8 +41,9 @@ enum policy_reason {
 	POLICY_REASON_FILLED, /* with the threads of others, all CPUs have as many */
 	POLICY_REASON_PACKED, /* on fewer CPUs phases pass faster, as they need not be woken */
 	POLICY_REASON_BUSY, /* the threads block, but use nearly all of the CPUs' time */
+	POLICY_REASON_DYNAMIC, /* work is handed out to threads as they ask for it */
 };
-enum { POLICY_REASONS = POLICY_REASON_BUSY + 1 };
+enum { POLICY_REASONS = POLICY_REASON_DYNAMIC + 1 };
 /* The reason in words; "unknown" for any other value. */
 const char *policy_reason_text(enum policy_reason reason);
 /* Is it up to trials, before, while and after they are made? */
@@ -104,6 +105,8 @@ struct policy_chooser {
 	double needs_gain;
 	/* Set by the caller: phases are told, too short for turns, and threads don't spin in them. */
 	bool told_short;
+	/* Set by the caller: work is handed out to threads as they ask for it, so that they end together anyway. */
+	bool dynamic;
 	/* Set by the caller: no thread has begun to compute lately that never had before; and while threads are placed,
 	 * their work shows how fast the CPUs are. */
 	bool steady, learns;

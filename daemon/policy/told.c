@@ -16,6 +16,11 @@
 /* Threads that spin or yield, and need less than that for each further thread on a CPU, gain most where whoever waits
  * is soon moved, or preempted. Measured. */
 #define BRIEF_NS 3e6
+/* Work counts as handed out where that was so in this share of the last time, and as long as it is in the smaller one.
+ * So parts of a program in which it isn't are soon balanced, and programs with both are, too. */
+#define DYNAMIC_MOST 0.9
+#define DYNAMIC_STILL 0.8
+#define DYNAMIC_MEMORY_NS 5e8
 #define TELLING_NS 4e5 /* ... as do all of phases so short, which don't show CPUs' speeds either */
 /* CPUs' speeds, as phases show them: steps towards what one phase says, and a phase has to be spent on known
  * CPUs nearly whole. After that many phases a speed counts; small changes don't. */
@@ -131,7 +136,7 @@ static void learn(
 static void end_parts(struct policy *policy, struct policy_thread *thread, double count)
 {
 	struct policy_parts *now = &thread->now, *before = &thread->before;
-	bool known = thread->need_ns >= TELLING_NS && whole(now) > 0 &&
+	bool known = !thread->dynamic && thread->need_ns >= TELLING_NS && whole(now) > 0 &&
 		     now->elsewhere_ns < ELSEWHERE * whole(now);
 
 	for (size_t k = 0; k < POLICY_PARTS; k++)
@@ -187,6 +192,7 @@ void policy_take_told(
 	thread->total_arrivals = sight->arrivals;
 	thread->waits = sight->waits;
 	thread->yields = sight->yields;
+	thread->dynamic = sight->dynamic;
 	if (thread->useful_ns < thread->run_ns)
 		gain_ns *= (double)thread->useful_ns / (double)thread->run_ns;
 	if (thread->arrivals > 0) {
@@ -227,16 +233,29 @@ bool policy_told_speeds(struct policy *policy)
 	return changed;
 }
 
+/* Was work handed out to any of the threads, all of which tell, in the interval? */
+static void watch_dynamic(struct policy *policy, bool dynamic)
+{
+	double elapsed_ns = fmax((double)policy->decision.elapsed_ns, 1);
+	double least = policy->needs.dynamic ? DYNAMIC_STILL : DYNAMIC_MOST;
+
+	policy->needs.watched_ns = fmin(policy->needs.watched_ns + elapsed_ns, DYNAMIC_MEMORY_NS);
+	double weight = fmin(elapsed_ns / policy->needs.watched_ns, 1);
+	policy->needs.dynamic_share += weight * (dynamic - policy->needs.dynamic_share);
+	policy->needs.dynamic = policy->needs.dynamic_share >= least;
+}
+
 void policy_sum_up_told(struct policy *policy)
 {
 	double count = 0, need = 0, off = 0, least = HUGE_VAL, most = 0, yields = 0, done = 0;
-	bool all = true, sure = true, tell = true, arrived = true;
+	bool all = true, sure = true, tell = true, arrived = true, dynamic = false;
 
 	for (size_t i = 0; i < policy->n; i++) {
 		const struct policy_thread *thread = &policy->thread[i];
 		if (!thread->computes)
 			continue;
 		tell &= thread->tells;
+		dynamic |= thread->tells && thread->dynamic;
 		arrived &= thread->total_arrivals > 0;
 		all &= thread->told;
 		sure &= thread->phases >= SMOOTHING;
@@ -256,7 +275,10 @@ void policy_sum_up_told(struct policy *policy)
 	policy->needs.regular = policy->needs.told && off < REGULAR * need;
 	policy->needs.mean_ns = count > 0 ? need / count : 0;
 	policy->needs.most_ns = most;
-	policy->needs.differ = policy->needs.regular && policy->needs.mean_ns >= TELLING_NS &&
+	if (tell && count > 0)
+		watch_dynamic(policy, dynamic);
+	policy->needs.differ = policy->needs.regular && !policy->needs.dynamic &&
+			       policy->needs.mean_ns >= TELLING_NS &&
 			       most - least > fmax(DIFFER * most, DIFFER_OFF * off / count);
 	double sharers = ceil(count / (double)policy->m);
 	policy->needs.brief = policy->needs.told && !policy->needs.differ &&

@@ -278,6 +278,7 @@ static struct told_sight sight_of(const struct content *c, uint64_t run_ns, uint
 	struct told_sight sight = {.arrivals = least(c->arrivals, ARRIVALS_MOST),
 		.waits = c->turns % 4 == 1 || c->turns % 4 == 2, /* it arrives, or waits */
 		.yields = (c->flags & PHASES_YIELDS) != 0,
+		.dynamic = (c->flags & PHASES_DYNAMIC) != 0,
 		.trusted = (c->flags & PHASES_TASKS) == 0};
 	uint64_t waited_ns = c->waited_ns, useful_ns = c->useful_ns;
 

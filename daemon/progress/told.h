@@ -88,6 +88,7 @@ struct told_sight {
 	uint64_t waited_ns; /* elapsed in waits, including one that has not ended */
 	bool waits; /* now */
 	bool yields; /* in waits, lately */
+	bool dynamic; /* work is handed out as threads ask for it */
 	bool trusted; /* false: it may have worked while it waited */
 };
 

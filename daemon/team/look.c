@@ -176,6 +176,7 @@ static void look_at_told(struct team *team, uint64_t now_ns)
 		sight->done_ns = told.done_ns;
 		sight->waits = told.waits;
 		sight->yields = told.yields;
+		sight->dynamic = told.dynamic;
 	}
 }
 

@@ -58,6 +58,7 @@ static bool take_more(struct trace_parser *p, struct trace_thread *thread)
 	(void)trace_take_named(p, "done", TRACE_NUMBER_MAX, &thread->done_ns);
 	thread->waits = trace_take_flag(p, "waits");
 	thread->yields = trace_take_flag(p, "yields");
+	thread->dynamic = trace_take_flag(p, "dynamic");
 	(void)trace_take_named(p, "rule", POLICY_RULE_COMPUTE, &rule);
 	(void)trace_take_named(p, "role", POLICY_ROLE_BALANCED, &role);
 	thread->rule = (uint8_t)rule;

@@ -35,7 +35,7 @@ struct trace_thread {
 	uint64_t sleeps, updates; /* totals */
 	uint64_t arrivals, useful_ns; /* totals, where news has POLICY_PHASES */
 	uint64_t done_ns; /* the part of useful_ns in the phase under way */
-	bool waits, yields;
+	bool waits, yields, dynamic;
 	bool ready; /* where news has POLICY_STATE: it was seen to be ready to run, not to sleep */
 	uint8_t news; /* enum policy_news: what was sampled */
 	uint8_t rule, role; /* enum policy_rule, enum policy_role */

@@ -64,9 +64,10 @@ static void print_more(struct trace *trace, const struct policy *policy,
 	if (sight->news & POLICY_UPDATES)
 		trace_print(trace, " updates=%llu", (number)sight->updates);
 	if (sight->news & POLICY_PHASES)
-		trace_print(trace, " arrivals=%llu useful=%llu done=%llu%s%s",
+		trace_print(trace, " arrivals=%llu useful=%llu done=%llu%s%s%s",
 			(number)sight->arrivals, (number)sight->useful_ns, (number)sight->done_ns,
-			sight->waits ? " waits" : "", sight->yields ? " yields" : "");
+			sight->waits ? " waits" : "", sight->yields ? " yields" : "",
+			sight->dynamic ? " dynamic" : "");
 	if (sight->rule != POLICY_RULE_NONE)
 		trace_print(trace, " rule=%u", sight->rule);
 	if (sight->role != POLICY_ROLE_UNKNOWN)

@@ -28,14 +28,16 @@
 	X(GOMP_parallel_reductions, "parallel region", 0)                                          \
 	X(GOMP_parallel, "parallel region", 1)                                                     \
 	X(GOMP_parallel_loop_static, "parallel region", 2)                                         \
-	X(GOMP_parallel_loop_dynamic, "parallel region", 3)                                        \
-	X(GOMP_parallel_loop_guided, "parallel region", 4)                                         \
 	X(GOMP_parallel_loop_runtime, "parallel region", 5)                                        \
-	X(GOMP_parallel_loop_nonmonotonic_dynamic, "parallel region", 6)                           \
-	X(GOMP_parallel_loop_nonmonotonic_guided, "parallel region", 7)                            \
 	X(GOMP_parallel_loop_nonmonotonic_runtime, "parallel region", 8)                           \
 	X(GOMP_parallel_loop_maybe_nonmonotonic_runtime, "parallel region", 9)                     \
 	X(GOMP_parallel_sections, "parallel region", 10)
+/* Regions that are a loop whose iterations are handed out to whoever asks. */
+#define DYNAMIC_PARALLELS(X)                                                                       \
+	X(GOMP_parallel_loop_dynamic, "parallel region", 3)                                        \
+	X(GOMP_parallel_loop_guided, "parallel region", 4)                                         \
+	X(GOMP_parallel_loop_nonmonotonic_dynamic, "parallel region", 6)                           \
+	X(GOMP_parallel_loop_nonmonotonic_guided, "parallel region", 7)
 /* Functions that wait for all threads of the region. */
 #define BARRIERS(X)                                                                                \
 	X(GOMP_barrier, "barrier", 11)                                                             \
@@ -51,9 +53,22 @@
 	X(GOMP_task, "tasks", 20)                                                                  \
 	X(GOMP_taskloop, "tasks", 21)                                                              \
 	X(GOMP_taskloop_ull, "tasks", 22)
+/* Such loops within regions. */
+#define DYNAMIC_LOOPS(X)                                                                           \
+	X(GOMP_loop_dynamic_start, "loop", 23)                                                     \
+	X(GOMP_loop_guided_start, "loop", 24)                                                      \
+	X(GOMP_loop_nonmonotonic_dynamic_start, "loop", 25)                                        \
+	X(GOMP_loop_nonmonotonic_guided_start, "loop", 26)                                         \
+	X(GOMP_loop_ull_dynamic_start, "loop", 27)                                                 \
+	X(GOMP_loop_ull_guided_start, "loop", 28)                                                  \
+	X(GOMP_loop_ull_nonmonotonic_dynamic_start, "loop", 29)                                    \
+	X(GOMP_loop_ull_nonmonotonic_guided_start, "loop", 30)
 
 #define COUNT(symbol, said, number) +1
-enum { FUNCTIONS = 0 PARALLELS(COUNT) BARRIERS(COUNT) TASKS(COUNT) };
+enum {
+	FUNCTIONS = 0 PARALLELS(COUNT) DYNAMIC_PARALLELS(COUNT) BARRIERS(COUNT) TASKS(COUNT)
+		DYNAMIC_LOOPS(COUNT)
+};
 
 #define ENTRY(symbol_, said_, number_)                                                             \
 	[number_] = {.number = SITE_GOMP + (number_),                                              \
@@ -62,7 +77,8 @@ enum { FUNCTIONS = 0 PARALLELS(COUNT) BARRIERS(COUNT) TASKS(COUNT) };
 		.symbol = #symbol_,                                                                \
 		.family = functions,                                                               \
 		.members = FUNCTIONS},
-static struct function functions[FUNCTIONS] = {PARALLELS(ENTRY) BARRIERS(ENTRY) TASKS(ENTRY)};
+static struct function functions[FUNCTIONS] = {PARALLELS(ENTRY) DYNAMIC_PARALLELS(ENTRY)
+		BARRIERS(ENTRY) TASKS(ENTRY) DYNAMIC_LOOPS(ENTRY)};
 
 /* What is run instead of a region's function. It lives until all threads have left the barrier at the end of the
  * region. */
@@ -72,6 +88,7 @@ struct region {
 	void *data;
 	struct function *function; /* which began the region, and where it was called */
 	const void *address;
+	bool dynamic; /* it is one of DYNAMIC_PARALLELS */
 	const struct untold_waits *leader; /* of the thread that began it */
 	struct untold_team team;
 	_Atomic unsigned answers; /* of the others, to the leader */
@@ -86,6 +103,8 @@ static void run_region(void *data)
 		wait_join_region(&region->team);
 	else
 		wait_begin_region();
+	if (region->dynamic)
+		wait_dynamic();
 	region->run(region->data);
 	bool untold = untold_leave(true);
 	if (!untold)
@@ -121,7 +140,7 @@ static long begin(
 
 /* What calls tools is called last of all, for it to see where it was called. Where modules have runtimes of their own,
  * no region is handed on, as a thread may begin regions of several teams. */
-#define PARALLEL(symbol, said, number)                                                             \
+#define REGION(symbol, number, dynamic_)                                                           \
 	EXPORT begin_region symbol;                                                                \
 	long symbol(                                                                               \
 		void (*run)(void *), void *data, long c, long d, long e, long f, long g, long h)   \
@@ -140,8 +159,11 @@ static long begin(
 		if (!next.found) {                                                                 \
 			struct site *site = site_at(function, address);                            \
 			next.found = site_next(site, function, address);                           \
-			if (next.found && site_calls_tools(site, function, next.found))            \
+			if (next.found && site_calls_tools(site, function, next.found)) {          \
+				if (dynamic_)                                                      \
+					wait_dynamic();                                            \
 				return next.begin(run, data, c, d, e, f, g, h);                    \
+			}                                                                          \
 		}                                                                                  \
 		if (!next.found) {                                                                 \
 			run(data);                                                                 \
@@ -153,9 +175,13 @@ static long begin(
 			.data = data,                                                              \
 			.function = function,                                                      \
 			.address = address,                                                        \
+			.dynamic = dynamic_,                                                       \
 			.leader = &untold_waits};                                                  \
 		return begin(next.begin, &region, c, d, e, f, g, h);                               \
 	}
+
+#define PARALLEL(symbol, said, number) REGION(symbol, number, false)
+#define DYNAMIC_PARALLEL(symbol, said, number) REGION(symbol, number, true)
 
 #define BARRIER(symbol, said, number)                                                              \
 	EXPORT long symbol(long argument);                                                         \
@@ -204,6 +230,20 @@ static void *task(struct function *function, const void *address)
 		return next.found ? next.call(LONG_PASSED) : 0;                                    \
 	}
 
+#define DYNAMIC_LOOP(symbol, said, number)                                                         \
+	EXPORT LONG_FUNCTION(symbol);                                                              \
+	LONG_FUNCTION(symbol)                                                                      \
+	{                                                                                          \
+		union {                                                                            \
+			void *found;                                                               \
+			long (*call)(LONG_WORDS);                                                  \
+		} next = {site_next_at(&functions[number], __builtin_return_address(0))};          \
+		wait_dynamic();                                                                    \
+		return next.found ? next.call(LONG_PASSED) : 0;                                    \
+	}
+
 PARALLELS(PARALLEL)
+DYNAMIC_PARALLELS(DYNAMIC_PARALLEL)
 BARRIERS(BARRIER)
 TASKS(TASK)
+DYNAMIC_LOOPS(DYNAMIC_LOOP)

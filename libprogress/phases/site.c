@@ -175,6 +175,12 @@ void *site_next(struct site *site, struct function *function, const void *addres
 	return next;
 }
 
+void *site_next_at(struct function *function, const void *address)
+{
+	void *next = atomic_load_explicit(&function->next, memory_order_acquire);
+	return next ? next : site_next(site_at(function, address), function, address);
+}
+
 void *site_next_without_tools(const struct function *function)
 {
 	void *next = atomic_load_explicit(&function->next, memory_order_acquire);

@@ -14,6 +14,7 @@ enum {
 	SITE_PTHREAD,
 	SITE_OWN,
 	SITE_OMPT, /* barriers */
+	SITE_OMPT_LOOPS = SITE_OMPT + 2,
 	SITE_GOMP = 16, /* from here on */
 	SITE_MPI = 64,
 	SITE_FUNCTIONS = 1024,
@@ -51,6 +52,9 @@ bool site_calls_tools(struct site *site, const struct function *function, const 
 
 /* What all callers of the function would call without us, if that is known and calls no tools; else NULL. */
 void *site_next_without_tools(const struct function *function);
+
+/* What the caller at `address` would have called without us, for functions that wait for nobody. NULL as above. */
+void *site_next_at(struct function *function, const void *address);
 
 /* Its index in the table, 0 if it has none. Makes it known there at the first call. */
 uint32_t site_index(struct site *site);

@@ -80,6 +80,7 @@ struct thread {
 	bool spins, sleeps; /* in waits; neither: some of both */
 	bool ended; /* by the last arrival: a phase */
 	bool untold; /* some phases since before_ns, or a long wait */
+	bool dynamic; /* the phase */
 	struct {
 		uint32_t site;
 		uint32_t waits;
@@ -265,15 +266,14 @@ static void learn_wait(uint64_t spun_ns, uint64_t waited_ns)
 	me.sleeps = spun_ns <= waited_ns / 64 + SLEEP_NS;
 }
 
-/* A thread that yields in waits may spin in others: runtimes do so while there is a CPU for each thread. */
-static void show_yields(bool yields)
+static void show(uint16_t flag, bool set)
 {
-	bool shown = atomic_load_explicit(&me.row->flags, memory_order_relaxed) & PHASES_YIELDS;
+	bool shown = atomic_load_explicit(&me.row->flags, memory_order_relaxed) & flag;
 
-	if (yields && !shown)
-		atomic_fetch_or(&me.row->flags, PHASES_YIELDS);
-	else if (!yields && shown)
-		atomic_fetch_and(&me.row->flags, (uint16_t)~PHASES_YIELDS);
+	if (set && !shown)
+		atomic_fetch_or(&me.row->flags, flag);
+	else if (!set && shown)
+		atomic_fetch_and(&me.row->flags, (uint16_t)~flag);
 }
 
 static void measure_departure(void)
@@ -301,7 +301,8 @@ static void measure_departure(void)
 		uint64_t spun_ns = used_ns - useful_ns;
 		if (shows_wait)
 			learn_wait(spun_ns, span.waited_ns);
-		show_yields(span.yields > 0 && span.yields * YIELD_NS >= spun_ns);
+		/* It may spin in others: runtimes do so while there is a CPU for each thread. */
+		show(PHASES_YIELDS, span.yields > 0 && span.yields * YIELD_NS >= spun_ns);
 	}
 }
 
@@ -430,8 +431,11 @@ static void begin_wait(struct site *site, bool may_end_phase)
 	measure_arrival();
 	me.ended = may_end_phase && ends_phase();
 	me.arrivals += me.ended + (has_short_phases() ? past.phases : 0);
-	if (me.ended)
+	if (me.ended) {
 		set(&me.row->arrivals, me.arrivals);
+		show(PHASES_DYNAMIC, me.dynamic);
+		me.dynamic = false;
+	}
 	end_change(turns);
 }
 
@@ -491,6 +495,13 @@ void wait_begin(void)
 {
 	if (me.tid == 0)
 		take_row();
+}
+
+void wait_dynamic(void)
+{
+	me.dynamic = true;
+	if (has_row())
+		show(PHASES_DYNAMIC, true);
 }
 
 void wait_fork(struct site *site)

@@ -37,6 +37,9 @@ void wait_yield(void);
  * the first arrival: a program may have only one. */
 void wait_begin(void);
 
+/* The work of this phase is handed out as threads ask for it: PHASES_DYNAMIC. */
+void wait_dynamic(void);
+
 /* The calling thread begins a parallel region, for which it may have to wait for the others, unless it may leave that
  * untold. It is time in waiting, but ends no phase. */
 void wait_fork(struct site *site);

@@ -353,6 +353,59 @@ def test_regions_are_handed_on(table, tmp_path, background, restless):
     assert program.wait(helpers.TIMEOUT_S) == 0
 
 
+LOOPS = r"""
+#include <stdio.h>
+
+static void compute(void)
+{
+	for (volatile int k = 0; k < 1000000; k++)
+		;
+}
+
+int main(int argc, char **argv)
+{
+	unsigned long long many = 30;
+
+	for (int region = 0; region < 5 || argv[argc - 1][0] == '+'; region++) {
+		#pragma omp parallel num_threads(3)
+		{
+			REGION
+		}
+		#pragma omp parallel for num_threads(3) SCHEDULE
+		for (int i = 0; i < 30; i++)
+			compute();
+	}
+	puts("done");
+	return 0;
+}
+"""
+REGION = """#pragma omp for SCHEDULE
+			for (TYPE i = 0; i < many; i++)
+				compute();"""
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+@pytest.mark.parametrize("schedule, dynamic", [
+    ("", False), ("schedule(static, 1)", False), ("schedule(dynamic)", True),
+    ("schedule(monotonic : dynamic, 2)", True), ("schedule(guided)", True), ("schedule(monotonic : guided)", True)])
+@pytest.mark.parametrize("kind", ["int", "unsigned long long"])
+def test_loops_that_hand_out_their_work(table, tmp_path, compiler, schedule, dynamic, kind):
+    source = LOOPS.replace("REGION", REGION).replace("TYPE", kind).replace("SCHEDULE", schedule)
+    assert run(table, [openmp(tmp_path, compiler, source)], timeout_s=helpers.TIMEOUT_S).stdout == "done\n"
+    rows = [row for row in table.rows() if row.arrivals]
+    assert len(rows) == 3
+    assert [bool(row.flags & phases_table.DYNAMIC) for row in rows] == 3 * [dynamic]
+
+
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
+def test_loops_that_hand_out_their_work_are_left_alone(background, juggle, tmp_path, two, compiler):
+    source = LOOPS.replace("REGION", REGION).replace("TYPE", "int").replace("SCHEDULE", "schedule(dynamic)")
+    trace = tmp_path / "trace"
+    process = background([juggle, "-q", "--cpus", two, "--trace", trace, openmp(tmp_path, compiler, source), "+"])
+    helpers.wait_for(lambda: " aside loops that hand out their work\n" in trace.read_text(), "it is left alone", process)
+    assert " dynamic\n" in trace.read_text()
+
+
 @pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("tasks", [False, True], ids=["without tasks", "with tasks"])
 def test_all_constructs(table, tmp_path, compiler, tasks):

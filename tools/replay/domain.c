@@ -180,6 +180,7 @@ static void take_thread(
 	sight->done_ns = thread->done_ns;
 	sight->waits = thread->waits;
 	sight->yields = thread->yields;
+	sight->dynamic = thread->dynamic;
 }
 
 static void take_threads(

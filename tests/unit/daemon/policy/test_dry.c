@@ -245,6 +245,9 @@ static void test_when(void **state)
 	policy->needs.differ = true;
 	expect(&machine, false, false);
 	policy->needs.differ = false;
+	policy->needs.dynamic = true;
+	expect(&machine, false, false);
+	policy->needs.dynamic = false;
 	policy->chooser.spins = true;
 	expect(&machine, false, false);
 	policy->chooser.spins = false;

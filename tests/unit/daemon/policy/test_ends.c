@@ -114,6 +114,21 @@ static void test_alike(void **state)
 	machine_deinit(&machine);
 }
 
+/* What threads need follows from what they get, so that nothing is known of what remains. */
+static void test_dynamic(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	make(&machine, 2);
+	machine.policy.needs.dynamic = true;
+	put(&machine, 0, 60, 5, false);
+	put(&machine, 0, 20, 4, false);
+	put(&machine, 1, 20, 10, false);
+	assert_true(end_together(&machine) == POLICY_UNTOLD);
+	machine_deinit(&machine);
+}
+
 static void test_even(void **state)
 {
 	struct machine machine;
@@ -344,6 +359,7 @@ int main(void)
 		cmocka_unit_test(test_waits),
 		cmocka_unit_test(test_turns),
 		cmocka_unit_test(test_alike),
+		cmocka_unit_test(test_dynamic),
 		cmocka_unit_test(test_even),
 		cmocka_unit_test(test_heavy),
 		cmocka_unit_test(test_spinners),

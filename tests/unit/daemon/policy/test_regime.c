@@ -1217,9 +1217,71 @@ static void test_told_short_at_once(void **state)
 	assert_int_equal(run.chooser.regime, POLICY_BALANCE);
 }
 
+/* Where work is handed out, threads end together anyway. As soon as it no longer is, they are balanced. */
+static void test_dynamic(void **state)
+{
+	static const struct telling jobs[] = {
+		{.need_ns = 20e6, .passed_hz = {150, 150}},
+		{.need_ns = 20e6, .passed_hz = {150, 150}, .sleeps_hz = 25},
+		{.need_ns = 1e9, .passed_hz = {3, 3}},
+	};
+	(void)state;
+
+	for (size_t k = 0; k < sizeof jobs / sizeof *jobs; k++) {
+		struct run run = start(1);
+		for (int part = 0; part < 4; part++) {
+			run.chooser.dynamic = part % 2 == 0;
+			for (int i = 0; i < 100; i++) {
+				tell(&run, &jobs[k]);
+				assert_int_equal(
+					run.chooser.reason == POLICY_REASON_DYNAMIC, part % 2 == 0);
+				if (part % 2 == 0 || i == 0)
+					assert_int_equal(run.chooser.regime,
+						part % 2 == 0 ? POLICY_ASIDE : POLICY_BALANCE);
+			}
+		}
+	}
+}
+
+static bool leaves_at_once(bool dynamic, bool always, bool speeds_differ)
+{
+	struct run run = start(1);
+
+	run.chooser.always = always;
+	run.chooser.dynamic = dynamic;
+	run.chooser.speeds_differ = speeds_differ;
+	(void)count(&run.chooser, 6, 4);
+	return run.chooser.reason == POLICY_REASON_DYNAMIC;
+}
+
+/* It is known before a phase has ended; options and unequal CPUs matter more. */
+static void test_dynamic_at_once(void **state)
+{
+	struct run run = start(1);
+	(void)state;
+
+	assert_true(leaves_at_once(true, false, false));
+	assert_false(leaves_at_once(false, false, false));
+	assert_false(leaves_at_once(true, true, false));
+	assert_false(leaves_at_once(true, false, true));
+
+	/* Phases are not told yet, and threads never sleep, or do. */
+	static const struct job awake = {.busy = {1, 1}};
+	steps(&run, &awake, 1);
+	assert_int_equal(run.chooser.reason, POLICY_REASON_NEVER_IDLE);
+	run.chooser.dynamic = true;
+	steps(&run, &awake, 1);
+	assert_int_equal(run.chooser.reason, POLICY_REASON_DYNAMIC);
+	steps(&run, &blocking, 1);
+	assert_int_equal(run.chooser.reason, POLICY_REASON_DYNAMIC);
+	assert_int_equal(run.chooser.regime, POLICY_ASIDE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_dynamic),
+		cmocka_unit_test(test_dynamic_at_once),
 		cmocka_unit_test(test_no_trial_needed),
 		cmocka_unit_test(test_spins),
 		cmocka_unit_test(test_told_trials),

@@ -224,6 +224,50 @@ static void test_differ(void **state)
 	}
 }
 
+/* For that long, work is handed out, or not. */
+static void hand_out(struct machine *machine, bool dynamic, uint64_t ms)
+{
+	for (uint64_t k = 0; k < ms / 10; k++) {
+		both_run(machine);
+		machine->sight[0].dynamic = dynamic; /* runtimes may tell it of one thread */
+		tells(machine, 0, 5 * MS, 1, 0, true);
+		tells(machine, 1, 8 * MS, 1, 0, true);
+		step(machine, 10 * MS);
+	}
+}
+
+/* Where work is handed out, threads need what they get. A part of the program that does otherwise is soon seen; and where
+ * half of it does, nearly all that threads need is theirs. */
+static void test_dynamic(void **state)
+{
+	struct machine machine;
+	(void)state;
+
+	begin_two(&machine);
+	hand_out(&machine, true, 10);
+	assert_true(machine.policy.needs.dynamic);
+	hand_out(&machine, true, 1000);
+	assert_true(machine.policy.needs.dynamic && !machine.policy.needs.differ);
+	hand_out(&machine, false, 200);
+	assert_true(!machine.policy.needs.dynamic && machine.policy.needs.differ);
+	for (int k = 0; k < 20; k++) {
+		hand_out(&machine, k % 2 == 0, 200);
+		assert_false(machine.policy.needs.dynamic);
+	}
+	hand_out(&machine, true, 2000);
+	assert_true(machine.policy.needs.dynamic);
+	machine_deinit(&machine);
+
+	/* Threads that tell nothing have no part in it. */
+	begin_two(&machine);
+	both_run(&machine);
+	tells(&machine, 0, 5 * MS, 0, 0, false);
+	machine.sight[0].dynamic = true;
+	step(&machine, 10 * MS);
+	assert_false(machine.policy.needs.dynamic);
+	machine_deinit(&machine);
+}
+
 /* Its next barrier may be one that nobody tells of. */
 static void test_overdue(void **state)
 {
@@ -332,7 +376,7 @@ static void test_nonsense(void **state)
 
 /* Phases of 8 ms of work, of which the second CPU does only `speed` in the same time. The threads change
  * their places every `stay` phases. */
-static void learn(struct machine *machine, double speed, int stay, double chance)
+static void learn(struct machine *machine, double speed, int stay, double chance, bool dynamic)
 {
 	const struct policy_params params = always();
 	uint64_t seed = 7;
@@ -349,6 +393,7 @@ static void learn(struct machine *machine, double speed, int stay, double chance
 			double share = 1 + chance * ((double)(seed >> 40) / (1 << 23) - 1);
 			uint64_t need_ns = (uint64_t)(8e6 * share / (slow ? speed : 1));
 			sight->cpu = slow;
+			sight->dynamic = dynamic;
 			runs(machine, i, need_ns, 0);
 			tells(machine, i, need_ns, 1, 0, true);
 		}
@@ -363,7 +408,7 @@ static void test_speeds(void **state)
 	(void)state;
 
 	for (int stay = 1; stay <= 8; stay *= 2) {
-		learn(&machine, 0.5, stay, 0.05);
+		learn(&machine, 0.5, stay, 0.05, false);
 		double ratio = machine.policy.cpu[1].learnt / machine.policy.cpu[0].learnt;
 		assert_true(ratio > 0.45 && ratio < 0.55);
 		policy_told_speeds(&machine.policy);
@@ -379,7 +424,13 @@ static void test_no_speeds_by_staying(void **state)
 	struct machine machine;
 	(void)state;
 
-	learn(&machine, 0.5, 1000, 0.9);
+	learn(&machine, 0.5, 1000, 0.9, false);
+	for (int j = 0; j < 2; j++)
+		assert_true(machine.policy.cpu[j].lessons == 0);
+	machine_deinit(&machine);
+
+	/* Nor do any phases where work is handed out. */
+	learn(&machine, 0.5, 1, 0.05, true);
 	for (int j = 0; j < 2; j++)
 		assert_true(machine.policy.cpu[j].lessons == 0);
 	machine_deinit(&machine);
@@ -390,7 +441,7 @@ static void test_equal_speeds(void **state)
 	struct machine machine;
 	(void)state;
 
-	learn(&machine, 0.97, 3, 0.1);
+	learn(&machine, 0.97, 3, 0.1, false);
 	policy_told_speeds(&machine.policy);
 	assert_true(machine.policy.cpu[0].rated == 1 && machine.policy.cpu[1].rated == 1);
 	machine_deinit(&machine);
@@ -817,6 +868,7 @@ int main(void)
 		cmocka_unit_test(test_waiting_is_no_need),
 		cmocka_unit_test(test_brief),
 		cmocka_unit_test(test_differ),
+		cmocka_unit_test(test_dynamic),
 		cmocka_unit_test(test_put_right),
 		cmocka_unit_test(test_overdue),
 		cmocka_unit_test(test_irregular),

@@ -84,7 +84,7 @@ static void test_records(void **state)
 				    "domains 3 0 4294967295\n"
 				    "new 45 1\n"
 				    "thread 42 3 -7 8 9 2 b work=5 left=4 sleeps=3 updates=2 "
-				    "arrivals=9 useful=7 done=1 waits yields rule=2 role=3\n"
+				    "arrivals=9 useful=7 done=1 waits yields dynamic rule=2 role=3\n"
 				    "thread 43 -1 1 0 4611686018427387903 0 a unseen\n"
 				    "other 44 0 6 7 1 e\n"
 				    "move 42 3 0\n"
@@ -127,7 +127,7 @@ static void test_records(void **state)
 	assert_true(thread->work == 5 && thread->left_ns == 4);
 	assert_true(thread->sleeps == 3 && thread->updates == 2);
 	assert_true(thread->arrivals == 9 && thread->useful_ns == 7 && thread->done_ns == 1);
-	assert_true(thread->waits && thread->yields);
+	assert_true(thread->waits && thread->yields && thread->dynamic);
 	assert_int_equal(
 		thread->news, POLICY_TIMES | POLICY_SLEEPS | POLICY_UPDATES | POLICY_PHASES);
 	assert_int_equal(thread->rule, POLICY_RULE_COMPUTE);

@@ -301,6 +301,23 @@ static void test_send(void **state)
 }
 
 /* Work that varies by a third, preempted or not: what is useful is never off by much. */
+/* That work is handed out shows at once, and until a phase has ended in which it was not. */
+static void test_dynamic(void **state)
+{
+	(void)state;
+
+	for (int i = 0; i < 2; i++) {
+		phase(10, 10, 5);
+		assert_false(row.flags & PHASES_DYNAMIC);
+		for (int k = 0; k < 3; k++) {
+			wait_dynamic();
+			assert_true(row.flags & PHASES_DYNAMIC);
+			phase(10, 10, 5);
+			assert_true(row.flags & PHASES_DYNAMIC);
+		}
+	}
+}
+
 static void test_random(void **state)
 {
 	uint64_t seed = 1, work_ns = row.useful_ns;
@@ -366,6 +383,7 @@ int main(void)
 		cmocka_unit_test(test_may_rest_between_long_phases),
 		cmocka_unit_test_setup(test_done_between, begin_spinning),
 		cmocka_unit_test_setup(test_send, begin_spinning),
+		cmocka_unit_test_setup(test_dynamic, begin_spinning),
 		cmocka_unit_test_setup(test_random, begin_spinning),
 		cmocka_unit_test(test_first_region),
 	};
