@@ -66,6 +66,10 @@
 /* Threads that spin gain by turns beside other jobs, too, in phases shorter than the kernel's slices. Measured. */
 #define SPINS_EVEN_NS 4.5e6
 #define SPINS_STILL_NS 3.6e6 /* likewise, as long as that was so in the window before */
+/* A job of more threads than CPUs uses so much of the CPUs' time while threads wait for one, if it has them for itself
+ * ... */
+#define UNDISTURBED 0.9
+#define UNDISTURBED_STILL 0.8 /* ... and as long as that was so in the window before */
 /* With no more threads than CPUs: CPUs on which turns gain that much are unequal, and stay so while they
  * gain half of it. */
 #define UNEQUAL_LEAST 0.05
@@ -355,6 +359,21 @@ static bool leaves_dynamic(const struct policy_chooser *chooser)
 	return chooser->dynamic && !chooser->always && !chooser->speeds_differ;
 }
 
+/* Likewise, after a window. Beside other work, which is not handed out, turns may gain something. */
+static bool leaves_dynamic_now(
+	const struct policy_chooser *chooser, const struct policy_window *window)
+{
+	bool already = chooser->reason == POLICY_REASON_DYNAMIC;
+	double elapsed_ns = (double)window->elapsed_ns, wait_ns = (double)window->wait_ns;
+
+	if (!leaves_dynamic(chooser) || window->threads <= window->cpus)
+		return false;
+	/* For so long all CPUs had a thread, if nobody else had any of their time. */
+	double full_ns = fmin(wait_ns / (window->threads - window->cpus), elapsed_ns);
+	double least = already ? UNDISTURBED_STILL : UNDISTURBED;
+	return (double)window->run_ns >= least * full_ns * window->cpus;
+}
+
 /* Do the threads of other jobs fill up the CPUs evenly, so that nobody gains by turns? Where threads' needs differ, they
  * gain by turns among themselves. */
 static bool are_even_beside(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
@@ -625,7 +644,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 		changed = by_packing(chooser, window);
 	else if (is_short && (yields || window->threads > window->cpus))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
-	else if (leaves_dynamic(chooser) && !chooser->apart)
+	else if (leaves_dynamic_now(chooser, window))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_DYNAMIC);
 	else if (is_filled_up_told(chooser, window, need_ns, spins))
 		changed = settle(chooser, POLICY_ASIDE, POLICY_REASON_FILLED);
@@ -666,7 +685,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 		return by_phases(chooser, window);
 	chooser->told_ns = 0;
 	chooser->apart = false;
-	if (leaves_dynamic(chooser))
+	if (leaves_dynamic_now(chooser, window))
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_DYNAMIC);
 	if (!policy_regime_sleeps(chooser))
 		return awake(chooser, window);

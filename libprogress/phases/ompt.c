@@ -157,7 +157,13 @@ static struct function loops[FUNCTIONS] = {LOOPS(ENTRY)};
 /* The schedule of a loop, as compilers pass it to the runtime, with modifiers above these bits. */
 static bool is_dynamic(long schedule)
 {
-	enum { BITS = 0xff, DYNAMIC = 35, GUIDED = 36, GUIDED_ITERATIVE = 42, GUIDED_ANALYTICAL = 43 };
+	enum {
+		BITS = 0xff,
+		DYNAMIC = 35,
+		GUIDED = 36,
+		GUIDED_ITERATIVE = 42,
+		GUIDED_ANALYTICAL = 43
+	};
 
 	switch (schedule & BITS) {
 	case DYNAMIC:

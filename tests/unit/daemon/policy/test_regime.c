@@ -1243,6 +1243,43 @@ static void test_dynamic(void **state)
 	}
 }
 
+/* A window of six threads on so many CPUs, on which they get that share of the time, and wait else. */
+static bool leaves_beside_others(struct policy_chooser *chooser, uint32_t cpus, double share)
+{
+	const double run_ns = share * cpus * WINDOW_NS;
+	const struct policy_window window = {.elapsed_ns = WINDOW_NS,
+		.run_ns = (uint64_t)run_ns,
+		.wait_ns = (uint64_t)(6.0 * WINDOW_NS - run_ns),
+		.since_yield_ns = UINT64_MAX,
+		.threads = 6,
+		.cpus = cpus,
+		.told = true,
+		.regular = true,
+		.useful_ns = (uint64_t)run_ns,
+		.passed = run_ns / 20e6,
+		.need_ns = 20e6};
+
+	know(chooser, 6, cpus);
+	(void)policy_regime_update(chooser, &window);
+	return chooser->reason == POLICY_REASON_DYNAMIC;
+}
+
+/* Beside other work turns may gain something. */
+static void test_dynamic_beside_others(void **state)
+{
+	struct run run = start(1);
+	(void)state;
+
+	run.chooser.dynamic = true;
+	assert_true(leaves_beside_others(&run.chooser, 4, 0.95));
+	assert_true(leaves_beside_others(&run.chooser, 4, 0.85));
+	assert_false(leaves_beside_others(&run.chooser, 4, 0.75));
+	assert_int_equal(run.chooser.regime, POLICY_BALANCE);
+	assert_false(leaves_beside_others(&run.chooser, 4, 0.85));
+	assert_true(leaves_beside_others(&run.chooser, 4, 0.95));
+	assert_false(leaves_beside_others(&run.chooser, 6, 0.75));
+}
+
 static bool leaves_at_once(bool dynamic, bool always, bool speeds_differ)
 {
 	struct run run = start(1);
@@ -1282,6 +1319,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_dynamic),
 		cmocka_unit_test(test_dynamic_at_once),
+		cmocka_unit_test(test_dynamic_beside_others),
 		cmocka_unit_test(test_no_trial_needed),
 		cmocka_unit_test(test_spins),
 		cmocka_unit_test(test_told_trials),
