@@ -343,8 +343,8 @@ struct policy {
 		bool regular; /* and are alike from phase to phase */
 		bool differ; /* but not from thread to thread */
 		bool yields; /* most of those threads yield in waits */
-		/* Share of the last time in which work was handed out to threads, and of how much time that is known, up to
-		 * a limit; and whether it is nearly always: then needs foretell nothing. */
+		/* Share of the last time in which work was handed out to all threads, and of how much time that is known, up
+		 * to a limit; and whether it is nearly always: then needs foretell nothing. */
 		double dynamic_share, watched_ns;
 		bool dynamic;
 		bool brief; /* equal, and so short that only what waiting threads take matters */

@@ -352,26 +352,27 @@ static bool leaves_short(const struct policy_chooser *chooser)
 	return !chooser->always && !chooser->speeds_differ && chooser->needs_gain <= 0;
 }
 
-/* Is a job left to the kernel as its threads get their work as they ask for it, which makes up for what CPUs give them?
- * On CPUs of unequal speed they still have to be on the right ones. */
+/* Is a job left to the kernel because its threads fetch their work as they go, which makes up for what CPUs give them?
+ * On CPUs of unequal speed they still have to be on the right ones; and beside other work turns may gain something. */
 static bool leaves_dynamic(const struct policy_chooser *chooser)
 {
-	return chooser->dynamic && !chooser->always && !chooser->speeds_differ;
+	return chooser->dynamic && !chooser->disturbed && !chooser->always &&
+	       !chooser->speeds_differ;
 }
 
-/* Likewise, after a window. Beside other work, which is not handed out, turns may gain something. */
-static bool leaves_dynamic_now(
-	const struct policy_chooser *chooser, const struct policy_window *window)
+/* Likewise, after a window. */
+static bool leaves_dynamic_now(struct policy_chooser *chooser, const struct policy_window *window)
 {
 	bool already = chooser->reason == POLICY_REASON_DYNAMIC;
 	double elapsed_ns = (double)window->elapsed_ns, wait_ns = (double)window->wait_ns;
 
-	if (!leaves_dynamic(chooser) || window->threads <= window->cpus)
+	if (window->threads <= window->cpus)
 		return false;
 	/* For so long all CPUs had a thread, if nobody else had any of their time. */
 	double full_ns = fmin(wait_ns / (window->threads - window->cpus), elapsed_ns);
 	double least = already ? UNDISTURBED_STILL : UNDISTURBED;
-	return (double)window->run_ns >= least * full_ns * window->cpus;
+	chooser->disturbed = (double)window->run_ns < least * full_ns * window->cpus;
+	return leaves_dynamic(chooser);
 }
 
 /* Do the threads of other jobs fill up the CPUs evenly, so that nobody gains by turns? Where threads' needs differ, they

@@ -107,6 +107,7 @@ struct policy_chooser {
 	bool told_short;
 	/* Set by the caller: work is handed out to threads as they ask for it, so that they end together anyway. */
 	bool dynamic;
+	bool disturbed; /* others had much of the CPUs in the window before, in which it was so */
 	/* Set by the caller: no thread has begun to compute lately that never had before; and while threads are placed,
 	 * their work shows how fast the CPUs are. */
 	bool steady, learns;

@@ -16,12 +16,14 @@
 /* Threads that spin or yield, and need less than that for each further thread on a CPU, gain most where whoever waits
  * is soon moved, or preempted. Measured. */
 #define BRIEF_NS 3e6
+#define TELLING_NS 4e5 /* ... as do all of phases so short, which don't show CPUs' speeds either */
 /* Work counts as handed out where that was so in this share of the last time, and as long as it is in the smaller one.
- * So parts of a program in which it isn't are soon balanced, and programs with both are, too. */
+ * So a part of a program without such loops is soon balanced, and so are programs with both kinds. A single look counts
+ * for no more than a part of that time. */
 #define DYNAMIC_MOST 0.9
 #define DYNAMIC_STILL 0.8
 #define DYNAMIC_MEMORY_NS 5e8
-#define TELLING_NS 4e5 /* ... as do all of phases so short, which don't show CPUs' speeds either */
+#define DYNAMIC_LOOK_NS 5e7
 /* CPUs' speeds, as phases show them: steps towards what one phase says, and a phase has to be spent on known
  * CPUs nearly whole. After that many phases a speed counts; small changes don't. */
 #define LEARN_STEP 0.1
@@ -192,7 +194,7 @@ void policy_take_told(
 	thread->total_arrivals = sight->arrivals;
 	thread->waits = sight->waits;
 	thread->yields = sight->yields;
-	thread->dynamic = sight->dynamic;
+	thread->dynamic |= sight->dynamic; /* also if it was in a phase that has ended */
 	if (thread->useful_ns < thread->run_ns)
 		gain_ns *= (double)thread->useful_ns / (double)thread->run_ns;
 	if (thread->arrivals > 0) {
@@ -201,6 +203,7 @@ void policy_take_told(
 				: 0;
 		take_phases(policy, thread, gain_ns, share);
 	}
+	thread->dynamic = sight->dynamic;
 	take_parts(thread, 1 - share);
 	thread->done_ns += gain_ns * (1 - share);
 	double position = (double)thread->total_arrivals +
@@ -233,12 +236,22 @@ bool policy_told_speeds(struct policy *policy)
 	return changed;
 }
 
-/* Was work handed out to any of the threads, all of which tell, in the interval? */
+static void forget_dynamic(struct policy *policy)
+{
+	policy->needs.dynamic_share = policy->needs.watched_ns = 0;
+	policy->needs.dynamic = false;
+}
+
+/* All compute threads tell, and several work. Is it handed out to all of these? */
 static void watch_dynamic(struct policy *policy, bool dynamic)
 {
-	double elapsed_ns = fmax((double)policy->decision.elapsed_ns, 1);
+	double elapsed_ns = fmin(fmax((double)policy->decision.elapsed_ns, 1), DYNAMIC_LOOK_NS);
 	double least = policy->needs.dynamic ? DYNAMIC_STILL : DYNAMIC_MOST;
 
+	if (!dynamic && policy->needs.dynamic_share <= 0) {
+		forget_dynamic(policy);
+		return;
+	}
 	policy->needs.watched_ns = fmin(policy->needs.watched_ns + elapsed_ns, DYNAMIC_MEMORY_NS);
 	double weight = fmin(elapsed_ns / policy->needs.watched_ns, 1);
 	policy->needs.dynamic_share += weight * (dynamic - policy->needs.dynamic_share);
@@ -247,15 +260,17 @@ static void watch_dynamic(struct policy *policy, bool dynamic)
 
 void policy_sum_up_told(struct policy *policy)
 {
-	double count = 0, need = 0, off = 0, least = HUGE_VAL, most = 0, yields = 0, done = 0;
-	bool all = true, sure = true, tell = true, arrived = true, dynamic = false;
+	double count = 0, working = 0, need = 0, off = 0, least = HUGE_VAL, most = 0, yields = 0,
+	       done = 0;
+	bool all = true, sure = true, tell = true, arrived = true, dynamic = true;
 
 	for (size_t i = 0; i < policy->n; i++) {
 		const struct policy_thread *thread = &policy->thread[i];
 		if (!thread->computes)
 			continue;
 		tell &= thread->tells;
-		dynamic |= thread->tells && thread->dynamic;
+		dynamic &= thread->dynamic || thread->waits;
+		working += !thread->waits;
 		arrived &= thread->total_arrivals > 0;
 		all &= thread->told;
 		sure &= thread->phases >= SMOOTHING;
@@ -275,7 +290,9 @@ void policy_sum_up_told(struct policy *policy)
 	policy->needs.regular = policy->needs.told && off < REGULAR * need;
 	policy->needs.mean_ns = count > 0 ? need / count : 0;
 	policy->needs.most_ns = most;
-	if (tell && count > 0)
+	if (!tell || count == 0)
+		forget_dynamic(policy);
+	else if (working > 1) /* a serial part says nothing of the others */
 		watch_dynamic(policy, dynamic);
 	policy->needs.differ = policy->needs.regular && !policy->needs.dynamic &&
 			       policy->needs.mean_ns >= TELLING_NS &&

@@ -32,5 +32,6 @@ size_t telemetry_ways(const struct telemetry *telemetry, struct telemetry_way wa
 uint64_t telemetry_declined_ns(const struct telemetry *telemetry)
 {
 	return telemetry_get(&telemetry->aside_ns[POLICY_REASON_SHORT]) +
+	       telemetry_get(&telemetry->aside_ns[POLICY_REASON_DYNAMIC]) +
 	       telemetry_get(&telemetry->aside_ns[POLICY_REASON_SLOWER]);
 }

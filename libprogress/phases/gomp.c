@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "libprogress/phases/dynamic.h"
 #include "libprogress/phases/export.h"
 #include "libprogress/phases/forward.h"
 #include "libprogress/phases/phases.h"
@@ -53,21 +54,30 @@
 	X(GOMP_task, "tasks", 20)                                                                  \
 	X(GOMP_taskloop, "tasks", 21)                                                              \
 	X(GOMP_taskloop_ull, "tasks", 22)
-/* Such loops within regions. */
+/* Such loops within regions, ... */
 #define DYNAMIC_LOOPS(X)                                                                           \
 	X(GOMP_loop_dynamic_start, "loop", 23)                                                     \
 	X(GOMP_loop_guided_start, "loop", 24)                                                      \
 	X(GOMP_loop_nonmonotonic_dynamic_start, "loop", 25)                                        \
-	X(GOMP_loop_nonmonotonic_guided_start, "loop", 26)                                         \
+	X(GOMP_loop_nonmonotonic_guided_start, "loop", 26)
+/* ... with unsigned iterations ... */
+#define DYNAMIC_ULL_LOOPS(X)                                                                       \
 	X(GOMP_loop_ull_dynamic_start, "loop", 27)                                                 \
 	X(GOMP_loop_ull_guided_start, "loop", 28)                                                  \
 	X(GOMP_loop_ull_nonmonotonic_dynamic_start, "loop", 29)                                    \
 	X(GOMP_loop_ull_nonmonotonic_guided_start, "loop", 30)
+/* ... and all loops but static ones, as LLVM's compilers call its runtime, which in older versions does not tell tools
+ * how loops are scheduled. With the type of iterations. */
+#define LLVM_LOOPS(X)                                                                              \
+	X(__kmpc_dispatch_init_4, int32_t, 31)                                                     \
+	X(__kmpc_dispatch_init_4u, uint32_t, 32)                                                   \
+	X(__kmpc_dispatch_init_8, int64_t, 33)                                                     \
+	X(__kmpc_dispatch_init_8u, uint64_t, 34)
 
 #define COUNT(symbol, said, number) +1
 enum {
 	FUNCTIONS = 0 PARALLELS(COUNT) DYNAMIC_PARALLELS(COUNT) BARRIERS(COUNT) TASKS(COUNT)
-		DYNAMIC_LOOPS(COUNT)
+		DYNAMIC_LOOPS(COUNT) DYNAMIC_ULL_LOOPS(COUNT) LLVM_LOOPS(COUNT)
 };
 
 #define ENTRY(symbol_, said_, number_)                                                             \
@@ -77,8 +87,9 @@ enum {
 		.symbol = #symbol_,                                                                \
 		.family = functions,                                                               \
 		.members = FUNCTIONS},
-static struct function functions[FUNCTIONS] = {PARALLELS(ENTRY) DYNAMIC_PARALLELS(ENTRY)
-		BARRIERS(ENTRY) TASKS(ENTRY) DYNAMIC_LOOPS(ENTRY)};
+#define LLVM_ENTRY(symbol, type, number) ENTRY(symbol, "loop", number)
+static struct function functions[FUNCTIONS] = {PARALLELS(ENTRY) DYNAMIC_PARALLELS(ENTRY) BARRIERS(
+	ENTRY) TASKS(ENTRY) DYNAMIC_LOOPS(ENTRY) DYNAMIC_ULL_LOOPS(ENTRY) LLVM_LOOPS(LLVM_ENTRY)};
 
 /* What is run instead of a region's function. It lives until all threads have left the barrier at the end of the
  * region. */
@@ -88,7 +99,7 @@ struct region {
 	void *data;
 	struct function *function; /* which began the region, and where it was called */
 	const void *address;
-	bool dynamic; /* it is one of DYNAMIC_PARALLELS */
+	double chunks; /* that its iterations are handed out in; 0: they are not */
 	const struct untold_waits *leader; /* of the thread that began it */
 	struct untold_team team;
 	_Atomic unsigned answers; /* of the others, to the leader */
@@ -103,8 +114,8 @@ static void run_region(void *data)
 		wait_join_region(&region->team);
 	else
 		wait_begin_region();
-	if (region->dynamic)
-		wait_dynamic();
+	if (region->chunks > 0)
+		dynamic_loop(region->chunks);
 	region->run(region->data);
 	bool untold = untold_leave(true);
 	if (!untold)
@@ -140,7 +151,7 @@ static long begin(
 
 /* What calls tools is called last of all, for it to see where it was called. Where modules have runtimes of their own,
  * no region is handed on, as a thread may begin regions of several teams. */
-#define REGION(symbol, number, dynamic_)                                                           \
+#define REGION(symbol, number, chunks_)                                                            \
 	EXPORT begin_region symbol;                                                                \
 	long symbol(                                                                               \
 		void (*run)(void *), void *data, long c, long d, long e, long f, long g, long h)   \
@@ -159,11 +170,8 @@ static long begin(
 		if (!next.found) {                                                                 \
 			struct site *site = site_at(function, address);                            \
 			next.found = site_next(site, function, address);                           \
-			if (next.found && site_calls_tools(site, function, next.found)) {          \
-				if (dynamic_)                                                      \
-					wait_dynamic();                                            \
+			if (next.found && site_calls_tools(site, function, next.found))            \
 				return next.begin(run, data, c, d, e, f, g, h);                    \
-			}                                                                          \
 		}                                                                                  \
 		if (!next.found) {                                                                 \
 			run(data);                                                                 \
@@ -175,13 +183,14 @@ static long begin(
 			.data = data,                                                              \
 			.function = function,                                                      \
 			.address = address,                                                        \
-			.dynamic = dynamic_,                                                       \
+			.chunks = chunks_,                                                         \
 			.leader = &untold_waits};                                                  \
 		return begin(next.begin, &region, c, d, e, f, g, h);                               \
 	}
 
-#define PARALLEL(symbol, said, number) REGION(symbol, number, false)
-#define DYNAMIC_PARALLEL(symbol, said, number) REGION(symbol, number, true)
+#define PARALLEL(symbol, said, number) REGION(symbol, number, 0)
+#define DYNAMIC_PARALLEL(symbol, said, number)                                                     \
+	REGION(symbol, number, dynamic_chunks((double)d, (double)e, (double)f, (double)g))
 
 #define BARRIER(symbol, said, number)                                                              \
 	EXPORT long symbol(long argument);                                                         \
@@ -230,7 +239,7 @@ static void *task(struct function *function, const void *address)
 		return next.found ? next.call(LONG_PASSED) : 0;                                    \
 	}
 
-#define DYNAMIC_LOOP(symbol, said, number)                                                         \
+#define LOOP(symbol, number, chunks)                                                               \
 	EXPORT LONG_FUNCTION(symbol);                                                              \
 	LONG_FUNCTION(symbol)                                                                      \
 	{                                                                                          \
@@ -238,12 +247,71 @@ static void *task(struct function *function, const void *address)
 			void *found;                                                               \
 			long (*call)(LONG_WORDS);                                                  \
 		} next = {site_next_at(&functions[number], __builtin_return_address(0))};          \
-		wait_dynamic();                                                                    \
+		dynamic_loop(chunks);                                                              \
 		return next.found ? next.call(LONG_PASSED) : 0;                                    \
 	}
+
+/* Of iterations from b up to c, without it, or down to c. */
+static double ull_chunks(bool up, uint64_t b, uint64_t c, uint64_t step, uint64_t chunk)
+{
+	return up ? dynamic_chunks((double)b, (double)c, (double)step, (double)chunk)
+		  : dynamic_chunks((double)c, (double)b, (double)-step, (double)chunk);
+}
+
+#define DYNAMIC_LOOP(symbol, said, number)                                                         \
+	LOOP(symbol, number, dynamic_chunks((double)a, (double)b, (double)c, (double)d))
+#define DYNAMIC_ULL_LOOP(symbol, said, number)                                                     \
+	LOOP(symbol, number,                                                                       \
+		ull_chunks((bool)(a & 0xff), (unsigned long)b, (unsigned long)c, (unsigned long)d, \
+			(unsigned long)e))
+
+/* Is it handed out, by the schedule as compilers pass it to LLVM's runtime, with modifiers above these bits? */
+static bool is_dynamic(long schedule)
+{
+	enum {
+		BITS = 0xff,
+		DYNAMIC = 35,
+		GUIDED = 36,
+		GUIDED_ITERATIVE = 42,
+		GUIDED_ANALYTICAL = 43
+	};
+
+	switch (schedule & BITS) {
+	case DYNAMIC:
+	case GUIDED:
+	case GUIDED_ITERATIVE:
+	case GUIDED_ANALYTICAL:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Of iterations from first to last, with it. */
+static double llvm_chunks(long schedule, double first, double last, long step, long chunk)
+{
+	return is_dynamic(schedule)
+		       ? dynamic_chunks(first, last + (double)step, (double)step, (double)chunk)
+		       : 0;
+}
+
+#define LLVM_LOOP(symbol, type, number)                                                            \
+	LOOP(symbol, number,                                                                       \
+		sizeof(type) == 4                                                                  \
+			? llvm_chunks(c, (double)(type)d, (double)(type)e, (int32_t)f, (int32_t)g) \
+			: llvm_chunks(c, (double)(type)d, (double)(type)e, f, g))
+
+void dynamic_find(const void *address)
+{
+	enum { FIRST = 31 };
+
+	(void)site_next_at(&functions[FIRST], address);
+}
 
 PARALLELS(PARALLEL)
 DYNAMIC_PARALLELS(DYNAMIC_PARALLEL)
 BARRIERS(BARRIER)
 TASKS(TASK)
 DYNAMIC_LOOPS(DYNAMIC_LOOP)
+DYNAMIC_ULL_LOOPS(DYNAMIC_ULL_LOOP)
+LLVM_LOOPS(LLVM_LOOP)

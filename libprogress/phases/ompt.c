@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "libprogress/phases/dynamic.h"
 #include "libprogress/phases/export.h"
-#include "libprogress/phases/forward.h"
 #include "libprogress/phases/phases.h"
 #include "libprogress/phases/site.h"
 #include "libprogress/phases/table.h"
@@ -62,6 +62,7 @@ static void parallel_begin(union ompt_data *task, const void *frame, union ompt_
 	(void)threads;
 	(void)flags;
 	wait_begin();
+	dynamic_find(address);
 	if (parallel)
 		parallel->address = address;
 }
@@ -133,63 +134,6 @@ static int initialize(ompt_lookup lookup, int device, union ompt_data *data)
 	set_callback.call(CALLBACK_TASK_CREATE, callback.any);
 	return 1;
 }
-
-/* Loops whose iterations are handed out to whoever asks: tools aren't told which these are, so the functions that
- * compilers call are interposed. */
-#define LOOPS(X)                                                                                   \
-	X(__kmpc_dispatch_init_4, 0)                                                               \
-	X(__kmpc_dispatch_init_4u, 1)                                                              \
-	X(__kmpc_dispatch_init_8, 2)                                                               \
-	X(__kmpc_dispatch_init_8u, 3)
-
-#define COUNT(symbol, number) +1
-enum { FUNCTIONS = 0 LOOPS(COUNT) };
-
-#define ENTRY(symbol_, number_)                                                                    \
-	{.number = SITE_OMPT_LOOPS + (number_),                                                    \
-		.source = PHASES_OMPT,                                                             \
-		.said = "loop",                                                                    \
-		.symbol = #symbol_,                                                                \
-		.family = loops,                                                                   \
-		.members = FUNCTIONS},
-static struct function loops[FUNCTIONS] = {LOOPS(ENTRY)};
-
-/* The schedule of a loop, as compilers pass it to the runtime, with modifiers above these bits. */
-static bool is_dynamic(long schedule)
-{
-	enum {
-		BITS = 0xff,
-		DYNAMIC = 35,
-		GUIDED = 36,
-		GUIDED_ITERATIVE = 42,
-		GUIDED_ANALYTICAL = 43
-	};
-
-	switch (schedule & BITS) {
-	case DYNAMIC:
-	case GUIDED:
-	case GUIDED_ITERATIVE:
-	case GUIDED_ANALYTICAL:
-		return true;
-	default:
-		return false;
-	}
-}
-
-#define LOOP(symbol, number)                                                                       \
-	EXPORT LONG_FUNCTION(symbol);                                                              \
-	LONG_FUNCTION(symbol)                                                                      \
-	{                                                                                          \
-		union {                                                                            \
-			void *found;                                                               \
-			long (*call)(LONG_WORDS);                                                  \
-		} next = {site_next_at(&loops[number], __builtin_return_address(0))};              \
-		if (is_dynamic(c))                                                                 \
-			wait_dynamic();                                                            \
-		return next.found ? next.call(LONG_PASSED) : 0;                                    \
-	}
-
-LOOPS(LOOP)
 
 static void finalize(union ompt_data *data)
 {

@@ -43,8 +43,8 @@ enum { /* struct phases_row, flags */
 	PHASES_TASKS = 1,
 	/* In its last wait of 50 us or more it yielded time and again. */
 	PHASES_YIELDS = 2,
-	/* In this phase, or the last one, work is handed out as threads ask for it, as by OpenMP's dynamic and guided
-	 * loops: what a thread needs in a phase is what it gets. */
+	/* In this phase, or the last one while it waits, work is handed out as threads ask for it, as by OpenMP's dynamic
+	 * and guided loops: what a thread needs in a phase is what it gets. */
 	PHASES_DYNAMIC = 4,
 };
 

@@ -18,7 +18,7 @@
 #define SITES_KNOWN 2048 /* a power of 2 */
 #define NAME_LOOKS 20000 /* microseconds */
 #define MODULES_KNOWN 16
-#define FAMILY_MOST 32
+#define FAMILY_MOST 40
 #define INDEX_UNKNOWN 0 /* site.index is index + 1 */
 
 struct site {

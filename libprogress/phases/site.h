@@ -14,7 +14,6 @@ enum {
 	SITE_PTHREAD,
 	SITE_OWN,
 	SITE_OMPT, /* barriers */
-	SITE_OMPT_LOOPS = SITE_OMPT + 2,
 	SITE_GOMP = 16, /* from here on */
 	SITE_MPI = 64,
 	SITE_FUNCTIONS = 1024,

@@ -80,7 +80,7 @@ struct thread {
 	bool spins, sleeps; /* in waits; neither: some of both */
 	bool ended; /* by the last arrival: a phase */
 	bool untold; /* some phases since before_ns, or a long wait */
-	bool dynamic; /* the phase */
+	bool dynamic; /* work has been handed out since the last wait */
 	struct {
 		uint32_t site;
 		uint32_t waits;
@@ -336,6 +336,7 @@ static bool take_row(void)
 			&me.row->since_ns, clock_ns(CLOCK_MONOTONIC), memory_order_release);
 		me.worked_ticks = me.waited_ticks = me.excess_ticks = me.guess_ns = 0;
 		me.untold = false;
+		show(PHASES_DYNAMIC, me.dynamic);
 		untold_reset(&table_get()->resting[me.row - table_get()->row]);
 		memset(me.pending, 0, sizeof me.pending);
 	}
@@ -431,11 +432,9 @@ static void begin_wait(struct site *site, bool may_end_phase)
 	measure_arrival();
 	me.ended = may_end_phase && ends_phase();
 	me.arrivals += me.ended + (has_short_phases() ? past.phases : 0);
-	if (me.ended) {
+	if (me.ended)
 		set(&me.row->arrivals, me.arrivals);
-		show(PHASES_DYNAMIC, me.dynamic);
-		me.dynamic = false;
-	}
+	me.dynamic = false;
 	end_change(turns);
 }
 
@@ -467,6 +466,7 @@ static void end_wait(unsigned waits)
 	uint32_t turns = turns_of(me.row) | 3;
 	begin_change(turns);
 	measure_departure();
+	show(PHASES_DYNAMIC, me.dynamic);
 	end_change(turns);
 	untold_learn(me.turn_ticks, passed, has_short_phases());
 }

@@ -486,11 +486,12 @@ int main(int argc, char **argv)
     assert table.rows()[0].waits == 6 and len(table.sites()) == 1  # of one name
 
 
+@pytest.mark.parametrize("compiler", ["gcc", "clang"])
 @pytest.mark.parametrize("runtime", ["the program's", "its own"])
-def test_threads_of_a_constructor(table, tmp_path, runtime):
+def test_threads_of_a_constructor(table, tmp_path, runtime, compiler):
     """The loader is locked while it runs constructors: threads that they wait for must not need it."""
     (tmp_path / "module").mkdir()
-    module = phases_programs.openmp(tmp_path / "module", "gcc", r"""
+    module = phases_programs.openmp(tmp_path / "module", compiler, r"""
 #include <pthread.h>
 static pthread_barrier_t barrier;
 static void *run(void *unused)
@@ -505,6 +506,9 @@ __attribute__((constructor)) static void begin(void)
 	pthread_create(&thread, NULL, run, NULL);
 	pthread_barrier_wait(&barrier);
 	pthread_join(thread, NULL);
+	#pragma omp parallel for num_threads(4) schedule(dynamic)
+	for (int i = 0; i < 100; i++)
+		;
 	#pragma omp parallel num_threads(4)
 	{
 		#pragma omp barrier
@@ -514,7 +518,7 @@ __attribute__((constructor)) static void begin(void)
 	}
 }
 """, "-shared", "-fPIC")
-    program = phases_programs.openmp(tmp_path, "gcc", r"""
+    program = phases_programs.openmp(tmp_path, compiler, r"""
 #include <dlfcn.h>
 #include <omp.h>
 int main(int argc, char **argv)

@@ -178,7 +178,7 @@ def test_records(written):
     text = traces.begin(cpus=0).replace("cpus 0", "cpus 0 3:1 4:0:4:500 5:0:4:1000:2") + (
         "birth 5 9 8 a b\nbirth 6 7 8 \nname 7 9 c\n"
         "point 10 0 10 11 all,open cost=4\ndomains 2 1\nneighbours 0 2\nbeside 3\nstolen 5 6\nticked 1 0\nslice short\nnew 9 1\n"
-        "thread 9 -1 -5 6 7 8 b unseen ready work=1 left=2 sleeps=3 waits yields role=3\nother 7 4 1 2 3 e asleep\n"
+        "thread 9 -1 -5 6 7 8 b unseen ready work=1 left=2 sleeps=3 waits yields dynamic role=3\nother 7 4 1 2 3 e asleep\n"
         "handover 9 1\ndecide 3 4 0 aside why not\n"
         "subdomains 11 8 -1 2 0 -1 1\nholders 11 8 1 -1 1\nfuture 11 x y\nnews\ndropped 12\n")
     trace = module.read_trace(written(text))
@@ -193,7 +193,7 @@ def test_records(written):
     of = {"now_ns": 10, "domain": 0}
     assert trace.samples == [
         {**of, "tid": 9, "os_cpu": -1, "progress_ns": -5, "run_ns": 6, "wait_ns": 7, "slices": 8, "state": "behind",
-         "unseen": True, "ready": True, "work": 1, "left_ns": 2, "sleeps": 3, "waits": True, "yields": True,
+         "unseen": True, "ready": True, "work": 1, "left_ns": 2, "sleeps": 3, "waits": True, "yields": True, "dynamic": True,
          "role": 3},
         {**of, "tid": 7, "os_cpu": 4, "run_ns": 1, "wait_ns": 2, "slices": 3, "state": "ended", "asleep": True}]
     assert (trace.newcomers, trace.handovers) == ([{**of, "tid": 9, "assigned": 1}], [{**of, "tid": 9, "to": 1}])

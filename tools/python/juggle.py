@@ -166,7 +166,8 @@ _HEADER: dict[str, tuple[type, ...]] = {
     "start_ns": (int,), "period_s": (int, float), "period_auto": (bool,), "jitter": (int, float), "margin_ns": (int,),
     "always": (bool,), "threads": (int,)}
 _NUMBER = "[0-9]{1,19}"
-_FLAGS = ("tickers", "bells", "shortens", "rung", "unseen", "asleep", "ready", "waits", "yields")
+_FLAGS = ("tickers", "bells", "shortens", "rung", "unseen", "asleep", "ready", "waits", "yields",
+          "dynamic")
 _TEXTS = ("comm", "unit", "looked", "state", "regime", "reason")
 _LISTS = ("owners", "holders", "counts")
 _STATES = {"a": "ahead", "b": "behind", "i": "idle", "e": "ended"}
@@ -185,8 +186,8 @@ def _list(name: str) -> str:
 
 _MORE = "(?P<unseen> unseen)?(?P<asleep> asleep)?(?P<ready> ready)?" + "".join(
     f"(?: {key.partition('_')[0]}=(?P<{key}>{_NUMBER}))?" if key not in _FLAGS else f"(?P<{key}> {key})?"
-    for key in ("work", "left_ns", "sleeps", "updates", "arrivals", "useful_ns", "done_ns", "waits", "yields", "rule",
-                "role"))
+    for key in ("work", "left_ns", "sleeps", "updates", "arrivals", "useful_ns", "done_ns", "waits", "yields",
+                "dynamic", "rule", "role"))
 
 _RECORDS = {
     "birth": _layout("now_ns tid pid", " (?P<comm>[^\0]*)"),

@@ -1276,6 +1276,10 @@ static void test_dynamic_beside_others(void **state)
 	assert_false(leaves_beside_others(&run.chooser, 4, 0.75));
 	assert_int_equal(run.chooser.regime, POLICY_BALANCE);
 	assert_false(leaves_beside_others(&run.chooser, 4, 0.85));
+	/* Nor after a part with few threads. */
+	assert_true(policy_regime_count(&run.chooser, 0, 4));
+	assert_true(count(&run.chooser, 6, 4));
+	assert_int_equal(run.chooser.regime, POLICY_BALANCE);
 	assert_true(leaves_beside_others(&run.chooser, 4, 0.95));
 	assert_false(leaves_beside_others(&run.chooser, 6, 0.75));
 }

@@ -229,15 +229,15 @@ static void hand_out(struct machine *machine, bool dynamic, uint64_t ms)
 {
 	for (uint64_t k = 0; k < ms / 10; k++) {
 		both_run(machine);
-		machine->sight[0].dynamic = dynamic; /* runtimes may tell it of one thread */
-		tells(machine, 0, 5 * MS, 1, 0, true);
-		tells(machine, 1, 8 * MS, 1, 0, true);
+		machine->sight[0].dynamic = machine->sight[1].dynamic = dynamic;
+		tells(machine, 0, 5 * MS, 1, 0, false);
+		tells(machine, 1, 8 * MS, 1, 0, false);
 		step(machine, 10 * MS);
 	}
 }
 
-/* Where work is handed out, threads need what they get. A part of the program that does otherwise is soon seen; and where
- * half of it does, nearly all that threads need is theirs. */
+/* Where work is handed out, threads need what they get. A part of the program that does otherwise is soon seen, and
+ * programs with both are none that do so. */
 static void test_dynamic(void **state)
 {
 	struct machine machine;
@@ -258,12 +258,37 @@ static void test_dynamic(void **state)
 	assert_true(machine.policy.needs.dynamic);
 	machine_deinit(&machine);
 
-	/* Threads that tell nothing have no part in it. */
+	/* One look tells little, however long the interval was. */
 	begin_two(&machine);
+	hand_out(&machine, true, 1000);
 	both_run(&machine);
-	tells(&machine, 0, 5 * MS, 0, 0, false);
-	machine.sight[0].dynamic = true;
+	machine.sight[0].dynamic = machine.sight[1].dynamic = false;
+	for (size_t i = 0; i < 2; i++)
+		tells(&machine, i, 5 * MS, 1, 0, false);
+	step(&machine, 150 * MS);
+	assert_true(machine.policy.needs.dynamic);
+	/* Nor do serial parts. */
+	for (int k = 0; k < 20; k++) {
+		both_run(&machine);
+		tells(&machine, 0, 5 * MS, 1, 0, false);
+		tells(&machine, 1, 5 * MS, 1, 0, true);
+		step(&machine, 10 * MS);
+	}
+	assert_true(machine.policy.needs.dynamic);
+	/* It is not known of threads that tell nothing any more, or of one alone. */
+	both_run(&machine);
+	tells(&machine, 0, 5 * MS, 1, 0, false);
 	step(&machine, 10 * MS);
+	assert_false(machine.policy.needs.dynamic);
+	hand_out(&machine, true, 10);
+	assert_true(machine.policy.needs.dynamic);
+	for (int k = 0; k < 20; k++) {
+		both_run(&machine);
+		machine.sight[1].dynamic = false;
+		for (size_t i = 0; i < 2; i++)
+			tells(&machine, i, 5 * MS, 1, 0, false);
+		step(&machine, 10 * MS);
+	}
 	assert_false(machine.policy.needs.dynamic);
 	machine_deinit(&machine);
 }
