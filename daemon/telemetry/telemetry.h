@@ -206,7 +206,8 @@ struct telemetry_way {
 enum { TELEMETRY_WAYS = 2 * TELEMETRY_REASONS };
 /* All ways in which time was spent, the longest first. Returns their number. */
 size_t telemetry_ways(const struct telemetry *telemetry, struct telemetry_way way[TELEMETRY_WAYS]);
-/* The time aside for the reason that balancing does not pay: phases are too short, or trials have shown it. */
+/* The time aside for the reason that balancing does not pay: phases are too short, loops hand out their work, or trials
+ * have shown it. */
 uint64_t telemetry_declined_ns(const struct telemetry *telemetry);
 
 static inline void telemetry_set(_Atomic uint64_t *field, uint64_t value)
