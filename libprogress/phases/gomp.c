@@ -301,11 +301,13 @@ static double llvm_chunks(long schedule, double first, double last, long step, l
 			? llvm_chunks(c, (double)(type)d, (double)(type)e, (int32_t)f, (int32_t)g) \
 			: llvm_chunks(c, (double)(type)d, (double)(type)e, f, g))
 
+/* LLVM's runtime has all of the family. Programs may have libgomp, too: which one a function is of goes by the first that
+ * is found, so it has to be the same as where the program calls that. */
 void dynamic_find(const void *address)
 {
-	enum { FIRST = 31 };
+	enum { GOMP_PARALLEL = 1 };
 
-	(void)site_next_at(&functions[FIRST], address);
+	(void)site_next_at(&functions[GOMP_PARALLEL], address);
 }
 
 PARALLELS(PARALLEL)
