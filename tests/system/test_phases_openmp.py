@@ -387,8 +387,9 @@ HANDED_OUT = ["schedule(dynamic)", "schedule(dynamic, 2)", "schedule(monotonic :
 OTHERS = ["", "schedule(static, 1)", "schedule(dynamic, 3)", "schedule(guided, 3)"]  # too few chunks
 
 
-def loop(schedule, loop="up", kind="int"):
-    return LOOPS.replace("LOOP", "#pragma omp for nowait %s\n%s compute();" % (schedule, ALL_LOOPS[loop])).replace("TYPE", kind)
+def loop(schedule, which="up", kind="int"):
+    source = LOOPS.replace("LOOP", "#pragma omp for nowait %s\n%s compute();" % (schedule, ALL_LOOPS[which]))
+    return source.replace("TYPE", kind)
 
 
 def marked(table, background, program):
