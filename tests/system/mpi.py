@@ -73,7 +73,8 @@ def run_patiently(mpi, tcp, command, **options):
         with contextlib.suppress(helpers.StillRunning):
             return helpers.run(command, **options)
     done = helpers.run(command, **options)
-    # Very seldom a rank crashes when all is done, in code that is unloaded already: Open MPI unloads its parts.
+    # Very seldom a rank crashes when all is done, where no code is mapped any more: Open MPI seems to unload parts of
+    # its own too soon.
     if mpi == "openmpi" and done.returncode == 128 + signal.SIGSEGV and done.stdout:
         return helpers.run(command, **options)
     return done
