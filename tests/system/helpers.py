@@ -197,6 +197,24 @@ def alive(pid):
         return False
 
 
+def kill_at_once(members):
+    """None of them may clean up after another: all are stopped before the first is killed, also those that were
+    started meanwhile. members() are their pids. Children die first: where a parent in another process group dies,
+    the kernel may continue a group that is left without one."""
+    pids = []
+    while more := [pid for pid in members() if pid not in pids]:
+        for pid in more:
+            os.kill(pid, signal.SIGSTOP)
+        pids += more
+        wait_for(lambda: all(status(pid)["State"][0] in "TZ" for pid in pids), "all have stopped")
+    parents = {pid: int(status(pid)["PPid"]) for pid in pids}
+    while parents:
+        pid = next(pid for pid in parents if pid not in parents.values())
+        os.kill(pid, signal.SIGKILL)
+        wait_for(lambda: not alive(pid), "it is gone")
+        del parents[pid]
+
+
 # --- running -------------------------------------------------------------------------
 
 PLANT = """

@@ -4,7 +4,6 @@
 import json
 import os
 import random
-import signal
 import stat
 import struct
 import subprocess
@@ -43,20 +42,6 @@ def jacobi(shm, background, app):
                          "it publishes", process)
         return process
     return start
-
-
-def kill_at_once(members):
-    """None of them may clean up after another: all are stopped before the first is killed, also those that were
-    started meanwhile. members() are their pids."""
-    pids = []
-    while more := [pid for pid in members() if pid not in pids]:
-        for pid in more:
-            os.kill(pid, signal.SIGSTOP)
-        pids += more
-        helpers.wait_for(lambda: all(helpers.status(pid)["State"][0] in "TZ" for pid in pids), "all have stopped")
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    helpers.wait_for(lambda: not any(map(helpers.alive, pids)), "all are gone")
 
 
 def one(entries, kind):
@@ -183,7 +168,7 @@ def test_killed(shm, jacobi, juggle):
     process = jacobi("-t", "1", wrap=[juggle, "--"], count=2)
     balancer = helpers.wait_for_balancer(process)
     pids = [process.pid, balancer, helpers.job(process.pid), *helpers.children(balancer)]
-    kill_at_once(lambda: pids)
+    helpers.kill_at_once(lambda: pids)
     stale = {entry["pid"]: entry for entry in shm.list() if entry["state"] == "stale"}
     assert set(stale) == {pids[0], pids[2]}
     done = shm.run("list", "--all")
@@ -250,7 +235,7 @@ def test_another_pid_namespace(shm, background, jacobi, juggle):
     assert progress["pid"] == alone.pid and progress["juggle_pid"] is None
     assert shm.state(1) == "unseen"
     assert shm.clean()["juggle.0.1"]["action"] == "left"
-    kill_at_once(lambda: helpers.descendants(process.pid)[::-1])  # their init last: all die with it
+    helpers.kill_at_once(lambda: helpers.descendants(process.pid))
     assert shm.clean()["juggle.0.1"]["action"] == "removed"
 
 
@@ -289,7 +274,7 @@ def test_other_users(shm, background, unprivileged, jugglectl, sleeper):
     assert shm.run("list", wrap=unprivileged.command).stderr == "", "theirs is nothing to clean away"
     done = shm.clean(wrap=unprivileged.command)
     assert done[mine.name]["action"] == "left" and done[mine.name]["reason"] == "another user's"
-    kill_at_once(lambda: helpers.session_members(held.pid))
+    helpers.kill_at_once(lambda: helpers.session_members(held.pid))
     assert shm.state(held.pid) == "stale"
     assert shm.clean("-u", "root")[mine.name]["action"] == "removed"
     assert shm.names() == {used.name, Path(job["path"]).name}
@@ -364,7 +349,7 @@ def test_names_that_others_took_in_advance(shm, background, unprivileged):
     assert shm.clean()[Path(job["path"]).name]["action"] == "left"
     done = shm.run("stat", progress["pid"], "--json", wrap=unprivileged.command)
     assert json.loads(done.stdout)["juggle_pid"] == job["pid"]
-    kill_at_once(lambda: helpers.session_members(process.pid))
+    helpers.kill_at_once(lambda: helpers.session_members(process.pid))
     assert shm.list() == []
     assert process.stderr.read() == ""
 

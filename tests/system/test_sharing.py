@@ -2,7 +2,6 @@
 """CPUs that others also use, and the purpose of balancing: speed."""
 import json
 import os
-import signal
 import statistics
 import struct
 import subprocess
@@ -199,9 +198,7 @@ def test_older_dies(juggle, app, background, two, tmp_path, dies):
                      interval_s=0.05)
     guard, = helpers.children(balancer)
     killed = {"juggle": [older.pid], "balancer": [balancer], "all": [older.pid, balancer, guard]}[dies]
-    for number in (signal.SIGSTOP, signal.SIGKILL):  # so that none of them hears of another's end
-        for pid in killed:
-            os.kill(pid, number)
+    helpers.kill_at_once(lambda: killed)
     try:
         helpers.wait_for(makes_way_for_nobody, "the younger makes way for nobody, and goes on", younger,
                          interval_s=0.05)
