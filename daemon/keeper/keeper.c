@@ -168,8 +168,8 @@ static enum keeper_load load_of_machine(const struct keeper *k)
 
 	if (o->always || o->speed != NULL || o->policy != &policy_kind_juggle)
 		return KEEPER_UNKNOWN;
-	return keeper_load_of(
-		proc_running(), (int)sysconf(_SC_NPROCESSORS_ONLN), cpuset_count(&o->cpus));
+	return keeper_load_of(proc_running(), (int)sysconf(_SC_NPROCESSORS_ONLN),
+		cpuset_count(&o->cpus), told_outline(k->phases));
 }
 
 static void pass_time(struct keeper *k)

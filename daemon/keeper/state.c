@@ -27,28 +27,62 @@ static void lose_balancer(struct keeper_state *state, int signal, struct keeper_
 		state->phase = KEEPER_OVER;
 }
 
-enum keeper_load keeper_load_of(int running, int online, int usable)
+/* The threads that run are the job's, and either share their work out as they find time, or are alike in number on all
+ * CPUs and sleep where they wait for each other. Nobody takes turns then. */
+static bool needs_no_turns(int running, int online, struct told_outline told)
+{
+	return (uint32_t)running <= told.threads &&
+	       (told.dynamic || (told.sleeps && told.threads % (uint32_t)online == 0));
+}
+
+enum keeper_load keeper_load_of(int running, int online, int usable, struct told_outline told)
 {
 	if (running < 0 || online <= 0 || usable != online)
 		return KEEPER_UNKNOWN;
-	return running < online ? KEEPER_FEWER : running > online ? KEEPER_MORE : KEEPER_EVEN;
+	if (running < online)
+		return KEEPER_FEWER;
+	return running == online || needs_no_turns(running, online, told) ? KEEPER_EVEN
+									  : KEEPER_MORE;
+}
+
+/* Counts the look. Returns the time until the next one, in multiples of KEEPER_LOOK_MS. */
+static uint32_t count_look(struct keeper_state *state, enum keeper_load load, uint64_t now_ns)
+{
+	if (load != KEEPER_FEWER)
+		state->fewer = 0;
+	switch (load) {
+	case KEEPER_MORE:
+		if (state->more == 0 || now_ns - state->more_since_ns > KEEPER_LOOKS_MS * MS_NS) {
+			state->more = 0;
+			state->more_since_ns = now_ns;
+		}
+		state->more++;
+		state->even = 0;
+		return 1;
+	case KEEPER_FEWER:
+		if (state->fewer == 0)
+			state->fewer_since_ns = now_ns;
+		state->fewer++;
+		return state->fewer < KEEPER_FEWER_PAUSES ? state->fewer : KEEPER_FEWER_PAUSES;
+	default:
+		return ++state->even;
+	}
 }
 
 /* Is it time for the balancer? */
 static void look(struct keeper_state *state, const struct keeper_event *event,
 	struct keeper_actions *actions)
 {
-	bool even = event->load == KEEPER_EVEN;
-	bool agree = event->load == state->load && !even;
+	uint32_t pauses = count_look(state, event->load, event->now_ns);
+	bool idle = state->fewer > 0 &&
+		    event->now_ns - state->fewer_since_ns >= KEEPER_LOOKS_MS * MS_NS;
 
-	if (event->load == KEEPER_UNKNOWN || agree || event->now_ns >= state->latest_ns) {
+	if (event->load == KEEPER_UNKNOWN || state->more == KEEPER_LOOKS || idle ||
+		event->now_ns >= state->latest_ns) {
 		actions->start_balancer = true;
 		state->phase = KEEPER_WATCHING;
 		return;
 	}
-	state->load = event->load;
-	state->even = even ? state->even + 1 : 0;
-	uint32_t pauses = even ? state->even : 1;
 	state->deadline_ns = event->now_ns + pauses * KEEPER_LOOK_MS * MS_NS;
 	if (state->deadline_ns > state->latest_ns)
 		state->deadline_ns = state->latest_ns;

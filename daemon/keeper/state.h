@@ -12,14 +12,20 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "daemon/progress/told.h"
+
 /* A command that ends so soon is not balanced: to begin costs more than it could gain. */
 #define KEEPER_SOON_MS 10
 /* While the machine runs just as many threads as it has CPUs, there is most often a thread on each: to begin would take
- * time from them, and there is nothing to gain. The first look that finds it so is followed by another one after 5 ms,
- * the next one after 10, and so on, until the time is over. Another number may be there for a moment only, so that two
- * looks in a row must agree. */
+ * time from them, and there is nothing to gain. The same holds for other jobs that are known to be balanced without us.
+ * The first look that finds it so is followed by another one after 5 ms, the next one after 10, and so on, until the
+ * time is over. Other numbers may be there for a moment only. So it takes several looks within 100 ms that find more
+ * threads, or nothing but fewer for as long: most often the job reads its input then, and CPUs are idle. */
 #define KEEPER_LOOK_MS 5
-#define KEEPER_LATEST_MS 1000
+#define KEEPER_LOOKS 3 /* that find more */
+#define KEEPER_LOOKS_MS 100
+#define KEEPER_FEWER_PAUSES 3 /* at most, between looks that find fewer */
+#define KEEPER_LATEST_MS 2000
 #define KEEPER_FINISH_MS 3000 /* for the balancer to finish, when it is asked to */
 #define KEEPER_KILL_MS 1000 /* for it to end, when it was killed */
 
@@ -34,7 +40,7 @@ enum keeper_phase {
 /* The number of threads that the machine runs, compared with that of its CPUs. */
 enum keeper_load {
 	KEEPER_UNKNOWN,
-	KEEPER_EVEN,
+	KEEPER_EVEN, /* as many, or such as the kernel balances well */
 	KEEPER_FEWER,
 	KEEPER_MORE,
 };
@@ -50,8 +56,11 @@ struct keeper_state {
 	uint64_t deadline_ns; /* of phases with a limit; in the first, of the next look */
 	uint64_t latest_ns; /* when the balancer begins whatever the load */
 	/* Zero at the start. */
-	enum keeper_load load; /* at the last look */
-	uint32_t even; /* looks in a row that found it so */
+	uint32_t more; /* looks that found more, since: */
+	uint64_t more_since_ns;
+	uint32_t fewer; /* looks in a row that found fewer, since: */
+	uint64_t fewer_since_ns;
+	uint32_t even; /* looks that found it even since there were more */
 	int command_status; /* as waitpid() has it; valid when the command has ended */
 };
 
@@ -85,8 +94,8 @@ struct keeper_actions {
 };
 
 /* running: threads of the machine, negative if that is not known. online: its CPUs. usable: those of them that the job
- * may use; how many threads run on only some is not known. */
-enum keeper_load keeper_load_of(int running, int online, int usable);
+ * may use; how many threads run on only some is not known. told: what is told of the job. */
+enum keeper_load keeper_load_of(int running, int online, int usable, struct told_outline told);
 
 /* Take an event. Returns what to do at once, before the next event. */
 struct keeper_actions keeper_state_step(

@@ -312,6 +312,31 @@ bool told_look(const struct told *told, int32_t row, pid_t pid, pid_t tid, uint6
 	return true;
 }
 
+/* Of the CPU time of threads that sleep where they wait, at most this part passes in waits: they look a while before they
+ * sleep, and have to be woken. */
+#define WAITS_SHARE 10
+
+struct told_outline told_outline(const struct phases_table *table)
+{
+	struct told_outline all = {0};
+	uint32_t rows = table != NULL ? rows_of(table) : 0, dynamic = 0;
+	uint64_t used_ns = 0, useful_ns = 0;
+
+	for (uint32_t i = 0; i < rows; i++) {
+		const struct phases_row *row = &table->row[i];
+		if (atomic_load_explicit(&row->pid, memory_order_acquire) == 0)
+			continue;
+		struct content content = read_row(row);
+		all.threads++;
+		dynamic += (content.flags & PHASES_DYNAMIC) != 0;
+		used_ns = sum(used_ns, content.turn_cpu_ns);
+		useful_ns = sum(useful_ns, least(content.useful_ns, content.turn_cpu_ns));
+	}
+	all.dynamic = dynamic > 0 && dynamic + 1 >= all.threads;
+	all.sleeps = all.threads > 0 && (used_ns - useful_ns) <= used_ns / WAITS_SHARE;
+	return all;
+}
+
 void told_let_rest(const struct told *told, int32_t row, uint8_t resting)
 {
 	struct phases_table *table = own_table(told);

@@ -103,6 +103,17 @@ void told_let_rest(const struct told *told, int32_t row, uint8_t resting);
 
 /* ---- The job ---- */
 
+/* What a table tells of all its threads together. */
+struct told_outline {
+	uint32_t threads;
+	/* Their work is handed out as they ask for it. One of them may do something else meanwhile, between loops. */
+	bool dynamic;
+	bool sleeps; /* there are some, and they use little CPU time while they wait */
+};
+
+/* At a cost that grows with the rows ever used. table: mapped, of the expected size, or NULL. */
+struct told_outline told_outline(const struct phases_table *table);
+
 /* Who tells, in any process: a sum of PHASES_ constants. */
 uint32_t told_sources(const struct told *told);
 

@@ -154,26 +154,53 @@ static void test_command_begins(void **unused)
 		{SOON - 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
 		{SOON, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
 		{SOON + LOOK - 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
-		{SOON + LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING},
+		{SOON + LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 2 * LOOK - 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 2 * LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING},
 		{SOON + 9 * LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_WATCHING});
 	PLAY("the load is unknown", starting(), 0, {SOON, passing(), begin, KEEPER_WATCHING});
 	PLAY("CPUs are idle", starting(), 0,
 		{SOON, passing_with(KEEPER_FEWER), nothing, KEEPER_STARTING},
-		{SOON + LOOK, passing_with(KEEPER_FEWER), begin, KEEPER_WATCHING});
-	PLAY("no two looks agree", starting(), 0,
+		{SOON + LOOK, passing_with(KEEPER_FEWER), nothing, KEEPER_STARTING},
+		{SOON + 3 * LOOK, passing_with(KEEPER_FEWER), nothing, KEEPER_STARTING},
+		{SOON + 6 * LOOK, passing_with(KEEPER_FEWER), nothing, KEEPER_STARTING},
+		{SOON + KEEPER_LOOKS_MS, passing_with(KEEPER_FEWER), begin, KEEPER_WATCHING});
+	PLAY("CPUs are idle for moments", starting(), 0,
 		{SOON, passing_with(KEEPER_FEWER), nothing, KEEPER_STARTING},
-		{SOON + LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
-		{SOON + 2 * LOOK, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
-		{SOON + 3 * LOOK, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
-		{SOON + 5 * LOOK - 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
-		{SOON + 5 * LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
-		{SOON + 6 * LOOK, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
-		{SOON + 7 * LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + LOOK, passing_with(KEEPER_FEWER), nothing, KEEPER_STARTING},
+		{SOON + KEEPER_LOOKS_MS - 1, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
+		{SOON + KEEPER_LOOKS_MS + LOOK, passing_with(KEEPER_FEWER), nothing,
+			KEEPER_STARTING},
+		{SOON + KEEPER_LOOKS_MS + 2 * LOOK, passing_with(KEEPER_EVEN), nothing,
+			KEEPER_STARTING},
+		{SOON + KEEPER_LOOKS_MS + 4 * LOOK - 1, passing_with(KEEPER_FEWER), nothing,
+			KEEPER_STARTING},
+		{SOON + KEEPER_LOOKS_MS + 4 * LOOK, passing_with(KEEPER_FEWER), nothing,
+			KEEPER_STARTING},
 		{LATEST - 1, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
 		{LATEST + LOOK, passing_with(KEEPER_EVEN), begin, KEEPER_WATCHING});
+	PLAY("some of more threads wait for moments", starting(), 0,
+		{SOON, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
+		{SOON + LOOK, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
+		{SOON + 3 * LOOK - 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 3 * LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 4 * LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 5 * LOOK, passing_with(KEEPER_EVEN), nothing, KEEPER_STARTING},
+		{SOON + 6 * LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING});
+	PLAY("more threads come now and then", starting(), 0,
+		{SOON, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + KEEPER_LOOKS_MS + 1, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 2 * KEEPER_LOOKS_MS, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 3 * KEEPER_LOOKS_MS, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 3 * KEEPER_LOOKS_MS + LOOK, passing_with(KEEPER_MORE), nothing,
+			KEEPER_STARTING},
+		{SOON + 3 * KEEPER_LOOKS_MS + 2 * LOOK, passing_with(KEEPER_MORE), begin,
+			KEEPER_WATCHING});
 	PLAY("no balancer can start", starting(), 7,
 		{SOON, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
-		{SOON + LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING},
+		{SOON + LOOK, passing_with(KEEPER_MORE), nothing, KEEPER_STARTING},
+		{SOON + 2 * LOOK, passing_with(KEEPER_MORE), begin, KEEPER_WATCHING},
 		{SOON + FINISH, passing(), nothing, KEEPER_WATCHING},
 		{SOON + FINISH, child(COMMAND, exited(7)), finish, KEEPER_OVER});
 	PLAY("signals come", starting(), 128 + SIGUSR1,
@@ -183,7 +210,7 @@ static void test_command_begins(void **unused)
 		{3, child(COMMAND, killed(SIGUSR1)), finish, KEEPER_OVER});
 }
 
-/* A machine that runs as many threads as it has CPUs is looked at more and more rarely, for a second. */
+/* A machine that runs as many threads as it has CPUs is looked at more and more rarely. */
 static void test_even(void **unused)
 {
 	struct keeper_state state = starting();
@@ -199,30 +226,45 @@ static void test_even(void **unused)
 	}
 	assert_int_equal(state.phase, KEEPER_WATCHING);
 	assert_int_equal(event.now_ns, (START_MS + LATEST) * MS_NS);
-	assert_true(looks <= 21);
+	assert_true(looks <= 30);
 }
 
 static void test_load(void **unused)
 {
-	static const struct {
+	const struct told_outline none = {0}, dynamic = {.threads = 3, .dynamic = true},
+				  sleep = {.threads = 4, .sleeps = true},
+				  odd = {.threads = 3, .sleeps = true}, spin = {.threads = 4};
+	const struct {
 		int running, online, usable;
+		struct told_outline told;
 		enum keeper_load expected;
 	} cases[] = {
-		{1, 2, 2, KEEPER_FEWER},
-		{2, 2, 2, KEEPER_EVEN},
-		{3, 2, 2, KEEPER_MORE},
-		{0, 1, 1, KEEPER_FEWER},
-		{64, 64, 64, KEEPER_EVEN},
-		{2, 64, 2, KEEPER_UNKNOWN},
-		{64, 64, 2, KEEPER_UNKNOWN},
-		{-1, 2, 2, KEEPER_UNKNOWN},
-		{-1, -1, -1, KEEPER_UNKNOWN},
-		{2, -1, 2, KEEPER_UNKNOWN},
+		{1, 2, 2, none, KEEPER_FEWER},
+		{2, 2, 2, none, KEEPER_EVEN},
+		{3, 2, 2, none, KEEPER_MORE},
+		{0, 1, 1, none, KEEPER_FEWER},
+		{64, 64, 64, none, KEEPER_EVEN},
+		{2, 64, 2, none, KEEPER_UNKNOWN},
+		{64, 64, 2, none, KEEPER_UNKNOWN},
+		{-1, 2, 2, none, KEEPER_UNKNOWN},
+		{-1, -1, -1, none, KEEPER_UNKNOWN},
+		{2, -1, 2, none, KEEPER_UNKNOWN},
+		{3, 2, 2, dynamic, KEEPER_EVEN},
+		{4, 2, 2, dynamic, KEEPER_MORE},
+		{1, 2, 2, dynamic, KEEPER_FEWER},
+		{-1, 2, 2, dynamic, KEEPER_UNKNOWN},
+		{3, 2, 2, sleep, KEEPER_EVEN},
+		{4, 2, 2, sleep, KEEPER_EVEN},
+		{5, 2, 2, sleep, KEEPER_MORE},
+		{4, 3, 3, sleep, KEEPER_MORE},
+		{3, 2, 2, odd, KEEPER_MORE},
+		{4, 2, 2, spin, KEEPER_MORE},
 	};
 	(void)unused;
 
 	for (size_t i = 0; i < COUNT(cases); i++)
-		assert_int_equal(keeper_load_of(cases[i].running, cases[i].online, cases[i].usable),
+		assert_int_equal(keeper_load_of(cases[i].running, cases[i].online, cases[i].usable,
+					 cases[i].told),
 			cases[i].expected);
 }
 

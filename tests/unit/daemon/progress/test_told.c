@@ -456,6 +456,39 @@ static void test_let_rest(void **state)
 	assert_int_equal(job->table->resting[0], 0);
 }
 
+static void test_outline(void **state)
+{
+	struct job *job = *state;
+	struct told_outline all = told_outline(NULL);
+
+	assert_true(all.threads == 0 && !all.dynamic && !all.sleeps);
+	all = told_outline(job->table);
+	assert_true(all.threads == 0 && !all.dynamic && !all.sleeps);
+	struct phases_row *one = take(job->table, 0, 10, 11), *two = take(job->table, 2, 10, 12);
+	one->turn_cpu_ns = 100 * MS;
+	one->useful_ns = 99 * MS;
+	two->turn_cpu_ns = 20 * MS;
+	two->useful_ns = 10 * MS;
+	all = told_outline(job->table);
+	assert_true(all.threads == 2 && !all.dynamic && all.sleeps);
+	two->flags = PHASES_DYNAMIC | PHASES_YIELDS;
+	two->useful_ns = 8 * MS; /* 13 of 120 ms in waits */
+	all = told_outline(job->table);
+	assert_true(all.threads == 2 && all.dynamic && !all.sleeps);
+	struct phases_row *three = take(job->table, 3, 10, 13);
+	assert_false(told_outline(job->table).dynamic);
+	one->flags = PHASES_DYNAMIC;
+	assert_true(told_outline(job->table).dynamic);
+	three->pid = two->pid = 0; /* they are taken just now */
+	all = told_outline(job->table);
+	assert_true(all.threads == 1 && all.dynamic && all.sleeps);
+	one->useful_ns = UINT64_MAX;
+	one->turn_cpu_ns = UINT64_MAX - 1;
+	assert_true(told_outline(job->table).sleeps);
+	job->table->header.rows_used = UINT32_MAX;
+	assert_int_equal(told_outline(job->table).threads, 1);
+}
+
 static void test_sources(void **state)
 {
 	struct job *job = *state;
@@ -491,6 +524,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bell, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_bell, begin, end),
 		cmocka_unit_test_setup_teardown(test_let_rest, begin, end),
+		cmocka_unit_test_setup_teardown(test_outline, begin, end),
 		cmocka_unit_test_setup_teardown(test_sources, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
