@@ -25,7 +25,7 @@
 #define KEEPER_LOOKS 3 /* that find more */
 #define KEEPER_LOOKS_MS 100
 #define KEEPER_FEWER_PAUSES 3 /* at most, between looks that find fewer */
-#define KEEPER_LATEST_MS 2000
+#define KEEPER_LATEST_MS 4000
 #define KEEPER_FINISH_MS 3000 /* for the balancer to finish, when it is asked to */
 #define KEEPER_KILL_MS 1000 /* for it to end, when it was killed */
 

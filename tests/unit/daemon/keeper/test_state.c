@@ -226,7 +226,7 @@ static void test_even(void **unused)
 	}
 	assert_int_equal(state.phase, KEEPER_WATCHING);
 	assert_int_equal(event.now_ns, (START_MS + LATEST) * MS_NS);
-	assert_true(looks <= 30);
+	assert_true(looks <= 41);
 }
 
 static void test_load(void **unused)
