@@ -29,7 +29,10 @@
 #include "daemon/policy/policy.h"
 #include "daemon/proc/proc.h"
 #include "daemon/telemetry/writer.h"
+#include "daemon/topology/topology.h"
 #include "libprogress/phases/make.h"
+
+#define MS_NS UINT64_C(1000000)
 
 extern char **environ;
 
@@ -48,6 +51,7 @@ struct keeper {
 	struct phases_table *phases; /* NULL: there is none */
 	int phases_fd; /* from which the job opens it */
 	char phases_path[48]; /* "": nothing is preloaded */
+	bool speeds_known; /* whether those of the CPUs differ was looked at */
 	struct keeper_state state;
 };
 
@@ -161,25 +165,52 @@ static void read_signals(struct keeper *k)
 	}
 }
 
+/* Threads that may use only some of the CPUs can be too many for those. */
+static bool is_confined(const struct keeper *k)
+{
+	struct cpuset mask;
+
+	return cpuset_of_thread(k->state.command, &mask) == 0 &&
+	       !cpuset_contains(&mask, &k->options->cpus);
+}
+
+/* Asked once: reading takes as long as many looks. */
+static bool speeds_differ(struct keeper *k, uint64_t now_ns)
+{
+	const struct topology_setup setup = options_topology(k->options);
+
+	if (k->speeds_known ||
+		now_ns + (KEEPER_LATEST_MS - KEEPER_SPEEDS_MS) * MS_NS < k->state.latest_ns)
+		return false;
+	k->speeds_known = true;
+	return topology_speeds_differ(&k->options->cpus, &setup);
+}
+
 /* The load does not matter to a job that is to be balanced in any case, or that may gain with a thread on each CPU. */
-static enum keeper_load load_of_machine(const struct keeper *k)
+static enum keeper_load load_of_machine(struct keeper *k, uint64_t now_ns)
 {
 	const struct options *o = k->options;
+	int running = proc_running(), online = (int)sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (o->always || o->speed != NULL || o->policy != &policy_kind_juggle)
+	if (o->always || o->speed != NULL || o->policy != &policy_kind_juggle || is_confined(k) ||
+		speeds_differ(k, now_ns))
 		return KEEPER_UNKNOWN;
-	return keeper_load_of(proc_running(), (int)sysconf(_SC_NPROCESSORS_ONLN),
-		cpuset_count(&o->cpus), told_outline(k->phases));
+	enum keeper_load load =
+		keeper_load_of(running, online, cpuset_count(&o->cpus), told_outline(k->phases));
+	/* As the balancer lets them where each has a CPU. */
+	told_let_all_rest(k->phases, load == KEEPER_EVEN && running == online ? PHASES_RESTS : 0);
+	return load;
 }
 
 static void pass_time(struct keeper *k)
 {
 	struct keeper_event event = {.kind = KEEPER_EVENT_TIME};
+	uint64_t now_ns = clock_monotonic_ns();
 
-	if (keeper_state_wait_ms(&k->state, clock_monotonic_ns()) != 0)
+	if (keeper_state_wait_ms(&k->state, now_ns) != 0)
 		return;
 	if (k->state.phase == KEEPER_STARTING)
-		event.load = load_of_machine(k);
+		event.load = load_of_machine(k, now_ns);
 	handle(k, event);
 }
 
@@ -385,8 +416,8 @@ static int start_job(struct keeper *k, int *status)
 		handle(k, (struct keeper_event){.kind = KEEPER_EVENT_NO_JOB});
 	} else if (k->state.phase == KEEPER_STARTING) {
 		uint64_t now_ns = clock_monotonic_ns();
-		k->state.deadline_ns = now_ns + KEEPER_SOON_MS * UINT64_C(1000000);
-		k->state.latest_ns = now_ns + KEEPER_LATEST_MS * UINT64_C(1000000);
+		k->state.deadline_ns = now_ns + KEEPER_SOON_MS * MS_NS;
+		k->state.latest_ns = now_ns + KEEPER_LATEST_MS * MS_NS;
 	}
 	return r;
 }

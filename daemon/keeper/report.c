@@ -448,6 +448,13 @@ static const char *main_reason(const struct telemetry *t, bool balance)
 			    : "nothing was to be done";
 }
 
+static const char *aside_reason(const struct telemetry *t, uint32_t threads)
+{
+	if (telemetry_get32(&t->state) == TELEMETRY_STARTING)
+		return "a CPU for each thread, or threads that Linux balances well";
+	return threads > 0 ? main_reason(t, false) : "no thread computed";
+}
+
 void report_line(FILE *out, const struct telemetry *t, double elapsed_s)
 {
 	const struct policy_kind *kind = policy_kind_find(t->policy);
@@ -460,7 +467,7 @@ void report_line(FILE *out, const struct telemetry *t, double elapsed_s)
 	if (f.balanced_s < BALANCED_MOSTLY * f.elapsed_s) {
 		fprintf(out, "juggle: stood aside for %.0f %% of %.3g s: %s\n",
 			100 - percent(f.balanced_s, f.elapsed_s), f.elapsed_s,
-			f.threads > 0 ? main_reason(t, false) : "no thread computed");
+			aside_reason(t, f.threads));
 		return;
 	}
 	fprintf(out,

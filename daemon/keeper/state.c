@@ -27,12 +27,12 @@ static void lose_balancer(struct keeper_state *state, int signal, struct keeper_
 		state->phase = KEEPER_OVER;
 }
 
-/* The threads that run are the job's, and either share their work out as they find time, or are alike in number on all
- * CPUs and sleep where they wait for each other. Nobody takes turns then. */
+/* No more threads run than the job is known to have, and either they share their work out as they find time, or they are
+ * as many on each CPU, alike, and asleep where they wait for each other. */
 static bool needs_no_turns(int running, int online, struct told_outline told)
 {
 	return (uint32_t)running <= told.threads &&
-	       (told.dynamic || (told.sleeps && told.threads % (uint32_t)online == 0));
+	       (told.dynamic || (told.sleep && told.alike && told.threads % (uint32_t)online == 0));
 }
 
 enum keeper_load keeper_load_of(int running, int online, int usable, struct told_outline told)

@@ -17,15 +17,16 @@
 /* A command that ends so soon is not balanced: to begin costs more than it could gain. */
 #define KEEPER_SOON_MS 10
 /* While the machine runs just as many threads as it has CPUs, there is most often a thread on each: to begin would take
- * time from them, and there is nothing to gain. The same holds for other jobs that are known to be balanced without us.
- * The first look that finds it so is followed by another one after 5 ms, the next one after 10, and so on, until the
- * time is over. Other numbers may be there for a moment only. So it takes several looks within 100 ms that find more
- * threads, or nothing but fewer for as long: most often the job reads its input then, and CPUs are idle. */
+ * time from them, and there is nothing to gain. So it is with more threads of which libphases tells that turns gain
+ * nothing. The first look that finds it so is followed by another one after 5 ms, the next one after 10, and so on,
+ * until the time is over. Other numbers may be there for a moment only. So it takes several looks within 100 ms that
+ * find more threads, or nothing but fewer for as long: most often the job reads its input then, and CPUs are idle. */
 #define KEEPER_LOOK_MS 5
 #define KEEPER_LOOKS 3 /* that find more */
 #define KEEPER_LOOKS_MS 100
 #define KEEPER_FEWER_PAUSES 3 /* at most, between looks that find fewer */
 #define KEEPER_LATEST_MS 4000
+#define KEEPER_SPEEDS_MS 1000 /* when the speeds of CPUs are looked at: if they differ, it begins */
 #define KEEPER_FINISH_MS 3000 /* for the balancer to finish, when it is asked to */
 #define KEEPER_KILL_MS 1000 /* for it to end, when it was killed */
 

@@ -312,29 +312,67 @@ bool told_look(const struct told *told, int32_t row, pid_t pid, pid_t tid, uint6
 	return true;
 }
 
-/* Of the CPU time of threads that sleep where they wait, at most this part passes in waits: they look a while before they
- * sleep, and have to be woken. */
+/* Threads that sleep use at most this part of the time in which they wait: they look a while before they sleep, and have
+ * to be woken. */
 #define WAITS_SHARE 10
+/* By at most this part of it do others need less in a phase than the one that needs most. */
+#define ALIKE_SHARE 5
+
+struct outline_sums {
+	uint32_t dynamic, yields, phased; /* threads */
+	uint64_t waited_ns, waits_cpu_ns, fewest_ns, most_ns;
+};
+
+static void add_row(struct outline_sums *sums, const struct phases_row *row)
+{
+	uint32_t flags = atomic_load_explicit(&row->flags, memory_order_relaxed);
+	uint64_t arrivals = get(&row->arrivals);
+
+	sums->dynamic += (flags & PHASES_DYNAMIC) != 0;
+	sums->yields += (flags & PHASES_YIELDS) != 0;
+	sums->waited_ns = sum(sums->waited_ns, get(&row->waited_ns));
+	sums->waits_cpu_ns =
+		sum(sums->waits_cpu_ns, above(get(&row->turn_cpu_ns), get(&row->useful_ns)));
+	if (arrivals == 0)
+		return;
+	uint64_t need_ns = get(&row->before_ns) / arrivals;
+	sums->phased++;
+	sums->fewest_ns = least(sums->fewest_ns, need_ns);
+	sums->most_ns = need_ns > sums->most_ns ? need_ns : sums->most_ns;
+}
 
 struct told_outline told_outline(const struct phases_table *table)
 {
 	struct told_outline all = {0};
-	uint32_t rows = table != NULL ? rows_of(table) : 0, dynamic = 0;
-	uint64_t used_ns = 0, useful_ns = 0;
+	struct outline_sums sums = {.fewest_ns = UINT64_MAX};
+	uint32_t rows = table != NULL ? rows_of(table) : 0, first = 0;
+	bool several = false;
 
 	for (uint32_t i = 0; i < rows; i++) {
-		const struct phases_row *row = &table->row[i];
-		if (atomic_load_explicit(&row->pid, memory_order_acquire) == 0)
+		uint32_t pid = atomic_load_explicit(&table->row[i].pid, memory_order_acquire);
+		if (pid == 0)
 			continue;
-		struct content content = read_row(row);
+		first = first == 0 ? pid : first;
+		several |= pid != first;
 		all.threads++;
-		dynamic += (content.flags & PHASES_DYNAMIC) != 0;
-		used_ns = sum(used_ns, content.turn_cpu_ns);
-		useful_ns = sum(useful_ns, least(content.useful_ns, content.turn_cpu_ns));
+		add_row(&sums, &table->row[i]);
 	}
-	all.dynamic = dynamic > 0 && dynamic + 1 >= all.threads;
-	all.sleeps = all.threads > 0 && (used_ns - useful_ns) <= used_ns / WAITS_SHARE;
+	if (several)
+		return (struct told_outline){.threads = all.threads};
+	bool phased = all.threads > 0 && sums.phased == all.threads;
+	all.dynamic = sums.dynamic > 0 && sums.dynamic + 1 >= all.threads;
+	all.sleep = phased && sums.yields == 0 && sums.waits_cpu_ns < sums.waited_ns / WAITS_SHARE;
+	all.alike = phased && sums.most_ns - sums.fewest_ns <= sums.most_ns / ALIKE_SHARE;
 	return all;
+}
+
+void told_let_all_rest(struct phases_table *table, uint8_t resting)
+{
+	uint32_t rows = table != NULL ? rows_of(table) : 0;
+
+	for (uint32_t i = 0; i < rows; i++)
+		if (atomic_load_explicit(&table->resting[i], memory_order_relaxed) != resting)
+			atomic_store_explicit(&table->resting[i], resting, memory_order_relaxed);
 }
 
 void told_let_rest(const struct told *told, int32_t row, uint8_t resting)

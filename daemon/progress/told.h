@@ -103,16 +103,21 @@ void told_let_rest(const struct told *told, int32_t row, uint8_t resting);
 
 /* ---- The job ---- */
 
-/* What a table tells of all its threads together. */
+/* What a table tells of all its threads together. All of it is false where they are of several processes: some may be
+ * gone, and others wait for each other although each shares its own work out. */
 struct told_outline {
 	uint32_t threads;
 	/* Their work is handed out as they ask for it. One of them may do something else meanwhile, between loops. */
 	bool dynamic;
-	bool sleeps; /* there are some, and they use little CPU time while they wait */
+	bool sleep; /* each has ended phases, and they use little of the time in which they wait */
+	bool alike; /* each has ended phases, and they need about as much CPU time in one */
 };
 
 /* At a cost that grows with the rows ever used. table: mapped, of the expected size, or NULL. */
 struct told_outline told_outline(const struct phases_table *table);
+
+/* Let all threads of the job's table rest as much: 0, or a constant of phases.h. NULL: nobody tells. */
+void told_let_all_rest(struct phases_table *table, uint8_t resting);
 
 /* Who tells, in any process: a sum of PHASES_ constants. */
 uint32_t told_sources(const struct told *told);

@@ -6,6 +6,7 @@
 #include <hwloc.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -317,6 +318,22 @@ int topology_init(
 	if (r < 0)
 		topology_deinit(topology);
 	return r;
+}
+
+bool topology_speeds_differ(const struct cpuset *cpus, const struct topology_setup *setup)
+{
+	const struct machine unknown = {0};
+	struct topology topology = {
+		.cpu = calloc((size_t)cpuset_count(cpus) + 1, sizeof *topology.cpu)};
+
+	for (int os_cpu = 0; os_cpu < CPUSET_CPUS_MAX && topology.cpu != NULL; os_cpu++)
+		if (cpuset_has(cpus, os_cpu))
+			topology.cpu[topology.cpus++] =
+				(struct topology_cpu){.os_cpu = os_cpu, .core = os_cpu};
+	bool differ = topology.cpus > 0 && find_speeds(&topology, &unknown, setup) == 0 &&
+		      strcmp(topology.speeds_from, "equal") != 0;
+	topology_deinit(&topology);
+	return differ;
 }
 
 void topology_deinit(struct topology *topology)

@@ -456,37 +456,97 @@ static void test_let_rest(void **state)
 	assert_int_equal(job->table->resting[0], 0);
 }
 
-static void test_outline(void **state)
+static struct phases_row *take_phased(
+	struct phases_table *table, uint32_t i, uint64_t need_ns, uint64_t waits_cpu_ns)
+{
+	struct phases_row *row = take(table, i, 10, (pid_t)(11 + i));
+
+	row->arrivals = 10;
+	row->useful_ns = row->before_ns = 10 * need_ns;
+	row->turn_cpu_ns = row->useful_ns + waits_cpu_ns;
+	row->waited_ns = 30 * MS;
+	return row;
+}
+
+static void test_outline_of_none(void **state)
 {
 	struct job *job = *state;
 	struct told_outline all = told_outline(NULL);
 
-	assert_true(all.threads == 0 && !all.dynamic && !all.sleeps);
+	assert_true(all.threads == 0 && !all.dynamic && !all.sleep && !all.alike);
 	all = told_outline(job->table);
-	assert_true(all.threads == 0 && !all.dynamic && !all.sleeps);
-	struct phases_row *one = take(job->table, 0, 10, 11), *two = take(job->table, 2, 10, 12);
-	one->turn_cpu_ns = 100 * MS;
-	one->useful_ns = 99 * MS;
-	two->turn_cpu_ns = 20 * MS;
-	two->useful_ns = 10 * MS;
+	assert_true(all.threads == 0 && !all.dynamic && !all.sleep && !all.alike);
+	take(job->table, 0, 10, 11)->pid = 0; /* it is taken just now */
+	assert_int_equal(told_outline(job->table).threads, 0);
+	take(job->table, 0, 10, 11); /* it has not waited yet */
 	all = told_outline(job->table);
-	assert_true(all.threads == 2 && !all.dynamic && all.sleeps);
-	two->flags = PHASES_DYNAMIC | PHASES_YIELDS;
-	two->useful_ns = 8 * MS; /* 13 of 120 ms in waits */
+	assert_true(all.threads == 1 && !all.dynamic && !all.sleep && !all.alike);
+}
+
+static void test_outline_of_alike(void **state)
+{
+	struct job *job = *state;
+	struct phases_row *one = take_phased(job->table, 0, 10 * MS, MS);
+	struct phases_row *two = take_phased(job->table, 2, 8 * MS, 3 * MS);
+	struct told_outline all = told_outline(job->table);
+
+	assert_true(all.threads == 2 && !all.dynamic && all.sleep && all.alike);
+	two->flags = PHASES_YIELDS;
+	assert_false(told_outline(job->table).sleep);
+	two->flags = 0;
+	two->turn_cpu_ns += 3 * MS; /* 7 of 60 ms */
 	all = told_outline(job->table);
-	assert_true(all.threads == 2 && all.dynamic && !all.sleeps);
+	assert_true(!all.sleep && all.alike);
+	two->before_ns -= MS;
+	assert_false(told_outline(job->table).alike);
+	two->before_ns += MS;
+	/* One waits where the others do, and has no work. */
 	struct phases_row *three = take(job->table, 3, 10, 13);
-	assert_false(told_outline(job->table).dynamic);
-	one->flags = PHASES_DYNAMIC;
-	assert_true(told_outline(job->table).dynamic);
-	three->pid = two->pid = 0; /* they are taken just now */
 	all = told_outline(job->table);
-	assert_true(all.threads == 1 && all.dynamic && all.sleeps);
-	one->useful_ns = UINT64_MAX;
-	one->turn_cpu_ns = UINT64_MAX - 1;
-	assert_true(told_outline(job->table).sleeps);
+	assert_true(all.threads == 3 && !all.sleep && !all.alike);
+	/* One is another process, or what it has left behind. */
+	three = take_phased(job->table, 3, 10 * MS, 0);
+	assert_true(told_outline(job->table).alike);
+	three->pid = 20;
+	all = told_outline(job->table);
+	assert_true(all.threads == 3 && !all.sleep && !all.alike);
+	one->turn_cpu_ns = one->waited_ns = one->before_ns = UINT64_MAX;
+	three->pid = 10;
+	all = told_outline(job->table);
+	assert_true(!all.sleep && !all.alike);
 	job->table->header.rows_used = UINT32_MAX;
-	assert_int_equal(told_outline(job->table).threads, 1);
+	assert_int_equal(told_outline(job->table).threads, 3);
+}
+
+static void test_outline_of_dynamic(void **state)
+{
+	struct job *job = *state;
+	struct phases_row *row[3];
+
+	for (uint32_t i = 0; i < 3; i++)
+		row[i] = take_phased(job->table, i, 10 * MS, 0);
+	row[0]->flags = PHASES_DYNAMIC;
+	assert_false(told_outline(job->table).dynamic);
+	row[2]->flags = PHASES_DYNAMIC;
+	assert_true(told_outline(job->table).dynamic);
+	row[1]->flags = PHASES_DYNAMIC | PHASES_YIELDS;
+	assert_true(told_outline(job->table).dynamic);
+	row[1]->pid = 20;
+	assert_false(told_outline(job->table).dynamic);
+}
+
+static void test_let_all_rest(void **state)
+{
+	struct job *job = *state;
+
+	take(job->table, 1, 10, 11);
+	told_let_all_rest(job->table, PHASES_RESTS);
+	assert_true(
+		job->table->resting[0] == PHASES_RESTS && job->table->resting[1] == PHASES_RESTS);
+	assert_int_equal(job->table->resting[2], 0); /* nobody has it yet */
+	told_let_all_rest(job->table, 0);
+	assert_int_equal(job->table->resting[1], 0);
+	told_let_all_rest(NULL, PHASES_RESTS);
 }
 
 static void test_sources(void **state)
@@ -524,7 +584,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_bell, begin, end),
 		cmocka_unit_test_setup_teardown(test_no_bell, begin, end),
 		cmocka_unit_test_setup_teardown(test_let_rest, begin, end),
-		cmocka_unit_test_setup_teardown(test_outline, begin, end),
+		cmocka_unit_test_setup_teardown(test_outline_of_none, begin, end),
+		cmocka_unit_test_setup_teardown(test_outline_of_alike, begin, end),
+		cmocka_unit_test_setup_teardown(test_outline_of_dynamic, begin, end),
+		cmocka_unit_test_setup_teardown(test_let_all_rest, begin, end),
 		cmocka_unit_test_setup_teardown(test_sources, begin, end),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

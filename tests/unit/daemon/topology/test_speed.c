@@ -18,6 +18,7 @@ struct machine {
 	struct topology topology;
 	double speed[CPUS]; /* by CPU number */
 	int32_t core[CPUS];
+	bool differ; /* as is told without hwloc */
 };
 
 static void unpack(struct machine *m, const char *name)
@@ -45,6 +46,7 @@ static void look(struct machine *m, const char *cpus, struct topology_setup setu
 	unsetenv("HWLOC_FSROOT");
 	unsetenv("HWLOC_COMPONENTS");
 	assert_int_equal(m->topology.cpus, cpuset_count(&mask));
+	m->differ = topology_speeds_differ(&mask, &setup);
 	for (int i = 0; i < CPUS; i++)
 		m->speed[i] = m->core[i] = -1;
 	for (size_t i = 0; i < m->topology.cpus; i++) {
@@ -98,6 +100,7 @@ static void test_intel(void **state)
 	unpack(&m, "intel-hybrid");
 	look(&m, "0-15", (struct topology_setup){0});
 	assert_from(&m, "CPU kinds");
+	assert_true(m.differ);
 	assert_speeds(&m, "0-7", 1); /* the favoured core, too */
 	assert_speeds(&m, "8-15", 15 / 27.0);
 	for (int i = 0; i < 8; i++)
@@ -122,6 +125,7 @@ static void test_big_little(void **state)
 	unpack(&m, "arm-big-little");
 	look(&m, "0-5", (struct topology_setup){.domains = TOPOLOGY_LLC});
 	assert_from(&m, "cpu_capacity");
+	assert_true(m.differ);
 	assert_speeds(&m, "0-3", 446 / 1024.0);
 	assert_speeds(&m, "4-5", 1);
 	assert_int_equal(m.topology.domains, 2);
@@ -148,6 +152,7 @@ static void test_gb10(void **state)
 	/* The large ones alone are equal but for a few per cent. */
 	look(&m, "5-9,15-19", (struct topology_setup){0});
 	assert_from(&m, "equal");
+	assert_false(m.differ);
 	assert_speeds(&m, "5-9,15-19", 1);
 	deinit(&m);
 }
@@ -160,6 +165,7 @@ static void test_epyc(void **state)
 
 	unpack(&m, "epyc");
 	look(&m, "0-15", (struct topology_setup){.domains = TOPOLOGY_LLC});
+	assert_false(m.differ);
 	assert_from(&m, "equal");
 	assert_speeds(&m, "0-15", 1);
 	assert_int_equal(m.topology.domains, 4);
