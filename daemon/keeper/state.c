@@ -27,8 +27,8 @@ static void lose_balancer(struct keeper_state *state, int signal, struct keeper_
 		state->phase = KEEPER_OVER;
 }
 
-/* No more threads run than the job is known to have, and either they share their work out as they find time, or they are
- * as many on each CPU, alike, and asleep where they wait for each other. */
+/* No more threads run than the job is known to have, and either they share their work out as they find time, or they
+ * are as many on each CPU, alike, and asleep where they wait for each other. */
 static bool needs_no_turns(int running, int online, struct told_outline told)
 {
 	return (uint32_t)running <= told.threads &&

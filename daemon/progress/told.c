@@ -312,8 +312,8 @@ bool told_look(const struct told *told, int32_t row, pid_t pid, pid_t tid, uint6
 	return true;
 }
 
-/* Threads that sleep use at most this part of the time in which they wait: they look a while before they sleep, and have
- * to be woken. */
+/* Threads that sleep use at most this part of the time in which they wait: they look a while before they sleep, and
+ * have to be woken. */
 #define WAITS_SHARE 10
 /* By at most this part of it do others need less in a phase than the one that needs most. */
 #define ALIKE_SHARE 5

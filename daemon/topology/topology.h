@@ -57,7 +57,7 @@ int topology_init(
 /* Accepts a zeroed object. */
 void topology_deinit(struct topology *topology);
 
-/* Does the system tell at once, without hwloc, that CPUs of the mask differ in speed? It reads a file or two for each. */
+/* Does the system tell without hwloc that CPUs of the mask differ in speed? Reads a file or two for each. */
 bool topology_speeds_differ(const struct cpuset *cpus, const struct topology_setup *setup);
 
 #endif
