@@ -51,7 +51,7 @@ struct keeper {
 	struct phases_table *phases; /* NULL: there is none */
 	int phases_fd; /* from which the job opens it */
 	char phases_path[48]; /* "": nothing is preloaded */
-	bool speeds_known; /* whether those of the CPUs differ was looked at */
+	bool asked_speeds; /* of the CPUs: whether they differ */
 	struct keeper_state state;
 };
 
@@ -165,13 +165,15 @@ static void read_signals(struct keeper *k)
 	}
 }
 
-/* Threads that may use only some of the CPUs can be too many for those. */
-static bool is_confined(const struct keeper *k)
+/* Threads that may use only some of the CPUs can be too many for those, whatever they tell. */
+static struct told_outline told_of_job(const struct keeper *k)
 {
 	struct cpuset mask;
 
-	return cpuset_of_thread(k->state.command, &mask) == 0 &&
-	       !cpuset_contains(&mask, &k->options->cpus);
+	if (cpuset_of_thread(k->state.command, &mask) == 0 &&
+		!cpuset_contains(&mask, &k->options->cpus))
+		return (struct told_outline){0};
+	return told_outline(k->phases);
 }
 
 /* Asked once: reading takes as long as many looks. */
@@ -179,10 +181,10 @@ static bool speeds_differ(struct keeper *k, uint64_t now_ns)
 {
 	const struct topology_setup setup = options_topology(k->options);
 
-	if (k->speeds_known ||
+	if (k->asked_speeds ||
 		now_ns + (KEEPER_LATEST_MS - KEEPER_SPEEDS_MS) * MS_NS < k->state.latest_ns)
 		return false;
-	k->speeds_known = true;
+	k->asked_speeds = true;
 	return topology_speeds_differ(&k->options->cpus, &setup);
 }
 
@@ -192,11 +194,11 @@ static enum keeper_load load_of_machine(struct keeper *k, uint64_t now_ns)
 	const struct options *o = k->options;
 	int running = proc_running(), online = (int)sysconf(_SC_NPROCESSORS_ONLN);
 
-	if (o->always || o->speed != NULL || o->policy != &policy_kind_juggle || is_confined(k) ||
+	if (o->always || o->speed != NULL || o->policy != &policy_kind_juggle ||
 		speeds_differ(k, now_ns))
 		return KEEPER_UNKNOWN;
 	enum keeper_load load =
-		keeper_load_of(running, online, cpuset_count(&o->cpus), told_outline(k->phases));
+		keeper_load_of(running, online, cpuset_count(&o->cpus), told_of_job(k));
 	/* As the balancer lets them where each has a CPU. */
 	told_let_all_rest(k->phases, load == KEEPER_EVEN && running == online ? PHASES_RESTS : 0);
 	return load;
