@@ -192,11 +192,11 @@ static bool speeds_differ(struct keeper *k, uint64_t now_ns)
 static enum keeper_load load_of_machine(struct keeper *k, uint64_t now_ns)
 {
 	const struct options *o = k->options;
-	int running = proc_running(), online = (int)sysconf(_SC_NPROCESSORS_ONLN);
 
 	if (o->always || o->speed != NULL || o->policy != &policy_kind_juggle ||
 		speeds_differ(k, now_ns))
 		return KEEPER_UNKNOWN;
+	int running = proc_running(), online = (int)sysconf(_SC_NPROCESSORS_ONLN);
 	enum keeper_load load =
 		keeper_load_of(running, online, cpuset_count(&o->cpus), told_of_job(k));
 	/* As the balancer lets them where each has a CPU. */

@@ -312,6 +312,74 @@ bool told_look(const struct told *told, int32_t row, pid_t pid, pid_t tid, uint6
 	return true;
 }
 
+static void set_resting(struct phases_table *table, uint32_t row, uint8_t resting)
+{
+	if (atomic_load_explicit(&table->resting[row], memory_order_relaxed) != resting)
+		atomic_store_explicit(&table->resting[row], resting, memory_order_relaxed);
+}
+
+void told_let_rest(const struct told *told, int32_t row, uint8_t resting)
+{
+	struct phases_table *table = own_table(told);
+
+	if (table != NULL && row >= 0 && row < PHASES_ROWS)
+		set_resting(table, (uint32_t)row, resting);
+}
+
+/* ---- Bells ---- */
+
+static struct phases_bell *bell_of(const struct told *told, uint32_t bell)
+{
+	struct phases_table *table = own_table(told);
+
+	return table != NULL && bell < PHASES_BELLS ? &table->bell[bell] : NULL;
+}
+
+_Atomic uint32_t *told_bell(const struct told *told, uint32_t bell)
+{
+	struct phases_bell *at = bell_of(told, bell);
+
+	return at != NULL ? &at->rings : NULL;
+}
+
+static void set_ringer(struct phases_table *table, struct phases_bell *at, uint32_t i,
+	uint32_t ringer, uint32_t bell)
+{
+	uint32_t before = atomic_load_explicit(&at->ringer[i], memory_order_relaxed);
+	_Atomic uint8_t *bell_of = &table->bell_of[ringer & PHASES_RINGER_ROW];
+
+	if (before != ringer)
+		atomic_store_explicit(&at->ringer[i], ringer, memory_order_relaxed);
+	if (atomic_load_explicit(bell_of, memory_order_relaxed) != bell + 1)
+		atomic_store_explicit(bell_of, (uint8_t)(bell + 1), memory_order_relaxed);
+}
+
+void told_hang_bell(
+	const struct told *told, uint32_t bell, const struct told_ringer *ringer, size_t n)
+{
+	struct phases_table *table = own_table(told);
+	struct phases_bell *at = bell_of(told, bell);
+	uint32_t count = 0;
+	bool first = false;
+
+	if (at == NULL)
+		return;
+	for (size_t i = 0; i < n && n <= PHASES_RINGERS; i++) {
+		first |= ringer[i].first;
+		if (ringer[i].row < 0 || ringer[i].row >= PHASES_ROWS)
+			continue;
+		set_ringer(table, at, count++,
+			(uint32_t)ringer[i].row | (first ? PHASES_RINGER_FIRST : 0) |
+				(ringer[i].crowded ? PHASES_RINGER_CROWDED : 0),
+			bell);
+		first = false;
+	}
+	if (atomic_load_explicit(&at->ringers, memory_order_relaxed) != count)
+		atomic_store_explicit(&at->ringers, count, memory_order_release);
+}
+
+/* ---- The job ---- */
+
 /* Threads that sleep use at most this part of the time in which they wait: they look a while before they sleep, and
  * have to be woken. */
 #define WAITS_SHARE 10
@@ -371,72 +439,8 @@ void told_let_all_rest(struct phases_table *table, uint8_t resting)
 	uint32_t rows = table != NULL ? rows_of(table) : 0;
 
 	for (uint32_t i = 0; i < rows; i++)
-		if (atomic_load_explicit(&table->resting[i], memory_order_relaxed) != resting)
-			atomic_store_explicit(&table->resting[i], resting, memory_order_relaxed);
+		set_resting(table, i, resting);
 }
-
-void told_let_rest(const struct told *told, int32_t row, uint8_t resting)
-{
-	struct phases_table *table = own_table(told);
-
-	if (table != NULL && row >= 0 && row < PHASES_ROWS &&
-		atomic_load_explicit(&table->resting[row], memory_order_relaxed) != resting)
-		atomic_store_explicit(&table->resting[row], resting, memory_order_relaxed);
-}
-
-/* ---- Bells ---- */
-
-static struct phases_bell *bell_of(const struct told *told, uint32_t bell)
-{
-	struct phases_table *table = own_table(told);
-
-	return table != NULL && bell < PHASES_BELLS ? &table->bell[bell] : NULL;
-}
-
-_Atomic uint32_t *told_bell(const struct told *told, uint32_t bell)
-{
-	struct phases_bell *at = bell_of(told, bell);
-
-	return at != NULL ? &at->rings : NULL;
-}
-
-static void set_ringer(struct phases_table *table, struct phases_bell *at, uint32_t i,
-	uint32_t ringer, uint32_t bell)
-{
-	uint32_t before = atomic_load_explicit(&at->ringer[i], memory_order_relaxed);
-	_Atomic uint8_t *bell_of = &table->bell_of[ringer & PHASES_RINGER_ROW];
-
-	if (before != ringer)
-		atomic_store_explicit(&at->ringer[i], ringer, memory_order_relaxed);
-	if (atomic_load_explicit(bell_of, memory_order_relaxed) != bell + 1)
-		atomic_store_explicit(bell_of, (uint8_t)(bell + 1), memory_order_relaxed);
-}
-
-void told_hang_bell(
-	const struct told *told, uint32_t bell, const struct told_ringer *ringer, size_t n)
-{
-	struct phases_table *table = own_table(told);
-	struct phases_bell *at = bell_of(told, bell);
-	uint32_t count = 0;
-	bool first = false;
-
-	if (at == NULL)
-		return;
-	for (size_t i = 0; i < n && n <= PHASES_RINGERS; i++) {
-		first |= ringer[i].first;
-		if (ringer[i].row < 0 || ringer[i].row >= PHASES_ROWS)
-			continue;
-		set_ringer(table, at, count++,
-			(uint32_t)ringer[i].row | (first ? PHASES_RINGER_FIRST : 0) |
-				(ringer[i].crowded ? PHASES_RINGER_CROWDED : 0),
-			bell);
-		first = false;
-	}
-	if (atomic_load_explicit(&at->ringers, memory_order_relaxed) != count)
-		atomic_store_explicit(&at->ringers, count, memory_order_release);
-}
-
-/* ---- The job ---- */
 
 uint32_t told_sources(const struct told *told)
 {
