@@ -301,8 +301,8 @@ static double llvm_chunks(long schedule, double first, double last, long step, l
 			? llvm_chunks(c, (double)(type)d, (double)(type)e, (int32_t)f, (int32_t)g) \
 			: llvm_chunks(c, (double)(type)d, (double)(type)e, f, g))
 
-/* LLVM's runtime has all of the family. Programs may have libgomp, too: which one a function is of goes by the first that
- * is found, so it has to be the same as where the program calls that. */
+/* LLVM's runtime has all of the family. Programs may have libgomp, too: which one a function is of goes by the first
+ * that is found, so it has to be the same as where the program calls that. */
 void dynamic_find(const void *address)
 {
 	enum { GOMP_PARALLEL = 1 };
