@@ -176,13 +176,17 @@ static struct told_outline told_of_job(const struct keeper *k)
 	return told_outline(k->phases);
 }
 
+static bool younger_than(const struct keeper *k, uint64_t now_ns, uint64_t ms)
+{
+	return now_ns + (KEEPER_LATEST_MS - ms) * MS_NS < k->state.latest_ns;
+}
+
 /* Asked once: reading takes as long as many looks. */
 static bool speeds_differ(struct keeper *k, uint64_t now_ns)
 {
 	const struct topology_setup setup = options_topology(k->options);
 
-	if (k->asked_speeds ||
-		now_ns + (KEEPER_LATEST_MS - KEEPER_SPEEDS_MS) * MS_NS < k->state.latest_ns)
+	if (k->asked_speeds || younger_than(k, now_ns, KEEPER_SPEEDS_MS))
 		return false;
 	k->asked_speeds = true;
 	return topology_speeds_differ(&k->options->cpus, &setup);
@@ -197,8 +201,8 @@ static enum keeper_load load_of_machine(struct keeper *k, uint64_t now_ns)
 		speeds_differ(k, now_ns))
 		return KEEPER_UNKNOWN;
 	int running = proc_running(), online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-	enum keeper_load load =
-		keeper_load_of(running, online, cpuset_count(&o->cpus), told_of_job(k));
+	enum keeper_load load = keeper_load_of(running, online, cpuset_count(&o->cpus),
+		told_of_job(k), younger_than(k, now_ns, KEEPER_YOUNG_MS));
 	/* As the balancer lets them where each has a CPU. */
 	told_let_all_rest(k->phases, load == KEEPER_EVEN && running == online ? PHASES_RESTS : 0);
 	return load;

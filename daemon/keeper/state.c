@@ -28,26 +28,30 @@ static void lose_balancer(struct keeper_state *state, int signal, struct keeper_
 }
 
 /* No more threads run than the job is known to have, and either they share their work out as they find time, or they
- * are as many on each CPU, alike, and asleep where they wait for each other. */
+ * are as many on each CPU, alike, and leave it to others where they wait. */
 static bool needs_no_turns(int running, int online, struct told_outline told)
 {
 	return (uint32_t)running <= told.threads &&
-	       (told.dynamic || (told.sleep && told.alike && told.threads % (uint32_t)online == 0));
+	       (told.dynamic ||
+		       (told.give_way && told.alike && told.threads % (uint32_t)online == 0));
 }
 
-enum keeper_load keeper_load_of(int running, int online, int usable, struct told_outline told)
+enum keeper_load keeper_load_of(
+	int running, int online, int usable, struct told_outline told, bool young)
 {
 	if (running < 0 || online <= 0 || usable != online)
 		return KEEPER_UNKNOWN;
 	if (running < online)
 		return KEEPER_FEWER;
-	return running == online || needs_no_turns(running, online, told) ? KEEPER_EVEN
-									  : KEEPER_MORE;
+	bool even = running == online || (young && running % online == 0);
+	return even || needs_no_turns(running, online, told) ? KEEPER_EVEN : KEEPER_MORE;
 }
 
 /* Counts the look. Returns the time until the next one, in multiples of KEEPER_LOOK_MS. */
 static uint32_t count_look(struct keeper_state *state, enum keeper_load load, uint64_t now_ns)
 {
+	uint32_t pauses;
+
 	if (load != KEEPER_FEWER)
 		state->fewer = 0;
 	switch (load) {
@@ -65,7 +69,9 @@ static uint32_t count_look(struct keeper_state *state, enum keeper_load load, ui
 		state->fewer++;
 		return state->fewer < KEEPER_FEWER_PAUSES ? state->fewer : KEEPER_FEWER_PAUSES;
 	default:
-		return ++state->even;
+		pauses = UINT32_C(1) << state->even;
+		state->even += state->even < KEEPER_DOUBLINGS;
+		return pauses;
 	}
 }
 

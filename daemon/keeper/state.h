@@ -18,13 +18,16 @@
 #define KEEPER_SOON_MS 10
 /* While the machine runs just as many threads as it has CPUs, there is most often a thread on each: to begin would take
  * time from them, and there is nothing to gain. So it is with more threads of which libphases tells that turns gain
- * nothing. The first look that finds it so is followed by another one after 5 ms, the next one after 10, and so on,
- * until the time is over. Other numbers may be there for a moment only. So it takes several looks within 100 ms that
+ * nothing. The first look that finds it so is followed by another one after 5 ms, the next one after 10, then 20, and so
+ * on, until the time is over. Other numbers may be there for a moment only. So it takes several looks within 100 ms that
  * find more threads, or nothing but fewer for as long: most often the job reads its input then, and CPUs are idle. */
 #define KEEPER_LOOK_MS 5
 #define KEEPER_LOOKS 3 /* that find more */
 #define KEEPER_LOOKS_MS 100
 #define KEEPER_FEWER_PAUSES 3 /* at most, between looks that find fewer */
+#define KEEPER_DOUBLINGS 6 /* at most, of the pause between others: up to 320 ms */
+/* A job so young may not have ended a phase: nothing is told of the need for turns yet. */
+#define KEEPER_YOUNG_MS 100
 #define KEEPER_LATEST_MS 4000
 #define KEEPER_SPEEDS_MS 1000 /* when the speeds of CPUs are looked at: if they differ, it begins */
 #define KEEPER_FINISH_MS 3000 /* for the balancer to finish, when it is asked to */
@@ -61,7 +64,7 @@ struct keeper_state {
 	uint64_t more_since_ns;
 	uint32_t fewer; /* looks in a row that found fewer, since: */
 	uint64_t fewer_since_ns;
-	uint32_t even; /* looks that found it even since there were more */
+	uint32_t even; /* looks that found it even since there were more, as far as pauses grow */
 	int command_status; /* as waitpid() has it; valid when the command has ended */
 };
 
@@ -95,8 +98,9 @@ struct keeper_actions {
 };
 
 /* running: threads of the machine, negative if that is not known. online: its CPUs. usable: those of them that the job
- * may use; how many threads run on only some is not known. told: what is told of the job. */
-enum keeper_load keeper_load_of(int running, int online, int usable, struct told_outline told);
+ * may use; how many threads run on only some is not known. told: what is told of the job. young: KEEPER_YOUNG_MS. */
+enum keeper_load keeper_load_of(
+	int running, int online, int usable, struct told_outline told, bool young);
 
 /* Take an event. Returns what to do at once, before the next event. */
 struct keeper_actions keeper_state_step(

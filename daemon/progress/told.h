@@ -109,7 +109,7 @@ struct told_outline {
 	uint32_t threads;
 	/* Their work is handed out as they ask for it. One of them may do something else meanwhile, between loops. */
 	bool dynamic;
-	bool sleep; /* each has ended phases, and they use little of the time in which they wait */
+	bool give_way; /* each has ended phases, and where they wait they yield, or use little of the time */
 	bool alike; /* each has ended phases, and they need about as much CPU time in one */
 };
 

@@ -141,6 +141,7 @@ enum {
 	SOON = KEEPER_SOON_MS,
 	LATEST = KEEPER_LATEST_MS,
 	LOOK = KEEPER_LOOK_MS,
+	DOUBLINGS = KEEPER_DOUBLINGS,
 	FINISH = KEEPER_FINISH_MS,
 	KILL = KEEPER_KILL_MS
 };
@@ -226,17 +227,16 @@ static void test_even(void **unused)
 	}
 	assert_int_equal(state.phase, KEEPER_WATCHING);
 	assert_int_equal(event.now_ns, (START_MS + LATEST) * MS_NS);
-	assert_true(
-		looks * (looks - 1) / 2 <= LATEST / LOOK + looks); /* pauses of 1, 2, 3 ... LOOK */
+	assert_true(looks <= DOUBLINGS + LATEST / (LOOK << DOUBLINGS) + 1);
 }
 
 static void test_load(void **unused)
 {
 	const struct told_outline none = {0}, dynamic = {.threads = 3, .dynamic = true},
-				  even = {.threads = 4, .sleep = true, .alike = true},
-				  odd = {.threads = 3, .sleep = true, .alike = true},
+				  even = {.threads = 4, .give_way = true, .alike = true},
+				  odd = {.threads = 3, .give_way = true, .alike = true},
 				  spin = {.threads = 4, .alike = true},
-				  differ = {.threads = 4, .sleep = true};
+				  differ = {.threads = 4, .give_way = true};
 	const struct {
 		int running, online, usable;
 		struct told_outline told;
@@ -268,8 +268,22 @@ static void test_load(void **unused)
 
 	for (size_t i = 0; i < COUNT(cases); i++)
 		assert_int_equal(keeper_load_of(cases[i].running, cases[i].online, cases[i].usable,
-					 cases[i].told),
+					 cases[i].told, false),
 			cases[i].expected);
+}
+
+/* No phase may have ended: a multiple of the CPUs may be of threads that need no turns. */
+static void test_load_of_young(void **unused)
+{
+	const struct told_outline none = {0}, differ = {.threads = 4, .give_way = true};
+	(void)unused;
+
+	assert_int_equal(keeper_load_of(4, 2, 2, none, false), KEEPER_MORE);
+	assert_int_equal(keeper_load_of(4, 2, 2, none, true), KEEPER_EVEN);
+	assert_int_equal(keeper_load_of(4, 2, 2, differ, true), KEEPER_EVEN);
+	assert_int_equal(keeper_load_of(3, 2, 2, none, true), KEEPER_MORE);
+	assert_int_equal(keeper_load_of(1, 2, 2, none, true), KEEPER_FEWER);
+	assert_int_equal(keeper_load_of(2, 64, 2, none, true), KEEPER_UNKNOWN);
 }
 
 static void test_command_ends(void **unused)
@@ -825,6 +839,7 @@ int main(void)
 		cmocka_unit_test(test_command_begins),
 		cmocka_unit_test(test_even),
 		cmocka_unit_test(test_load),
+		cmocka_unit_test(test_load_of_young),
 		cmocka_unit_test(test_command_ends),
 		cmocka_unit_test(test_command_stops),
 		cmocka_unit_test(test_balancer_ends_early),
