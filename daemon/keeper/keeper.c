@@ -178,7 +178,7 @@ static struct told_outline told_of_job(const struct keeper *k)
 
 static bool younger_than(const struct keeper *k, uint64_t now_ns, uint64_t ms)
 {
-	return now_ns + (KEEPER_LATEST_MS - ms) * MS_NS < k->state.latest_ns;
+	return now_ns < k->state.start_ns + ms * MS_NS;
 }
 
 /* Asked once: reading takes as long as many looks. */
@@ -423,7 +423,7 @@ static int start_job(struct keeper *k, int *status)
 	} else if (k->state.phase == KEEPER_STARTING) {
 		uint64_t now_ns = clock_monotonic_ns();
 		k->state.deadline_ns = now_ns + KEEPER_SOON_MS * MS_NS;
-		k->state.latest_ns = now_ns + KEEPER_LATEST_MS * MS_NS;
+		k->state.start_ns = now_ns;
 	}
 	return r;
 }

@@ -27,13 +27,20 @@ static void lose_balancer(struct keeper_state *state, int signal, struct keeper_
 		state->phase = KEEPER_OVER;
 }
 
-/* No more threads run than the job is known to have, and either they share their work out as they find time, or they
- * are as many on each CPU, alike, and leave it to others where they wait. */
-static bool needs_no_turns(int running, int online, struct told_outline told)
+/* As many of the job's threads can have each CPU, and they leave it where they wait. Those that yield run all the same:
+ * if one of them does not, it has no part in what the others do. */
+static bool share_evenly(uint32_t running, uint32_t online, struct told_outline told)
 {
-	return (uint32_t)running <= told.threads &&
-	       (told.dynamic ||
-		       (told.give_way && told.alike && told.threads % (uint32_t)online == 0));
+	return told.threads % online == 0 && told.alike &&
+	       (told.sleep || (told.yield && running == told.threads));
+}
+
+static bool needs_no_turns(uint32_t running, uint32_t online, struct told_outline told, bool young)
+{
+	if (told.threads > 0 && running > told.threads)
+		return false; /* others run, too */
+	return told.dynamic || share_evenly(running, online, told) ||
+	       (young && told.early && running % online == 0);
 }
 
 enum keeper_load keeper_load_of(
@@ -43,8 +50,9 @@ enum keeper_load keeper_load_of(
 		return KEEPER_UNKNOWN;
 	if (running < online)
 		return KEEPER_FEWER;
-	bool even = running == online || (young && running % online == 0);
-	return even || needs_no_turns(running, online, told) ? KEEPER_EVEN : KEEPER_MORE;
+	return running == online || needs_no_turns((uint32_t)running, (uint32_t)online, told, young)
+		       ? KEEPER_EVEN
+		       : KEEPER_MORE;
 }
 
 /* Counts the look. Returns the time until the next one, in multiples of KEEPER_LOOK_MS. */
@@ -75,6 +83,20 @@ static uint32_t count_look(struct keeper_state *state, enum keeper_load load, ui
 	}
 }
 
+/* The times at which more is known, or decided, are not missed. */
+static uint64_t next_look(const struct keeper_state *state, uint64_t now_ns, uint32_t pauses)
+{
+	static const uint64_t times_ms[] = {KEEPER_YOUNG_MS, KEEPER_SPEEDS_MS, KEEPER_LATEST_MS};
+	uint64_t next_ns = now_ns + pauses * KEEPER_LOOK_MS * MS_NS;
+
+	for (size_t i = 0; i < sizeof times_ms / sizeof *times_ms; i++) {
+		uint64_t time_ns = state->start_ns + times_ms[i] * MS_NS;
+		if (now_ns < time_ns && time_ns < next_ns)
+			next_ns = time_ns;
+	}
+	return next_ns;
+}
+
 /* Is it time for the balancer? */
 static void look(struct keeper_state *state, const struct keeper_event *event,
 	struct keeper_actions *actions)
@@ -84,14 +106,12 @@ static void look(struct keeper_state *state, const struct keeper_event *event,
 		    event->now_ns - state->fewer_since_ns >= KEEPER_LOOKS_MS * MS_NS;
 
 	if (event->load == KEEPER_UNKNOWN || state->more == KEEPER_LOOKS || idle ||
-		event->now_ns >= state->latest_ns) {
+		event->now_ns >= state->start_ns + KEEPER_LATEST_MS * MS_NS) {
 		actions->start_balancer = true;
 		state->phase = KEEPER_WATCHING;
 		return;
 	}
-	state->deadline_ns = event->now_ns + pauses * KEEPER_LOOK_MS * MS_NS;
-	if (state->deadline_ns > state->latest_ns)
-		state->deadline_ns = state->latest_ns;
+	state->deadline_ns = next_look(state, event->now_ns, pauses);
 }
 
 /* A balancer that was killed may be frozen, or wait for a device. Then it is given up, since it can

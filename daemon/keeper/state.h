@@ -18,17 +18,18 @@
 #define KEEPER_SOON_MS 10
 /* While the machine runs just as many threads as it has CPUs, there is most often a thread on each: to begin would take
  * time from them, and there is nothing to gain. So it is with more threads of which libphases tells that turns gain
- * nothing. The first look that finds it so is followed by another one after 5 ms, the next one after 10, then 20, and so
- * on, until the time is over. Other numbers may be there for a moment only. So it takes several looks within 100 ms that
- * find more threads, or nothing but fewer for as long: most often the job reads its input then, and CPUs are idle. */
+ * nothing. The first look that finds it so is followed by another one after 5 ms, the next one after 10, then 20, and
+ * so on, until the time is over. Other numbers may be there for a moment only. So it takes several looks within 100 ms
+ * that find more threads, or nothing but fewer for as long: most often the job reads its input then, and CPUs are
+ * idle. */
 #define KEEPER_LOOK_MS 5
 #define KEEPER_LOOKS 3 /* that find more */
 #define KEEPER_LOOKS_MS 100
 #define KEEPER_FEWER_PAUSES 3 /* at most, between looks that find fewer */
-#define KEEPER_DOUBLINGS 6 /* at most, of the pause between others: up to 320 ms */
-/* A job so young may not have ended a phase: nothing is told of the need for turns yet. */
-#define KEEPER_YOUNG_MS 100
-#define KEEPER_LATEST_MS 4000
+#define KEEPER_DOUBLINGS 5 /* of the pause, at most, after looks that find it even */
+/* So long it is hoped that threads need no turns where some have not ended a phase yet, if their number allows. */
+#define KEEPER_YOUNG_MS 200
+#define KEEPER_LATEST_MS 4000 /* the balancer begins whatever the load */
 #define KEEPER_SPEEDS_MS 1000 /* when the speeds of CPUs are looked at: if they differ, it begins */
 #define KEEPER_FINISH_MS 3000 /* for the balancer to finish, when it is asked to */
 #define KEEPER_KILL_MS 1000 /* for it to end, when it was killed */
@@ -44,7 +45,7 @@ enum keeper_phase {
 /* The number of threads that the machine runs, compared with that of its CPUs. */
 enum keeper_load {
 	KEEPER_UNKNOWN,
-	KEEPER_EVEN, /* as many, or such as the kernel balances well */
+	KEEPER_EVEN, /* as many, or such as the kernel balances well, or may, as far as is told */
 	KEEPER_FEWER,
 	KEEPER_MORE,
 };
@@ -58,7 +59,7 @@ struct keeper_state {
 	bool leads_session; /* the kernel tells this process alone that the terminal has hung up */
 	enum keeper_phase phase; /* one of the first two */
 	uint64_t deadline_ns; /* of phases with a limit; in the first, of the next look */
-	uint64_t latest_ns; /* when the balancer begins whatever the load */
+	uint64_t start_ns; /* of the command */
 	/* Zero at the start. */
 	uint32_t more; /* looks that found more, since: */
 	uint64_t more_since_ns;
@@ -98,7 +99,8 @@ struct keeper_actions {
 };
 
 /* running: threads of the machine, negative if that is not known. online: its CPUs. usable: those of them that the job
- * may use; how many threads run on only some is not known. told: what is told of the job. young: KEEPER_YOUNG_MS. */
+ * may use; how many threads run on only some is not known. told: what is told of the job. young: the command is
+ * younger than KEEPER_YOUNG_MS. */
 enum keeper_load keeper_load_of(
 	int running, int online, int usable, struct told_outline told, bool young);
 

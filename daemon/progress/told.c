@@ -409,7 +409,6 @@ static void add_row(struct outline_sums *sums, const struct phases_row *row)
 	sums->most_ns = need_ns > sums->most_ns ? need_ns : sums->most_ns;
 }
 
-/* One may be in something else: between loops, or the last at a barrier, which does not wait. */
 static bool nearly_all(uint32_t some, uint32_t threads)
 {
 	return some > 0 && some + 1 >= threads;
@@ -433,13 +432,13 @@ struct told_outline told_outline(const struct phases_table *table)
 	}
 	if (several)
 		return (struct told_outline){.threads = all.threads};
-	bool phased = all.threads > 0 && sums.phased == all.threads;
 	all.dynamic = nearly_all(sums.dynamic, all.threads);
-	all.give_way =
-		phased &&
-		(nearly_all(sums.yields, all.threads) ||
-			(sums.yields == 0 && sums.waits_cpu_ns < sums.waited_ns / WAITS_SHARE));
-	all.alike = phased && sums.most_ns - sums.fewest_ns <= sums.most_ns / ALIKE_SHARE;
+	all.early = table != NULL && (all.threads == 0 || sums.phased < all.threads);
+	if (all.threads == 0 || all.early)
+		return all;
+	all.sleep = sums.yields == 0 && sums.waits_cpu_ns < sums.waited_ns / WAITS_SHARE;
+	all.yield = nearly_all(sums.yields, all.threads);
+	all.alike = sums.most_ns - sums.fewest_ns <= sums.most_ns / ALIKE_SHARE;
 	return all;
 }
 

@@ -107,10 +107,12 @@ void told_let_rest(const struct told *told, int32_t row, uint8_t resting);
  * gone, and others wait for each other although each shares its own work out. */
 struct told_outline {
 	uint32_t threads;
+	bool early; /* some have not ended a phase yet: no more than this is known */
 	/* Their work is handed out as they ask for it. One of them may do something else meanwhile, between loops. */
 	bool dynamic;
-	bool give_way; /* each has ended phases, and where they wait they yield, or use little of the time */
-	bool alike; /* each has ended phases, and they need about as much CPU time in one */
+	bool sleep; /* they use little of the time in which they wait */
+	bool yield; /* where they wait; the last one may not have waited */
+	bool alike; /* they need about as much CPU time in a phase */
 };
 
 /* At a cost that grows with the rows ever used. table: mapped, of the expected size, or NULL. */

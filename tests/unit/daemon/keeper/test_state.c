@@ -74,7 +74,7 @@ static struct keeper_state starting(void)
 		.command = COMMAND,
 		.phase = KEEPER_STARTING,
 		.deadline_ns = (START_MS + KEEPER_SOON_MS) * MS_NS,
-		.latest_ns = (START_MS + KEEPER_LATEST_MS) * MS_NS};
+		.start_ns = START_MS * MS_NS};
 }
 
 static struct keeper_state wrapping(void)
@@ -141,7 +141,6 @@ enum {
 	SOON = KEEPER_SOON_MS,
 	LATEST = KEEPER_LATEST_MS,
 	LOOK = KEEPER_LOOK_MS,
-	DOUBLINGS = KEEPER_DOUBLINGS,
 	FINISH = KEEPER_FINISH_MS,
 	KILL = KEEPER_KILL_MS
 };
@@ -211,32 +210,57 @@ static void test_command_begins(void **unused)
 		{3, child(COMMAND, killed(SIGUSR1)), finish, KEEPER_OVER});
 }
 
+/* Returns the pause that follows a look, in ms; 0 once the balancer begins. */
+static int pause_after(struct keeper_state *state, enum keeper_load load)
+{
+	struct keeper_event event = passing_with(load);
+
+	event.now_ns = state->deadline_ns;
+	return keeper_state_step(state, &event).start_balancer
+		       ? 0
+		       : keeper_state_wait_ms(state, event.now_ns);
+}
+
 /* A machine that runs as many threads as it has CPUs is looked at more and more rarely. */
 static void test_even(void **unused)
 {
+	const int first[] = {5, 10, 20, 40, 80, 35 /* it is young no more */, 160};
 	struct keeper_state state = starting();
-	struct keeper_event event = passing_with(KEEPER_EVEN);
-	struct keeper_actions actions = nothing;
-	int looks = 0;
+	int pause, looks = COUNT(first) + 1;
 	(void)unused;
 
-	event.now_ns = START_MS * MS_NS;
-	for (; !actions.start_balancer; looks++) {
-		event.now_ns += (uint64_t)keeper_state_wait_ms(&state, event.now_ns) * MS_NS;
-		actions = keeper_state_step(&state, &event);
-	}
-	assert_int_equal(state.phase, KEEPER_WATCHING);
-	assert_int_equal(event.now_ns, (START_MS + LATEST) * MS_NS);
-	assert_true(looks <= DOUBLINGS + LATEST / (LOOK << DOUBLINGS) + 1);
+	for (size_t i = 0; i < COUNT(first); i++)
+		assert_int_equal(pause_after(&state, KEEPER_EVEN), first[i]);
+	for (; (pause = pause_after(&state, KEEPER_EVEN)) > 0; looks++)
+		assert_true(pause <= 160);
+	assert_int_equal(looks, 31);
+	assert_int_equal(state.deadline_ns, (START_MS + LATEST) * MS_NS);
+}
+
+static void test_pauses(void **unused)
+{
+	struct keeper_state state = starting();
+	(void)unused;
+
+	assert_int_equal(pause_after(&state, KEEPER_EVEN), 5);
+	assert_int_equal(pause_after(&state, KEEPER_EVEN), 10);
+	assert_int_equal(pause_after(&state, KEEPER_FEWER), 5);
+	assert_int_equal(pause_after(&state, KEEPER_EVEN), 20);
+	assert_int_equal(pause_after(&state, KEEPER_MORE), 5);
+	assert_int_equal(pause_after(&state, KEEPER_EVEN), 5);
+	state.deadline_ns = (START_MS + KEEPER_SPEEDS_MS - 1) * MS_NS;
+	pause_after(&state, KEEPER_EVEN);
+	assert_int_equal(state.deadline_ns, (START_MS + KEEPER_SPEEDS_MS) * MS_NS);
 }
 
 static void test_load(void **unused)
 {
 	const struct told_outline none = {0}, dynamic = {.threads = 3, .dynamic = true},
-				  even = {.threads = 4, .give_way = true, .alike = true},
-				  odd = {.threads = 3, .give_way = true, .alike = true},
+				  even = {.threads = 4, .sleep = true, .alike = true},
+				  odd = {.threads = 3, .sleep = true, .alike = true},
+				  yield = {.threads = 4, .yield = true, .alike = true},
 				  spin = {.threads = 4, .alike = true},
-				  differ = {.threads = 4, .give_way = true};
+				  differ = {.threads = 4, .sleep = true};
 	const struct {
 		int running, online, usable;
 		struct told_outline told;
@@ -261,6 +285,9 @@ static void test_load(void **unused)
 		{5, 2, 2, even, KEEPER_MORE},
 		{4, 3, 3, even, KEEPER_MORE},
 		{3, 2, 2, odd, KEEPER_MORE},
+		{4, 2, 2, yield, KEEPER_EVEN},
+		{3, 2, 2, yield, KEEPER_MORE},
+		{5, 2, 2, yield, KEEPER_MORE},
 		{4, 2, 2, spin, KEEPER_MORE},
 		{4, 2, 2, differ, KEEPER_MORE},
 	};
@@ -272,18 +299,27 @@ static void test_load(void **unused)
 			cases[i].expected);
 }
 
-/* No phase may have ended: a multiple of the CPUs may be of threads that need no turns. */
+/* Where some have not ended a phase yet, a multiple of the CPUs is hoped to need no turns. */
 static void test_load_of_young(void **unused)
 {
-	const struct told_outline none = {0}, differ = {.threads = 4, .give_way = true};
+	const struct told_outline nothing_tells = {0}, none = {.early = true},
+				  some = {.threads = 3, .early = true},
+				  all = {.threads = 4, .early = true},
+				  spin = {.threads = 4, .alike = true};
 	(void)unused;
 
-	assert_int_equal(keeper_load_of(4, 2, 2, none, false), KEEPER_MORE);
+	assert_int_equal(keeper_load_of(4, 2, 2, nothing_tells, true), KEEPER_MORE);
 	assert_int_equal(keeper_load_of(4, 2, 2, none, true), KEEPER_EVEN);
-	assert_int_equal(keeper_load_of(4, 2, 2, differ, true), KEEPER_EVEN);
+	assert_int_equal(keeper_load_of(4, 2, 2, none, false), KEEPER_MORE);
 	assert_int_equal(keeper_load_of(3, 2, 2, none, true), KEEPER_MORE);
 	assert_int_equal(keeper_load_of(1, 2, 2, none, true), KEEPER_FEWER);
 	assert_int_equal(keeper_load_of(2, 64, 2, none, true), KEEPER_UNKNOWN);
+	assert_int_equal(keeper_load_of(-1, 2, 2, none, true), KEEPER_UNKNOWN);
+	assert_int_equal(keeper_load_of(4, 2, 2, some, true), KEEPER_MORE);
+	assert_int_equal(keeper_load_of(3, 2, 2, some, true), KEEPER_MORE);
+	assert_int_equal(keeper_load_of(4, 2, 2, all, true), KEEPER_EVEN);
+	assert_int_equal(keeper_load_of(3, 2, 2, all, true), KEEPER_MORE);
+	assert_int_equal(keeper_load_of(4, 2, 2, spin, true), KEEPER_MORE);
 }
 
 static void test_command_ends(void **unused)
@@ -825,7 +861,7 @@ static void test_random_histories(void **unused)
 		};
 		w.now_ns = draw(&w, 1000000000000);
 		w.keeper.deadline_ns = begins ? w.now_ns + SOON * MS_NS : 0;
-		w.keeper.latest_ns = begins ? w.now_ns + LATEST * MS_NS : 0;
+		w.keeper.start_ns = w.now_ns;
 		for (uint64_t left = draw(&w, 60); left > 0; left--)
 			let_something_happen(&w);
 		end(&w);
@@ -838,6 +874,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_command_begins),
 		cmocka_unit_test(test_even),
+		cmocka_unit_test(test_pauses),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_load_of_young),
 		cmocka_unit_test(test_command_ends),

@@ -473,14 +473,14 @@ static void test_outline_of_none(void **state)
 	struct job *job = *state;
 	struct told_outline all = told_outline(NULL);
 
-	assert_true(all.threads == 0 && !all.dynamic && !all.give_way && !all.alike);
+	assert_true(all.threads == 0 && !all.early && !all.dynamic && !all.sleep && !all.alike);
 	all = told_outline(job->table);
-	assert_true(all.threads == 0 && !all.dynamic && !all.give_way && !all.alike);
+	assert_true(all.threads == 0 && all.early && !all.dynamic && !all.sleep && !all.alike);
 	take(job->table, 0, 10, 11)->pid = 0; /* it is taken just now */
 	assert_int_equal(told_outline(job->table).threads, 0);
 	take(job->table, 0, 10, 11); /* it has not waited yet */
 	all = told_outline(job->table);
-	assert_true(all.threads == 1 && !all.dynamic && !all.give_way && !all.alike);
+	assert_true(all.threads == 1 && all.early && !all.dynamic && !all.sleep && !all.alike);
 }
 
 static void test_outline_of_alike(void **state)
@@ -490,37 +490,46 @@ static void test_outline_of_alike(void **state)
 	struct phases_row *two = take_phased(job->table, 2, 8 * MS, 3 * MS);
 	struct told_outline all = told_outline(job->table);
 
-	assert_true(all.threads == 2 && !all.dynamic && all.give_way && all.alike);
+	assert_true(all.threads == 2 && !all.early && !all.dynamic);
+	assert_true(all.sleep && !all.yield && all.alike);
 	two->turn_cpu_ns += 3 * MS; /* 7 of 60 ms */
 	all = told_outline(job->table);
-	assert_true(!all.give_way && all.alike);
-	two->flags = PHASES_YIELDS;
-	assert_true(told_outline(job->table).give_way);
-	two->flags = 0;
+	assert_true(!all.sleep && all.alike);
 	two->before_ns -= MS;
 	assert_false(told_outline(job->table).alike);
 	two->before_ns += MS;
 	/* One waits where the others do, and has no work. */
 	struct phases_row *three = take(job->table, 3, 10, 13);
 	all = told_outline(job->table);
-	assert_true(all.threads == 3 && !all.give_way && !all.alike);
+	assert_true(all.threads == 3 && all.early && !all.sleep && !all.alike);
 	/* One is another process, or what it has left behind. */
 	three = take_phased(job->table, 3, 10 * MS, 0);
 	assert_true(told_outline(job->table).alike);
-	three->flags = PHASES_YIELDS;
-	assert_false(told_outline(job->table).give_way);
-	two->flags = PHASES_YIELDS;
-	assert_true(told_outline(job->table).give_way);
 	three->pid = 20;
 	all = told_outline(job->table);
-	assert_true(all.threads == 3 && !all.give_way && !all.alike);
+	assert_true(all.threads == 3 && !all.early && !all.sleep && !all.alike);
 	one->turn_cpu_ns = one->waited_ns = one->before_ns = UINT64_MAX;
-	two->flags = three->flags = 0;
 	three->pid = 10;
 	all = told_outline(job->table);
-	assert_true(!all.give_way && !all.alike);
+	assert_true(!all.sleep && !all.alike);
 	job->table->header.rows_used = UINT32_MAX;
 	assert_int_equal(told_outline(job->table).threads, 3);
+}
+
+/* The last at a barrier does not wait, and so does not yield. */
+static void test_outline_of_yielding(void **state)
+{
+	struct job *job = *state;
+	struct phases_row *row[3];
+
+	for (uint32_t i = 0; i < 3; i++)
+		row[i] = take_phased(job->table, i, 10 * MS, MS);
+	row[0]->flags = PHASES_YIELDS;
+	assert_true(!told_outline(job->table).yield && !told_outline(job->table).sleep);
+	row[2]->flags = PHASES_YIELDS;
+	assert_true(told_outline(job->table).yield && !told_outline(job->table).sleep);
+	row[1]->pid = 20;
+	assert_false(told_outline(job->table).yield);
 }
 
 static void test_outline_of_dynamic(void **state)
@@ -591,6 +600,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_let_rest, begin, end),
 		cmocka_unit_test_setup_teardown(test_outline_of_none, begin, end),
 		cmocka_unit_test_setup_teardown(test_outline_of_alike, begin, end),
+		cmocka_unit_test_setup_teardown(test_outline_of_yielding, begin, end),
 		cmocka_unit_test_setup_teardown(test_outline_of_dynamic, begin, end),
 		cmocka_unit_test_setup_teardown(test_let_all_rest, begin, end),
 		cmocka_unit_test_setup_teardown(test_sources, begin, end),
