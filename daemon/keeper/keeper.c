@@ -166,14 +166,15 @@ static void read_signals(struct keeper *k)
 }
 
 /* Threads that may use only some of the CPUs can be too many for those, whatever they tell. */
-static struct told_outline told_of_job(const struct keeper *k)
+static struct told_outline told_of_job(const struct keeper *k, uint64_t now_ns)
 {
 	struct cpuset mask;
 
 	if (cpuset_of_thread(k->state.command, &mask) == 0 &&
 		!cpuset_contains(&mask, &k->options->cpus))
 		return (struct told_outline){0};
-	return told_outline(k->phases);
+	return told_outline(
+		k->phases, (now_ns - k->state.start_ns) * cpuset_count(&k->options->cpus));
 }
 
 static bool younger_than(const struct keeper *k, uint64_t now_ns, uint64_t ms)
@@ -202,7 +203,7 @@ static enum keeper_load load_of_machine(struct keeper *k, uint64_t now_ns)
 		return KEEPER_UNKNOWN;
 	int running = proc_running(), online = (int)sysconf(_SC_NPROCESSORS_ONLN);
 	enum keeper_load load = keeper_load_of(running, online, cpuset_count(&o->cpus),
-		told_of_job(k), younger_than(k, now_ns, KEEPER_YOUNG_MS));
+		told_of_job(k, now_ns), younger_than(k, now_ns, KEEPER_YOUNG_MS));
 	/* As the balancer lets them where each has a CPU. */
 	told_let_all_rest(k->phases, load == KEEPER_EVEN && running == online ? PHASES_RESTS : 0);
 	return load;

@@ -385,10 +385,13 @@ void told_hang_bell(
 #define WAITS_SHARE 10
 /* By at most this part of it do others need less in a phase than the one that needs most. */
 #define ALIKE_SHARE 5
+/* This part of the time that the job may have had is to be told of. Most programs begin with a short phase, in which their
+ * threads start. */
+#define EARLY_SHARE 4
 
 struct outline_sums {
 	uint32_t dynamic, yields, phased; /* threads */
-	uint64_t waited_ns, waits_cpu_ns, fewest_ns, most_ns;
+	uint64_t cpu_ns, waited_ns, waits_cpu_ns, fewest_ns, most_ns;
 };
 
 static void add_row(struct outline_sums *sums, const struct phases_row *row)
@@ -398,6 +401,7 @@ static void add_row(struct outline_sums *sums, const struct phases_row *row)
 
 	sums->dynamic += (flags & PHASES_DYNAMIC) != 0;
 	sums->yields += (flags & PHASES_YIELDS) != 0;
+	sums->cpu_ns = sum(sums->cpu_ns, get(&row->turn_cpu_ns));
 	sums->waited_ns = sum(sums->waited_ns, get(&row->waited_ns));
 	sums->waits_cpu_ns =
 		sum(sums->waits_cpu_ns, above(get(&row->turn_cpu_ns), get(&row->useful_ns)));
@@ -414,7 +418,7 @@ static bool nearly_all(uint32_t some, uint32_t threads)
 	return some > 0 && some + 1 >= threads;
 }
 
-struct told_outline told_outline(const struct phases_table *table)
+struct told_outline told_outline(const struct phases_table *table, uint64_t available_ns)
 {
 	struct told_outline all = {0};
 	struct outline_sums sums = {.fewest_ns = UINT64_MAX};
@@ -432,9 +436,10 @@ struct told_outline told_outline(const struct phases_table *table)
 	}
 	if (several)
 		return (struct told_outline){.threads = all.threads};
+	bool phased = all.threads > 0 && sums.phased == all.threads;
+	all.early = table != NULL && (!phased || sums.cpu_ns < available_ns / EARLY_SHARE);
 	all.dynamic = nearly_all(sums.dynamic, all.threads);
-	all.early = table != NULL && (all.threads == 0 || sums.phased < all.threads);
-	if (all.threads == 0 || all.early)
+	if (!phased)
 		return all;
 	all.sleep = sums.yields == 0 && sums.waits_cpu_ns < sums.waited_ns / WAITS_SHARE;
 	all.yield = nearly_all(sums.yields, all.threads);

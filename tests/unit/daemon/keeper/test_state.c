@@ -299,7 +299,7 @@ static void test_load(void **unused)
 			cases[i].expected);
 }
 
-/* Where some have not ended a phase yet, a multiple of the CPUs is hoped to need no turns. */
+/* Where little is told yet, a multiple of the CPUs is hoped to need no turns. */
 static void test_load_of_young(void **unused)
 {
 	const struct told_outline nothing_tells = {0}, none = {.early = true},

@@ -471,15 +471,15 @@ static struct phases_row *take_phased(
 static void test_outline_of_none(void **state)
 {
 	struct job *job = *state;
-	struct told_outline all = told_outline(NULL);
+	struct told_outline all = told_outline(NULL, 0);
 
 	assert_true(all.threads == 0 && !all.early && !all.dynamic && !all.sleep && !all.alike);
-	all = told_outline(job->table);
+	all = told_outline(job->table, 0);
 	assert_true(all.threads == 0 && all.early && !all.dynamic && !all.sleep && !all.alike);
 	take(job->table, 0, 10, 11)->pid = 0; /* it is taken just now */
-	assert_int_equal(told_outline(job->table).threads, 0);
+	assert_int_equal(told_outline(job->table, 0).threads, 0);
 	take(job->table, 0, 10, 11); /* it has not waited yet */
-	all = told_outline(job->table);
+	all = told_outline(job->table, 0);
 	assert_true(all.threads == 1 && all.early && !all.dynamic && !all.sleep && !all.alike);
 }
 
@@ -488,32 +488,36 @@ static void test_outline_of_alike(void **state)
 	struct job *job = *state;
 	struct phases_row *one = take_phased(job->table, 0, 10 * MS, MS);
 	struct phases_row *two = take_phased(job->table, 2, 8 * MS, 3 * MS);
-	struct told_outline all = told_outline(job->table);
+	struct told_outline all = told_outline(job->table, 0);
 
 	assert_true(all.threads == 2 && !all.early && !all.dynamic);
 	assert_true(all.sleep && !all.yield && all.alike);
+	/* They have used 18 ms per phase for 10 phases, and 4 ms in waits. */
+	assert_false(told_outline(job->table, 4 * 184 * MS).early);
+	all = told_outline(job->table, 4 * 185 * MS);
+	assert_true(all.early && all.sleep && all.alike);
 	two->turn_cpu_ns += 3 * MS; /* 7 of 60 ms */
-	all = told_outline(job->table);
+	all = told_outline(job->table, 0);
 	assert_true(!all.sleep && all.alike);
 	two->before_ns -= MS;
-	assert_false(told_outline(job->table).alike);
+	assert_false(told_outline(job->table, 0).alike);
 	two->before_ns += MS;
 	/* One waits where the others do, and has no work. */
 	struct phases_row *three = take(job->table, 3, 10, 13);
-	all = told_outline(job->table);
+	all = told_outline(job->table, 0);
 	assert_true(all.threads == 3 && all.early && !all.sleep && !all.alike);
 	/* One is another process, or what it has left behind. */
 	three = take_phased(job->table, 3, 10 * MS, 0);
-	assert_true(told_outline(job->table).alike);
+	assert_true(told_outline(job->table, 0).alike);
 	three->pid = 20;
-	all = told_outline(job->table);
+	all = told_outline(job->table, 0);
 	assert_true(all.threads == 3 && !all.early && !all.sleep && !all.alike);
 	one->turn_cpu_ns = one->waited_ns = one->before_ns = UINT64_MAX;
 	three->pid = 10;
-	all = told_outline(job->table);
+	all = told_outline(job->table, 0);
 	assert_true(!all.sleep && !all.alike);
 	job->table->header.rows_used = UINT32_MAX;
-	assert_int_equal(told_outline(job->table).threads, 3);
+	assert_int_equal(told_outline(job->table, 0).threads, 3);
 }
 
 /* The last at a barrier does not wait, and so does not yield. */
@@ -525,11 +529,11 @@ static void test_outline_of_yielding(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		row[i] = take_phased(job->table, i, 10 * MS, MS);
 	row[0]->flags = PHASES_YIELDS;
-	assert_true(!told_outline(job->table).yield && !told_outline(job->table).sleep);
+	assert_true(!told_outline(job->table, 0).yield && !told_outline(job->table, 0).sleep);
 	row[2]->flags = PHASES_YIELDS;
-	assert_true(told_outline(job->table).yield && !told_outline(job->table).sleep);
+	assert_true(told_outline(job->table, 0).yield && !told_outline(job->table, 0).sleep);
 	row[1]->pid = 20;
-	assert_false(told_outline(job->table).yield);
+	assert_false(told_outline(job->table, 0).yield);
 }
 
 static void test_outline_of_dynamic(void **state)
@@ -540,13 +544,13 @@ static void test_outline_of_dynamic(void **state)
 	for (uint32_t i = 0; i < 3; i++)
 		row[i] = take_phased(job->table, i, 10 * MS, 0);
 	row[0]->flags = PHASES_DYNAMIC;
-	assert_false(told_outline(job->table).dynamic);
+	assert_false(told_outline(job->table, 0).dynamic);
 	row[2]->flags = PHASES_DYNAMIC;
-	assert_true(told_outline(job->table).dynamic);
+	assert_true(told_outline(job->table, 0).dynamic);
 	row[1]->flags = PHASES_DYNAMIC | PHASES_YIELDS;
-	assert_true(told_outline(job->table).dynamic);
+	assert_true(told_outline(job->table, 0).dynamic);
 	row[1]->pid = 20;
-	assert_false(told_outline(job->table).dynamic);
+	assert_false(told_outline(job->table, 0).dynamic);
 }
 
 static void test_let_all_rest(void **state)
