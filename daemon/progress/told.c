@@ -385,8 +385,8 @@ void told_hang_bell(
 #define WAITS_SHARE 10
 /* By at most this part of it do others need less in a phase than the one that needs most. */
 #define ALIKE_SHARE 5
-/* This part of the time that the job may have had is to be told of. Most programs begin with a short phase, in which their
- * threads start. */
+/* Less than this part of the time that the job may have had is little. Most programs begin with a short phase, in
+ * which their threads start. */
 #define EARLY_SHARE 4
 
 struct outline_sums {

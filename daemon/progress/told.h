@@ -107,7 +107,7 @@ void told_let_rest(const struct told *told, int32_t row, uint8_t resting);
  * gone, and others wait for each other although each shares its own work out. */
 struct told_outline {
 	uint32_t threads;
-	bool early; /* what is told is of little of the time so far: some are still in their first long phase */
+	bool early; /* some have ended no phase, or little of the time so far is told of */
 	/* Their work is handed out as they ask for it. One of them may do something else meanwhile, between loops. */
 	bool dynamic;
 	bool sleep; /* they use little of the time in which they wait */
@@ -115,8 +115,8 @@ struct told_outline {
 	bool alike; /* they need about as much CPU time in a phase */
 };
 
-/* At a cost that grows with the rows ever used. table: mapped, of the expected size, or NULL. available_ns: the CPU time
- * that all of them together may have had so far. */
+/* At a cost that grows with the rows ever used. table: mapped, of the expected size, or NULL. available_ns: the CPU
+ * time that all of them together may have had so far. */
 struct told_outline told_outline(const struct phases_table *table, uint64_t available_ns);
 
 /* Let all threads of the job's table rest as much: 0, or a constant of phases.h. NULL: nobody tells. */
