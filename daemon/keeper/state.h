@@ -27,7 +27,7 @@
 #define KEEPER_LOOKS_MS 100
 #define KEEPER_FEWER_PAUSES 3 /* at most, between looks that find fewer */
 #define KEEPER_DOUBLINGS 5 /* of the pause, at most, after looks that find it even */
-/* So long it is hoped that threads need no turns where little is told of them yet, if their number allows. */
+/* Until then, threads of which little is told are taken to need no turns if they are a multiple of the CPUs. */
 #define KEEPER_YOUNG_MS 200
 #define KEEPER_LATEST_MS 4000 /* the balancer begins whatever the load */
 #define KEEPER_SPEEDS_MS 1000 /* when the speeds of CPUs are looked at: if they differ, it begins */
