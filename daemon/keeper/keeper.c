@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "daemon/base/clock.h"
+#include "daemon/base/quota.h"
 #include "daemon/base/text.h"
 #include "daemon/keeper/checks.h"
 #include "daemon/keeper/children.h"
@@ -31,6 +32,8 @@
 #include "daemon/telemetry/writer.h"
 #include "daemon/topology/topology.h"
 #include "libprogress/phases/make.h"
+#include "libprogress/reader/reader.h"
+#include "libprogress/reader/segment_file.h"
 
 #define MS_NS UINT64_C(1000000)
 
@@ -52,6 +55,7 @@ struct keeper {
 	int phases_fd; /* from which the job opens it */
 	char phases_path[48]; /* "": nothing is preloaded */
 	bool asked_speeds; /* of the CPUs: whether they differ */
+	int at_a_time; /* CPUs that the quota is enough for; 0: not asked yet */
 	struct keeper_state state;
 };
 
@@ -193,20 +197,43 @@ static bool speeds_differ(struct keeper *k, uint64_t now_ns)
 	return topology_speeds_differ(&k->options->cpus, &setup);
 }
 
-/* The load does not matter to a job that is to be balanced in any case, or that may gain with a thread on each CPU. */
-static enum keeper_load load_of_machine(struct keeper *k, uint64_t now_ns)
+/* Likewise. The balancer goes on asking. */
+static int cpus_at_a_time(struct keeper *k)
+{
+	struct quota quota;
+
+	if (k->at_a_time == 0) {
+		quota_init(&quota, "");
+		(void)quota_look(&quota, k->state.command);
+		k->at_a_time = quota_cpus_of(quota.cpus, cpuset_count(&k->options->cpus));
+	}
+	return k->at_a_time;
+}
+
+static bool publishes(pid_t pid)
+{
+	int fd = segment_file_open(&progress_reader_files, geteuid(), pid, false);
+	bool found = fd >= 0;
+
+	close_fd(&fd);
+	return found;
+}
+
+static struct keeper_sight look_around(struct keeper *k, uint64_t now_ns)
 {
 	const struct options *o = k->options;
 
-	if (o->always || o->speed != NULL || o->policy != &policy_kind_juggle ||
-		speeds_differ(k, now_ns))
-		return KEEPER_UNKNOWN;
-	int running = proc_running(), online = (int)sysconf(_SC_NPROCESSORS_ONLN);
-	enum keeper_load load = keeper_load_of(running, online, cpuset_count(&o->cpus),
-		told_of_job(k, now_ns), younger_than(k, now_ns, KEEPER_YOUNG_MS));
-	/* As the balancer lets them where each has a CPU. */
-	told_let_all_rest(k->phases, load == KEEPER_EVEN && running == online ? PHASES_RESTS : 0);
-	return load;
+	return (struct keeper_sight){
+		.wanted = o->always || o->speed != NULL || o->policy != &policy_kind_juggle,
+		.speeds_differ = speeds_differ(k, now_ns),
+		.publishes = publishes(k->state.command),
+		.young = younger_than(k, now_ns, KEEPER_YOUNG_MS),
+		.running = proc_running(),
+		.online = (int)sysconf(_SC_NPROCESSORS_ONLN),
+		.usable = cpuset_count(&o->cpus),
+		.at_a_time = cpus_at_a_time(k),
+		.told = told_of_job(k, now_ns),
+	};
 }
 
 static void pass_time(struct keeper *k)
@@ -216,8 +243,11 @@ static void pass_time(struct keeper *k)
 
 	if (keeper_state_wait_ms(&k->state, now_ns) != 0)
 		return;
-	if (k->state.phase == KEEPER_STARTING)
-		event.load = load_of_machine(k, now_ns);
+	if (k->state.phase == KEEPER_STARTING) {
+		const struct keeper_sight sight = look_around(k, now_ns);
+		event.load = keeper_load_of(&sight);
+		told_let_all_rest(k->phases, keeper_lets_rest(&sight) ? PHASES_RESTS : 0);
+	}
 	handle(k, event);
 }
 

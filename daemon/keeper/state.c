@@ -35,24 +35,34 @@ static bool share_evenly(uint32_t running, uint32_t online, struct told_outline 
 	       (told.sleep || (told.yield && running == told.threads));
 }
 
-static bool needs_no_turns(uint32_t running, uint32_t online, struct told_outline told, bool young)
+static bool needs_no_turns(const struct keeper_sight *sight)
 {
-	if (told.threads > 0 && running > told.threads)
+	uint32_t running = (uint32_t)sight->running, online = (uint32_t)sight->online;
+
+	if (sight->told.threads > 0 && running > sight->told.threads)
 		return false; /* others run, too */
-	return told.dynamic || share_evenly(running, online, told) ||
-	       (young && told.early && running % online == 0);
+	return sight->told.dynamic || share_evenly(running, online, sight->told) ||
+	       (sight->young && sight->told.early && running % online == 0);
 }
 
-enum keeper_load keeper_load_of(
-	int running, int online, int usable, struct told_outline told, bool young)
+enum keeper_load keeper_load_of(const struct keeper_sight *sight)
 {
-	if (running < 0 || online <= 0 || usable != online)
+	if (sight->wanted || sight->speeds_differ || sight->publishes ||
+		sight->at_a_time < sight->usable)
 		return KEEPER_UNKNOWN;
-	if (running < online)
+	if (sight->usable == 1)
+		return KEEPER_EVEN;
+	if (sight->running < 0 || sight->online <= 0 || sight->usable != sight->online)
+		return KEEPER_UNKNOWN;
+	if (sight->running < sight->online)
 		return KEEPER_FEWER;
-	return running == online || needs_no_turns((uint32_t)running, (uint32_t)online, told, young)
-		       ? KEEPER_EVEN
-		       : KEEPER_MORE;
+	return sight->running == sight->online || needs_no_turns(sight) ? KEEPER_EVEN : KEEPER_MORE;
+}
+
+bool keeper_lets_rest(const struct keeper_sight *sight)
+{
+	return keeper_load_of(sight) == KEEPER_EVEN && sight->running == sight->online &&
+	       sight->usable == sight->online;
 }
 
 /* Counts the look. Returns the time until the next one, in multiples of KEEPER_LOOK_MS. */

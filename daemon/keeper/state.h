@@ -42,9 +42,22 @@ enum keeper_phase {
 	KEEPER_OVER, /* there is nothing left to wait for */
 };
 
+/* What one look finds, of what decides whether balancing may begin later. */
+struct keeper_sight {
+	bool wanted; /* by the options, whatever the load */
+	bool speeds_differ; /* of the CPUs: a thread on each may gain by turns, too */
+	bool publishes; /* the command has a segment of libprogress, and the balancer moves its subdomains */
+	bool young; /* the command is younger than KEEPER_YOUNG_MS */
+	int running; /* threads of the machine; negative: that is not known */
+	int online; /* its CPUs */
+	int usable; /* those of them that the job may use; how many threads run on only some is not known */
+	int at_a_time; /* as many of these as its quota is enough for; less: threads stand still at times */
+	struct told_outline told; /* of the job */
+};
+
 /* The number of threads that the machine runs, compared with that of its CPUs. */
 enum keeper_load {
-	KEEPER_UNKNOWN,
+	KEEPER_UNKNOWN, /* or it does not matter: the balancer is to begin */
 	KEEPER_EVEN, /* as many, or such as the kernel balances well, or may, as far as is told */
 	KEEPER_FEWER,
 	KEEPER_MORE,
@@ -98,11 +111,11 @@ struct keeper_actions {
 	int balancer_signal; /* with restore: the signal that killed it; 0: it has failed */
 };
 
-/* running: threads of the machine, negative if that is not known. online: its CPUs. usable: those of them that the job
- * may use; how many threads run on only some is not known. told: what is told of the job. young: the command is
- * younger than KEEPER_YOUNG_MS. */
-enum keeper_load keeper_load_of(
-	int running, int online, int usable, struct told_outline told, bool young);
+/* Compares the numbers of a look, and considers what else it found. */
+enum keeper_load keeper_load_of(const struct keeper_sight *sight);
+
+/* May the job's threads tell less, as the balancer lets them where each has a CPU? */
+bool keeper_lets_rest(const struct keeper_sight *sight);
 
 /* Take an event. Returns what to do at once, before the next event. */
 struct keeper_actions keeper_state_step(

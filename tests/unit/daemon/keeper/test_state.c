@@ -253,6 +253,21 @@ static void test_pauses(void **unused)
 	assert_int_equal(state.deadline_ns, (START_MS + KEEPER_SPEEDS_MS) * MS_NS);
 }
 
+/* Of a machine with two CPUs. */
+static struct keeper_sight sight_of(int running, struct told_outline told)
+{
+	return (struct keeper_sight){
+		.running = running, .online = 2, .usable = 2, .at_a_time = 2, .told = told};
+}
+
+static struct keeper_sight young_sight_of(int running, struct told_outline told)
+{
+	struct keeper_sight sight = sight_of(running, told);
+
+	sight.young = true;
+	return sight;
+}
+
 static void test_load(void **unused)
 {
 	const struct told_outline none = {0}, dynamic = {.threads = 3, .dynamic = true},
@@ -269,7 +284,8 @@ static void test_load(void **unused)
 		{1, 2, 2, none, KEEPER_FEWER},
 		{2, 2, 2, none, KEEPER_EVEN},
 		{3, 2, 2, none, KEEPER_MORE},
-		{0, 1, 1, none, KEEPER_FEWER},
+		{0, 1, 1, none, KEEPER_EVEN},
+		{2, 1, 1, none, KEEPER_EVEN},
 		{64, 64, 64, none, KEEPER_EVEN},
 		{2, 64, 2, none, KEEPER_UNKNOWN},
 		{64, 64, 2, none, KEEPER_UNKNOWN},
@@ -293,10 +309,44 @@ static void test_load(void **unused)
 	};
 	(void)unused;
 
-	for (size_t i = 0; i < COUNT(cases); i++)
-		assert_int_equal(keeper_load_of(cases[i].running, cases[i].online, cases[i].usable,
-					 cases[i].told, false),
-			cases[i].expected);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		struct keeper_sight sight = sight_of(cases[i].running, cases[i].told);
+		sight.online = cases[i].online;
+		sight.usable = sight.at_a_time = cases[i].usable;
+		assert_int_equal(keeper_load_of(&sight), cases[i].expected);
+	}
+}
+
+/* What makes the balancer begin whatever the load. */
+static void test_load_matters_not(void **unused)
+{
+	const struct told_outline none = {0};
+	struct keeper_sight wanted = sight_of(2, none), differ = wanted, publishes = wanted,
+			    quota = wanted, one_cpu = wanted;
+	(void)unused;
+
+	wanted.wanted = differ.speeds_differ = publishes.publishes = true;
+	quota.at_a_time = 1;
+	one_cpu.usable = one_cpu.at_a_time = 1;
+	assert_int_equal(keeper_load_of(&wanted), KEEPER_UNKNOWN);
+	assert_int_equal(keeper_load_of(&differ), KEEPER_UNKNOWN);
+	assert_int_equal(keeper_load_of(&publishes), KEEPER_UNKNOWN);
+	assert_int_equal(keeper_load_of(&quota), KEEPER_UNKNOWN);
+	assert_int_equal(keeper_load_of(&one_cpu), KEEPER_EVEN);
+	one_cpu.publishes = true;
+	assert_int_equal(keeper_load_of(&one_cpu), KEEPER_UNKNOWN);
+}
+
+static void test_rest(void **unused)
+{
+	const struct told_outline none = {0}, dynamic = {.threads = 3, .dynamic = true};
+	struct keeper_sight even = sight_of(2, none), more = sight_of(3, dynamic), few = even;
+	(void)unused;
+
+	few.usable = few.at_a_time = 1;
+	assert_true(keeper_lets_rest(&even));
+	assert_false(keeper_lets_rest(&more));
+	assert_false(keeper_lets_rest(&few));
 }
 
 /* Where little is told yet, a multiple of the CPUs is hoped to need no turns. */
@@ -306,20 +356,30 @@ static void test_load_of_young(void **unused)
 				  some = {.threads = 3, .early = true},
 				  all = {.threads = 4, .early = true},
 				  spin = {.threads = 4, .alike = true};
+	const struct {
+		int running;
+		struct told_outline told;
+		enum keeper_load expected;
+	} cases[] = {
+		{4, nothing_tells, KEEPER_MORE},
+		{4, none, KEEPER_EVEN},
+		{3, none, KEEPER_MORE},
+		{1, none, KEEPER_FEWER},
+		{-1, none, KEEPER_UNKNOWN},
+		{4, some, KEEPER_MORE},
+		{3, some, KEEPER_MORE},
+		{4, all, KEEPER_EVEN},
+		{3, all, KEEPER_MORE},
+		{4, spin, KEEPER_MORE},
+	};
 	(void)unused;
 
-	assert_int_equal(keeper_load_of(4, 2, 2, nothing_tells, true), KEEPER_MORE);
-	assert_int_equal(keeper_load_of(4, 2, 2, none, true), KEEPER_EVEN);
-	assert_int_equal(keeper_load_of(4, 2, 2, none, false), KEEPER_MORE);
-	assert_int_equal(keeper_load_of(3, 2, 2, none, true), KEEPER_MORE);
-	assert_int_equal(keeper_load_of(1, 2, 2, none, true), KEEPER_FEWER);
-	assert_int_equal(keeper_load_of(2, 64, 2, none, true), KEEPER_UNKNOWN);
-	assert_int_equal(keeper_load_of(-1, 2, 2, none, true), KEEPER_UNKNOWN);
-	assert_int_equal(keeper_load_of(4, 2, 2, some, true), KEEPER_MORE);
-	assert_int_equal(keeper_load_of(3, 2, 2, some, true), KEEPER_MORE);
-	assert_int_equal(keeper_load_of(4, 2, 2, all, true), KEEPER_EVEN);
-	assert_int_equal(keeper_load_of(3, 2, 2, all, true), KEEPER_MORE);
-	assert_int_equal(keeper_load_of(4, 2, 2, spin, true), KEEPER_MORE);
+	for (size_t i = 0; i < COUNT(cases); i++) {
+		const struct keeper_sight sight = young_sight_of(cases[i].running, cases[i].told);
+		assert_int_equal(keeper_load_of(&sight), cases[i].expected);
+	}
+	const struct keeper_sight old = sight_of(4, none);
+	assert_int_equal(keeper_load_of(&old), KEEPER_MORE);
 }
 
 static void test_command_ends(void **unused)
@@ -877,6 +937,8 @@ int main(void)
 		cmocka_unit_test(test_pauses),
 		cmocka_unit_test(test_load),
 		cmocka_unit_test(test_load_of_young),
+		cmocka_unit_test(test_load_matters_not),
+		cmocka_unit_test(test_rest),
 		cmocka_unit_test(test_command_ends),
 		cmocka_unit_test(test_command_stops),
 		cmocka_unit_test(test_balancer_ends_early),
