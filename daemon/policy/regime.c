@@ -15,11 +15,11 @@
 /* Threads that yield in waits, and sleep in a smaller share of their phases, sleep for other reasons. */
 #define SLEEPS_SHARE 0.05
 #define YIELD_MEMORY_NS UINT64_C(10000000000) /* threads that yielded still do */
-#define CALM_WINDOW_NS UINT64_C(200000000) /* the same, while threads never sleep */
+#define CALM_WINDOW_NS UINT64_C(200000000) /* a window of threads that never sleep */
 #define LONG_WINDOW_NS UINT64_C(1000000000) /* no window is longer ... */
-#define WINDOW_PHASES 4 /* likewise, for that many phases, where they are told */
+#define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread, */
+#define WINDOW_PHASES 4 /* or that many phases, where they are told */
 #define NEED_CHANGE 0.3 /* phases that need this share more or less are other ones */
-#define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread */
 /* Where threads pass a smaller share of the phases for which there is time, those that pass may be of any kind. */
 #define STALLED 0.1
 /* After so many such windows in a row, that is another part of the program, of longer phases. */
@@ -241,7 +241,7 @@ static bool decide(struct policy_chooser *chooser, const struct policy_window *w
 	enum policy_regime before = chooser->settled;
 	double lost = chooser->regime == POLICY_ASIDE ? gain : -gain;
 
-	chooser->trials_ns += fmax(0, lost) * (double)window->elapsed_ns;
+	chooser->trials_ns += fmax(0, lost) * (double)window->elapsed_ns - chooser->trial_ns;
 	chooser->settled = better ? POLICY_BALANCE : POLICY_ASIDE;
 	if (chooser->settled != before)
 		chooser->gap = GAP_LEAST;
@@ -280,15 +280,14 @@ static double budget_ns(const struct policy_chooser *chooser)
 	return TRIALS_NS + TRIALS_SHARE * (double)chooser->elapsed_ns - chooser->trials_ns;
 }
 
-/* Has the job run for long enough to pay for one more trial, of a window of that length? */
-static bool can_pay(const struct policy_chooser *chooser, uint64_t window_ns,
+/* Likewise, of any trial. */
+static double trial_cost_ns(const struct policy_chooser *chooser, uint64_t window_ns,
 	const struct policy_window *window)
 {
 	bool tried = chooser->arm[0].weight > 0 && chooser->arm[1].weight > 0;
-	double cost_ns = tried ? fabs(gain_of(chooser)) * (double)window_ns
-			       : first_cost_ns(chooser, window_ns, window);
 
-	return cost_ns <= budget_ns(chooser);
+	return tried ? fabs(gain_of(chooser)) * (double)window_ns
+		     : first_cost_ns(chooser, window_ns, window);
 }
 
 /* Threads that never sleep, in this window. */
@@ -366,6 +365,7 @@ static bool leaves_dynamic_now(struct policy_chooser *chooser, const struct poli
 	bool already = chooser->reason == POLICY_REASON_DYNAMIC;
 	double elapsed_ns = (double)window->elapsed_ns, wait_ns = (double)window->wait_ns;
 
+	chooser->disturbed = false;
 	if (window->threads <= window->cpus)
 		return false;
 	/* For so long all CPUs had a thread, if nobody else had any of their time. */
@@ -478,11 +478,9 @@ static bool should_learn(struct policy_chooser *chooser, const struct policy_win
 	return true;
 }
 
-/* Another part of the program has begun: try again soon. A trial under way shows nothing, and has cost something. */
-static void try_anew(struct policy_chooser *chooser, const struct policy_window *window)
+/* Another part of the program has begun: try again soon. A trial under way shows nothing. */
+static void try_anew(struct policy_chooser *chooser)
 {
-	if (chooser->trial)
-		chooser->trials_ns += first_cost_ns(chooser, window->elapsed_ns, window);
 	chooser->trial = false;
 	chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
 	chooser->gap = GAP_LEAST;
@@ -512,9 +510,12 @@ static bool by_trials(struct policy_chooser *chooser, const struct policy_window
 	/* A window that was longer than it had to be counts as several. */
 	double windows = round((double)window->elapsed_ns / (double)window_ns);
 	chooser->wait -= (uint32_t)fmin(fmax(windows, 1), chooser->wait);
-	if (chooser->wait > 0 || !can_pay(chooser, window_ns, window))
+	double cost_ns = trial_cost_ns(chooser, window_ns, window);
+	if (chooser->wait > 0 || cost_ns > budget_ns(chooser))
 		return false;
 	chooser->trial = true;
+	chooser->trial_ns = cost_ns;
+	chooser->trials_ns += cost_ns;
 	return change(chooser, chooser->regime == POLICY_BALANCE ? POLICY_ASIDE : POLICY_BALANCE,
 		POLICY_REASON_TRIAL);
 }
@@ -559,7 +560,7 @@ static double told_busy(
 	if (!stalled) {
 		if (chooser->regular != window->regular ||
 			(*own_ns > 0 && fabs(now_ns - *own_ns) > NEED_CHANGE * *own_ns)) {
-			try_anew(chooser, window);
+			try_anew(chooser);
 			need_ns[0] = need_ns[1] = chooser->unit_ns = 0;
 		}
 		chooser->regular = window->regular;
@@ -704,7 +705,7 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 
 	if (!chooser->trial && chooser->window_sleep_rate > 0 &&
 		(rate > 4 * chooser->window_sleep_rate || rate < chooser->window_sleep_rate / 4))
-		try_anew(chooser, window);
+		try_anew(chooser);
 	chooser->window_sleep_rate = rate;
 
 	double busy = (double)window->run_ns / (elapsed * window->cpus);

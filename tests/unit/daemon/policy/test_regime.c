@@ -1133,6 +1133,29 @@ static void test_told_anew_each_time(void **state)
 	assert_in_range(changes, 2, 50);
 }
 
+/* A trial costs something, too, if it shows nothing because phases have become too long for one. */
+static void test_told_cut_short(void **state)
+{
+	struct policy_chooser chooser;
+	double trials_ns = 0, elapsed_ns = 0;
+	(void)state;
+
+	policy_regime_init(&chooser, false);
+	for (int i = 0; i < 2000; i++) {
+		struct policy_window window = short_window(true, 10);
+		window.threads = 3;
+		window.need_ns = chooser.trial ? 300e6 : 150e6;
+		count(&chooser, 3, 2);
+		window.elapsed_ns = policy_regime_window_ns(&chooser);
+		elapsed_ns += (double)window.elapsed_ns;
+		trials_ns += chooser.trial ? (double)window.elapsed_ns : 0;
+		(void)policy_regime_update(&chooser, &window);
+	}
+	/* The first trial is taken to cost 0.3 of the third that perfect turns gain. */
+	assert_true(trials_ns > 0);
+	assert_true(0.1 * trials_ns < 5e6 + 0.005 * elapsed_ns);
+}
+
 /* Windows in which hardly any phase passes count for their regime, but show nothing of phases: those that passed
  * were of another kind. */
 static void test_told_stalls(void **state)
@@ -1337,6 +1360,7 @@ int main(void)
 		cmocka_unit_test(test_told_apart),
 		cmocka_unit_test(test_told_yields_try_late),
 		cmocka_unit_test(test_told_unit),
+		cmocka_unit_test(test_told_cut_short),
 		cmocka_unit_test(test_told_anew_each_time),
 		cmocka_unit_test(test_told_stalls),
 		cmocka_unit_test(test_told_longer_for_good),
