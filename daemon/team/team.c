@@ -147,10 +147,11 @@ static void step(struct team *team)
 		.ticked = team->ticked,
 		.rung = team->rung};
 
-	observation.may_hand_over = exchange_enter(exchange, members, team->domain);
+	bool may = exchange_enter(exchange, members, team->domain);
+	observation.may_hand_over = may;
 	const struct policy_decision *decision = policy_step(&team->policy, &observation);
 	team_hand_over(team, decision);
-	exchange_leave(exchange, members, team->domain, decision->domain);
+	exchange_leave(exchange, may, team->domain, decision->domain);
 	team_carry_out(team, decision);
 	team_hang_bell(team);
 	team_tell(team, &observation, decision);
