@@ -8,6 +8,7 @@
 #include "daemon/policy/regime.h"
 
 #include "daemon/policy/dry.h"
+#include "daemon/policy/trials.h"
 
 #define WAIT_SHARE 0.02 /* threads that wait this share of their time contend for CPUs */
 #define NEVER_HZ 0.5 /* fewer sleeps per second and thread count as none */
@@ -19,6 +20,7 @@
 #define LONG_WINDOW_NS UINT64_C(1000000000) /* no window is longer ... */
 #define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread, */
 #define WINDOW_PHASES 4 /* or that many phases, where they are told */
+#define NEED_WINDOWS 16 /* over which it is smoothed */
 #define NEED_CHANGE 0.3 /* phases that need this share more or less are other ones */
 /* Where threads pass a smaller share of the phases for which there is time, those that pass may be of any kind. */
 #define STALLED 0.1
@@ -32,31 +34,9 @@
 #define SHORTENS_NS 3e5
 #define SHORTENS_WAITING 0.5
 #define SHORTENS_STILL 0.35
-#define GAIN_LEAST 0.01 /* balancing has to gain this share of the CPUs' time */
-/* Threads that use that share of the CPUs' time leave too little for trials to show anything: what one regime gains may
- * be lost in spinning, which looks like work. */
-#define BUSY_MOST 0.95
-#define BUSY_STILL 0.90 /* likewise, as long as that was so in the window before */
-#define WEIGHT_MAX 16.0
-/* After that many windows of both regimes trials get rarer, however close they are. */
-#define SURE 4
-#define NOISE_LEAST (0.03 * 0.03) /* variance of a window's share, whatever few windows show */
-#define GAP_LEAST 4
-#define GAP_MOST 128
 /* The same between looks at short yields: long waits for a serial part of the program look alike. */
+#define SHORT_GAP_LEAST 4
 #define SHORT_GAP_MOST 16
-/* Trials may cost the job this much time, and this share of the time that has passed ... */
-#define TRIALS_NS 5e6
-#define TRIALS_SHARE 0.005
-/* ... where the first trial is taken to cost this part of what perfect turns would gain; a larger one if
- * threads spin, as Linux takes no turns then, or yield in long phases; a smaller one if they spin before they sleep,
- * and only keep apart. */
-#define SLOWER_FIRST 0.3
-#define SLOWER_FIRST_SPINS 0.5
-#define SLOWER_FIRST_APART 0.1
-/* Of pinned threads, from which on phases are long in that. Those that yield lost 0.3 at 3 ms, 0.5 at 15 and 75 ms. */
-#define LONG_YIELDS_NS 1e7
-#define SPINS_FIRST 1.25 /* such threads use so many times the CPU time that is useful */
 /* Where perfect turns would gain no more than this, and threads sleep, the job begins aside. */
 #define TURNS_LEAST 0.15
 /* Likewise, beside other jobs, for all together. */
@@ -82,11 +62,9 @@ void policy_regime_init(struct policy_chooser *chooser, bool always)
 	*chooser = (struct policy_chooser){
 		.always = always,
 		.regime = POLICY_ASIDE,
-		.settled = POLICY_BALANCE,
 		.reason = POLICY_REASON_START,
-		.wait = 1,
-		.gap = GAP_LEAST,
 	};
+	policy_trials_forget(chooser);
 	policy_packing_reset(&chooser->packing);
 }
 
@@ -143,16 +121,7 @@ bool policy_reason_by_trials(enum policy_reason reason)
 	       reason == POLICY_REASON_SLOWER || reason == POLICY_REASON_FASTER;
 }
 
-static void arm_update(struct policy_arm *arm, double busy)
-{
-	if (arm->weight < WEIGHT_MAX)
-		arm->weight += 1;
-	double step = 1 / arm->weight, off = busy - arm->busy;
-	arm->busy += step * off;
-	arm->variance = (1 - step) * (arm->variance + step * off * off);
-}
-
-static bool change(
+bool policy_regime_change(
 	struct policy_chooser *chooser, enum policy_regime regime, enum policy_reason reason)
 {
 	bool changed = chooser->regime != regime;
@@ -166,29 +135,13 @@ static bool change(
 static bool settle(
 	struct policy_chooser *chooser, enum policy_regime regime, enum policy_reason reason)
 {
-	bool changed = change(chooser, regime, reason);
+	bool changed = policy_regime_change(chooser, regime, reason);
 
-	chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
-	chooser->settled = POLICY_BALANCE;
-	chooser->wait = 1;
-	chooser->gap = GAP_LEAST;
-	chooser->trial = false;
+	policy_trials_forget(chooser);
 	chooser->yields = chooser->spins = chooser->apart = false;
 	chooser->window_sleep_rate = 0;
 	policy_packing_reset(&chooser->packing);
 	return changed;
-}
-
-static double gain_of(const struct policy_chooser *chooser)
-{
-	return chooser->arm[POLICY_BALANCE].busy - chooser->arm[POLICY_ASIDE].busy;
-}
-
-/* What perfect turns gain over threads that keep to their CPUs: Section 3 of the paper. With a CPU for
- * each thread it depends on other work, which can't be known here. */
-static double turns_gain(const struct policy_chooser *chooser, uint32_t threads, uint32_t cpus)
-{
-	return threads > cpus ? fmax(chooser->turns_gain, chooser->needs_gain) : 1;
 }
 
 /* Do threads gain by being on the right CPUs, because of the CPUs' speeds, or by turns on them? The
@@ -208,86 +161,9 @@ static bool unequal(const struct policy_chooser *chooser, uint32_t threads, uint
 static enum policy_regime begins_with(
 	const struct policy_chooser *chooser, const struct policy_window *window)
 {
-	return turns_gain(chooser, window->threads, window->cpus) > TURNS_LEAST ? POLICY_BALANCE
-										: POLICY_ASIDE;
-}
-
-/* Do threads that tell no phases gain by turns, as far as can be known before trials? */
-static bool gain_by_turns(const struct policy_window *window, enum policy_regime first)
-{
-	return !window->told && first == POLICY_BALANCE && window->threads > window->cpus;
-}
-
-/* So much of the CPUs' time does balancing have to gain; or, for a job that gains by turns, so much that the job uses
- * BUSY_MOST of it. Then trials show nothing, and what balancing itself takes does not count against it. */
-static double gain_least(const struct policy_chooser *chooser, const struct policy_window *window,
-	enum policy_regime first)
-{
-	double least = BUSY_MOST - chooser->arm[POLICY_ASIDE].busy;
-
-	return gain_by_turns(window, first) ? fmin(GAIN_LEAST, least) : GAIN_LEAST;
-}
-
-/* Both regimes were measured: settle on the better one, and on the time until the next trial. */
-static bool decide(struct policy_chooser *chooser, const struct policy_window *window,
-	enum policy_regime first)
-{
-	const struct policy_arm *aside = &chooser->arm[POLICY_ASIDE];
-	const struct policy_arm *balance = &chooser->arm[POLICY_BALANCE];
-	double gain = gain_of(chooser), least = gain_least(chooser, window, first);
-	double doubt = sqrt(fmax(aside->variance, NOISE_LEAST) / aside->weight +
-			    fmax(balance->variance, NOISE_LEAST) / balance->weight);
-	bool better = gain > least, faster = gain > GAIN_LEAST;
-	enum policy_regime before = chooser->settled;
-	double lost = chooser->regime == POLICY_ASIDE ? gain : -gain;
-
-	chooser->trials_ns += fmax(0, lost) * (double)window->elapsed_ns - chooser->trial_ns;
-	chooser->settled = better ? POLICY_BALANCE : POLICY_ASIDE;
-	if (chooser->settled != before)
-		chooser->gap = GAP_LEAST;
-	else if (fabs(gain - least) > 2 * doubt)
-		chooser->gap *= 4;
-	else if (fabs(gain - least) > doubt || fmin(aside->weight, balance->weight) > SURE)
-		chooser->gap *= 2;
-	if (chooser->gap > GAP_MOST)
-		chooser->gap = GAP_MOST;
-	chooser->wait = chooser->gap;
-	return change(chooser, chooser->settled,
-		!better  ? POLICY_REASON_SLOWER
-		: faster ? POLICY_REASON_FASTER
-			 : POLICY_REASON_BUSY);
-}
-
-static double slower_first(const struct policy_chooser *chooser, const struct policy_window *window)
-{
-	if (chooser->spins || (chooser->yields && chooser->told_ns >= LONG_YIELDS_NS))
-		return SLOWER_FIRST_SPINS;
-	bool spins_first = (double)window->run_ns > SPINS_FIRST * (double)window->useful_ns;
-	return chooser->apart && spins_first ? SLOWER_FIRST_APART : SLOWER_FIRST;
-}
-
-/* What a first trial, of a window of that length, is taken to cost. */
-static double first_cost_ns(const struct policy_chooser *chooser, uint64_t window_ns,
-	const struct policy_window *window)
-{
-	return slower_first(chooser, window) * turns_gain(chooser, window->threads, window->cpus) *
-	       (double)window_ns;
-}
-
-/* What trials may still cost by now. */
-static double budget_ns(const struct policy_chooser *chooser)
-{
-	return TRIALS_NS + TRIALS_SHARE * (double)chooser->elapsed_ns - chooser->trials_ns;
-}
-
-/* Likewise, of any trial. */
-static double trial_cost_ns(const struct policy_chooser *chooser, uint64_t window_ns,
-	const struct policy_window *window)
-{
-	bool tried = chooser->arm[0].weight > 0 && chooser->arm[1].weight > 0;
-
-	return tried ? fabs(gain_of(chooser)) * (double)window_ns
-		     : first_cost_ns(chooser, window_ns, window);
+	return policy_trials_turns_gain(chooser, window->threads, window->cpus) > TURNS_LEAST
+		       ? POLICY_BALANCE
+		       : POLICY_ASIDE;
 }
 
 /* Threads that never sleep, in this window. */
@@ -302,7 +178,8 @@ static bool awake(struct policy_chooser *chooser, const struct policy_window *wi
 	}
 	if (yields && !chooser->always && !chooser->speeds_differ && window->short_yields &&
 		chooser->regime == POLICY_BALANCE) {
-		chooser->short_gap = chooser->short_gap == 0 ? GAP_LEAST : chooser->short_gap * 2;
+		chooser->short_gap =
+			chooser->short_gap == 0 ? SHORT_GAP_LEAST : chooser->short_gap * 2;
 		if (chooser->short_gap > SHORT_GAP_MOST)
 			chooser->short_gap = SHORT_GAP_MOST;
 		chooser->short_wait = chooser->short_gap;
@@ -411,7 +288,7 @@ bool policy_regime_count(struct policy_chooser *chooser, uint32_t threads, uint3
 	if (are_even_beside(chooser, threads, cpus))
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_START);
 	if (chooser->regime == POLICY_ASIDE &&
-		(chooser->always || turns_gain(chooser, threads, cpus) > TURNS_LEAST))
+		(chooser->always || policy_trials_turns_gain(chooser, threads, cpus) > TURNS_LEAST))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_START);
 	return false;
 }
@@ -421,7 +298,7 @@ bool policy_regime_starved(struct policy_chooser *chooser)
 	if (chooser->regime == POLICY_BALANCE || chooser->reason == POLICY_REASON_SLOWER)
 		return false;
 	chooser->trial = false;
-	return change(chooser, POLICY_BALANCE, POLICY_REASON_STARVED);
+	return policy_regime_change(chooser, POLICY_BALANCE, POLICY_REASON_STARVED);
 }
 
 bool policy_regime_shortens(
@@ -478,48 +355,6 @@ static bool should_learn(struct policy_chooser *chooser, const struct policy_win
 	return true;
 }
 
-/* Another part of the program has begun: try again soon. A trial under way shows nothing. */
-static void try_anew(struct policy_chooser *chooser)
-{
-	chooser->trial = false;
-	chooser->arm[0] = chooser->arm[1] = (struct policy_arm){0};
-	chooser->gap = GAP_LEAST;
-	if (chooser->wait > 1)
-		chooser->wait = 1;
-}
-
-/* Go on with trials, from that regime on: the window's outcome, as a share of the CPUs' time, goes to its
- * regime. */
-static bool by_trials(struct policy_chooser *chooser, const struct policy_window *window,
-	double busy, enum policy_regime first)
-{
-	uint64_t window_ns = policy_regime_window_ns(chooser);
-
-	if (chooser->reason != POLICY_REASON_PACKED) /* which is no regime that trials know */
-		arm_update(&chooser->arm[chooser->regime], busy);
-	if (chooser->trial) {
-		chooser->trial = false;
-		return decide(chooser, window, first);
-	}
-	if (!policy_reason_by_trials(chooser->reason)) { /* it has only just begun to */
-		chooser->settled = first;
-		return change(chooser, first, POLICY_REASON_UNTRIED);
-	}
-	if (chooser->reason == POLICY_REASON_TRIAL) /* it has shown nothing: see try_anew() */
-		return change(chooser, chooser->settled, POLICY_REASON_UNTRIED);
-	/* A window that was longer than it had to be counts as several. */
-	double windows = round((double)window->elapsed_ns / (double)window_ns);
-	chooser->wait -= (uint32_t)fmin(fmax(windows, 1), chooser->wait);
-	double cost_ns = trial_cost_ns(chooser, window_ns, window);
-	if (chooser->wait > 0 || cost_ns > budget_ns(chooser))
-		return false;
-	chooser->trial = true;
-	chooser->trial_ns = cost_ns;
-	chooser->trials_ns += cost_ns;
-	return change(chooser, chooser->regime == POLICY_BALANCE ? POLICY_ASIDE : POLICY_BALANCE,
-		POLICY_REASON_TRIAL);
-}
-
 /* The regime of a job whose phases are told, before trials. */
 static enum policy_regime told_begins_with(const struct policy_chooser *chooser,
 	const struct policy_window *window, bool sleeps, bool spins)
@@ -560,11 +395,11 @@ static double told_busy(
 	if (!stalled) {
 		if (chooser->regular != window->regular ||
 			(*own_ns > 0 && fabs(now_ns - *own_ns) > NEED_CHANGE * *own_ns)) {
-			try_anew(chooser);
+			policy_trials_anew(chooser);
 			need_ns[0] = need_ns[1] = chooser->unit_ns = 0;
 		}
 		chooser->regular = window->regular;
-		*own_ns = *own_ns > 0 ? *own_ns + (now_ns - *own_ns) / WEIGHT_MAX : now_ns;
+		*own_ns = *own_ns > 0 ? *own_ns + (now_ns - *own_ns) / NEED_WINDOWS : now_ns;
 		chooser->unit_ns = chooser->unit_ns > 0 ? chooser->unit_ns : now_ns;
 	}
 	double ns =
@@ -613,7 +448,7 @@ static bool by_packing(struct policy_chooser *chooser, const struct policy_windo
 
 	if (!packed && chooser->reason != POLICY_REASON_SHORT)
 		return settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
-	packed = policy_packing_next(&packing, window, packed, budget_ns(chooser));
+	packed = policy_packing_next(&packing, window, packed, policy_trials_budget_ns(chooser));
 	chooser->trials_ns += packing.cost_ns;
 	bool changed = packed ? settle(chooser, POLICY_BALANCE, POLICY_REASON_PACKED)
 			      : settle(chooser, POLICY_ASIDE, POLICY_REASON_SHORT);
@@ -653,7 +488,8 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 	else if (wall_ns * WINDOW_PHASES > LONG_WINDOW_NS)
 		changed = settle(chooser, first, POLICY_REASON_LONG);
 	else
-		changed = by_trials(chooser, window, told_busy(chooser, window, stalled), first);
+		changed = policy_trials_next(
+			chooser, window, told_busy(chooser, window, stalled), first);
 	chooser->yields = yields;
 	chooser->spins = spins;
 	return changed;
@@ -705,14 +541,12 @@ bool policy_regime_update(struct policy_chooser *chooser, const struct policy_wi
 
 	if (!chooser->trial && chooser->window_sleep_rate > 0 &&
 		(rate > 4 * chooser->window_sleep_rate || rate < chooser->window_sleep_rate / 4))
-		try_anew(chooser);
+		policy_trials_anew(chooser);
 	chooser->window_sleep_rate = rate;
 
 	double busy = (double)window->run_ns / (elapsed * window->cpus);
 	enum policy_regime first = begins_with(chooser, window);
-	double most = chooser->reason == POLICY_REASON_BUSY ? BUSY_STILL : BUSY_MOST;
-	if (gain_by_turns(window, first) && chooser->regime == POLICY_BALANCE && !chooser->trial &&
-		chooser->reason != POLICY_REASON_FASTER && busy >= most)
+	if (policy_trials_vain(chooser, window, busy, first))
 		return settle(chooser, POLICY_BALANCE, POLICY_REASON_BUSY);
-	return by_trials(chooser, window, busy, first);
+	return policy_trials_next(chooser, window, busy, first);
 }

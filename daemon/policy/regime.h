@@ -141,6 +141,10 @@ struct policy_chooser {
 	struct policy_packing packing;
 };
 
+/* Set the regime and the reason for it. Returns true when the regime changed. */
+bool policy_regime_change(
+	struct policy_chooser *chooser, enum policy_regime regime, enum policy_reason reason);
+
 /* With `always` the chooser balances whenever there is a thread for each CPU, and windows only tell
  * it whether threads sleep, yield or spin. */
 void policy_regime_init(struct policy_chooser *chooser, bool always);
