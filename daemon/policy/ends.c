@@ -5,6 +5,7 @@
 
 #include "daemon/policy/speeds.h"
 #include "daemon/policy/step.h"
+#include "daemon/policy/told.h"
 
 /* What a transfer has to gain; and of two that gain as much, that of one thread is taken. */
 #define TRANSFER_NS 1.5e5
@@ -196,9 +197,7 @@ size_t policy_end_together(struct policy *policy)
 	if (!policy->needs.regular || policy->needs.dynamic || policy->needs.brief ||
 		policy_computing(policy) > CROWD_MOST * policy->m)
 		return POLICY_UNTOLD;
-	double wall_ns =
-		policy->needs.mean_ns * fmax(1, policy_computing(policy) / (double)policy->m);
-	bool next = wall_ns < INTERVALS_LEAST * elapsed_ns;
+	bool next = policy_told_wall_ns(policy) < INTERVALS_LEAST * elapsed_ns;
 	if (next && !policy->needs.differ)
 		return POLICY_UNTOLD;
 	guess_hidden(policy);

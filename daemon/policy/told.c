@@ -303,9 +303,9 @@ void policy_sum_up_told(struct policy *policy)
 			      policy->needs.mean_ns < BRIEF_NS * (sharers - 1);
 }
 
-double policy_wall_ns(const struct policy *policy)
+double policy_told_wall_ns(const struct policy *policy)
 {
-	return policy->needs.mean_ns * policy_computing(policy) / (double)policy->m;
+	return policy_wall_ns(policy->needs.mean_ns, policy_computing(policy), (uint32_t)policy->m);
 }
 
 double policy_told_gain(const struct policy *policy)
