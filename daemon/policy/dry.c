@@ -89,7 +89,7 @@ bool policy_wants_bell(const struct policy *policy)
 static bool is_recent(const struct policy *policy)
 {
 	return policy->rung_ns > 0 &&
-	       (double)(policy->last_ns - policy->rung_ns) < RECENT * policy_wall_ns(policy);
+	       (double)(policy->last_ns - policy->rung_ns) < RECENT * policy_told_wall_ns(policy);
 }
 
 bool policy_bell_lately(const struct policy *policy)
@@ -125,12 +125,12 @@ static uint64_t phase_number(const struct policy *policy)
 static void take_beat(struct policy *policy, uint32_t threads)
 {
 	double begin_ns = (double)policy->last_ns - policy->needs.mean_ns * threads;
-	double off_ns = begin_ns - policy->beat.next_ns, most_ns = policy_wall_ns(policy) / 2;
+	double off_ns = begin_ns - policy->beat.next_ns, most_ns = policy_told_wall_ns(policy) / 2;
 
 	if (fabs(off_ns) < most_ns)
 		policy->beat.late_ns += LATE_STEP * off_ns;
 	policy->beat.late_ns = fmin(fmax(policy->beat.late_ns, -most_ns), most_ns);
-	policy->beat.next_ns = begin_ns + policy_wall_ns(policy) + policy->beat.late_ns;
+	policy->beat.next_ns = begin_ns + policy_told_wall_ns(policy) + policy->beat.late_ns;
 }
 
 /* From that time on. */
@@ -159,7 +159,7 @@ static bool is_to_begin(const struct policy *policy)
 	uint64_t since_ns =
 		policy->rung_ns > policy->reason_ns ? policy->rung_ns : policy->reason_ns;
 
-	return (double)(policy->last_ns - policy->rung_ns) > policy_wall_ns(policy) &&
+	return (double)(policy->last_ns - policy->rung_ns) > policy_told_wall_ns(policy) &&
 	       (double)(policy->last_ns - since_ns) < FIRST_NS;
 }
 

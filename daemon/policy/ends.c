@@ -5,11 +5,12 @@
 
 #include "daemon/policy/speeds.h"
 #include "daemon/policy/step.h"
+#include "daemon/policy/told.h"
 
-/* What an exchange has to gain; and of two that gain as much, that of one thread is taken. */
-#define EXCHANGE_NS 1.5e5
+/* What a transfer has to gain; and of two that gain as much, that of one thread is taken. */
+#define TRANSFER_NS 1.5e5
 #define MOVE_NS 1e4
-#define LEAST 0.02 /* no exchange gains less of what remains: that is noise */
+#define LEAST 0.02 /* no transfer gains less of what remains: that is noise */
 /* Phases of no more intervals than that are over before a move pays: then threads have places, if these win that
  * share. */
 #define INTERVALS_LEAST 2.0
@@ -116,7 +117,7 @@ static size_t last_dry(const struct policy *policy)
 }
 
 /* A thread of one CPU that goes to another, and one that comes instead, or POLICY_NO_ROW. */
-struct exchange {
+struct transfer {
 	int32_t goes, comes;
 	uint32_t to;
 	double dry_ns; /* when the later of the two CPUs runs dry then */
@@ -130,8 +131,8 @@ static void move(struct policy *policy, int32_t i, size_t from, size_t to, bool 
 	put(&policy->cpu[to], &policy->thread[i], next, 1);
 }
 
-static void try_exchange(struct policy *policy, size_t from, size_t to, int32_t goes, int32_t comes,
-	bool next, struct exchange *best)
+static void try_transfer(struct policy *policy, size_t from, size_t to, int32_t goes, int32_t comes,
+	bool next, struct transfer *best)
 {
 	move(policy, goes, from, to, next);
 	move(policy, comes, to, from, next);
@@ -139,16 +140,16 @@ static void try_exchange(struct policy *policy, size_t from, size_t to, int32_t 
 	if (comes != POLICY_NO_ROW)
 		ns += MOVE_NS;
 	if (ns < best->dry_ns)
-		*best = (struct exchange){goes, comes, (uint32_t)to, ns};
+		*best = (struct transfer){goes, comes, (uint32_t)to, ns};
 	move(policy, goes, to, from, next);
 	move(policy, comes, from, to, next);
 }
 
 /* The links are those from before the point: threads that have moved are passed over. */
-static struct exchange best_exchange(struct policy *policy, size_t from, bool next)
+static struct transfer best_transfer(struct policy *policy, size_t from, bool next)
 {
 	const struct policy_thread *threads = policy->thread;
-	struct exchange best = {POLICY_NO_ROW, POLICY_NO_ROW, 0, policy->cpu[from].dry_ns};
+	struct transfer best = {POLICY_NO_ROW, POLICY_NO_ROW, 0, policy->cpu[from].dry_ns};
 
 	for (int32_t i = policy->cpu[from].first; i != POLICY_NO_ROW; i = threads[i].next) {
 		if (threads[i].moved)
@@ -158,34 +159,34 @@ static struct exchange best_exchange(struct policy *policy, size_t from, bool ne
 				policy->cpu[to].dry_ns >= best.dry_ns)
 				continue;
 			if (policy->cpu[from].threads > 1)
-				try_exchange(policy, from, to, i, POLICY_NO_ROW, next, &best);
+				try_transfer(policy, from, to, i, POLICY_NO_ROW, next, &best);
 			for (int32_t k = policy->cpu[to].first; k != POLICY_NO_ROW;
 				k = threads[k].next)
 				if (!threads[k].moved)
-					try_exchange(policy, from, to, i, k, next, &best);
+					try_transfer(policy, from, to, i, k, next, &best);
 		}
 	}
 	return best;
 }
 
 static void carry_out(
-	struct policy *policy, size_t from, const struct exchange *exchange, bool next)
+	struct policy *policy, size_t from, const struct transfer *transfer, bool next)
 {
 	struct policy_thread *threads = policy->thread;
 
-	move(policy, exchange->goes, from, exchange->to, next);
-	move(policy, exchange->comes, exchange->to, from, next);
-	threads[exchange->goes].cpu = (int32_t)exchange->to;
-	threads[exchange->goes].moved = true;
-	if (exchange->comes != POLICY_NO_ROW) {
-		threads[exchange->comes].cpu = (int32_t)from;
-		threads[exchange->comes].moved = true;
+	move(policy, transfer->goes, from, transfer->to, next);
+	move(policy, transfer->comes, transfer->to, from, next);
+	threads[transfer->goes].cpu = (int32_t)transfer->to;
+	threads[transfer->goes].moved = true;
+	if (transfer->comes != POLICY_NO_ROW) {
+		threads[transfer->comes].cpu = (int32_t)from;
+		threads[transfer->comes].moved = true;
 	} else {
 		policy->cpu[from].threads--;
-		policy->cpu[exchange->to].threads++;
+		policy->cpu[transfer->to].threads++;
 	}
 	policy->cpu[from].dry_ns = dry_ns(policy->cpu, from);
-	policy->cpu[exchange->to].dry_ns = dry_ns(policy->cpu, exchange->to);
+	policy->cpu[transfer->to].dry_ns = dry_ns(policy->cpu, transfer->to);
 }
 
 size_t policy_end_together(struct policy *policy)
@@ -196,9 +197,7 @@ size_t policy_end_together(struct policy *policy)
 	if (!policy->needs.regular || policy->needs.dynamic || policy->needs.brief ||
 		policy_computing(policy) > CROWD_MOST * policy->m)
 		return POLICY_UNTOLD;
-	double wall_ns =
-		policy->needs.mean_ns * fmax(1, policy_computing(policy) / (double)policy->m);
-	bool next = wall_ns < INTERVALS_LEAST * elapsed_ns;
+	bool next = policy_told_wall_ns(policy) < INTERVALS_LEAST * elapsed_ns;
 	if (next && !policy->needs.differ)
 		return POLICY_UNTOLD;
 	guess_hidden(policy);
@@ -210,13 +209,13 @@ size_t policy_end_together(struct policy *policy)
 	for (size_t k = 0; k < policy->m; k++) {
 		size_t from = last_dry(policy);
 		double before_ns = policy->cpu[from].dry_ns;
-		struct exchange exchange = best_exchange(policy, from, next);
+		struct transfer transfer = best_transfer(policy, from, next);
 		double least_ns =
-			fmax(next ? 0 : EXCHANGE_NS, (next ? PLACES_LEAST : LEAST) * before_ns);
-		if (exchange.goes == POLICY_NO_ROW || exchange.dry_ns > before_ns - least_ns)
+			fmax(next ? 0 : TRANSFER_NS, (next ? PLACES_LEAST : LEAST) * before_ns);
+		if (transfer.goes == POLICY_NO_ROW || transfer.dry_ns > before_ns - least_ns)
 			break;
-		carry_out(policy, from, &exchange, next);
-		moved += 1 + (exchange.comes != POLICY_NO_ROW);
+		carry_out(policy, from, &transfer, next);
+		moved += 1 + (transfer.comes != POLICY_NO_ROW);
 	}
 	return moved;
 }

@@ -19,7 +19,7 @@
  * dry earlier, by more than moves cost. Needs policy_measure_cpus() for this interval. No thread moves
  * twice, and no CPU loses its last thread. Returns how many threads move; POLICY_UNTOLD where too little
  * is known, or to be gained: needs that vary, or are equal on equal CPUs, or very many threads on a CPU.
- * O(CPUs * threads of two CPUs) for each exchange, of which there are at most as many as CPUs. */
+ * O(CPUs * threads of two CPUs) for each transfer, of which there are at most as many as CPUs. */
 #define POLICY_UNTOLD SIZE_MAX
 size_t policy_end_together(struct policy *policy);
 

@@ -9,10 +9,8 @@
 #define SLEEPY 0.01
 #define AWAKE 0.05
 
-bool policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elapsed_ns)
+void policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elapsed_ns)
 {
-	bool was = idle->idle;
-
 	idle->window_run_ns += run_ns;
 	idle->window_ns += elapsed_ns;
 	/* Active as soon as that is certain, idle only after a whole window: it costs more to leave
@@ -21,11 +19,10 @@ bool policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elap
 	if ((double)idle->window_run_ns > AWAKE * (double)window_ns)
 		idle->idle = false;
 	if (idle->window_ns < WINDOW_NS)
-		return idle->idle != was;
+		return;
 	double share = (double)idle->window_run_ns / (double)idle->window_ns;
 	if (share < SLEEPY)
 		idle->idle = true;
 	idle->window_run_ns = 0;
 	idle->window_ns = 0;
-	return idle->idle != was;
 }

@@ -14,8 +14,7 @@ struct policy_idle {
 };
 
 /* Take in that a thread ran run_ns of elapsed_ns. In windows of 50 ms, a thread that uses less than
- * 1 % of a CPU becomes idle, and one that uses more than 5 % computes again. Returns whether the
- * judgement changed. */
-bool policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elapsed_ns);
+ * 1 % of a CPU becomes idle, and one that uses more than 5 % computes again. */
+void policy_idle_update(struct policy_idle *idle, uint64_t run_ns, uint64_t elapsed_ns);
 
 #endif

@@ -47,8 +47,8 @@ static void know_turns(struct policy *policy, uint64_t now_ns)
 	uint32_t threads = policy_computing(policy);
 	bool counts = policy->params.by_work, told = policy->needs.told && !counts;
 
-	chooser->learns = counts && !policy->told;
-	if ((counts || told) && !policy->told && policy_swaps(policy) &&
+	chooser->learns = counts && !policy->speeds_given;
+	if ((counts || told) && !policy->speeds_given && policy_swaps(policy) &&
 		(told ? policy_told_speeds(policy) : policy_learn_speeds(policy->cpu, policy->m)))
 		policy->turns.known = false;
 	chooser->steady = now_ns - policy->joined_ns >= STEADY_NS;

@@ -75,9 +75,14 @@ const char *policy_pace_text(enum policy_pace pace)
 	return "unknown";
 }
 
+double policy_wall_ns(double need_ns, uint32_t n, uint32_t m)
+{
+	return need_ns * fmax(1, (double)n / m);
+}
+
 double policy_best_period_ns(double phase_ns, double point_ns, uint32_t n, uint32_t m)
 {
-	double wall_ns = phase_ns * fmax(1, (double)n / m);
+	double wall_ns = policy_wall_ns(phase_ns, n, m);
 	double best_ns = 2 * sqrt(POINT_LOSS * point_ns * wall_ns / m);
 	double turn_ns = SLICE_NS * (ceil((double)n / m) - 2);
 
@@ -87,7 +92,7 @@ double policy_best_period_ns(double phase_ns, double point_ns, uint32_t n, uint3
 
 bool policy_turns_pay(double phase_ns, double point_ns, uint32_t n, uint32_t m, double gain)
 {
-	double wall_ns = phase_ns * fmax(1, (double)n / m);
+	double wall_ns = policy_wall_ns(phase_ns, n, m);
 	double period_ns = policy_best_period_ns(phase_ns, point_ns, n, m);
 	double points_ns = POINT_LOSS * point_ns * wall_ns / (m * period_ns);
 	double last_turn_ns = period_ns / 4;
@@ -171,11 +176,12 @@ static bool time_for_turns(double wall_ns, double period_ns, double point_ns, do
 /* Intervals end earlier, with each phase. Should they not, then soon after that. */
 static double bell_period_ns(struct policy *policy)
 {
+	double phases_ns = BELL_PHASES * policy_told_wall_ns(policy);
+
 	policy->decision.pace = POLICY_PACE_DRY;
 	policy->decision.phase_ns = policy->needs.mean_ns;
 	policy->decision.point_ns = policy_point_ns(policy);
-	return fmin(fmax(BELL_PHASES * policy_wall_ns(policy), (double)policy->params.period_ns),
-		POLICY_PERIOD_MOST_NS);
+	return fmin(fmax(phases_ns, (double)policy->params.period_ns), POLICY_PERIOD_MOST_NS);
 }
 
 /* What follows from the phases. Where CPUs differ in speed, threads have their places even where there
@@ -185,7 +191,7 @@ static double phases_period_ns(struct policy *policy, double phase_ns)
 	uint32_t n = policy_computing(policy), m = (uint32_t)policy->m;
 	double point_ns = policy_point_ns(policy);
 	double period_ns = policy_best_period_ns(phase_ns, point_ns, n, m);
-	double wall_ns = phase_ns * fmax(1, (double)n / m);
+	double wall_ns = policy_wall_ns(phase_ns, n, m);
 
 	policy->decision.phase_ns = phase_ns;
 	policy->decision.point_ns = point_ns;

@@ -28,6 +28,9 @@ const char *policy_pace_text(enum policy_pace pace);
 /* What a point costs where nothing better is known: measured on a virtual machine, with two moves. */
 #define POLICY_POINT_NS 120e3
 
+/* How long a phase takes, with perfect turns, in which each of n threads needs that much CPU time; m > 0 CPUs. */
+double policy_wall_ns(double need_ns, uint32_t n, uint32_t m);
+
 /* The period at which the cost of balancing points and what is lost before each barrier are
  * smallest together, within the limits above. phase_ns is the CPU time of a thread in a phase
  * (e), point_ns the CPU time of a balancing point; n threads on m > 0 CPUs. */

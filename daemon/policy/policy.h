@@ -324,7 +324,7 @@ struct policy {
 		uint32_t threads, others; /* for so many */
 		bool known;
 	} turns; /* for which chooser.turns_gain was computed */
-	bool told; /* speeds that differ were given */
+	bool speeds_given; /* by policy_describe(), and they differ */
 	uint64_t joined_ns; /* when a thread last began to compute that never had before */
 	struct {
 		bool open; /* else one may open at start_ns */

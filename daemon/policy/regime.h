@@ -168,8 +168,8 @@ bool policy_regime_starved(struct policy_chooser *chooser);
  * threads than CPUs is balanced, as these shares say nothing of it; and phases too short for turns are
  * no reason to stand aside, as threads still have to be on the right CPUs. Nor are they, where they are told, for
  * threads that sleep on as many CPUs, beside others: trials begin aside. Where phases are so long that a trial
- * would take seconds, there is none, and the job is balanced. So is one that gains by turns and uses nearly all of the
- * CPUs' time, as trials could show nothing.
+ * would take more than a second, there is none, and the job stays as it would have begun: balanced if turns gain
+ * enough. One that gains by turns and uses nearly all of the CPUs' time is balanced, as trials could show nothing.
  *
  * Where phases are too short for turns, and threads that sleep in them use so little of the CPUs that fewer would do,
  * most time may be lost in waking CPUs: a trial of packing.cpus of them shows whether more is done there.

@@ -56,7 +56,7 @@ void policy_describe(struct policy *policy, const struct policy_traits *traits)
 		cpu->core = (int32_t)core;
 		cpu->cache = (int32_t)cache;
 		cpu->rated = cpu->potential = traits[j].speed / 1000.0;
-		policy->told |= traits[j].speed != traits[0].speed;
+		policy->speeds_given |= traits[j].speed != traits[0].speed;
 		shared |= policy->cpu[cache].core != cpu->core;
 	}
 	/* Where each core has a cache of its own, all other CPUs are as far away. */

@@ -13,10 +13,10 @@
 #define REGULAR 0.3 /* needs that vary by more from phase to phase foretell nothing */
 #define DIFFER 0.05 /* needs that differ by less count as equal ... */
 #define DIFFER_OFF 2 /* ... or by less than so many times what they vary from phase to phase ... */
+#define TELLING_NS 4e5 /* ... as do all of phases so short, which don't show CPUs' speeds either */
 /* Threads that spin or yield, and need less than that for each further thread on a CPU, gain most where whoever waits
  * is soon moved, or preempted. Measured. */
 #define BRIEF_NS 3e6
-#define TELLING_NS 4e5 /* ... as do all of phases so short, which don't show CPUs' speeds either */
 /* Work counts as handed out where that was so in this share of the last time, and as long as it is in the smaller one.
  * So a part of a program without such loops is soon balanced, and so are programs with both kinds. A single look counts
  * for no more than a part of that time. */
@@ -303,9 +303,9 @@ void policy_sum_up_told(struct policy *policy)
 			      policy->needs.mean_ns < BRIEF_NS * (sharers - 1);
 }
 
-double policy_wall_ns(const struct policy *policy)
+double policy_told_wall_ns(const struct policy *policy)
 {
-	return policy->needs.mean_ns * policy_computing(policy) / (double)policy->m;
+	return policy_wall_ns(policy->needs.mean_ns, policy_computing(policy), (uint32_t)policy->m);
 }
 
 double policy_told_gain(const struct policy *policy)

@@ -20,8 +20,8 @@ void policy_take_told(
 /* Sum up what was told of all threads: policy->needs. */
 void policy_sum_up_told(struct policy *policy);
 
-/* How long a phase takes if no CPU is ever idle. */
-double policy_wall_ns(const struct policy *policy);
+/* policy_wall_ns() of the phases that are told. */
+double policy_told_wall_ns(const struct policy *policy);
 
 /* Take the CPUs' speeds from the time that phases took on them. Returns whether any has changed. */
 bool policy_told_speeds(struct policy *policy);

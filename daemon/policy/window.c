@@ -37,21 +37,23 @@ void policy_window_open(struct policy *policy, const struct policy_observation *
 }
 
 /* How often a thread slept in the window that closes: the mean over those whose sleeps were read at
- * both ends. */
+ * both ends. A count falls where a thread executes a program, and so takes its leader's number. All others of that
+ * process have ended then, so that the mean of one window matters little. */
 static double mean_sleeps(const struct policy *policy, const struct policy_observation *observation)
 {
-	uint64_t sum = 0;
+	double sum = 0;
 	uint32_t count = 0;
 
 	for (size_t i = 0; i < policy->n; i++) {
 		const struct policy_thread *thread = &policy->thread[i];
+		const struct policy_sight *sight = &observation->thread[i];
 		if (!thread->computes || thread->sleeps_window != policy->window.number ||
-			!(observation->thread[i].news & POLICY_SLEEPS))
+			!(sight->news & POLICY_SLEEPS))
 			continue;
-		sum += observation->thread[i].sleeps - thread->total_sleeps;
+		sum += (double)sight->sleeps - (double)thread->total_sleeps;
 		count++;
 	}
-	return count > 0 ? (double)sum / count : 0;
+	return count > 0 ? fmax(sum / count, 0) : 0;
 }
 
 struct policy_window policy_window_close(

@@ -346,12 +346,12 @@ static void set_ringer(struct phases_table *table, struct phases_bell *at, uint3
 	uint32_t ringer, uint32_t bell)
 {
 	uint32_t before = atomic_load_explicit(&at->ringer[i], memory_order_relaxed);
-	_Atomic uint8_t *bell_of = &table->bell_of[ringer & PHASES_RINGER_ROW];
+	_Atomic uint8_t *number = &table->bell_of[ringer & PHASES_RINGER_ROW];
 
 	if (before != ringer)
 		atomic_store_explicit(&at->ringer[i], ringer, memory_order_relaxed);
-	if (atomic_load_explicit(bell_of, memory_order_relaxed) != bell + 1)
-		atomic_store_explicit(bell_of, (uint8_t)(bell + 1), memory_order_relaxed);
+	if (atomic_load_explicit(number, memory_order_relaxed) != bell + 1)
+		atomic_store_explicit(number, (uint8_t)(bell + 1), memory_order_relaxed);
 }
 
 void told_hang_bell(

@@ -103,8 +103,8 @@ void told_let_rest(const struct told *told, int32_t row, uint8_t resting);
 
 /* ---- The job ---- */
 
-/* What a table tells of all its threads together. All of it is false where they are of several processes: some may be
- * gone, and others wait for each other although each shares its own work out. */
+/* What a table tells of all its threads together. Where they are of several processes, that is only their number: some
+ * may be gone, and others wait for each other although each shares its own work out. */
 struct told_outline {
 	uint32_t threads;
 	bool early; /* some have ended no phase, or little of the time so far is told of */
