@@ -8,6 +8,7 @@
 #include "daemon/policy/regime.h"
 
 #include "daemon/policy/dry.h"
+#include "daemon/policy/period.h"
 #include "daemon/policy/trials.h"
 
 #define WAIT_SHARE 0.02 /* threads that wait this share of their time contend for CPUs */
@@ -461,7 +462,7 @@ static bool by_phases(struct policy_chooser *chooser, const struct policy_window
 {
 	bool stalled = is_stalled(chooser, window);
 	double need_ns = stalled ? known_need_ns(chooser) : window->need_ns;
-	double wall_ns = need_ns * fmax(1, (double)window->threads / window->cpus);
+	double wall_ns = policy_wall_ns(need_ns, window->threads, window->cpus);
 	bool sleeps = sleeps_in_waits(chooser, window);
 	bool yields = !sleeps && (window->yields || window->since_yield_ns < YIELD_MEMORY_NS);
 	bool spins = !sleeps && !yields, changed;
