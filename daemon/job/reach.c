@@ -57,7 +57,7 @@ static struct process *process_of(struct process *process, size_t count, pid_t p
 }
 
 static void look_at(struct process *process, const struct job_thread *thread,
-	const struct ledger *ledger, const struct cpuset *own, const struct cpuset *within)
+	struct ledger *ledger, const struct cpuset *own, const struct cpuset *within)
 {
 	process->computes |= thread->assigned;
 	if (process->known)
@@ -86,7 +86,7 @@ static struct process *list_processes(const struct roster *roster, size_t *count
 	return process;
 }
 
-void reach_find(const struct roster *roster, const struct ledger *ledger, const struct cpuset *own,
+void reach_find(const struct roster *roster, struct ledger *ledger, const struct cpuset *own,
 	const struct cpuset *within, struct cpuset *usable)
 {
 	size_t count;

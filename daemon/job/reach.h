@@ -19,7 +19,7 @@ int reach_of_thread(pid_t tid, const struct cpuset *own, int *reach);
 /* Set *usable to those CPUs of `own` that any process with a thread that computes may use; to `own`
  * when there are none. Sets reach and outside of all threads, which must not be confined, and gives
  * those that were asked their masks back, cut down to `within` (NULL: without limit). */
-void reach_find(const struct roster *roster, const struct ledger *ledger, const struct cpuset *own,
+void reach_find(const struct roster *roster, struct ledger *ledger, const struct cpuset *own,
 	const struct cpuset *within, struct cpuset *usable);
 
 /* A new thread is in the cpuset of its process, or of its parent: take over what is known of it. */
