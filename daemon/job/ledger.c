@@ -34,6 +34,7 @@ struct entry {
 	int32_t pid;
 	uint64_t start_ticks;
 	_Atomic bool confined; /* now, or at some time before */
+	_Atomic bool changed; /* now: its mask is one that juggle has set */
 };
 
 struct header {
@@ -105,6 +106,7 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 	entry->pid = pid;
 	entry->start_ticks = start_ticks;
 	atomic_store_explicit(&entry->confined, false, memory_order_relaxed);
+	atomic_store_explicit(&entry->changed, false, memory_order_relaxed);
 	memcpy(ledger->mask + i * ledger->words, mask->word, ledger->words * sizeof(uint64_t));
 	atomic_store_explicit(&entry->tid, tid, memory_order_release);
 	return (int)i;
@@ -113,6 +115,17 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 void ledger_confined(struct ledger *ledger, int entry)
 {
 	atomic_store_explicit(&ledger->entry[entry].confined, true, memory_order_release);
+	ledger_set_changed(ledger, entry, true);
+}
+
+void ledger_set_changed(struct ledger *ledger, int entry, bool changed)
+{
+	atomic_store_explicit(&ledger->entry[entry].changed, changed, memory_order_release);
+}
+
+bool ledger_is_changed(const struct ledger *ledger, int entry)
+{
+	return atomic_load_explicit(&ledger->entry[entry].changed, memory_order_acquire);
 }
 
 void ledger_mask(const struct ledger *ledger, int entry, struct cpuset *out)
@@ -122,14 +135,17 @@ void ledger_mask(const struct ledger *ledger, int entry, struct cpuset *out)
 		ledger->words * sizeof(uint64_t));
 }
 
-static void cut_down(struct cpuset *mask, const struct cpuset *within)
+/* Returns whether there was something to cut off. */
+static bool cut_down(struct cpuset *mask, const struct cpuset *within)
 {
+	const struct cpuset before = *mask;
 	uint64_t left = 0;
 
 	for (size_t i = 0; i < CPUSET_WORDS; i++)
 		left |= mask->word[i] & within->word[i];
 	for (size_t i = 0; i < CPUSET_WORDS; i++)
 		mask->word[i] = left != 0 ? mask->word[i] & within->word[i] : within->word[i];
+	return memcmp(mask, &before, sizeof before) != 0;
 }
 
 /* Returns 0 while the thread that was recorded is there, or a negative errno. */
@@ -174,7 +190,7 @@ void ledger_lengthen(const struct ledger *ledger, int i)
 		(void)act_restore_slice(tid);
 }
 
-int ledger_restore(const struct ledger *ledger, int i, const struct cpuset *within)
+int ledger_restore(struct ledger *ledger, int i, const struct cpuset *within)
 {
 	struct cpuset mask;
 	pid_t tid;
@@ -183,9 +199,13 @@ int ledger_restore(const struct ledger *ledger, int i, const struct cpuset *with
 	if (r < 0)
 		return r;
 	ledger_mask(ledger, i, &mask);
-	if (within != NULL)
-		cut_down(&mask, within);
-	return act_set_mask(tid, &mask);
+	bool cut = within != NULL && cut_down(&mask, within);
+	if (cut)
+		ledger_set_changed(ledger, i, true);
+	r = act_set_mask(tid, &mask);
+	if (r == 0 && !cut)
+		ledger_set_changed(ledger, i, false);
+	return r;
 }
 
 void ledger_forget(struct ledger *ledger, int entry)
@@ -204,14 +224,15 @@ bool ledger_is_closed(const struct ledger *ledger)
 	return atomic_load(&ledger->header->closed);
 }
 
-size_t ledger_restore_all(const struct ledger *ledger)
+size_t ledger_restore_all(struct ledger *ledger)
 {
 	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
 	size_t count = 0;
 
 	for (uint32_t i = 0; i < used; i++)
 		if (atomic_load_explicit(&ledger->entry[i].tid, memory_order_acquire) != 0) {
-			ledger_restore(ledger, (int)i, NULL);
+			if (ledger_is_changed(ledger, (int)i))
+				ledger_restore(ledger, (int)i, NULL);
 			ledger_lengthen(ledger, (int)i);
 			count++;
 		}

@@ -31,8 +31,15 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 	const struct cpuset *mask);
 
 /* Note that the thread is confined to one CPU, by juggle or from birth, and that its children
- * inherit that. Call it before juggle confines the thread. Thread-safe for distinct entries. */
+ * inherit that. Its mask is changed, too, until it is restored. Call it before juggle confines the thread.
+ * Thread-safe for distinct entries. */
 void ledger_confined(struct ledger *ledger, int entry);
+
+/* Note that juggle changes the thread's mask, if not to one CPU: true before it does, false when the mask is what it
+ * was. Thread-safe for distinct entries. */
+void ledger_set_changed(struct ledger *ledger, int entry, bool changed);
+/* Is its mask one that juggle has set? */
+bool ledger_is_changed(const struct ledger *ledger, int entry);
 
 /* Give a thread a short slice, if it has the default one. Returns 0, -ESRCH when the thread is gone, or a
  * negative errno of act_shorten_slice(). Thread-safe for distinct entries. */
@@ -64,14 +71,15 @@ int ledger_inherited(
 	const struct ledger *ledger, const struct proc_thread *thread, struct cpuset *out);
 
 /* Give a thread its recorded mask back; the entry stays. With `within` (NULL: without limit)
- * the mask is cut down to those CPUs, or is all of them when nothing would be left. Returns 0,
- * -ESRCH when the thread is gone (or its tid is another's now), or a negative errno.
- * Thread-safe for distinct entries. */
-int ledger_restore(const struct ledger *ledger, int entry, const struct cpuset *within);
+ * the mask is cut down to those CPUs, or is all of them when nothing would be left: such a mask still
+ * counts as changed. Returns 0, -ESRCH when the thread is gone (or its tid is another's now), or a
+ * negative errno. Thread-safe for distinct entries. */
+int ledger_restore(struct ledger *ledger, int entry, const struct cpuset *within);
 /* The thread has ended: free its entry. Not thread-safe. */
 void ledger_forget(struct ledger *ledger, int entry);
-/* Restore all that is recorded. Returns how many threads that is. */
-size_t ledger_restore_all(const struct ledger *ledger);
+/* Restore all masks that are changed, and all time slices. A thread whose mask juggle has not changed, or has given
+ * back, may have set its own since: that one stays. Returns how many threads are recorded. */
+size_t ledger_restore_all(struct ledger *ledger);
 /* All masks have been given back, and the ledger is not needed any more. */
 void ledger_close(struct ledger *ledger);
 bool ledger_is_closed(const struct ledger *ledger);

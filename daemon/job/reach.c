@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "daemon/act/act.h"
 
@@ -26,6 +27,50 @@ static int ask(pid_t tid, struct cpuset *cpus)
 	return 0;
 }
 
+/* With the CPUs that are offline now, as they may come back. */
+static int read_mask(const struct job_thread *thread, struct cpuset *out)
+{
+	int r = cpuset_of_thread(thread->slot.tid, out);
+
+	if (r == 0)
+		(void)proc_read_mask(thread->slot.pid, thread->slot.tid, out);
+	return r;
+}
+
+/* The recorded mask comes first: of that, the kernel may show less than it will grant when the cpuset grows.
+ * Only when it is not what showed before, the thread has set another one since. */
+static void give_back(
+	struct ledger *ledger, const struct job_thread *thread, const struct cpuset *had)
+{
+	struct cpuset mask;
+
+	(void)ledger_restore(ledger, thread->ledger, NULL);
+	if (read_mask(thread, &mask) == 0 && memcmp(&mask, had, sizeof mask) != 0)
+		(void)act_set_mask(thread->slot.tid, had);
+}
+
+/* ask() a thread that is not confined, and leave it the mask that it has. If juggle is killed meanwhile, the
+ * thread gets the recorded one. */
+static int ask_free(struct ledger *ledger, const struct job_thread *thread,
+	const struct cpuset *within, struct cpuset *cpus)
+{
+	struct cpuset had;
+	int r = read_mask(thread, &had);
+
+	if (r < 0)
+		return r;
+	if (ledger_is_changed(ledger, thread->ledger)) {
+		r = ask(thread->slot.tid, cpus);
+		(void)ledger_restore(ledger, thread->ledger, within);
+		return r;
+	}
+	ledger_set_changed(ledger, thread->ledger, true);
+	r = ask(thread->slot.tid, cpus);
+	give_back(ledger, thread, &had);
+	ledger_set_changed(ledger, thread->ledger, false);
+	return r;
+}
+
 static int reach_of(const struct cpuset *cpus, const struct cpuset *own)
 {
 	int count = cpuset_count(cpus);
@@ -33,10 +78,20 @@ static int reach_of(const struct cpuset *cpus, const struct cpuset *own)
 	return count < cpuset_count(own) ? count : REACH_ALL;
 }
 
-int reach_of_thread(pid_t tid, const struct cpuset *own, int *reach)
+int reach_of_confined(pid_t tid, const struct cpuset *own, int *reach)
 {
 	struct cpuset cpus = *own;
 	int r = ask(tid, &cpus);
+
+	*reach = reach_of(&cpus, own);
+	return r;
+}
+
+int reach_of_free(struct ledger *ledger, const struct job_thread *thread, const struct cpuset *own,
+	const struct cpuset *within, int *reach)
+{
+	struct cpuset cpus = *own;
+	int r = ask_free(ledger, thread, within, &cpus);
 
 	*reach = reach_of(&cpus, own);
 	return r;
@@ -56,15 +111,14 @@ static struct process *process_of(struct process *process, size_t count, pid_t p
 	return &process[low];
 }
 
-static void look_at(struct process *process, const struct job_thread *thread,
-	const struct ledger *ledger, const struct cpuset *own, const struct cpuset *within)
+static void look_at(struct process *process, const struct job_thread *thread, struct ledger *ledger,
+	const struct cpuset *own, const struct cpuset *within)
 {
 	process->computes |= thread->assigned;
 	if (process->known)
 		return;
 	process->cpus = *own;
-	process->known = ask(thread->slot.tid, &process->cpus) == 0;
-	(void)ledger_restore(ledger, thread->ledger, within);
+	process->known = ask_free(ledger, thread, within, &process->cpus) == 0;
 }
 
 static void mark(const struct process *process, const struct cpuset *own,
@@ -86,7 +140,7 @@ static struct process *list_processes(const struct roster *roster, size_t *count
 	return process;
 }
 
-void reach_find(const struct roster *roster, const struct ledger *ledger, const struct cpuset *own,
+void reach_find(const struct roster *roster, struct ledger *ledger, const struct cpuset *own,
 	const struct cpuset *within, struct cpuset *usable)
 {
 	size_t count;

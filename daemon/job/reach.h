@@ -12,14 +12,20 @@
 /* The thread may use all of juggle's CPUs, or nobody knows. */
 #define REACH_ALL (-1)
 
-/* How many CPUs of `own` does its cpuset leave a thread, if not all? The caller has to set its mask
- * again. Returns 0, -ESRCH when the thread is gone, or -EPERM. */
-int reach_of_thread(pid_t tid, const struct cpuset *own, int *reach);
+/* How many CPUs of `own` does its cpuset leave a thread that is confined, if not all? The caller has to
+ * set its mask again. Returns 0, -ESRCH when the thread is gone, or -EPERM. */
+int reach_of_confined(pid_t tid, const struct cpuset *own, int *reach);
+
+/* The same for a thread that is not confined. It has the mask again afterwards that it had before, also one that it has
+ * set by itself since it was met; one that juggle had changed is restored, cut down to `within` (NULL: without
+ * limit). */
+int reach_of_free(struct ledger *ledger, const struct job_thread *thread, const struct cpuset *own,
+	const struct cpuset *within, int *reach);
 
 /* Set *usable to those CPUs of `own` that any process with a thread that computes may use; to `own`
- * when there are none. Sets reach and outside of all threads, which must not be confined, and gives
- * those that were asked their masks back, cut down to `within` (NULL: without limit). */
-void reach_find(const struct roster *roster, const struct ledger *ledger, const struct cpuset *own,
+ * when there are none. Sets reach and outside of all threads, which must not be confined, and leaves
+ * their masks as reach_of_free() does. */
+void reach_find(const struct roster *roster, struct ledger *ledger, const struct cpuset *own,
 	const struct cpuset *within, struct cpuset *usable);
 
 /* A new thread is in the cpuset of its process, or of its parent: take over what is known of it. */

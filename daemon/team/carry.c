@@ -35,12 +35,16 @@ static void lengthen(struct team *team, struct job_thread *thread)
 	thread->short_slice = false;
 }
 
-void team_release(struct team *team, size_t i)
+const struct cpuset *team_within(const struct team *team)
 {
 	const struct options *options = team->context->options;
 
-	(void)ledger_restore(team->context->ledger, team->thread[i]->ledger,
-		options->cpus_given ? &options->cpus : NULL);
+	return options->cpus_given ? &options->cpus : NULL;
+}
+
+void team_release(struct team *team, size_t i)
+{
+	(void)ledger_restore(team->context->ledger, team->thread[i]->ledger, team_within(team));
 	team->sight[i].cpu = POLICY_NO_CPU;
 }
 

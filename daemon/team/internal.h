@@ -92,6 +92,8 @@ void team_pay_call(struct team *team, uint64_t cost_ns, uint64_t now_ns);
 /* At the end, restore the masks and time slices of all threads. */
 void team_release_all(struct team *team);
 
+/* Masks are given back cut down to these; NULL: as they were. */
+const struct cpuset *team_within(const struct team *team);
 /* Give a thread its mask back. */
 void team_release(struct team *team, size_t i);
 

@@ -40,18 +40,27 @@ static void verify(struct team *team, size_t i)
 	}
 }
 
+static int find_reach(struct team *team, size_t i, int *reach)
+{
+	const struct policy_sight *sight = &team->sight[i];
+	const struct team_context *context = team->context;
+
+	if (sight->cpu == POLICY_NO_CPU)
+		return reach_of_free(
+			context->ledger, team->thread[i], context->own, team_within(team), reach);
+	int r = reach_of_confined(sight->tid, context->own, reach);
+	if (act_pin(sight->tid, team->policy.cpu[sight->cpu].os_cpu) < 0)
+		team_release(team, i);
+	return r;
+}
+
 /* May a thread use other CPUs than before, whose cpuset kept it from some? */
 static void verify_reach(struct team *team, size_t i)
 {
-	struct policy_sight *sight = &team->sight[i];
-	int32_t cpu = sight->cpu;
 	int reach;
 
-	if (reach_of_thread(sight->tid, team->context->own, &reach) == 0 &&
-		reach != team->thread[i]->reach)
+	if (find_reach(team, i, &reach) == 0 && reach != team->thread[i]->reach)
 		team_report_refusal(team);
-	if (cpu == POLICY_NO_CPU || act_pin(sight->tid, team->policy.cpu[cpu].os_cpu) < 0)
-		team_release(team, i);
 }
 
 void team_verify(struct team *team, uint64_t now_ns)

@@ -163,6 +163,24 @@ def test_detaching_restores_masks_outside_of_c(juggle, alone, background, two):
     assert helpers.masks(job.pid) == expected
 
 
+@pytest.mark.parametrize("end", ["detach", "kill"])
+@pytest.mark.parametrize("threads, options", [(3, ["-P", "observe"]), (1, ["--always"])], ids=["observe", "aside"])
+def test_masks_that_threads_set_by_themselves_stay(juggle, alone, background, two, threads, options, end):
+    """juggle has not changed them, so it does not restore those that it found, either."""
+    job = alone(threads)
+    process = background([juggle, "-q", *options, "-c", "%d,%d" % tuple(two), "-p", job.pid])
+    helpers.wait_for_stat(process, lambda found: len(found["thread"]) == threads, "all are met")
+    own = {tid: {two[i % 2]} for i, tid in enumerate(helpers.threads(job.pid))}
+    for tid, mask in own.items():
+        os.sched_setaffinity(tid, mask)
+    if end == "kill":
+        os.kill(helpers.balancer(process.pid), signal.SIGKILL)
+        helpers.wait_for(lambda: helpers.balancer(process.pid) is None, "it is dead")
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=helpers.TIMEOUT_S) == 0
+    assert helpers.masks(job.pid) == own
+
+
 # --- time slices
 
 def test_time_slices_are_what_they_were(juggle, alone, background, two):

@@ -210,6 +210,8 @@ static void test_reused_tid(void **state)
 	cpuset_add(&one, last_cpu(&s.mask));
 	int older = ledger_record(ledger, s.pid, s.tid, s.start_ticks - 1, &s.mask);
 	int newer = ledger_record(ledger, s.pid, s.tid, s.start_ticks + 1, &s.mask);
+	ledger_confined(ledger, older);
+	ledger_confined(ledger, newer);
 	assert_int_equal(act_pin(s.tid, last_cpu(&s.mask)), 0);
 	assert_int_equal(ledger_restore(ledger, older, NULL), -ESRCH);
 	assert_int_equal(ledger_restore(ledger, newer, NULL), -ESRCH);
@@ -230,6 +232,7 @@ static void test_restore_all(void **state)
 	for (int i = 0; i < 3; i++) {
 		begin(&s[i]);
 		entry[i] = record(ledger, &s[i]);
+		ledger_confined(ledger, entry[i]);
 		assert_int_equal(act_pin(s[i].tid, last_cpu(&s[i].mask)), 0);
 	}
 	ledger_forget(ledger, entry[1]);
@@ -242,11 +245,67 @@ static void test_restore_all(void **state)
 
 	/* A thread that has ended does not stop the others. */
 	finish(&s[0]);
+	ledger_confined(ledger, entry[2]);
 	assert_int_equal(act_pin(s[2].tid, last_cpu(&s[2].mask)), 0);
 	assert_int_equal(ledger_restore_all(ledger), 2);
 	assert_mask(s[2].tid, &s[2].mask);
 	finish(&s[1]);
 	finish(&s[2]);
+	ledger_free(ledger);
+}
+
+/* The masks that threads set by themselves, while they are not confined, are theirs. */
+static void test_masks_of_their_own(void **state)
+{
+	struct ledger *ledger = new_ledger();
+	static struct sleeper s[4]; /* the threads outlive a test that fails */
+	int entry[4];
+	(void)state;
+
+	for (int i = 0; i < 4; i++) {
+		begin(&s[i]);
+		entry[i] = record(ledger, &s[i]);
+		assert_false(ledger_is_changed(ledger, entry[i]));
+	}
+	if (cpuset_count(&s[0].mask) < 2) {
+		for (int i = 0; i < 4; i++)
+			finish(&s[i]);
+		ledger_free(ledger);
+		SKIP("needs two CPUs\n");
+	}
+	struct cpuset first = mask_of(cpuset_nth(&s[0].mask, 0), -1);
+	struct cpuset last = mask_of(last_cpu(&s[0].mask), -1);
+
+	/* Never confined; and confined, but released. */
+	ledger_confined(ledger, entry[1]);
+	assert_int_equal(act_set_mask(s[1].tid, &first), 0);
+	assert_int_equal(ledger_restore(ledger, entry[1], NULL), 0);
+	assert_false(ledger_is_changed(ledger, entry[1]));
+	/* What -c has cut off is still to be given back. */
+	ledger_confined(ledger, entry[2]);
+	assert_int_equal(ledger_restore(ledger, entry[2], &first), 0);
+	assert_mask(s[2].tid, &first);
+	assert_true(ledger_is_changed(ledger, entry[2]));
+	/* Released, and confined again. */
+	ledger_confined(ledger, entry[3]);
+	assert_int_equal(ledger_restore(ledger, entry[3], &s[3].mask), 0);
+	assert_false(ledger_is_changed(ledger, entry[3]));
+	ledger_confined(ledger, entry[3]);
+	for (int i = 0; i < 4; i++)
+		assert_int_equal(act_set_mask(s[i].tid, &last), 0);
+
+	assert_int_equal(ledger_restore_all(ledger), 4);
+	assert_mask(s[0].tid, &last);
+	assert_mask(s[1].tid, &last);
+	assert_mask(s[2].tid, &s[2].mask);
+	assert_mask(s[3].tid, &s[3].mask);
+	/* The next thread in an entry has nothing of the one before. */
+	ledger_confined(ledger, entry[0]);
+	ledger_forget(ledger, entry[0]);
+	assert_int_equal(record(ledger, &s[0]), entry[0]);
+	assert_false(ledger_is_changed(ledger, entry[0]));
+	for (int i = 0; i < 4; i++)
+		finish(&s[i]);
 	ledger_free(ledger);
 }
 
@@ -311,11 +370,15 @@ static void test_survives_the_writer(void **state)
 	pid_t balancer = fork();
 	assert_true(balancer >= 0);
 	if (balancer == 0) {
-		for (int i = 0; i < 2; i++)
-			if (ledger_record(
-				    ledger, s[i].pid, s[i].tid, s[i].start_ticks, &s[i].mask) < 0 ||
-				act_pin(s[i].tid, last_cpu(&s[i].mask)) < 0)
+		for (int i = 0; i < 2; i++) {
+			int entry = ledger_record(
+				ledger, s[i].pid, s[i].tid, s[i].start_ticks, &s[i].mask);
+			if (entry < 0)
 				_exit(1);
+			ledger_confined(ledger, entry);
+			if (act_pin(s[i].tid, last_cpu(&s[i].mask)) < 0)
+				_exit(1);
+		}
 		raise(SIGKILL);
 	}
 	assert_int_equal(waitpid(balancer, &status, 0), balancer);
@@ -585,6 +648,7 @@ int main(void)
 		cmocka_unit_test(test_restore_within),
 		cmocka_unit_test(test_reused_tid),
 		cmocka_unit_test(test_restore_all),
+		cmocka_unit_test(test_masks_of_their_own),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_churn),
 		cmocka_unit_test(test_survives_the_writer),
