@@ -59,12 +59,16 @@ void job_deinit(struct job *job)
 
 static void forget(struct job *job, struct job_thread *thread)
 {
+	bool leads = thread->slot.tid == thread->slot.pid;
+	const struct job_thread *leader =
+		leads ? NULL : roster_find(&job->roster, thread->slot.pid);
+
 	roster_remove(&job->roster, thread);
 	if (job->told != NULL)
 		told_free_row(job->told, thread->told_row, thread->slot.pid, thread->slot.tid);
 	sampler_detach(job->sampler, &thread->slot);
 	job_thread_close(thread);
-	ledger_forget(job->ledger, thread->ledger);
+	ledger_forget(job->ledger, thread->ledger, leader != NULL ? leader->ledger : -1);
 	job->listed -= thread->shown != NULL;
 	job_thread_show_flags(thread, TELEMETRY_THREAD_ENDED);
 	free(thread);
@@ -103,16 +107,17 @@ static int record_mask(struct job *job, const struct proc_thread *found, struct 
 		(void)proc_read_mask(found->pid, found->tid, &mask);
 	if (cpuset_count(&mask) == 1 && cpuset_has(cpus, cpuset_nth(&mask, 0)))
 		inherited = ledger_inherited(job->ledger, found, &mask) == 0;
-	r = ledger_record(job->ledger, found->pid, found->tid, found->start_ticks, &mask);
+	/* The children that it has by now may be confined, too. */
+	r = inherited
+		    ? ledger_record_confined(
+			      job->ledger, found->pid, found->tid, found->start_ticks, &mask)
+		    : ledger_record(job->ledger, found->pid, found->tid, found->start_ticks, &mask);
 	if (r < 0)
 		return r;
 	thread->ledger = r;
 	thread->short_slice = ledger_inherits_short(job->ledger, r);
-	if (inherited) {
-		/* The children that it has by now may be confined, too. */
-		ledger_confined(job->ledger, r);
+	if (inherited)
 		(void)ledger_restore(job->ledger, r, within(job));
-	}
 	return 0;
 }
 

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdalign.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -91,8 +92,8 @@ void ledger_free(struct ledger *ledger)
 	free(ledger);
 }
 
-int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
-	const struct cpuset *mask)
+static int record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
+	const struct cpuset *mask, bool confined)
 {
 	uint32_t i = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
 
@@ -105,11 +106,23 @@ int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ti
 	struct entry *entry = &ledger->entry[i];
 	entry->pid = pid;
 	entry->start_ticks = start_ticks;
-	atomic_store_explicit(&entry->confined, false, memory_order_relaxed);
-	atomic_store_explicit(&entry->changed, false, memory_order_relaxed);
+	atomic_store_explicit(&entry->confined, confined, memory_order_relaxed);
+	atomic_store_explicit(&entry->changed, confined, memory_order_relaxed);
 	memcpy(ledger->mask + i * ledger->words, mask->word, ledger->words * sizeof(uint64_t));
 	atomic_store_explicit(&entry->tid, tid, memory_order_release);
 	return (int)i;
+}
+
+int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
+	const struct cpuset *mask)
+{
+	return record(ledger, pid, tid, start_ticks, mask, false);
+}
+
+int ledger_record_confined(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
+	const struct cpuset *mask)
+{
+	return record(ledger, pid, tid, start_ticks, mask, true);
 }
 
 void ledger_confined(struct ledger *ledger, int entry)
@@ -208,8 +221,21 @@ int ledger_restore(struct ledger *ledger, int i, const struct cpuset *within)
 	return r;
 }
 
-void ledger_forget(struct ledger *ledger, int entry)
+/* The leader may be another thread by now, with the mask of that. */
+static void suspect(struct ledger *ledger, int leader)
 {
+	struct cpuset mask;
+	pid_t tid;
+
+	if (!ledger_is_changed(ledger, leader) && find_alive(&ledger->entry[leader], &tid) == 0 &&
+		cpuset_of_thread(tid, &mask) == 0 && cpuset_count(&mask) == 1)
+		ledger_confined(ledger, leader);
+}
+
+void ledger_forget(struct ledger *ledger, int entry, int leader)
+{
+	if (leader >= 0 && ledger_is_changed(ledger, entry))
+		suspect(ledger, leader);
 	atomic_store_explicit(&ledger->entry[entry].tid, 0, memory_order_release);
 	ledger->spare[ledger->spares++] = (uint32_t)entry;
 }
@@ -224,11 +250,41 @@ bool ledger_is_closed(const struct ledger *ledger)
 	return atomic_load(&ledger->header->closed);
 }
 
+static int find_leader(const struct ledger *ledger, pid_t pid)
+{
+	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
+
+	for (uint32_t i = 0; i < used; i++)
+		if (atomic_load_explicit(&ledger->entry[i].tid, memory_order_acquire) == pid)
+			return (int)i;
+	return -1;
+}
+
+/* As ledger_forget() does, for threads that have ended and were not forgotten yet. */
+static void suspect_leaders(struct ledger *ledger)
+{
+	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
+	pid_t last = 0;
+
+	for (uint32_t i = 0; i < used; i++) {
+		pid_t pid = ledger->entry[i].pid, tid;
+		if (pid == last || !ledger_is_changed(ledger, (int)i) ||
+			find_alive(&ledger->entry[i], &tid) == 0 || tid == 0 || tid == pid ||
+			kill(pid, 0) < 0)
+			continue;
+		last = pid;
+		int leader = find_leader(ledger, pid);
+		if (leader >= 0)
+			suspect(ledger, leader);
+	}
+}
+
 size_t ledger_restore_all(struct ledger *ledger)
 {
 	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
 	size_t count = 0;
 
+	suspect_leaders(ledger);
 	for (uint32_t i = 0; i < used; i++)
 		if (atomic_load_explicit(&ledger->entry[i].tid, memory_order_acquire) != 0) {
 			if (ledger_is_changed(ledger, (int)i))

@@ -30,6 +30,10 @@ void ledger_free(struct ledger *ledger);
 int ledger_record(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
 	const struct cpuset *mask);
 
+/* The same for a thread that is confined from birth, by inheritance: see ledger_confined(). */
+int ledger_record_confined(struct ledger *ledger, pid_t pid, pid_t tid, uint64_t start_ticks,
+	const struct cpuset *mask);
+
 /* Note that the thread is confined to one CPU, by juggle or from birth, and that its children
  * inherit that. Its mask is changed, too, until it is restored. Call it before juggle confines the thread.
  * Thread-safe for distinct entries. */
@@ -75,8 +79,10 @@ int ledger_inherited(
  * counts as changed. Returns 0, -ESRCH when the thread is gone (or its tid is another's now), or a
  * negative errno. Thread-safe for distinct entries. */
 int ledger_restore(struct ledger *ledger, int entry, const struct cpuset *within);
-/* The thread has ended: free its entry. Not thread-safe. */
-void ledger_forget(struct ledger *ledger, int entry);
+/* The thread has ended: free its entry. leader: that of its process's first thread, or -1. A thread that executes a
+ * program ends all others and takes the number of the first, but keeps its own mask: so if its mask was changed, and the
+ * first one has a single CPU now, the mask of that counts as changed. Not thread-safe. */
+void ledger_forget(struct ledger *ledger, int entry, int leader);
 /* Restore all masks that are changed, and all time slices. A thread whose mask juggle has not changed, or has given
  * back, may have set its own since: that one stays. Returns how many threads are recorded. */
 size_t ledger_restore_all(struct ledger *ledger);

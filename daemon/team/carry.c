@@ -153,6 +153,18 @@ static void let_rest(const struct team *team, enum policy_rest rest)
 				team->context->told, team->thread[i]->told_row, resting[rest]);
 }
 
+/* The ledger comes first, as children inherit the one CPU from the pin on. */
+static void pin_first(struct team *team, const struct policy_move *move)
+{
+	struct ledger *ledger = team->context->ledger;
+	int entry = team->thread[move->thread]->ledger;
+	bool changed = ledger_is_changed(ledger, entry);
+
+	ledger_confined(ledger, entry);
+	if (!pin(team, move))
+		ledger_set_changed(ledger, entry, changed);
+}
+
 void team_carry_out(struct team *team, const struct policy_decision *decision)
 {
 	bool between_cpus = false;
@@ -162,9 +174,7 @@ void team_carry_out(struct team *team, const struct policy_decision *decision)
 		if (move->to == POLICY_NO_CPU) {
 			team_release(team, move->thread);
 		} else if (move->from == POLICY_NO_CPU) {
-			/* First, as its children inherit the one CPU from the pin on. */
-			ledger_confined(team->context->ledger, team->thread[move->thread]->ledger);
-			(void)pin(team, move);
+			pin_first(team, move);
 		} else {
 			between_cpus = true;
 		}

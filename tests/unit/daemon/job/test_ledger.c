@@ -235,7 +235,7 @@ static void test_restore_all(void **state)
 		ledger_confined(ledger, entry[i]);
 		assert_int_equal(act_pin(s[i].tid, last_cpu(&s[i].mask)), 0);
 	}
-	ledger_forget(ledger, entry[1]);
+	ledger_forget(ledger, entry[1], -1);
 	assert_int_equal(ledger_restore(ledger, entry[1], NULL), -ESRCH);
 	assert_int_equal(ledger_restore_all(ledger), 2);
 	struct cpuset one = mask_of(last_cpu(&s[1].mask), -1);
@@ -252,6 +252,90 @@ static void test_restore_all(void **state)
 	finish(&s[1]);
 	finish(&s[2]);
 	ledger_free(ledger);
+}
+
+static void *execute_when_told(void *argument)
+{
+	const int *fds = argument;
+	pid_t tid = (pid_t)syscall(SYS_gettid);
+	char told;
+
+	if (write(fds[1], &tid, sizeof tid) == sizeof tid && read(fds[2], &told, 1) == 1)
+		execlp("sleep", "sleep", "1000", NULL);
+	_exit(1);
+}
+
+static pid_t executor; /* 0: none */
+
+static int end_executor(void **state)
+{
+	(void)state;
+	if (executor > 0) {
+		kill(executor, SIGKILL);
+		waitpid(executor, NULL, 0);
+	}
+	executor = 0;
+	return 0;
+}
+
+/* A process whose second thread executes sleep(1) when told: the first one waits for it. */
+static pid_t start_executor(pid_t *worker, int *tell_fd)
+{
+	int told[2], tell[2];
+
+	assert_int_equal(pipe(told), 0);
+	assert_int_equal(pipe(tell), 0);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	executor = pid;
+	if (pid == 0) {
+		int fds[] = {-1, told[1], tell[0]};
+		pthread_t thread;
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		if (pthread_create(&thread, NULL, execute_when_told, fds) == 0)
+			pthread_join(thread, NULL);
+		_exit(1);
+	}
+	assert_int_equal(read(told[0], worker, sizeof *worker), sizeof *worker);
+	close(told[0]);
+	close(told[1]);
+	close(tell[0]);
+	*tell_fd = tell[1];
+	return pid;
+}
+
+/* A confined thread that executes a program becomes the first of its process, which was never confined. */
+static void test_executes(void **state)
+{
+	struct cpuset all;
+	(void)state;
+
+	assert_int_equal(cpuset_of_thread(0, &all), 0);
+	if (cpuset_count(&all) < 2)
+		SKIP("needs two CPUs\n");
+	for (int forgotten = 0; forgotten <= 1; forgotten++) {
+		struct ledger *ledger = new_ledger();
+		struct proc_thread now;
+		int tell_fd;
+		pid_t worker, pid = start_executor(&worker, &tell_fd);
+
+		int leads = ledger_record(ledger, pid, pid, start_ticks(pid, pid), &all);
+		int works = ledger_record(ledger, pid, worker, start_ticks(pid, worker), &all);
+		ledger_confined(ledger, works);
+		assert_int_equal(act_pin(worker, last_cpu(&all)), 0);
+		assert_int_equal(write(tell_fd, "", 1), 1);
+		while (proc_read_thread(pid, worker, &now) == 0)
+			sched_yield();
+		struct cpuset last = mask_of(last_cpu(&all), -1);
+		assert_mask(pid, &last);
+		if (forgotten)
+			ledger_forget(ledger, works, leads);
+		assert_int_equal(ledger_restore_all(ledger), 2 - forgotten);
+		assert_mask(pid, &all);
+		close(tell_fd);
+		end_executor(NULL);
+		ledger_free(ledger);
+	}
 }
 
 /* The masks that threads set by themselves, while they are not confined, are theirs. */
@@ -301,9 +385,15 @@ static void test_masks_of_their_own(void **state)
 	assert_mask(s[3].tid, &s[3].mask);
 	/* The next thread in an entry has nothing of the one before. */
 	ledger_confined(ledger, entry[0]);
-	ledger_forget(ledger, entry[0]);
+	ledger_forget(ledger, entry[0], -1);
 	assert_int_equal(record(ledger, &s[0]), entry[0]);
 	assert_false(ledger_is_changed(ledger, entry[0]));
+	/* One that was born confined has a changed mask from the beginning. */
+	ledger_forget(ledger, entry[0], -1);
+	assert_int_equal(
+		ledger_record_confined(ledger, s[0].pid, s[0].tid, s[0].start_ticks, &s[0].mask),
+		entry[0]);
+	assert_true(ledger_is_changed(ledger, entry[0]));
 	for (int i = 0; i < 4; i++)
 		finish(&s[i]);
 	ledger_free(ledger);
@@ -324,7 +414,7 @@ static void test_full(void **state)
 	mask = mask_of(3, 999);
 	assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), -ENOSPC);
 	for (int i = 0; i < 3; i++) {
-		ledger_forget(ledger, forgotten[i]);
+		ledger_forget(ledger, forgotten[i], -1);
 		assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), forgotten[i]);
 		assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), -ENOSPC);
 		ledger_mask(ledger, forgotten[i], &back);
@@ -351,8 +441,8 @@ static void test_churn(void **state)
 	for (int i = 0; i < 2 * ENTRIES; i++) {
 		assert_int_equal(ledger_record(ledger, 1, 2, 5, &mask), 1);
 		assert_int_equal(ledger_record(ledger, 1, 3, 5, &mask), 2);
-		ledger_forget(ledger, 2);
-		ledger_forget(ledger, 1);
+		ledger_forget(ledger, 2, -1);
+		ledger_forget(ledger, 1, -1);
 	}
 	ledger_free(ledger);
 }
@@ -492,9 +582,9 @@ static void test_inherited_of_others(void **state)
 	assert_int_equal(inherited_cpu(ledger, &thread), -1);
 	thread.start_ticks++;
 	assert_int_equal(inherited_cpu(ledger, &thread), 1);
-	ledger_forget(ledger, 0);
+	ledger_forget(ledger, 0, -1);
 	assert_int_equal(inherited_cpu(ledger, &thread), 2);
-	ledger_forget(ledger, 1);
+	ledger_forget(ledger, 1, -1);
 	assert_int_equal(inherited_cpu(ledger, &thread), -1);
 
 	/* An entry that is reused does not stay confined. */
@@ -609,7 +699,7 @@ static void test_slices(void **state)
 	assert_int_equal(act_set_own_slice(0), 0);
 	int other = ledger_record(ledger, chosen, chosen, start_ticks(chosen, chosen), &s[0].mask);
 	assert_false(ledger_inherits_short(ledger, other));
-	ledger_forget(ledger, other);
+	ledger_forget(ledger, other, -1);
 
 	pid_t self = getpid();
 	int own = ledger_record(ledger, self, self, start_ticks(self, self), &s[0].mask);
@@ -648,6 +738,7 @@ int main(void)
 		cmocka_unit_test(test_restore_within),
 		cmocka_unit_test(test_reused_tid),
 		cmocka_unit_test(test_restore_all),
+		cmocka_unit_test_teardown(test_executes, end_executor),
 		cmocka_unit_test(test_masks_of_their_own),
 		cmocka_unit_test(test_full),
 		cmocka_unit_test(test_churn),
