@@ -36,6 +36,7 @@
 #include "libprogress/reader/segment_file.h"
 
 #define MS_NS UINT64_C(1000000)
+#define QUOTA_MS 100 /* when a quota is asked for the second time */
 
 extern char **environ;
 
@@ -55,7 +56,8 @@ struct keeper {
 	int phases_fd; /* from which the job opens it */
 	char phases_path[48]; /* "": nothing is preloaded */
 	bool asked_speeds; /* of the CPUs: whether they differ */
-	int at_a_time; /* CPUs that the quota is enough for; 0: not asked yet */
+	int at_a_time; /* CPUs that the quota is enough for; 0: not asked yet ... */
+	uint64_t quota_ms; /* ... and how old the command is when it is asked again */
 	struct keeper_state state;
 };
 
@@ -197,16 +199,17 @@ static bool speeds_differ(struct keeper *k, uint64_t now_ns)
 	return topology_speeds_differ(&k->options->cpus, &setup);
 }
 
-/* Likewise. The balancer goes on asking. */
-static int cpus_at_a_time(struct keeper *k)
+/* Likewise, but the command may enter another group: asked at first, and then as often as the balancer asks. */
+static int cpus_at_a_time(struct keeper *k, uint64_t now_ns)
 {
 	struct quota quota;
 
-	if (k->at_a_time == 0) {
-		quota_init(&quota, "");
-		(void)quota_look(&quota, k->state.command);
-		k->at_a_time = quota_cpus_of(quota.cpus, cpuset_count(&k->options->cpus));
-	}
+	if (k->at_a_time > 0 && younger_than(k, now_ns, k->quota_ms))
+		return k->at_a_time;
+	k->quota_ms = k->quota_ms == 0 ? QUOTA_MS : 2 * k->quota_ms;
+	quota_init(&quota, "");
+	(void)quota_look(&quota, k->state.command);
+	k->at_a_time = quota_cpus_of(quota.cpus, cpuset_count(&k->options->cpus));
 	return k->at_a_time;
 }
 
@@ -231,7 +234,7 @@ static struct keeper_sight look_around(struct keeper *k, uint64_t now_ns)
 		.running = proc_running(),
 		.online = (int)sysconf(_SC_NPROCESSORS_ONLN),
 		.usable = cpuset_count(&o->cpus),
-		.at_a_time = cpus_at_a_time(k),
+		.at_a_time = cpus_at_a_time(k, now_ns),
 		.told = told_of_job(k, now_ns),
 	};
 }

@@ -451,7 +451,7 @@ static const char *main_reason(const struct telemetry *t, bool balance)
 static const char *aside_reason(const struct telemetry *t, uint32_t threads)
 {
 	if (telemetry_get32(&t->state) == TELEMETRY_STARTING)
-		return "a CPU for each thread, or threads that Linux balances well";
+		return "one CPU, one for each thread, or threads that Linux balances well";
 	return threads > 0 ? main_reason(t, false) : "no thread computed";
 }
 

@@ -21,7 +21,7 @@
 #define LONG_WINDOW_NS UINT64_C(1000000000) /* no window is longer ... */
 #define WINDOW_SLEEPS 2 /* ... to hold that many sleeps of a thread, */
 #define WINDOW_PHASES 4 /* or that many phases, where they are told */
-#define NEED_WINDOWS 16 /* over which it is smoothed */
+#define NEED_WINDOWS 16 /* over which the need of phases is smoothed */
 #define NEED_CHANGE 0.3 /* phases that need this share more or less are other ones */
 /* Where threads pass a smaller share of the phases for which there is time, those that pass may be of any kind. */
 #define STALLED 0.1
@@ -35,7 +35,7 @@
 #define SHORTENS_NS 3e5
 #define SHORTENS_WAITING 0.5
 #define SHORTENS_STILL 0.35
-/* The same between looks at short yields: long waits for a serial part of the program look alike. */
+/* Windows between looks at short yields, at least and at most: long waits for a serial part of the program look alike. */
 #define SHORT_GAP_LEAST 4
 #define SHORT_GAP_MOST 16
 /* Where perfect turns would gain no more than this, and threads sleep, the job begins aside. */
@@ -243,7 +243,6 @@ static bool leaves_dynamic_now(struct policy_chooser *chooser, const struct poli
 	bool already = chooser->reason == POLICY_REASON_DYNAMIC;
 	double elapsed_ns = (double)window->elapsed_ns, wait_ns = (double)window->wait_ns;
 
-	chooser->disturbed = false;
 	if (window->threads <= window->cpus)
 		return false;
 	/* For so long all CPUs had a thread, if nobody else had any of their time. */

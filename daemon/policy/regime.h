@@ -120,8 +120,8 @@ struct policy_chooser {
 	uint32_t gap; /* the wait that the next decision begins with */
 	bool trial; /* one is under way */
 	uint64_t elapsed_ns; /* of all windows */
-	double trials_ns; /* time that trials have cost the job; of those that are not over, or showed nothing: */
-	double trial_ns; /* what the last one was taken to cost when it began */
+	double trial_ns; /* what the last trial was taken to cost when it began */
+	double trials_ns; /* what trials have cost the job; that much for one that is not over, or showed nothing */
 	double sleep_rate; /* sleeps per second and thread, smoothed ... */
 	uint32_t sleep_windows; /* ... over this many windows */
 	bool yields; /* no thread sleeps, and they yield */

@@ -27,8 +27,7 @@
 #define SLOWER_FIRST 0.3
 #define SLOWER_FIRST_SPINS 0.5
 #define SLOWER_FIRST_APART 0.1
-/* From then on phases are long in that: what they take with perfect turns. Those that yield lost 0.3 at 3 ms, and 0.5 at
- * 15 and 75 ms. */
+/* Phases that take this long with perfect turns are long. Those that yield lost 0.3 at 3 ms, and 0.5 at 15 and 75 ms. */
 #define LONG_YIELDS_NS 1e7
 #define SPINS_FIRST 1.25 /* such threads use so many times the CPU time that is useful */
 

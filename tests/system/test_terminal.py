@@ -227,7 +227,7 @@ def test_a_line_says_what_it_did(after_long):
     first, second, line = after_long[""]
     assert (first, second) == ("ready", "over")
     assert re.fullmatch(re.escape(LINE) + r"[0-9.]+ s: (no thread computed|fewer compute threads than CPUs|starting|"
-                        r"a CPU for each thread, or threads that Linux balances well)", line)
+                        r"one CPU, one for each thread, or threads that Linux balances well)", line)
 
 
 @pytest.mark.parametrize("options", ["-q", "-P observe", "-P static"])

@@ -200,7 +200,8 @@ static void test_line(void **state)
 	t = new_telemetry();
 	snprintf(t->policy, sizeof t->policy, "juggle");
 	assert_line(t, 2,
-		"juggle: stood aside for 100 % of 2 s: a CPU for each thread, or threads that "
+		"juggle: stood aside for 100 % of 2 s: one CPU, one for each thread, or threads "
+		"that "
 		"Linux balances well\n");
 	telemetry_set32(&t->state, TELEMETRY_ENDED);
 	assert_line(t, 2, "juggle: stood aside for 100 % of 2 s: no thread computed\n");

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 /* What teams share: counts that add up, and one team at a time that hands threads over. */
 #undef NDEBUG
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -53,6 +54,8 @@ static void test_turns(void **state)
 		exchange_assign(exchange);
 	exchange_open(exchange, true);
 	assert_true(exchange_enter(exchange, true, one));
+	assert_int_equal(
+		pthread_mutex_trylock(&exchange->turn), EBUSY); /* others that want to wait */
 	assert_false(exchange_enter(exchange, false, other));
 	after[0] = other[0];
 	after[1] = other[1];
