@@ -57,18 +57,34 @@ void job_deinit(struct job *job)
 
 /* ---- Forgetting threads ---- */
 
+/* Masks are given back cut down to these; NULL: as they were. */
+static const struct cpuset *within(const struct job *job)
+{
+	return job->options->cpus_given ? &job->options->cpus : NULL;
+}
+
+/* Its process may go on, as a program that it, or another thread, has executed. */
+static void mend_leader(struct job *job, const struct job_thread *thread)
+{
+	const struct job_thread *leader = roster_find(&job->roster, thread->slot.pid);
+
+	if (leader == NULL || leader->slot.pid != thread->slot.pid)
+		return;
+	if (leader == thread && ledger_is_changed(job->ledger, thread->ledger))
+		(void)ledger_restore(job->ledger, thread->ledger, within(job));
+	else if (leader == thread || ledger_is_changed(job->ledger, thread->ledger))
+		ledger_suspect(job->ledger, leader->ledger, within(job));
+}
+
 static void forget(struct job *job, struct job_thread *thread)
 {
-	bool leads = thread->slot.tid == thread->slot.pid;
-	const struct job_thread *leader =
-		leads ? NULL : roster_find(&job->roster, thread->slot.pid);
-
+	mend_leader(job, thread);
 	roster_remove(&job->roster, thread);
 	if (job->told != NULL)
 		told_free_row(job->told, thread->told_row, thread->slot.pid, thread->slot.tid);
 	sampler_detach(job->sampler, &thread->slot);
 	job_thread_close(thread);
-	ledger_forget(job->ledger, thread->ledger, leader != NULL ? leader->ledger : -1);
+	ledger_forget(job->ledger, thread->ledger);
 	job->listed -= thread->shown != NULL;
 	job_thread_show_flags(thread, TELEMETRY_THREAD_ENDED);
 	free(thread);
@@ -84,12 +100,6 @@ void job_forget(struct job *job, struct job_thread *list)
 }
 
 /* ---- Meeting threads ---- */
-
-/* Masks are given back cut down to these; NULL: as they were. */
-static const struct cpuset *within(const struct job *job)
-{
-	return job->options->cpus_given ? &job->options->cpus : NULL;
-}
 
 /* A child of a thread that we confined inherits the one CPU. Give it the mask that the ledger has
  * for it. */

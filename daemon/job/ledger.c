@@ -221,21 +221,34 @@ int ledger_restore(struct ledger *ledger, int i, const struct cpuset *within)
 	return r;
 }
 
-/* The leader may be another thread by now, with the mask of that. */
-static void suspect(struct ledger *ledger, int leader)
+/* May a thread that executed a program have taken this leader's number, and brought its own mask along? Then that is one
+ * of ours. */
+static bool is_suspect(const struct ledger *ledger, int leader)
 {
 	struct cpuset mask;
 	pid_t tid;
 
-	if (!ledger_is_changed(ledger, leader) && find_alive(&ledger->entry[leader], &tid) == 0 &&
-		cpuset_of_thread(tid, &mask) == 0 && cpuset_count(&mask) == 1)
-		ledger_confined(ledger, leader);
+	return !ledger_is_changed(ledger, leader) &&
+	       find_alive(&ledger->entry[leader], &tid) == 0 && cpuset_of_thread(tid, &mask) == 0 &&
+	       cpuset_count(&mask) == 1;
 }
 
-void ledger_forget(struct ledger *ledger, int entry, int leader)
+void ledger_suspect(struct ledger *ledger, int leader, const struct cpuset *within)
 {
-	if (leader >= 0 && ledger_is_changed(ledger, entry))
-		suspect(ledger, leader);
+	struct cpuset mask;
+
+	if (!is_suspect(ledger, leader))
+		return;
+	/* It stays so, as its team may confine it at this moment. */
+	ledger_confined(ledger, leader);
+	ledger_mask(ledger, leader, &mask);
+	if (within != NULL)
+		(void)cut_down(&mask, within);
+	(void)act_set_mask(ledger->entry[leader].tid, &mask);
+}
+
+void ledger_forget(struct ledger *ledger, int entry)
+{
 	atomic_store_explicit(&ledger->entry[entry].tid, 0, memory_order_release);
 	ledger->spare[ledger->spares++] = (uint32_t)entry;
 }
@@ -250,48 +263,36 @@ bool ledger_is_closed(const struct ledger *ledger)
 	return atomic_load(&ledger->header->closed);
 }
 
-static int find_leader(const struct ledger *ledger, pid_t pid)
+/* A thread has ended with a mask of ours. Its process may go on, as the program that it executed. */
+static void restore_leader(struct ledger *ledger, pid_t pid)
 {
 	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
 
+	if (kill(pid, 0) < 0)
+		return;
 	for (uint32_t i = 0; i < used; i++)
 		if (atomic_load_explicit(&ledger->entry[i].tid, memory_order_acquire) == pid)
-			return (int)i;
-	return -1;
-}
-
-/* As ledger_forget() does, for threads that have ended and were not forgotten yet. */
-static void suspect_leaders(struct ledger *ledger)
-{
-	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
-	pid_t last = 0;
-
-	for (uint32_t i = 0; i < used; i++) {
-		pid_t pid = ledger->entry[i].pid, tid;
-		if (pid == last || !ledger_is_changed(ledger, (int)i) ||
-			find_alive(&ledger->entry[i], &tid) == 0 || tid == 0 || tid == pid ||
-			kill(pid, 0) < 0)
-			continue;
-		last = pid;
-		int leader = find_leader(ledger, pid);
-		if (leader >= 0)
-			suspect(ledger, leader);
-	}
+			ledger_suspect(ledger, (int)i, NULL);
 }
 
 size_t ledger_restore_all(struct ledger *ledger)
 {
 	uint32_t used = atomic_load_explicit(&ledger->header->used, memory_order_relaxed);
 	size_t count = 0;
+	pid_t last = 0; /* a process whose leader was looked at */
 
-	suspect_leaders(ledger);
-	for (uint32_t i = 0; i < used; i++)
-		if (atomic_load_explicit(&ledger->entry[i].tid, memory_order_acquire) != 0) {
-			if (ledger_is_changed(ledger, (int)i))
-				ledger_restore(ledger, (int)i, NULL);
-			ledger_lengthen(ledger, (int)i);
-			count++;
+	for (uint32_t i = 0; i < used; i++) {
+		pid_t pid = ledger->entry[i].pid;
+		if (atomic_load_explicit(&ledger->entry[i].tid, memory_order_acquire) == 0)
+			continue;
+		if (ledger_is_changed(ledger, (int)i) &&
+			ledger_restore(ledger, (int)i, NULL) == -ESRCH && pid != last) {
+			last = pid;
+			restore_leader(ledger, pid);
 		}
+		ledger_lengthen(ledger, (int)i);
+		count++;
+	}
 	return count;
 }
 

@@ -79,10 +79,14 @@ int ledger_inherited(
  * counts as changed. Returns 0, -ESRCH when the thread is gone (or its tid is another's now), or a
  * negative errno. Thread-safe for distinct entries. */
 int ledger_restore(struct ledger *ledger, int entry, const struct cpuset *within);
-/* The thread has ended: free its entry. leader: that of its process's first thread, or -1. A thread that executes a
- * program ends all others and takes the number of the first, but keeps its own mask: so if its mask was changed, and the
- * first one has a single CPU now, the mask of that counts as changed. Not thread-safe. */
-void ledger_forget(struct ledger *ledger, int entry, int leader);
+/* A thread that executes a program ends all others and takes the number of its process's first thread, but keeps its own
+ * mask. Call it for the first thread, the leader, when one with a changed mask has ended, or when the leader itself seems
+ * to have: if it is there, has a single CPU now, and its mask does not count as changed, it gets the recorded one, cut
+ * down to `within` (NULL: without limit), and counts as changed. (So does a leader that has bound itself, when another
+ * thread ends.) Thread-safe. */
+void ledger_suspect(struct ledger *ledger, int leader, const struct cpuset *within);
+/* The thread has ended: free its entry. Not thread-safe. */
+void ledger_forget(struct ledger *ledger, int entry);
 /* Restore all masks that are changed, and all time slices. A thread whose mask juggle has not changed, or has given
  * back, may have set its own since: that one stays. Returns how many threads are recorded. */
 size_t ledger_restore_all(struct ledger *ledger);

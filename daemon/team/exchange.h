@@ -4,7 +4,7 @@
  * (Section 2.4 of the Juggle paper: domains never differ by more than one thread).
  *
  * One team at a time hands threads over, so that no two of them give one to the same domain because of the same count.
- * Outside member intervals, teams do not wait for it: it may itself have to wait for a CPU that was taken.
+ * Outside member intervals, others do not wait for that team, which may itself have to wait for a CPU that was taken.
  */
 #ifndef JUGGLE_TEAM_EXCHANGE_H
 #define JUGGLE_TEAM_EXCHANGE_H

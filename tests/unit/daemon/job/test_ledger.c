@@ -235,7 +235,7 @@ static void test_restore_all(void **state)
 		ledger_confined(ledger, entry[i]);
 		assert_int_equal(act_pin(s[i].tid, last_cpu(&s[i].mask)), 0);
 	}
-	ledger_forget(ledger, entry[1], -1);
+	ledger_forget(ledger, entry[1]);
 	assert_int_equal(ledger_restore(ledger, entry[1], NULL), -ESRCH);
 	assert_int_equal(ledger_restore_all(ledger), 2);
 	struct cpuset one = mask_of(last_cpu(&s[1].mask), -1);
@@ -260,6 +260,7 @@ static void *execute_when_told(void *argument)
 	pid_t tid = (pid_t)syscall(SYS_gettid);
 	char told;
 
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (write(fds[1], &tid, sizeof tid) == sizeof tid && read(fds[2], &told, 1) == 1)
 		execlp("sleep", "sleep", "1000", NULL);
 	_exit(1);
@@ -328,8 +329,12 @@ static void test_executes(void **state)
 			sched_yield();
 		struct cpuset last = mask_of(last_cpu(&all), -1);
 		assert_mask(pid, &last);
-		if (forgotten)
-			ledger_forget(ledger, works, leads);
+		if (forgotten) {
+			ledger_suspect(ledger, leads, NULL);
+			assert_mask(pid, &all);
+			assert_int_equal(act_pin(pid, last_cpu(&all)), 0);
+			ledger_forget(ledger, works);
+		}
 		assert_int_equal(ledger_restore_all(ledger), 2 - forgotten);
 		assert_mask(pid, &all);
 		close(tell_fd);
@@ -385,11 +390,11 @@ static void test_masks_of_their_own(void **state)
 	assert_mask(s[3].tid, &s[3].mask);
 	/* The next thread in an entry has nothing of the one before. */
 	ledger_confined(ledger, entry[0]);
-	ledger_forget(ledger, entry[0], -1);
+	ledger_forget(ledger, entry[0]);
 	assert_int_equal(record(ledger, &s[0]), entry[0]);
 	assert_false(ledger_is_changed(ledger, entry[0]));
 	/* One that was born confined has a changed mask from the beginning. */
-	ledger_forget(ledger, entry[0], -1);
+	ledger_forget(ledger, entry[0]);
 	assert_int_equal(
 		ledger_record_confined(ledger, s[0].pid, s[0].tid, s[0].start_ticks, &s[0].mask),
 		entry[0]);
@@ -414,7 +419,7 @@ static void test_full(void **state)
 	mask = mask_of(3, 999);
 	assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), -ENOSPC);
 	for (int i = 0; i < 3; i++) {
-		ledger_forget(ledger, forgotten[i], -1);
+		ledger_forget(ledger, forgotten[i]);
 		assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), forgotten[i]);
 		assert_int_equal(ledger_record(ledger, 1, 70000, 5, &mask), -ENOSPC);
 		ledger_mask(ledger, forgotten[i], &back);
@@ -441,8 +446,8 @@ static void test_churn(void **state)
 	for (int i = 0; i < 2 * ENTRIES; i++) {
 		assert_int_equal(ledger_record(ledger, 1, 2, 5, &mask), 1);
 		assert_int_equal(ledger_record(ledger, 1, 3, 5, &mask), 2);
-		ledger_forget(ledger, 2, -1);
-		ledger_forget(ledger, 1, -1);
+		ledger_forget(ledger, 2);
+		ledger_forget(ledger, 1);
 	}
 	ledger_free(ledger);
 }
@@ -582,9 +587,9 @@ static void test_inherited_of_others(void **state)
 	assert_int_equal(inherited_cpu(ledger, &thread), -1);
 	thread.start_ticks++;
 	assert_int_equal(inherited_cpu(ledger, &thread), 1);
-	ledger_forget(ledger, 0, -1);
+	ledger_forget(ledger, 0);
 	assert_int_equal(inherited_cpu(ledger, &thread), 2);
-	ledger_forget(ledger, 1, -1);
+	ledger_forget(ledger, 1);
 	assert_int_equal(inherited_cpu(ledger, &thread), -1);
 
 	/* An entry that is reused does not stay confined. */
@@ -699,7 +704,7 @@ static void test_slices(void **state)
 	assert_int_equal(act_set_own_slice(0), 0);
 	int other = ledger_record(ledger, chosen, chosen, start_ticks(chosen, chosen), &s[0].mask);
 	assert_false(ledger_inherits_short(ledger, other));
-	ledger_forget(ledger, other, -1);
+	ledger_forget(ledger, other);
 
 	pid_t self = getpid();
 	int own = ledger_record(ledger, self, self, start_ticks(self, self), &s[0].mask);
