@@ -341,3 +341,41 @@ def test_threads_born_at_the_end_are_not_left_pinned(juggle, background, two, ch
         assert process.wait(timeout=helpers.TIMEOUT_S) == 0
         left = {tid: mask for tid, mask in helpers.masks(job.pid).items() if mask != set(two)}
         assert not left
+
+
+# One of three busy threads executes a program once it is pinned and the first thread, which waits, is not.
+EXECUTES = r"""
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <sched.h>
+#include <unistd.h>
+static int cpus_of(pid_t tid)
+{
+	cpu_set_t mask;
+	return sched_getaffinity(tid, sizeof mask, &mask) == 0 ? CPU_COUNT(&mask) : 0;
+}
+static void *busy(void *executes)
+{
+	for (;;) {
+		for (volatile int i = 0; i < 100000; i++)
+			;
+		if (executes && cpus_of(0) == 1 && cpus_of(getpid()) == 2)
+			execlp("sleep", "sleep", "1000", (char *)NULL);
+	}
+}
+int main(int argc, char **argv)
+{
+	pthread_t thread;
+	for (int i = 0; i < 3; i++)
+		pthread_create(&thread, NULL, busy, i == 0 ? argv[argc - 1] : NULL);
+	pthread_join(thread, NULL);
+}
+"""
+
+
+def test_a_program_that_a_pinned_thread_executes_has_all_cpus(juggle, background, two, tmp_path):
+    command = helpers.compile_c(tmp_path, EXECUTES, "-pthread")
+    process = background(["taskset", "-c", "%d,%d" % tuple(two), juggle, "-q", command])
+    job = helpers.wait_for_job(process)
+    helpers.wait_for(lambda: helpers.comm(job) == "sleep", "it executes", process)
+    helpers.wait_for(lambda: helpers.mask(job) == set(two), "its CPUs are back", process)
