@@ -211,7 +211,8 @@ def kill_at_once(members):
     while parents:
         pid = next(pid for pid in parents if pid not in parents.values())
         os.kill(pid, signal.SIGKILL)
-        wait_for(lambda: not alive(pid), "it is gone")
+        # Each of its threads has to run once more, which took more than 30 s beside jobs that yield.
+        wait_for(lambda: not alive(pid), "it is gone", timeout_s=4 * TIMEOUT_S)
         del parents[pid]
 
 
