@@ -63,7 +63,7 @@ static const struct cpuset *within(const struct job *job)
 	return job->options->cpus_given ? &job->options->cpus : NULL;
 }
 
-/* Its process may go on, as a program that it, or another thread, has executed. */
+/* A thread has ended. Its process may go on, as a program that it, or another thread, has executed. */
 static void mend_leader(struct job *job, const struct job_thread *thread)
 {
 	const struct job_thread *leader = roster_find(&job->roster, thread->slot.pid);

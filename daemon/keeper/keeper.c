@@ -36,7 +36,6 @@
 #include "libprogress/reader/segment_file.h"
 
 #define MS_NS UINT64_C(1000000)
-#define QUOTA_MS 100 /* when a quota is asked for the second time */
 
 extern char **environ;
 
@@ -55,9 +54,7 @@ struct keeper {
 	struct phases_table *phases; /* NULL: there is none */
 	int phases_fd; /* from which the job opens it */
 	char phases_path[48]; /* "": nothing is preloaded */
-	bool asked_speeds; /* of the CPUs: whether they differ */
-	int at_a_time; /* CPUs that the quota is enough for; 0: not asked yet ... */
-	uint64_t quota_ms; /* ... and how old the command is when it is asked again */
+	bool asked; /* whether the speeds of CPUs differ, and for the quota */
 	struct keeper_state state;
 };
 
@@ -188,29 +185,25 @@ static bool younger_than(const struct keeper *k, uint64_t now_ns, uint64_t ms)
 	return now_ns < k->state.start_ns + ms * MS_NS;
 }
 
-/* Asked once: reading takes as long as many looks. */
-static bool speeds_differ(struct keeper *k, uint64_t now_ns)
-{
-	const struct topology_setup setup = options_topology(k->options);
-
-	if (k->asked_speeds || younger_than(k, now_ns, KEEPER_SPEEDS_MS))
-		return false;
-	k->asked_speeds = true;
-	return topology_speeds_differ(&k->options->cpus, &setup);
-}
-
-/* Likewise, but the command may enter another group: asked at first, and then as often as the balancer asks. */
-static int cpus_at_a_time(struct keeper *k, uint64_t now_ns)
+static int cpus_at_a_time(const struct keeper *k)
 {
 	struct quota quota;
 
-	if (k->at_a_time > 0 && younger_than(k, now_ns, k->quota_ms))
-		return k->at_a_time;
-	k->quota_ms = k->quota_ms == 0 ? QUOTA_MS : 2 * k->quota_ms;
 	quota_init(&quota, "");
 	(void)quota_look(&quota, k->state.command);
-	k->at_a_time = quota_cpus_of(quota.cpus, cpuset_count(&k->options->cpus));
-	return k->at_a_time;
+	return quota_cpus_of(quota.cpus, cpuset_count(&k->options->cpus));
+}
+
+/* Asked once, and not of short commands: reading takes as long as many looks. */
+static void ask(struct keeper *k, uint64_t now_ns, struct keeper_sight *sight)
+{
+	const struct topology_setup setup = options_topology(k->options);
+
+	if (k->asked || younger_than(k, now_ns, KEEPER_SPEEDS_MS))
+		return;
+	k->asked = true;
+	sight->speeds_differ = topology_speeds_differ(&k->options->cpus, &setup);
+	sight->at_a_time = cpus_at_a_time(k);
 }
 
 static bool publishes(pid_t pid)
@@ -226,17 +219,18 @@ static struct keeper_sight look_around(struct keeper *k, uint64_t now_ns)
 {
 	const struct options *o = k->options;
 
-	return (struct keeper_sight){
+	struct keeper_sight sight = {
 		.wanted = o->always || o->speed != NULL || o->policy != &policy_kind_juggle,
-		.speeds_differ = speeds_differ(k, now_ns),
 		.publishes = publishes(k->state.command),
 		.young = younger_than(k, now_ns, KEEPER_YOUNG_MS),
 		.running = proc_running(),
 		.online = (int)sysconf(_SC_NPROCESSORS_ONLN),
 		.usable = cpuset_count(&o->cpus),
-		.at_a_time = cpus_at_a_time(k, now_ns),
+		.at_a_time = cpuset_count(&o->cpus),
 		.told = told_of_job(k, now_ns),
 	};
+	ask(k, now_ns, &sight);
+	return sight;
 }
 
 static void pass_time(struct keeper *k)
