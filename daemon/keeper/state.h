@@ -30,8 +30,7 @@
 /* Until then, threads of which little is told are taken to need no turns if they are a multiple of the CPUs. */
 #define KEEPER_YOUNG_MS 200
 #define KEEPER_LATEST_MS 4000 /* the balancer begins whatever the load */
-#define KEEPER_SPEEDS_MS                                                                           \
-	1000 /* when speeds of CPUs and the quota are looked at: either may make it begin */
+#define KEEPER_SPEEDS_MS 1000 /* when it begins if speeds of CPUs differ, or for a quota */
 #define KEEPER_FINISH_MS 3000 /* for the balancer to finish, when it is asked to */
 #define KEEPER_KILL_MS 1000 /* for it to end, when it was killed */
 
