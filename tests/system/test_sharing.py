@@ -198,7 +198,7 @@ def test_older_dies(juggle, app, background, two, tmp_path, dies):
                      interval_s=0.05)
     guard, = helpers.children(balancer)
     killed = {"juggle": [older.pid], "balancer": [balancer], "all": [older.pid, balancer, guard]}[dies]
-    helpers.kill_at_once(lambda: killed)
+    helpers.kill_at_once(lambda: killed, until_gone=False)
     try:
         helpers.wait_for(makes_way_for_nobody, "the younger makes way for nobody, and goes on", younger,
                          interval_s=0.05)
