@@ -2,6 +2,8 @@
 #include "daemon/team/neighbours.h"
 
 #include <dirent.h>
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +16,9 @@
 /* A juggle without an interval for that long, and for that many periods, is dead or stopped. */
 #define ALIVE_NS UINT64_C(1000000000)
 #define ALIVE_PERIODS 3
+/* After that, one that has no process is not looked at again. It takes less to begin. Those of other containers have
+ * none here, and may be frozen for a while. */
+#define GONE_NS UINT64_C(10000000000)
 
 static void count_one(uint32_t *count, int32_t os_cpu)
 {
@@ -60,6 +65,16 @@ static bool is_alive(const struct telemetry *other, uint64_t now_ns)
 	       now_ns;
 }
 
+/* Was it killed, so that its segment is left for ever? */
+static bool is_gone(const struct telemetry *other, uint64_t now_ns)
+{
+	uint64_t heartbeat_ns = telemetry_get(&other->heartbeat_ns);
+	uint64_t last_ns = heartbeat_ns > other->start_ns ? heartbeat_ns : other->start_ns;
+
+	return last_ns < now_ns && now_ns - last_ns > GONE_NS && kill(other->pid, 0) < 0 &&
+	       errno == ESRCH;
+}
+
 bool neighbours_count(struct telemetry_reader *reader, const struct telemetry *own, uint64_t now_ns,
 	struct neighbours_counts *counts)
 {
@@ -70,7 +85,8 @@ bool neighbours_count(struct telemetry_reader *reader, const struct telemetry *o
 	uint32_t state = telemetry_get32(&header.state);
 	if (state == TELEMETRY_RUNNING && is_alive(&header, now_ns))
 		count_threads(reader, &header, is_older(&header, own), counts);
-	return state == TELEMETRY_STARTING || state == TELEMETRY_RUNNING;
+	return (state == TELEMETRY_STARTING || state == TELEMETRY_RUNNING) &&
+	       !is_gone(&header, now_ns);
 }
 
 /* As above, for the juggle with that pid. */
