@@ -46,7 +46,7 @@
 #define SLICE_NS 4e6
 #define BELL_PHASES 2
 /* In phases that are told to be longer, ticks cost more than they gain. Measured. */
-#define TICKS_MOST_NS 1e8
+#define TICKS_MOST_NS 7.5e7
 
 const char *policy_pace_text(enum policy_pace pace)
 {
