@@ -45,7 +45,7 @@
  * the others had theirs has waited in vain. */
 #define SLICE_NS 4e6
 #define BELL_PHASES 2
-/* In phases that are told to be longer, ticks cost more than they gain. Measured. */
+/* In phases that are told to be longer, ticks cost CPU time and gain nothing that could be measured. */
 #define TICKS_MOST_NS 7.5e7
 
 const char *policy_pace_text(enum policy_pace pace)
@@ -260,8 +260,8 @@ static uint64_t auto_period_ns(struct policy *policy)
 	if (doublings > 0 && period_ns < POLICY_PERIOD_MOST_NS) {
 		*pace = POLICY_PACE_QUIET;
 		period_ns *= 1 << (doublings < QUIET_DOUBLINGS ? doublings : QUIET_DOUBLINGS);
-		period_ns = fmin(period_ns, POLICY_PERIOD_MOST_NS);
 	}
+	period_ns = fmin(period_ns, POLICY_PERIOD_MOST_NS);
 	return (uint64_t)fmax(period_ns, (double)policy->params.period_ns);
 }
 

@@ -122,6 +122,8 @@ static void test_costly_points(void **unused)
 	go_on(&machine, 10000 * MS);
 	assert_in_range(machine.policy.decision.period_ns, 39 * MS, 40 * MS);
 	assert_int_equal(machine.policy.decision.pace, POLICY_PACE_COST);
+	machine.cost_ns = 4 * MS;
+	assert_int_equal(go_on(&machine, 10000 * MS)->period_ns, 50 * MS); /* the longest */
 	machine_deinit(&machine);
 	/* On many CPUs they may cost an eighth of one. */
 	begin(&machine, &params, CPUS_MAX + 1, CPUS_MAX);
