@@ -16,8 +16,8 @@
 /* A juggle without an interval for that long, and for that many periods, is dead or stopped. */
 #define ALIVE_NS UINT64_C(1000000000)
 #define ALIVE_PERIODS 3
-/* After that, one that has no process is not looked at again. It takes less to begin. Those of other containers have
- * none here, and may be frozen for a while. */
+/* So long after its start, and when it is not alive, one that has no process is not looked at again. It takes less to
+ * begin. Those of other containers have no process here. */
 #define GONE_NS UINT64_C(10000000000)
 
 static void count_one(uint32_t *count, int32_t os_cpu)
@@ -57,22 +57,21 @@ static bool is_older(const struct telemetry *other, const struct telemetry *own)
 
 static bool is_alive(const struct telemetry *other, uint64_t now_ns)
 {
+	uint64_t heartbeat_ns = telemetry_get(&other->heartbeat_ns);
 	uint64_t periods_ns = ALIVE_PERIODS * telemetry_get(&other->period_ns);
+	uint64_t most_ns = periods_ns > ALIVE_NS ? periods_ns : ALIVE_NS;
 
 	/* It may have balanced since now_ns was read. */
-	return telemetry_get(&other->heartbeat_ns) +
-		       (periods_ns > ALIVE_NS ? periods_ns : ALIVE_NS) >
-	       now_ns;
+	return heartbeat_ns > now_ns ? heartbeat_ns - now_ns < ALIVE_NS
+				     : now_ns - heartbeat_ns < most_ns;
 }
 
 /* Was it killed, so that its segment is left for ever? */
 static bool is_gone(const struct telemetry *other, uint64_t now_ns)
 {
-	uint64_t heartbeat_ns = telemetry_get(&other->heartbeat_ns);
-	uint64_t last_ns = heartbeat_ns > other->start_ns ? heartbeat_ns : other->start_ns;
+	bool old = other->start_ns > now_ns || now_ns - other->start_ns > GONE_NS;
 
-	return last_ns < now_ns && now_ns - last_ns > GONE_NS && kill(other->pid, 0) < 0 &&
-	       errno == ESRCH;
+	return old && !is_alive(other, now_ns) && kill(other->pid, 0) < 0 && errno == ESRCH;
 }
 
 bool neighbours_count(struct telemetry_reader *reader, const struct telemetry *own, uint64_t now_ns,
@@ -95,8 +94,11 @@ static bool count_of(
 {
 	struct telemetry_reader *reader;
 
-	if (pid == own->pid || telemetry_reader_open(pid, getuid(), &reader, NULL) < 0)
+	if (pid == own->pid)
 		return false;
+	int r = telemetry_reader_open(pid, getuid(), &reader, NULL);
+	if (r < 0)
+		return r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE;
 	bool count = neighbours_count(reader, own, now_ns, counts);
 	telemetry_reader_close(reader);
 	return count;

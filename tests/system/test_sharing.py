@@ -5,6 +5,7 @@ import os
 import statistics
 import struct
 import subprocess
+import time
 
 import pytest
 
@@ -12,6 +13,9 @@ import helpers
 import traces
 
 pytestmark = pytest.mark.needs_cpus(2)
+
+RUNNING = 1  # enum telemetry_state
+COMPUTES = 3  # TELEMETRY_THREAD_USED and TELEMETRY_THREAD_COMPUTE
 
 
 @pytest.fixture
@@ -92,13 +96,16 @@ def placed(pid, two):
 
 
 def plant(source):
-    """Another segment, of process 1, with the header of a juggle's, counts out of range and threads on
-    CPUs that don't exist."""
+    """Another segment, of process 1, with the header of a juggle's that goes on for ever, counts out of range and
+    threads on CPUs that don't exist."""
     data = bytearray(source.read_bytes())
-    for layout, offset, value in (("=i", 40, 1), ("=Q", 56, 1), ("=Q", 408, 2**64 - 1), ("=I", 436, 2**32 - 1)):
-        struct.pack_into(layout, data, offset, value)  # pid, start, heartbeat, slots: see telemetry.h
-    for thread in range(16384):
-        struct.pack_into("=Ii", data, 4048 + 1024 * 8 + thread * 80, 3, thread * 99999 - 2**30)
+    header_bytes, _, cpu_bytes, thread_bytes, cpus, threads = struct.unpack_from("=IQIIII", data, 12)
+    for layout, offset, value in (("=i", 40, 1), ("=Q", 56, 1), ("=I", 388, RUNNING), ("=Q", 400, 10**15),
+                                  ("=Q", 408, time.monotonic_ns()), ("=I", 436, 2**32 - 1)):
+        struct.pack_into(layout, data, offset, value)  # pid, start, state, period, heartbeat, slots: see telemetry.h
+    for thread in range(threads):
+        struct.pack_into("=Ii", data, header_bytes + cpus * cpu_bytes + thread * thread_bytes, COMPUTES,
+                         5000 + thread * 99999)
     planted = helpers.segment(1)
     planted.write_bytes(data)
     planted.chmod(0o600)
