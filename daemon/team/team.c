@@ -219,6 +219,7 @@ static void *team_main(void *argument)
 		if (team->rung)
 			team_pay_call(team, team->cost_ns, clock_monotonic_ns());
 	}
+	team_tell_end(team, clock_monotonic_ns());
 	shun_deinit(&team->shun);
 	return NULL;
 }

@@ -77,11 +77,11 @@ static void show_short_slices(struct team *team, uint64_t time_ns)
 }
 
 /* How the time since the interval before was spent: as decided there. */
-static void show_spent(struct team *team, const struct policy_decision *decision)
+static void show_spent(struct team *team, uint64_t elapsed_ns)
 {
 	struct telemetry *t = team->context->telemetry;
 	const struct team_way *way = &team->way;
-	uint64_t time_ns = part_of_time(team, decision->elapsed_ns);
+	uint64_t time_ns = part_of_time(team, elapsed_ns);
 
 	if (way->period_ns > 0) {
 		telemetry_add(way->regime == POLICY_BALANCE ? &t->balance_ns[way->reason]
@@ -93,6 +93,12 @@ static void show_spent(struct team *team, const struct policy_decision *decision
 	}
 	if (way->short_slices)
 		show_short_slices(team, time_ns);
+}
+
+static void show_way(struct team *team, const struct policy_decision *decision)
+{
+	struct telemetry *t = team->context->telemetry;
+
 	team->way = (struct team_way){.regime = decision->regime,
 		.reason = decision->reason,
 		.pace = decision->pace,
@@ -141,11 +147,17 @@ void team_tell(struct team *team, const struct policy_observation *observation,
 	telemetry_set32(&t->reason, decision->reason);
 	if (decision->changed)
 		telemetry_add(&t->regime_changes, 1);
-	show_spent(team, decision);
+	show_spent(team, decision->elapsed_ns);
+	show_way(team, decision);
 	show_counts(team, decision);
 	/* Nothing is new of the others: they are sampled at member intervals only. */
 	for (size_t i = 0; i < team->n; i++)
 		if (decision->members || team->policy.thread[i].computes ||
 			team->policy.thread[i].ended)
 			show_thread(team, i);
+}
+
+void team_tell_end(struct team *team, uint64_t now_ns)
+{
+	show_spent(team, now_ns - team->policy.last_ns);
 }

@@ -221,6 +221,15 @@ def test_summary(run_juggle, app):
     assert len(done.stderr.splitlines()) < 24, "more than a screen"
 
 
+def test_times_add_up(juggle, tmp_path):
+    """From the first balancing point to the end, also where that is in the middle of a long interval."""
+    path = tmp_path / "r.json"
+    done = helpers.run([juggle, "-P", "observe", "-i", "1s", "--report", path, "--", "sleep", "2.7"])
+    assert done.returncode == 0, done.stderr
+    report = helpers.read_report(path)
+    assert 0.45 * report["elapsed_s"] < sum(way["seconds"] for way in report["regimes"]) <= report["elapsed_s"]
+
+
 @pytest.mark.alone
 @pytest.mark.needs_cpus(2)
 def test_example_tells_why(juggle, app, tmp_path):
