@@ -340,12 +340,15 @@ def test_report_without_phases(predict, refused, tmp_path, phases):
 
 
 def test_juggle_stood_aside(predict, run_jugglectl, tmp_path):
-    path = written(tmp_path, REPORT, regime="aside", balanced_s=0.3)
+    """The reason is that of most of the time, not that at the end, when threads end one by one."""
+    ways = [("aside", "a trial", 2), ("aside", "at the end", 0.7), ("balance", "starting", 0.3)]
+    regimes = [{"regime": regime, "reason": reason, "seconds": s} for regime, reason, s in ways]
+    path = written(tmp_path, REPORT, regime="aside", reason="at the end", balanced_s=0.3, regimes=regimes)
     measured = predict("--from", path, "-l", 1)["measured"]
     assert (measured["way"], measured["reason"]) == ("linux", "a trial")
     assert measured["balanced"] == pytest.approx(0.1, abs=0.01)
     text = run_jugglectl("predict", "--from", path, "-l", 1).stdout
-    assert "10 % of that run" in text and "(a trial)" in text
+    assert "10 % of that run" in text and "(mostly: a trial)" in text
 
 
 @pytest.mark.parametrize("changes, word", [
@@ -460,7 +463,8 @@ def test_trace(predict, tmp_path, policy, way):
 
 def test_trace_of_a_run_stood_aside(predict, tmp_path):
     path = tmp_path / "trace"
-    path.write_text(trace(decision=lambda i: "balance starting" if i < 4 else "aside seldom \x1b[7m"))
+    decisions = ["balance starting"] * 4 + ["aside seldom \x1b[7m"] * 24 + ["aside at the end"] * 99
+    path.write_text(trace(decision=lambda i: decisions[i]))
     measured = predict("--from", path)["measured"]
     assert (measured["balanced"], measured["reason"]) == (pytest.approx(0.1), "seldom ?[7m")
     assert measured["way"] == "linux"

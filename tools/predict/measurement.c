@@ -20,6 +20,8 @@
 #define LOAD_BALANCE_EQUAL 0.95 /* of threads that may count as equal */
 
 /* A file being read into a measurement. Only the first error is reported. */
+#define REASONS_MAX 64 /* far more than there are */
+
 struct reading {
 	struct measurement *out;
 	json_t *root;
@@ -209,6 +211,23 @@ static void phases_of_report(struct reading *reading)
 	out->work_s = out->phase_s * out->phases;
 }
 
+/* Ways that it spent time in come with the longest first. */
+static void reason_of_report(struct reading *reading)
+{
+	const json_t *ways = json_object_get(reading->root, "regimes"), *way;
+	size_t i;
+
+	json_array_foreach(ways, i, way)
+	{
+		const char *regime = json_string_value(json_object_get(way, "regime"));
+		const char *reason = json_string_value(json_object_get(way, "reason"));
+		if (regime != NULL && strcmp(regime, "aside") == 0 && reason != NULL) {
+			set_reason(reading->out, reason);
+			return;
+		}
+	}
+}
+
 static void read_report(struct reading *reading)
 {
 	struct measurement *out = reading->out;
@@ -229,8 +248,7 @@ static void read_report(struct reading *reading)
 	if (json_object_get(root, "point_s") != NULL)
 		out->point_s = number(reading, root, "point_s", 0, TIME_S_MAX);
 	double balanced_s = number(reading, root, "balanced_s", 0, TIME_S_MAX);
-	if (strcmp(text(reading, "regime"), "aside") == 0)
-		set_reason(out, text(reading, "reason"));
+	reason_of_report(reading);
 	if (number(reading, root, "threads_unlisted", 0, 1e18) > 0)
 		refuse(reading, "the report does not list all threads (\"threads_unlisted\")");
 	double wait_s, work_s = work_of_report(reading, &wait_s);
@@ -321,32 +339,63 @@ static uint64_t work_of_trace(struct reading *reading, const struct trace_file *
 	return end_ns;
 }
 
-/* For how long it was balanced, as in reports: that of each domain by its part of the CPUs. */
+/* How a trace's time was spent: times of a domain count by its CPUs. */
+struct spent {
+	double balanced_s;
+	struct {
+		const char *reason;
+		double aside_s;
+	} why[REASONS_MAX];
+	size_t reasons;
+};
+
+static void spend(
+	struct spent *spent, const struct trace_regime *regime, double cpus, uint64_t end_ns)
+{
+	double time_s = cpus * ((double)end_ns - (double)regime->now_ns) * 1e-9;
+	size_t k = 0;
+
+	if (regime->balance) {
+		spent->balanced_s += time_s;
+		return;
+	}
+	while (k < spent->reasons && strcmp(spent->why[k].reason, regime->reason) != 0)
+		k++;
+	if (k == REASONS_MAX)
+		return;
+	if (k == spent->reasons)
+		spent->why[spent->reasons++].reason = regime->reason;
+	spent->why[k].aside_s += time_s;
+}
+
+/* For how long it was balanced, and why it was not, as in reports. */
 static void regimes_of_trace(
 	struct reading *reading, const struct trace_file *trace, uint64_t end_ns)
 {
 	const struct trace_regime *now[TRACE_DOMAINS_MAX] = {0};
-	double cpus[TRACE_DOMAINS_MAX] = {0}, balanced_s = 0;
+	double cpus[TRACE_DOMAINS_MAX] = {0}, longest_s = 0;
+	struct spent spent = {0};
 
 	for (size_t j = 0; j < trace->cpus; j++)
 		cpus[trace->cpu[j].domain]++;
 	for (size_t i = 0; i < trace->regimes; i++) {
 		const struct trace_regime *next = &trace->regime[i];
-		const struct trace_regime *before = now[next->domain];
-		if (before != NULL && before->balance)
-			balanced_s += cpus[next->domain] *
-				      ((double)next->now_ns - (double)before->now_ns) * 1e-9;
+		if (now[next->domain] != NULL)
+			spend(&spent, now[next->domain], cpus[next->domain], next->now_ns);
 		now[next->domain] = next;
 	}
 	if (now[0] == NULL)
 		return;
 	for (size_t d = 0; d < TRACE_DOMAINS_MAX; d++)
-		if (now[d] != NULL && now[d]->balance)
-			balanced_s += cpus[d] * ((double)end_ns - (double)now[d]->now_ns) * 1e-9;
-	if (!now[0]->balance)
-		set_reason(reading->out, now[0]->reason);
-	balanced_s /= (double)trace->cpus;
-	reading->out->balanced = fmax(0, fmin(1, balanced_s / reading->out->elapsed_s));
+		if (now[d] != NULL)
+			spend(&spent, now[d], cpus[d], end_ns);
+	for (size_t k = 0; k < spent.reasons; k++)
+		if (spent.why[k].aside_s > longest_s) {
+			longest_s = spent.why[k].aside_s;
+			set_reason(reading->out, spent.why[k].reason);
+		}
+	reading->out->balanced =
+		fmax(0, fmin(1, spent.balanced_s / (double)trace->cpus / reading->out->elapsed_s));
 }
 
 static void read_trace(struct reading *reading, const struct trace_file *trace)

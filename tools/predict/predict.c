@@ -419,11 +419,10 @@ static void print_remarks(const struct prediction *p)
 	const struct measurement *run = &p->run;
 	char text[200];
 
-	if (run->way == MEASUREMENT_JUGGLE &&
-		(run->reason[0] != '\0' || run->balanced < BALANCED_WHOLLY)) {
+	if (run->way == MEASUREMENT_JUGGLE && run->balanced < BALANCED_WHOLLY) {
 		snprintf(text, sizeof text, "juggle balanced for %.0f %% of that run%s%s%s%s.",
 			100 * run->balanced,
-			run->reason[0] != '\0' ? ", and stood aside at the end (" : "", run->reason,
+			run->reason[0] != '\0' ? ", and else stood aside (mostly: " : "", run->reason,
 			run->reason[0] != '\0' ? ")" : "",
 			p->way == MEASUREMENT_LINUX ? ": it is compared with Linux" : "");
 		command_sentences("%s", text);
