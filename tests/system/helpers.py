@@ -216,7 +216,7 @@ def kill_at_once(members, until_gone=True):
         os.kill(pid, signal.SIGKILL)
         del parents[pid]
     if until_gone:
-        wait_for(lambda: not any(alive(pid) for pid in pids), "they are gone")
+        wait_for(lambda: not any(alive(pid) for pid in pids), "they are gone", timeout_s=4 * TIMEOUT_S)
 
 
 # --- running -------------------------------------------------------------------------
