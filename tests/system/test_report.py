@@ -224,10 +224,10 @@ def test_summary(run_juggle, app):
 def test_times_add_up(juggle, tmp_path):
     """From the first balancing point to the end, also where that is in the middle of a long interval."""
     path = tmp_path / "r.json"
-    done = helpers.run([juggle, "-P", "observe", "-i", "1s", "--report", path, "--", "sleep", "2.7"])
+    done = helpers.run([juggle, "-P", "observe", "-i", "10s", "--report", path, "--", "sleep", "1"])
     assert done.returncode == 0, done.stderr
     report = helpers.read_report(path)
-    assert 0.45 * report["elapsed_s"] < sum(way["seconds"] for way in report["regimes"]) <= report["elapsed_s"]
+    assert 0.3 * report["elapsed_s"] < sum(way["seconds"] for way in report["regimes"]) <= report["elapsed_s"]
 
 
 @pytest.mark.alone
