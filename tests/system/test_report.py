@@ -222,7 +222,7 @@ def test_summary(run_juggle, app):
 
 
 def test_times_add_up(juggle, tmp_path):
-    """From the first balancing point to the end, also where that is in the middle of a long interval."""
+    """From the first balancing point to the end, though that is long before the second one."""
     path = tmp_path / "r.json"
     done = helpers.run([juggle, "-P", "observe", "-i", "10s", "--report", path, "--", "sleep", "1"])
     assert done.returncode == 0, done.stderr
