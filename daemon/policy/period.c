@@ -12,9 +12,10 @@
 
 #define SLOW_NS UINT64_C(20000000) /* between member intervals */
 /* When aside, the same between all intervals, and for windows: longer ones, the longer that has
- * been so. There are two intervals in a long window. */
-#define ASIDE_NS UINT64_C(50000000)
-/* Likewise, while each thread has a CPU of its own: 18 wake-ups a second, with the two of the balancer's main thread. */
+ * been so. There are two intervals in a long window. With the two of the balancer's main thread, no more
+ * than 20 wake-ups a second. */
+#define ASIDE_NS UINT64_C(56000000)
+/* Likewise, while each thread has a CPU of its own: 18 wake-ups a second. */
 #define ASIDE_CALM_NS UINT64_C(62500000)
 /* While threads are packed for a trial: even with jitter, one is longer than POLICY_SETTLE_NS, and two than
  * POLICY_PACKING_NS. */
@@ -45,7 +46,7 @@
  * the others had theirs has waited in vain. */
 #define SLICE_NS 4e6
 #define BELL_PHASES 2
-/* In phases that are told to be longer, ticks cost CPU time and gain nothing that could be measured. */
+/* In phases that are told to be that long, ticks cost CPU time and gain nothing that could be measured. */
 #define TICKS_MOST_NS 7.5e7
 
 const char *policy_pace_text(enum policy_pace pace)
@@ -216,7 +217,7 @@ static double phases_period_ns(struct policy *policy, double phase_ns)
 static double unknown_period_ns(struct policy *policy)
 {
 	uint32_t n = policy_computing(policy), m = (uint32_t)policy->m;
-	double default_ns = UNKNOWN_NS * fmax(1, (double)n / m);
+	double default_ns = fmin(UNKNOWN_NS * fmax(1, (double)n / m), POLICY_PERIOD_MOST_NS);
 	double update_ns = policy->chooser.subdomains ? 0 : policy->update_ns;
 	double begun_ns = fmax(policy->needs.begun_ns, update_ns),
 	       point_ns = policy_point_ns(policy);
@@ -260,8 +261,8 @@ static uint64_t auto_period_ns(struct policy *policy)
 	if (doublings > 0 && period_ns < POLICY_PERIOD_MOST_NS) {
 		*pace = POLICY_PACE_QUIET;
 		period_ns *= 1 << (doublings < QUIET_DOUBLINGS ? doublings : QUIET_DOUBLINGS);
+		period_ns = fmin(period_ns, POLICY_PERIOD_MOST_NS);
 	}
-	period_ns = fmin(period_ns, POLICY_PERIOD_MOST_NS);
 	return (uint64_t)fmax(period_ns, (double)policy->params.period_ns);
 }
 

@@ -107,6 +107,22 @@ static void test_quiet_points(void **unused)
 	machine_deinit(&machine);
 }
 
+/* Without a sign of phases: 4 ms for each thread on a CPU, up to the longest period. */
+static void test_many_threads(void **unused)
+{
+	struct policy_params params = defaults(&policy_kind_juggle);
+	struct machine machine;
+	(void)unused;
+
+	params.always = true;
+	begin(&machine, &params, 15, 2);
+	assert_int_equal(go_on(&machine, 2000 * MS)->period_ns, 30 * MS);
+	machine_deinit(&machine);
+	begin(&machine, &params, 31, 2);
+	assert_int_equal(go_on(&machine, 2000 * MS)->period_ns, 50 * MS);
+	machine_deinit(&machine);
+}
+
 /* Points cost at most 2.5 % of the CPUs, however many threads there are. */
 static void test_costly_points(void **unused)
 {
@@ -122,8 +138,6 @@ static void test_costly_points(void **unused)
 	go_on(&machine, 10000 * MS);
 	assert_in_range(machine.policy.decision.period_ns, 39 * MS, 40 * MS);
 	assert_int_equal(machine.policy.decision.pace, POLICY_PACE_COST);
-	machine.cost_ns = 4 * MS;
-	assert_int_equal(go_on(&machine, 10000 * MS)->period_ns, 50 * MS); /* the longest */
 	machine_deinit(&machine);
 	/* On many CPUs they may cost an eighth of one. */
 	begin(&machine, &params, CPUS_MAX + 1, CPUS_MAX);
@@ -277,6 +291,7 @@ int main(void)
 		cmocka_unit_test(test_period_given),
 		cmocka_unit_test(test_jitter),
 		cmocka_unit_test(test_quiet_points),
+		cmocka_unit_test(test_many_threads),
 		cmocka_unit_test(test_costly_points),
 		cmocka_unit_test(test_best_period),
 		cmocka_unit_test(test_turns_pay),

@@ -529,7 +529,7 @@ static void test_short_from_the_start(void **state)
 		if (cases[c].regime == POLICY_ASIDE) {
 			assert_int_equal(machine.policy.chooser.reason, POLICY_REASON_SHORT);
 			/* Each look would cost it time, however young it is. */
-			assert_int_equal(machine.policy.decision.period_ns, 50 * MS);
+			assert_int_equal(machine.policy.decision.period_ns, 56 * MS);
 		}
 		machine_deinit(&machine);
 	}
