@@ -373,7 +373,7 @@ static int run(struct balancer *b)
 		}
 		if (starting || now_ns - b->last_neighbours_ns >= NEIGHBOURS_NS) {
 			b->last_neighbours_ns = now_ns;
-			neighbours_look(&b->neighbours, b->setup->telemetry, now_ns);
+			neighbours_look(&b->neighbours, b->setup->telemetry, clock_monotonic_ns());
 		}
 		if (now_ns - b->last_figures_ns >= FIGURES_NS) {
 			b->last_figures_ns = now_ns;

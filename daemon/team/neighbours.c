@@ -19,6 +19,9 @@
 /* So long after its start, and when it is not alive, one that has no process is not looked at again. It takes less to
  * begin. Those of other containers have no process here. */
 #define GONE_NS UINT64_C(10000000000)
+#define AGAIN_NS                                                                                   \
+	UINT64_C(60000000000) /* all are looked at: those were perhaps only stopped for a while */
+#define PERIOD_MOST_NS UINT64_C(3600000000000) /* that the options allow */
 
 static void count_one(uint32_t *count, int32_t os_cpu)
 {
@@ -58,7 +61,9 @@ static bool is_older(const struct telemetry *other, const struct telemetry *own)
 static bool is_alive(const struct telemetry *other, uint64_t now_ns)
 {
 	uint64_t heartbeat_ns = telemetry_get(&other->heartbeat_ns);
-	uint64_t periods_ns = ALIVE_PERIODS * telemetry_get(&other->period_ns);
+	uint64_t period_ns = telemetry_get(&other->period_ns);
+	uint64_t periods_ns =
+		ALIVE_PERIODS * (period_ns < PERIOD_MOST_NS ? period_ns : PERIOD_MOST_NS);
 	uint64_t most_ns = periods_ns > ALIVE_NS ? periods_ns : ALIVE_NS;
 
 	/* It may have balanced since now_ns was read. */
@@ -97,8 +102,8 @@ static bool count_of(
 	if (pid == own->pid)
 		return false;
 	int r = telemetry_reader_open(pid, getuid(), &reader, NULL);
-	if (r < 0)
-		return r == -EAGAIN || r == -ENOMEM || r == -EMFILE || r == -ENFILE;
+	if (r < 0) /* by no fault of its own? */
+		return r == -ENOMEM || r == -EMFILE || r == -ENFILE;
 	bool count = neighbours_count(reader, own, now_ns, counts);
 	telemetry_reader_close(reader);
 	return count;
@@ -134,8 +139,11 @@ void neighbours_look(struct neighbours *neighbours, const struct telemetry *own,
 {
 	size_t before = neighbours->count, kept = 0;
 
-	if (folder_watch_changed(&neighbours->folder, now_ns))
+	if (folder_watch_changed(&neighbours->folder, now_ns) ||
+		now_ns - neighbours->read_ns > AGAIN_NS) {
+		neighbours->read_ns = now_ns;
 		find_all(neighbours);
+	}
 	if (before == 0 && neighbours->count == 0)
 		return;
 	struct neighbours_counts *counts = calloc(1, sizeof *counts);

@@ -20,6 +20,7 @@
 
 struct neighbours {
 	struct folder_watch folder; /* of their segments */
+	uint64_t read_ns; /* when the folder was read */
 	pid_t pid[NEIGHBOURS_MAX]; /* other juggles of this user, at the last look */
 	size_t count;
 	/* By OS number: threads of older juggles of the same user that are on that CPU, where those that they leave to
