@@ -224,7 +224,7 @@ def test_summary(run_juggle, app):
 def test_times_add_up(juggle, tmp_path):
     """From the first balancing point to the end, though that is long before the second one."""
     path = tmp_path / "r.json"
-    done = helpers.run([juggle, "-P", "observe", "-i", "10s", "--report", path, "--", "sleep", "1"])
+    done = helpers.run([juggle, "-P", "observe", "-c", helpers.cpus()[0], "-i", "10s", "--report", path, "--", "sleep", "1"])
     assert done.returncode == 0, done.stderr
     report = helpers.read_report(path)
     assert 0.3 * report["elapsed_s"] < sum(way["seconds"] for way in report["regimes"]) <= report["elapsed_s"]

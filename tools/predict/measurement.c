@@ -20,8 +20,6 @@
 #define LOAD_BALANCE_EQUAL 0.95 /* of threads that may count as equal */
 
 /* A file being read into a measurement. Only the first error is reported. */
-#define REASONS_MAX 64 /* far more than there are */
-
 struct reading {
 	struct measurement *out;
 	json_t *root;
@@ -338,6 +336,8 @@ static uint64_t work_of_trace(struct reading *reading, const struct trace_file *
 	set_others(reading->out, run_s, wait_s);
 	return end_ns;
 }
+
+#define REASONS_MAX 64 /* far more than there are */
 
 /* How a trace's time was spent: times of a domain count by its CPUs. */
 struct spent {

@@ -422,8 +422,8 @@ static void print_remarks(const struct prediction *p)
 	if (run->way == MEASUREMENT_JUGGLE && run->balanced < BALANCED_WHOLLY) {
 		snprintf(text, sizeof text, "juggle balanced for %.0f %% of that run%s%s%s%s.",
 			100 * run->balanced,
-			run->reason[0] != '\0' ? ", and else stood aside (mostly: " : "", run->reason,
-			run->reason[0] != '\0' ? ")" : "",
+			run->reason[0] != '\0' ? ", and otherwise stood aside (mainly: " : "",
+			run->reason, run->reason[0] != '\0' ? ")" : "",
 			p->way == MEASUREMENT_LINUX ? ": it is compared with Linux" : "");
 		command_sentences("%s", text);
 	}
