@@ -106,7 +106,7 @@ void team_report_refusal(struct team *team);
 /* Publish the decision in telemetry, and write the interval into the trace. */
 void team_tell(struct team *team, const struct policy_observation *observation,
 	const struct policy_decision *decision);
-/* Count the time since the last interval as well. */
+/* At the end: publish how the time since the last interval was spent. */
 void team_tell_end(struct team *team, uint64_t now_ns);
 
 #endif

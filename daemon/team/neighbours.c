@@ -16,11 +16,11 @@
 /* A juggle without an interval for that long, and for that many periods, is dead or stopped. */
 #define ALIVE_NS UINT64_C(1000000000)
 #define ALIVE_PERIODS 3
-/* So long after its start, and when it is not alive, one that has no process is not looked at again. It takes less to
- * begin. Those of other containers have no process here. */
+/* One that is not alive, and began that long ago, was probably killed if it has no process: to begin takes less. But in
+ * another container, where its process isn't seen, it may only have been stopped, so all are looked at again after
+ * AGAIN_NS. */
 #define GONE_NS UINT64_C(10000000000)
-#define AGAIN_NS                                                                                   \
-	UINT64_C(60000000000) /* all are looked at: those were perhaps only stopped for a while */
+#define AGAIN_NS UINT64_C(60000000000)
 #define PERIOD_MOST_NS UINT64_C(3600000000000) /* that the options allow */
 
 static void count_one(uint32_t *count, int32_t os_cpu)

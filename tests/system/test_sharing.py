@@ -96,8 +96,8 @@ def placed(pid, two):
 
 
 def plant(source):
-    """Another segment, of process 1, with the header of a juggle's that goes on for ever, counts out of range and
-    threads on CPUs that don't exist."""
+    """Another segment, of process 1, with the header of a juggle's that seems alive for hours, counts out of range
+    and threads on CPUs that don't exist."""
     data = bytearray(source.read_bytes())
     header_bytes, _, cpu_bytes, thread_bytes, cpus, threads = struct.unpack_from("=IQIIII", data, 12)
     for layout, offset, value in (("=i", 40, 1), ("=Q", 56, 1), ("=I", 388, RUNNING), ("=Q", 400, 10**15),

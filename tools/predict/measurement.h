@@ -46,7 +46,7 @@ struct measurement {
 	 * longer than they can for each other when CPUs differ by at most one thread. 0 when not
 	 * known. */
 	double others;
-	/* Why juggle stood aside for longest, fit to print; empty when it did not: */
+	/* The reason for which juggle stood aside longest, fit to print; empty when it never did: */
 	char reason[80];
 	bool unequal; /* the threads did not do the same work */
 	bool spins; /* ubench: a barrier that keeps CPUs busy */

@@ -3,11 +3,14 @@
 #undef NDEBUG
 #include "daemon/team/neighbours.h"
 
+#include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -60,19 +63,29 @@ static bool looks_at(struct neighbours *neighbours, pid_t pid, uint64_t now_ns)
 	return false;
 }
 
+static struct neighbours *new_neighbours(void)
+{
+	struct neighbours *neighbours = calloc(1, sizeof *neighbours);
+
+	assert_non_null(neighbours);
+	neighbours_init(neighbours);
+	return neighbours;
+}
+
 /* It is looked at for that long after its start, if its process is gone, and always while it has one. */
 static void assert_forgotten_after(uint64_t heartbeat_ns, uint64_t period_ns, uint64_t after_ns)
 {
-	static struct neighbours neighbours;
+	struct neighbours *first = new_neighbours(), *second = new_neighbours();
 	pid_t pid = killed(heartbeat_ns, period_ns);
 	uint64_t now_ns = clock_monotonic_ns();
 
-	neighbours_init(&neighbours);
-	bool while_a_process = looks_at(&neighbours, pid, now_ns + 2 * after_ns);
+	bool while_a_process = looks_at(first, pid, now_ns + 2 * after_ns);
 	waitpid(pid, NULL, 0);
-	bool before = looks_at(&neighbours, pid, now_ns + after_ns / 2);
-	bool later = looks_at(&neighbours, pid, now_ns + 2 * after_ns);
+	bool before = looks_at(second, pid, now_ns + after_ns / 2);
+	bool later = looks_at(second, pid, now_ns + 2 * after_ns);
 	telemetry_unlink(pid);
+	free(first);
+	free(second);
 	assert_true(while_a_process);
 	assert_true(before);
 	assert_false(later);
@@ -91,6 +104,37 @@ static void test_long_period(void **state)
 	assert_forgotten_after(clock_monotonic_ns(), 20 * SECOND, 60 * SECOND);
 }
 
+static void set_heartbeat(pid_t pid, uint64_t heartbeat_ns)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "/dev/shm/juggle.%u.%d", (unsigned)getuid(), (int)pid);
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	ssize_t n = pwrite(
+		fd, &heartbeat_ns, sizeof heartbeat_ns, offsetof(struct telemetry, heartbeat_ns));
+	close(fd);
+	assert_int_equal(n, sizeof heartbeat_ns);
+}
+
+/* Its process isn't seen here, and it goes on after a while. */
+static void test_stopped(void **state)
+{
+	struct neighbours *neighbours = new_neighbours();
+	uint64_t now_ns = clock_monotonic_ns();
+	pid_t pid = killed(now_ns, SECOND / 100);
+	(void)state;
+
+	waitpid(pid, NULL, 0);
+	bool stopped = !looks_at(neighbours, pid, now_ns + 20 * SECOND) &&
+		       !looks_at(neighbours, pid, now_ns + 21 * SECOND);
+	set_heartbeat(pid, now_ns + 100 * SECOND);
+	bool later = looks_at(neighbours, pid, now_ns + 100 * SECOND);
+	telemetry_unlink(pid);
+	free(neighbours);
+	assert_true(stopped);
+	assert_true(later);
+}
+
 static void test_heartbeat_in_the_future(void **state)
 {
 	(void)state;
@@ -102,6 +146,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_left_behind),
 		cmocka_unit_test(test_long_period),
+		cmocka_unit_test(test_stopped),
 		cmocka_unit_test(test_heartbeat_in_the_future),
 	};
 
